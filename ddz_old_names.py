@@ -49,7 +49,7 @@ _MERGED = {
     "ddz_env.table.session.deal": "session.errors",
     "ddz_env.table.session.session": "session.sight",
 }
-_LEARNING = "board curves distillation errors imitation recorded saving settings strength threads widening"
+_LEARNING = "board curves distillation errors imitation recorded run settings strength threads widening"
 
 
 def _top(room: str) -> str:

@@ -34,9 +34,9 @@ from ddz_env.core.observation import CONCEALED_WORDS, observe, write_concealed  
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from ddz_training.apps.cli import app  # noqa: E402
 from ddz_training.experiments.hidden_hands import hidden_counts, plain_hand  # noqa: E402
-from ddz_training.learn.belief.config import BeliefConfig  # noqa: E402
-from ddz_training.learn.belief.run import BELIEF, BeliefTraining  # noqa: E402
+from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining  # noqa: E402
 from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError  # noqa: E402
+from ddz_training.learn.run import CHECKPOINT  # noqa: E402
 
 SMALL = BeliefArchitecture(width=8, blocks=1, hidden=6)
 TINY = BeliefConfig(positions=300, architecture=SMALL, players=("random",), shares=(), num_games=8)
@@ -226,7 +226,7 @@ def test_training_learns_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
     saved: list[bool] = []
     BeliefTraining(TINY).run(tmp_path / "parts", lambda _: saved.append((tmp_path / "parts" / BELIEF).exists()), stop)
     assert all(saved)
-    resumed = BeliefTraining.resume(tmp_path / "parts", {})
+    resumed = BeliefTraining.resume(tmp_path / "parts" / CHECKPOINT)
     assert 0 < resumed.positions < whole.positions
     resumed.run(tmp_path / "parts")
     found, expected = (read_belief(tmp_path / name / BELIEF) for name in ("parts", "whole"))
@@ -234,7 +234,7 @@ def test_training_learns_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert found.notes["positions"] == expected.notes["positions"] >= TINY.positions
     assert np.abs(expected.arrays["logits"]).max() > 0
     with pytest.raises(CheckpointMismatchError, match="other settings"):
-        BeliefTraining.resume(tmp_path / "parts", {"alike": 0.1})
+        BeliefTraining.resume(tmp_path / "parts" / CHECKPOINT, None, {"alike": 0.1})
 
 
 def test_a_lesson_costs_what_the_cards_say_at_first() -> None:

@@ -24,7 +24,7 @@ from ddz_agents.neural.weights import Weights, save_weights  # noqa: E402
 from ddz_env import dou_dizhu_v0  # noqa: E402
 from ddz_env.playing.registry import make_agent  # noqa: E402
 from ddz_training.apps.cli import app  # noqa: E402
-from ddz_training.learn import saving  # noqa: E402
+from ddz_training.learn import run as running  # noqa: E402
 from ddz_training.learn.distillation import Distillation  # noqa: E402
 from ddz_training.learn.errors import CheckpointMismatchError  # noqa: E402
 from ddz_training.learn.imitation import ImitationConfig, ImitationProgress  # noqa: E402
@@ -151,7 +151,7 @@ def test_a_student_comes_to_agree_and_a_run_continues_to_the_bit(tmp_path: Path)
 def test_it_is_saved_from_its_first_step_on(
     seconds: float, last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saving, "SECONDS", seconds)
+    monkeypatch.setattr(running, "SECONDS", seconds)
     seen = list[int]()
 
     def fall(progress: ImitationProgress) -> None:

@@ -19,13 +19,14 @@ from ddz_agents.neural.shipped import shipped_policy_path  # noqa: E402
 from ddz_agents.neural.weights import load_weights  # noqa: E402
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from ddz_env.envs.cuda_batch import NoDeviceError  # noqa: E402
-from ddz_training.learn.dmc.run import DmcConfig  # noqa: E402
+from ddz_training.learn.dmc import DmcConfig  # noqa: E402
 from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
-from ddz_training.learn.ppo import learner as learning  # noqa: E402
-from ddz_training.learn.ppo.checkpoint import state  # noqa: E402
+from ddz_training.learn.ppo import graphs  # noqa: E402
 from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
 from ddz_training.learn.ppo.device import Device, DeviceDraws, to_host  # noqa: E402
-from ddz_training.learn.ppo.learner import Decisions, Learner, evaluate, replayed  # noqa: E402
+from ddz_training.learn.ppo.games import Rollout, evaluate  # noqa: E402
+from ddz_training.learn.ppo.graphs import replayed  # noqa: E402
+from ddz_training.learn.ppo.ppo import Learner  # noqa: E402
 from ddz_training.learn.ppo.selfplay import SelfPlay  # noqa: E402
 from ddz_training.learn.threads import Threads  # noqa: E402
 from tests.agents.neural.test_cuda_simulator import has_device, run_simulated  # noqa: E402
@@ -50,13 +51,14 @@ SCRIPT = """
 import json, sys
 import numpy as np
 from tests.training.learn.test_cuda_training import new_run, noted
-from ddz_training.learn.ppo.checkpoint import load_checkpoint, save_checkpoint
+from ddz_training.learn.ppo.selfplay import SelfPlay
+from ddz_training.learn.run import save_checkpoint
 
 run = new_run(json.loads(sys.argv[1]), device="cuda")
 assert not run.device.on_host
 run.step()
 save_checkpoint(sys.argv[2] + ".run", run)
-run = load_checkpoint(sys.argv[2] + ".run")  # from here on a resumed run
+run = SelfPlay.resume(sys.argv[2] + ".run")  # from here on a resumed run
 run.step()
 np.savez(sys.argv[2], **noted(run))
 """
@@ -75,7 +77,7 @@ def noted(run: SelfPlay) -> dict[str, np.ndarray]:
     played = {f"played.{name}": to_host(part) for name, part in parts.items()}
     for name in ("rows", "counts", *(name for name in parts if name.startswith("candidates."))):
         played[f"played.{name}"][~played["played.decides"]] = 0  # what is written of decisions only
-    found = played | state(run)[0]
+    found = played | run.state()[0]
     return {name: part.view(np.int64) if part.dtype == np.uint64 else part for name, part in found.items()}
 
 
@@ -109,11 +111,11 @@ def test_a_simulated_run_is_the_cpus_under_other_rules(rules: str, tmp_path: Pat
     assert found["played.done"].any()
 
 
-def updated(decisions: Decisions, config: SelfPlayConfig, monkeypatch: pytest.MonkeyPatch, padded: bool) -> list[Any]:
+def updated(decisions: Rollout, config: SelfPlayConfig, monkeypatch: pytest.MonkeyPatch, padded: bool) -> list[Any]:
     """The weights after an update, with all passes padded or with none."""
     policy, critic = networks(1)
-    monkeypatch.setattr(learning, "captures", lambda *_: padded)
-    monkeypatch.setattr(learning, "Captured", lambda function: function)
+    monkeypatch.setattr(Device, "captures", lambda *_: padded)
+    monkeypatch.setattr(graphs, "Captured", lambda function: function)
     workers = Threads(1)
     Learner(policy, critic, config, workers).update(decisions, np.random.default_rng(0), 0)
     workers.close()
@@ -130,7 +132,7 @@ def test_padding_for_graphs_changes_no_update(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_padding_for_graphs_changes_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "Captured", lambda function: function)
+    monkeypatch.setattr(graphs, "Captured", lambda function: function)
     policy, _ = networks(0)
     batch = SelfPlayBatch(37, seed=1, threads=1)
     plain, filled = (

@@ -14,9 +14,10 @@ torch = pytest.importorskip("torch")
 from ddz_agents.neural.network import PolicyNetwork, policy_input  # noqa: E402
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from ddz_training.apps.cli import app  # noqa: E402
-from ddz_training.learn.dmc.run import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes  # noqa: E402
+from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes  # noqa: E402
 from ddz_training.learn.errors import CheckpointMismatchError  # noqa: E402
-from ddz_training.learn.ppo.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
+from ddz_training.learn.ppo.selfplay import SelfPlay  # noqa: E402
+from ddz_training.learn.run import save_checkpoint  # noqa: E402
 from ddz_training.learn.strength import measure_strength  # noqa: E402
 from tests.training.learn.test_ppo_rollout import SMALL  # noqa: E402
 from tests.training.learn.test_ppo_selfplay import assert_same, everything  # noqa: E402
@@ -70,13 +71,13 @@ def test_a_run_goes_on_from_a_file_to_the_bit_on_any_number_of_threads(tmp_path:
     assert 0 < line.policy_loss < 2
     critic = run.critic.value.weight.detach().clone()
     save_checkpoint(tmp_path / "file", run)
-    resumed = load_checkpoint(tmp_path / "file", 2, kind=DeepMonteCarlo)
+    resumed = DeepMonteCarlo.resume(tmp_path / "file", 2)
     run.step()
     resumed.step()
     assert_same(everything(run), everything(resumed))
     assert torch.equal(run.critic.value.weight, critic)
     with pytest.raises(CheckpointMismatchError, match="epsilon"):
-        load_checkpoint(tmp_path / "file")
+        SelfPlay.resume(tmp_path / "file")
 
 
 def test_a_run_from_the_command_line(tmp_path: Path) -> None:

@@ -22,14 +22,12 @@ from ddz_training.data.errors import DataSetError  # noqa: E402
 from ddz_training.data.games import GAMES, read_games  # noqa: E402
 from ddz_training.data.recording import Recording, record_games  # noqa: E402
 from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
-from ddz_training.learn.expert.config import ExpertConfig  # noqa: E402
-from ddz_training.learn.expert.lessons import HELD_OUT, targets, teach  # noqa: E402
-from ddz_training.learn.expert.run import iterate  # noqa: E402
+from ddz_training.learn.expert import HELD_OUT, ExpertConfig, ExpertLessons, iterate, targets  # noqa: E402
 from ddz_training.learn.imitation import ImitationConfig, random_policy  # noqa: E402
 from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
-from ddz_training.learn.ppo.run import POLICY  # noqa: E402
 from ddz_training.learn.ppo.selfplay import new_networks  # noqa: E402
 from ddz_training.learn.recorded import RecordedSet, load_recorded  # noqa: E402
+from ddz_training.learn.run import POLICY  # noqa: E402
 from ddz_training.measure.match.errors import AgentChangedError, SettingsMismatchError  # noqa: E402
 from tests.training.learn.test_ppo_imitation import SMALL  # noqa: E402
 
@@ -104,12 +102,13 @@ def test_what_is_known_is_learned_and_what_was_settled_is_kept(known: RecordedSe
     start = small_policy()
     before = start.state_dict()["logits.weight"].clone()
     config = ExpertConfig(rules="mini", tau=0.1, passes=8, minibatch=32, learning_rate=1e-2)
-    found = teach(known, config, start, threads=1)
+    found = ExpertLessons(known, config, start, threads=1)
+    found.run()
     assert torch.equal(start.state_dict()["logits.weight"], before)
     assert found.divergences[0] > 0.1
     assert min(found.divergences) < found.divergences[0] / 10
     chances = known.chances(np.arange(len(known.observations)))
-    old, new = (np.exp(log_probabilities(policy, known)) for policy in (start, found.policy))
+    old, new = (np.exp(log_probabilities(policy, known)) for policy in (start, found.best))
     held_out = known.deals % HELD_OUT == HELD_OUT - 1
     best = chances == np.float32(GOOD)
     rises = (new - old)[held_out[:, None] & best]
@@ -122,13 +121,14 @@ def test_what_is_known_is_learned_and_what_was_settled_is_kept(known: RecordedSe
 
 def test_learning_ends_when_the_held_out_deals_are_no_longer_learned(known: RecordedSet) -> None:
     config = ExpertConfig(rules="mini", tau=0.2, passes=30, minibatch=16, learning_rate=1.0)
-    found = teach(known, config, small_policy(), threads=1)
+    found = ExpertLessons(known, config, small_policy(), threads=1)
+    found.run()
     assert found.divergences[-1] >= min(found.divergences[:-1])
     assert len(found.divergences) < 31
     rows = np.flatnonzero(known.deals % HELD_OUT == HELD_OUT - 1)
     logs = log_probabilities(small_policy(), known)[rows]
     shares = targets(known, rows, logs, 0.2)
-    terms = shares * (np.log(np.maximum(shares, 1e-38)) - np.maximum(log_probabilities(found.policy, known)[rows], -99))
+    terms = shares * (np.log(np.maximum(shares, 1e-38)) - np.maximum(log_probabilities(found.best, known)[rows], -99))
     assert terms.sum() / len(rows) == pytest.approx(min(found.divergences), rel=1e-3)  # it is the best that is kept
 
 
@@ -188,7 +188,7 @@ def test_wrong_settings_have_named_errors(known: RecordedSet) -> None:
         ExpertConfig(tau=0)
     empty = RecordedSet(**{**vars(known), "deals": known.deals[:0]})
     with pytest.raises(DataSetError, match="no decision"):
-        teach(empty, ExpertConfig(), small_policy(), threads=1)
+        ExpertLessons(empty, ExpertConfig(), small_policy(), threads=1)
 
 
 def test_the_command_says_what_a_round_taught(tmp_path: Path) -> None:

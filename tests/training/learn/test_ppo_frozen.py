@@ -17,10 +17,16 @@ from ddz_env.playing.agent import StagedAdapter  # noqa: E402
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError  # noqa: E402
 from ddz_env.playing.registry import make_agent  # noqa: E402
 from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
-from ddz_training.learn.ppo import selfplay  # noqa: E402
-from ddz_training.learn.ppo.learner import value_games  # noqa: E402
-from ddz_training.learn.ppo.rollout import LANDLORD_SIDE, PEASANT_SIDE, Rollout, unpack_masks  # noqa: E402
-from ddz_training.learn.ppo.sampling import NONE  # noqa: E402
+from ddz_training.learn.ppo import ppo  # noqa: E402
+from ddz_training.learn.ppo.games import (  # noqa: E402
+    LANDLORD_SIDE,
+    PEASANT_SIDE,
+    Rollout,
+    unpack_masks,
+    value_games,
+)
+from ddz_training.learn.ppo.kernels import NONE  # noqa: E402
+from ddz_training.learn.ppo.ppo import collect  # noqa: E402
 from ddz_training.learn.ppo.selfplay import SelfPlay  # noqa: E402
 from tests.training.learn.test_ppo_rollout import collector_of, uniform  # noqa: E402
 from tests.training.learn.test_ppo_selfplay import small_config  # noqa: E402
@@ -58,7 +64,7 @@ def frozen_collector(agent: str, games: int = 24, rules: str = "standard", **set
 def test_a_frozen_agent_plays_as_it_does_elsewhere_to_every_kicker(agent: str) -> None:
     collector, rollout, player = frozen_collector(agent, 12), Rollout.allocate(130, 12), make_agent(agent)
     sides = collector.sides.copy()
-    collector.collect(rollout, uniform, None)
+    collect(collector, rollout, uniform, None)
     asked = kickers = 0
     rng = np.random.default_rng(0)
     for game in range(12):
@@ -85,7 +91,7 @@ def test_random_is_uniform_over_whole_moves() -> None:
     collector, rollout, met, expected = frozen_collector("random", 200), Rollout.allocate(1, 200), [], []
     for _ in range(40):
         states = [collector.batch.state(game) for game in range(200)]
-        collector.collect(rollout, uniform, None)
+        collect(collector, rollout, uniform, None)
         for game in np.flatnonzero(rollout.watched[0] & rollout.begins[0]).tolist():
             moves = states[game].legal_moves()
             expected.append(sum(bool(move.kickers) for move in moves) / len(moves))
@@ -99,16 +105,16 @@ def test_games_go_on_from_the_middle_of_a_frozen_agents_move(agent: str) -> None
     one, other = (frozen_collector(agent) for _ in range(2))
     first, second = Rollout.allocate(1, 24), Rollout.allocate(25, 24)
     for _ in range(60):
-        one.collect(first, uniform, None)
-        half_built = one._opponent_acts(has_past=False) & (one.batch.observation[:, 0] >= 0)
+        collect(one, first, uniform, None)
+        half_built = one.opponent_acts(has_past=False) & (one.batch.observation[:, 0] >= 0)
         begun = np.array([one.batch.state(game).stage == "kicker" for game in range(24)])
         if (half_built & begun).any():
             break
     assert (half_built & begun).any()
     other.load_state_dict(one.state_dict())
     third = Rollout.allocate(25, 24)
-    one.collect(second, uniform, None)
-    other.collect(third, uniform, None)
+    collect(one, second, uniform, None)
+    collect(other, third, uniform, None)
     assert (second.actions == third.actions).all()
 
 
@@ -116,7 +122,7 @@ def test_games_go_on_from_the_middle_of_a_frozen_agents_move(agent: str) -> None
 def test_the_learner_may_keep_to_one_side(side: str, theirs: int) -> None:
     collector = frozen_collector("random", learner_side=side)
     rollout = Rollout.allocate(60, 24)
-    collector.collect(rollout, uniform, None)
+    collect(collector, rollout, uniform, None)
     assert (collector.sides == theirs).all()
     assert ((rollout.roles == 0) == (side == "landlord"))[rollout.decides].all()
 
@@ -124,9 +130,9 @@ def test_the_learner_may_keep_to_one_side(side: str, theirs: int) -> None:
 def test_a_fault_names_the_agent() -> None:
     rollout = Rollout.allocate(5, 24)
     with pytest.raises(AgentFaultError, match=r"Faulty.*no idea"):
-        frozen_collector("tests.training.learn.test_ppo_frozen:Faulty").collect(rollout, uniform, None)
+        collect(frozen_collector("tests.training.learn.test_ppo_frozen:Faulty"), rollout, uniform, None)
     with pytest.raises(IllegalAgentMoveError, match="Cheat"):
-        frozen_collector("tests.training.learn.test_ppo_frozen:Cheat").collect(rollout, uniform, None)
+        collect(frozen_collector("tests.training.learn.test_ppo_frozen:Cheat"), rollout, uniform, None)
     with pytest.raises(UnknownAgentError):
         frozen_collector("nobody")
 
@@ -143,14 +149,14 @@ def test_the_critic_learns_from_a_frozen_agents_decisions_and_the_policy_does_no
         told.append(games[:, -1] > 0)
         return value_games(critic, games)
 
-    monkeypatch.setattr(selfplay, "value_games", spy)
-    found = run._estimate()
+    monkeypatch.setattr(ppo, "value_games", spy)
+    found = run.learner.estimate(run._rollout)
     judged = rollout.decides | rollout.watched
     assert rollout.watched.sum() > 50
     assert not (rollout.watched & (rollout.decides | rollout.by_rules)).any()
     assert (np.concatenate(told) == (rollout.by_rules | rollout.watched)[judged]).all()
     told.clear()
-    decisions, _ = run._decisions(found)
+    decisions, _ = run.learner.decisions(run._rollout, found)
     assert np.concatenate(told).any()
     known = found.advantages.known
     watched = rollout.watched[known]

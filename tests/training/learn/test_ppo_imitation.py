@@ -36,7 +36,7 @@ from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
 from ddz_training.learn.imitation import (  # noqa: E402
     Imitation,
     ImitationConfig,
-    imitate_recorded,
+    RecordedLessons,
     one_hot,
     random_policy,
     rules_teacher,
@@ -150,7 +150,7 @@ def test_a_student_comes_to_agree_with_recorded_visits(tmp_path: Path) -> None:
     visits = recorded(tmp_path, "isuct:iterations=50", 6, "mini")
     config = ImitationConfig(decisions=60 * len(visits.observations), architecture=SMALL, num_games=32)
     losses: list[float] = []
-    imitate_recorded(visits, config, 1, on_step=lambda progress: losses.append(progress.loss))
+    RecordedLessons(config, visits, None, 1).run(lambda progress: losses.append(progress.loss))
     shares = visits.shares(np.arange(len(visits.observations)))
     entropy = -np.sum(shares * np.log(np.where(shares > 0, shares, 1))) / len(shares)
     assert np.mean(losses[-5:]) < (losses[0] + entropy) / 2  # most of what can be learned has been

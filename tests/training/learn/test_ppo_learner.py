@@ -23,10 +23,10 @@ from ddz_agents.neural.network import (  # noqa: E402
 )
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
+from ddz_training.learn.ppo.games import Rollout, evaluate, unpack_masks  # noqa: E402
 from ddz_training.learn.ppo.guessing import Guess  # noqa: E402
-from ddz_training.learn.ppo.learner import Decisions, Learner, evaluate  # noqa: E402
-from ddz_training.learn.ppo.rollout import unpack_masks  # noqa: E402
-from ddz_training.learn.ppo.sampling import NONE, Candidates, drawn, pick_candidates, policy_counts  # noqa: E402
+from ddz_training.learn.ppo.kernels import NONE, Candidates, drawn, pick_candidates, policy_counts  # noqa: E402
+from ddz_training.learn.ppo.ppo import Learner  # noqa: E402
 from ddz_training.learn.threads import Threads  # noqa: E402
 from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses  # noqa: E402
 
@@ -44,7 +44,7 @@ def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
     return policy, critic
 
 
-def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
+def decided(policy: PolicyNetwork, games: int = 120) -> Rollout:
     """Decisions with random advantages, targets and flags."""
     rng = np.random.default_rng(3)
     batch = SelfPlayBatch(games, seed=8, threads=1, concealed=True)
@@ -60,22 +60,18 @@ def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
     candidates.advantages[:] = np.where(candidates.actions == NONE, 0, rng.normal(size=(count, 4)))
     appraisals = np.empty(count, np.object_)
     appraisals[:] = np.split(found, np.cumsum(masks.sum(1, dtype=np.int64))[:-1])
-    return Decisions(
-        observations,
-        batch.mask_words[choice],
-        policy_counts(rng.random(count) < 0.4, SETTLED, rng),
-        actions,
-        chosen,
-        rng.normal(size=count).astype(np.float32),
-        rng.normal(size=count).astype(np.float32),
-        candidates,
-        appraisals,
-        describe_games(observations, concealed, rng.random(count) < 0.5),
-    )
+    decisions = Rollout.allocate(1, count)[0]
+    decisions.observations, decisions.masks = observations, batch.mask_words[choice]
+    decisions.counts = policy_counts(rng.random(count) < 0.4, SETTLED, rng)
+    decisions.actions, decisions.log_probabilities = actions, chosen
+    decisions.advantages, decisions.targets = (rng.normal(size=count).astype(np.float32) for _ in range(2))
+    decisions.candidates, decisions.appraisals = candidates, appraisals
+    decisions.games = describe_games(observations, concealed, rng.random(count) < 0.5)
+    return decisions
 
 
 @pytest.fixture(scope="module")
-def decisions() -> Decisions:
+def decisions() -> Rollout:
     return decided(networks(0)[0])
 
 
@@ -88,7 +84,7 @@ def test_a_policy_is_evaluated_as_agents_evaluate_it() -> None:
     assert (appraisals == describe_afterstates(batch.observation, batch.mask).hand_values).all()
 
 
-def test_shuffled_decisions_get_their_own_appraisals(decisions: Decisions) -> None:
+def test_shuffled_decisions_get_their_own_appraisals(decisions: Rollout) -> None:
     rng = np.random.default_rng(0)
     for count in (1, 7, len(decisions.actions)):
         rows = rng.permutation(len(decisions.actions))[:count]
@@ -97,19 +93,17 @@ def test_shuffled_decisions_get_their_own_appraisals(decisions: Decisions) -> No
         assert np.concatenate(decisions[rows].appraisals.tolist()).tobytes() == expected.tobytes()
 
 
-def gradients(decisions: Decisions, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], np.ndarray]:
+def gradients(decisions: Rollout, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], np.ndarray]:
     """What one minibatch of all decisions leaves in the weights of networks that have changed since, and its means."""
     policy, critic = networks(1)
     workers = Threads(threads)
     learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), workers)
     found = learner.update(decisions, np.random.default_rng(0), 0)
     workers.close()
-    return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(
-        list(vars(found).values())
-    )
+    return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(list(found.values()))
 
 
-def test_guessing_adds_the_gradient_of_the_mean_cross_entropy(decisions: Decisions) -> None:
+def test_guessing_adds_the_gradient_of_the_mean_cross_entropy(decisions: Rollout) -> None:
     """At the same networks: the policy's gradient with the task less that without it, unclipped."""
     without, _ = gradients(decisions, max_gradient=1e9)
     found, _ = gradients(decisions, max_gradient=1e9, auxiliary=2.0)
@@ -133,7 +127,7 @@ def test_guessing_adds_the_gradient_of_the_mean_cross_entropy(decisions: Decisio
 
 
 @pytest.mark.parametrize("share", [0.0, 0.6])
-def test_a_gradient_step_follows_the_losses(share: float, decisions: Decisions) -> None:
+def test_a_gradient_step_follows_the_losses(share: float, decisions: Rollout) -> None:
     """Clipped surrogates in their shares, value losses and entropy: means over the minibatch, written with tensors."""
     config = SelfPlayConfig(**SETTINGS, lookahead=share, floor=0.1)
     policy, critic = networks(1)
@@ -178,7 +172,7 @@ def test_a_gradient_step_follows_the_losses(share: float, decisions: Decisions) 
     assert statistics.tolist() == pytest.approx([float(mean.detach()) for mean in means], rel=1e-4, abs=1e-5)
 
 
-def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(decisions: Decisions) -> None:
+def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(decisions: Rollout) -> None:
     whole, statistics = gradients(decisions)
     one, two = (gradients(decisions, threads, shard=17) for threads in (1, 2))
     assert one[1].tobytes() == two[1].tobytes()
@@ -207,7 +201,7 @@ def parts_of(gradient: list[torch.Tensor]) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(whole[:policies]), np.concatenate(whole[policies:])
 
 
-def test_a_decision_counts_as_often_as_it_is_there(decisions: Decisions) -> None:
+def test_a_decision_counts_as_often_as_it_is_there(decisions: Rollout) -> None:
     """The gradient of the policy with counts is that of a batch in which decisions are missing or stand twice."""
     counts = np.random.default_rng(5).choice([0.0, 1.0, 2.0], len(decisions.actions)).astype(np.float32)
     counted, _ = parts_of(gradients(dataclasses.replace(decisions, counts=counts))[0])
@@ -218,7 +212,7 @@ def test_a_decision_counts_as_often_as_it_is_there(decisions: Decisions) -> None
     np.testing.assert_allclose(counted, expected * (len(rows) / len(counts)), rtol=1e-3, atol=1e-6)
 
 
-def test_the_critic_learns_from_every_decision(decisions: Decisions) -> None:
+def test_the_critic_learns_from_every_decision(decisions: Rollout) -> None:
     nothing = dataclasses.replace(decisions, counts=np.zeros_like(decisions.counts))
     (policy, critic), (still, same) = parts_of(gradients(decisions)[0]), parts_of(gradients(nothing)[0])
     np.testing.assert_allclose(critic, same, rtol=1e-5, atol=1e-8)

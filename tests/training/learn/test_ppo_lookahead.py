@@ -15,8 +15,8 @@ from ddz_agents.rules.agent import RulesAgent  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
 from ddz_env.core.actions import NUM_ACTIONS  # noqa: E402
 from ddz_env.core.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed  # noqa: E402
+from ddz_training.learn.ppo.kernels import NONE, Candidates, add_probes, pick_candidates  # noqa: E402
 from ddz_training.learn.ppo.lookahead import Positions, look_ahead, successor_values  # noqa: E402
-from ddz_training.learn.ppo.sampling import NONE, Candidates, add_probes, pick_candidates  # noqa: E402
 from ddz_training.learn.threads import Threads  # noqa: E402
 
 AUCTION = dataclasses.replace(Rules.preset("bidding"), doubling=True)

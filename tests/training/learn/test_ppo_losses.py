@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from ddz_agents.neural.network import masked_log_probabilities  # noqa: E402
 from ddz_training.learn.imitation import soft_cross_entropies  # noqa: E402
-from ddz_training.learn.ppo.sampling import drawn  # noqa: E402
+from ddz_training.learn.ppo.kernels import drawn  # noqa: E402
 from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses  # noqa: E402
 
 

@@ -18,9 +18,10 @@ from ddz_agents.rules.agent import RulesTeacher  # noqa: E402
 from ddz_env import State  # noqa: E402
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
-from ddz_training.learn.ppo.past_selves import PastSelves  # noqa: E402
-from ddz_training.learn.ppo.rollout import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks  # noqa: E402
-from ddz_training.learn.ppo.sampling import NONE  # noqa: E402
+from ddz_training.learn.ppo.games import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks  # noqa: E402
+from ddz_training.learn.ppo.kernels import NONE  # noqa: E402
+from ddz_training.learn.ppo.opponents import PastSelves  # noqa: E402
+from ddz_training.learn.ppo.ppo import collect  # noqa: E402
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
 
@@ -44,7 +45,7 @@ def collected(rules: str = "standard", share: float = 0.0, steps: int = 150, obj
     batch = SelfPlayBatch(20, rules, seed=5, threads=1, scoring=objective, concealed=True)
     rollout = Rollout.allocate(steps, 20, candidates=3)
     collector = collector_of(batch, share, objective=objective, least=0.095)
-    collector.collect(rollout, uniform, uniform if share else None)
+    collect(collector, rollout, uniform, uniform if share else None)
     return rollout
 
 
@@ -96,7 +97,7 @@ def test_settled_decisions_are_sampled_and_what_counts_has_a_probe() -> None:
     """With every legal action alike, decisions of more than ten are settled: none has the least probability."""
     batch = SelfPlayBatch(40, seed=5, threads=1, concealed=True)
     rollout = Rollout.allocate(100, 40, candidates=3)
-    collector_of(batch, least=0.095, settled_share=0.2, floor=0.02).collect(rollout, uniform, None)
+    collect(collector_of(batch, least=0.095, settled_share=0.2, floor=0.02), rollout, uniform, None)
     choices = np.stack([unpack_masks(words).sum(1) for words in rollout.masks])
     contested = rollout.decides & (choices <= 10)
     settled = rollout.decides & ~contested
@@ -137,7 +138,7 @@ def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> 
         rollout = Rollout.allocate(1, 60)
         asked["learner"].clear()
         asked["past"].clear()
-        collector.collect(rollout, player("learner"), player("past"))
+        collect(collector, rollout, player("learner"), player("past"))
         choice = unpack_masks(rollout.masks[0]).sum(1) > 1
         landlord = rollout.roles[0] == 0
         past = np.where(landlord, sides == LANDLORD_SIDE, sides == PEASANT_SIDE)
@@ -161,7 +162,7 @@ def test_the_rule_agent_plays_one_side_by_its_own_plans() -> None:
     for _ in range(150):
         labels = teacher.labels(batch.state_dict()["rows"])
         rules_side, roles = np.where(collector.by_rules, collector.sides, NOBODY), batch.role.copy()
-        collector.collect(rollout, uniform, None)
+        collect(collector, rollout, uniform, None)
         assert (rollout.by_rules[0] == (rules_side != NOBODY)).all()
         theirs = np.where(roles == 0, rules_side == LANDLORD_SIDE, rules_side == PEASANT_SIDE)
         assert (rollout.actions[0][theirs] == labels[theirs]).all()
@@ -174,7 +175,7 @@ def test_the_rule_agent_plays_one_side_by_its_own_plans() -> None:
 def test_without_a_past_self_the_learner_plays_every_side() -> None:
     batch = SelfPlayBatch(60, seed=5, threads=1, concealed=True)
     rollout = Rollout.allocate(30, 60)
-    collector_of(batch, 1.0).collect(rollout, uniform, None)
+    collect(collector_of(batch, 1.0), rollout, uniform, None)
     choice = np.stack([unpack_masks(words).sum(1) > 1 for words in rollout.masks])
     assert (rollout.decides == choice).all()
 

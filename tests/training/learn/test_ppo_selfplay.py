@@ -27,22 +27,27 @@ from ddz_env.core.errors import DouDizhuError, InvalidOptionError, UnknownAgentE
 from ddz_env.playing.provenance import agent_files, code_stamp  # noqa: E402
 from ddz_training.learn.curves import CurveFile, CurveLine  # noqa: E402
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError  # noqa: E402
-from ddz_training.learn.ppo import checkpoint, selfplay  # noqa: E402
-from ddz_training.learn.ppo.checkpoint import load_checkpoint, restore, save_checkpoint, state  # noqa: E402
+from ddz_training.learn.ppo import ppo  # noqa: E402
 from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
-from ddz_training.learn.ppo.learner import evaluate, value_games  # noqa: E402
-from ddz_training.learn.ppo.rollout import Rollout, unpack_masks  # noqa: E402
-from ddz_training.learn.ppo.run import (  # noqa: E402
+from ddz_training.learn.ppo.games import (  # noqa: E402
+    Rollout,
+    evaluate,
+    unpack_masks,
+    value_games,
+)
+from ddz_training.learn.ppo.kernels import NONE  # noqa: E402
+from ddz_training.learn.ppo.ppo import collect  # noqa: E402
+from ddz_training.learn.ppo.selfplay import SelfPlay, new_collector  # noqa: E402
+from ddz_training.learn.run import (  # noqa: E402
     CHECKPOINT,
     CURVES,
     EVALUATIONS,
     POLICY,
     Budget,
     refuse_to_overwrite,
+    save_checkpoint,
     train,
 )
-from ddz_training.learn.ppo.sampling import NONE  # noqa: E402
-from ddz_training.learn.ppo.selfplay import SelfPlay, new_collector  # noqa: E402
 from ddz_training.learn.strength import Evaluation, measure_strength  # noqa: E402
 from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError  # noqa: E402
 from ddz_training.measure.match.provenance import other_code  # noqa: E402
@@ -70,7 +75,7 @@ def small_config(**changes: Any) -> SelfPlayConfig:
 
 
 def everything(run: SelfPlay) -> tuple[Arrays, dict[str, Any]]:
-    arrays, about = state(run)
+    arrays, about = run.state()
     about["counters"].pop("seconds")
     return {name: array.copy() for name, array in arrays.items()}, about
 
@@ -101,8 +106,8 @@ def test_a_fixed_seed_reproduces_a_run_to_the_bit_on_any_number_of_threads() -> 
 def test_only_the_highest_advantages_count_where_a_share_is_given() -> None:
     run = SelfPlay(small_config(upper=0.25, opponent_share=0.0, rules_share=0.0), 1)
     run._collect()
-    found = run._estimate()
-    decisions, _ = run._decisions(found)
+    found = run.learner.estimate(run._rollout)
+    decisions, _ = run.learner.decisions(run._rollout, found)
     known = found.advantages.known
     chosen = decisions.advantages != 0
     assert chosen.mean() == pytest.approx(0.25, abs=0.02)
@@ -134,7 +139,7 @@ def test_groups_play_different_games_each_as_if_it_were_alone() -> None:
     learner = functools.partial(evaluate, SelfPlay(small_config(), 1).policy)
     for group in range(3):
         alone = Rollout.allocate(48, 8, run.config.candidates)
-        new_collector(run.config, group).collect(alone, learner, None)
+        collect(new_collector(run.config, group), alone, learner, None)
         games = slice(8 * group, 8 * group + 8)
         for name in ("observations", "actions", "rewards", "decides"):
             assert (getattr(alone, name) == getattr(whole, name)[:, games]).all(), name
@@ -160,11 +165,11 @@ def test_collected_games_go_on_from_a_saved_collector_to_the_bit() -> None:
     config = small_config()
     one, other = new_collector(config, 1), new_collector(config, 2)
     rollouts = [Rollout.allocate(20, 8, 4) for _ in range(2)]
-    one.collect(rollouts[0], uniform, uniform)
+    collect(one, rollouts[0], uniform, uniform)
     saved = one.state_dict()
-    one.collect(rollouts[0], uniform, uniform)
+    collect(one, rollouts[0], uniform, uniform)
     other.load_state_dict(saved)
-    other.collect(rollouts[1], uniform, uniform)
+    collect(other, rollouts[1], uniform, uniform)
     assert (rollouts[0].actions == rollouts[1].actions).all()
     assert (rollouts[0].observations == rollouts[1].observations).all()
     for name in ("generator", "agents_generator", "sides", "named", "agent.0.plans", "rows"):
@@ -178,7 +183,7 @@ def test_a_run_of_any_number_of_groups_goes_on_from_a_file_to_the_bit(groups: in
     run = SelfPlay(config, 1)
     run.step()
     save_checkpoint(tmp_path / CHECKPOINT, run)
-    resumed = load_checkpoint(tmp_path / CHECKPOINT, 2)
+    resumed = SelfPlay.resume(tmp_path / CHECKPOINT, 2)
     run.step()
     resumed.step()
     assert_same(everything(run), everything(resumed))
@@ -191,8 +196,8 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     run = SelfPlay(small_config(least=0.1, settled_share=0.5), 1)
     run.step()  # what is left of the update before must not be read
     run._collect()
-    found = run._estimate()
-    decisions, _ = run._decisions(found)
+    found = run.learner.estimate(run._rollout)
+    decisions, _ = run.learner.decisions(run._rollout, found)
     rollout, known = run._rollout, found.advantages.known
     noted = rollout.observations[known], rollout.concealed[known], rollout.by_rules[known]
     assert (decisions.games == describe_games(*noted)).all()
@@ -224,15 +229,15 @@ def test_the_critic_whose_word_counts_is_told_who_plays(average: float, monkeypa
         asked.append((critic, games[:, -1] > 0))
         return value_games(critic, games)
 
-    monkeypatch.setattr(selfplay, "value_games", spy)
-    found = run._estimate()
+    monkeypatch.setattr(ppo, "value_games", spy)
+    found = run.learner.estimate(run._rollout)
     rollout = run._rollout
     assert (np.concatenate([flags for _, flags in asked]) == rollout.by_rules[rollout.decides]).all()
     estimates = len(asked)
-    run._decisions(found)
+    run.learner.decisions(run._rollout, found)
     told = np.concatenate([flags for _, flags in asked[estimates:]])
     assert 0 < told.mean() < 1
-    arrays, _ = state(run)
+    arrays, _ = run.state()
     word = "average_critic." if average else "critic."
     for critic, _ in asked:
         assert (critic.value.weight.detach().numpy() == arrays[word + "value.weight"]).all()
@@ -273,7 +278,7 @@ def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(tmp_path: Path
     with pytest.raises(Killed):
         train(SelfPlay(config, 1), tmp_path / "cut", Budget(updates=5), on_update=kill)
     assert len(without_times(tmp_path / "cut" / CURVES)) == 3
-    resumed = load_checkpoint(tmp_path / "cut" / CHECKPOINT, 1)
+    resumed = SelfPlay.resume(tmp_path / "cut" / CHECKPOINT, 1)
     assert resumed.counters.update == 2
     train(resumed, tmp_path / "cut", Budget(updates=5))
     assert_same(everything(whole), everything(resumed))
@@ -288,7 +293,7 @@ def test_a_run_stops_when_asked_with_everything_saved(tmp_path: Path) -> None:
     run = SelfPlay(small_config(checkpoint_every=100), 1)
     train(run, tmp_path, Budget(updates=50), stop=lambda: run.counters.update == 2)
     assert run.counters.update == 2
-    assert_same(everything(run), everything(load_checkpoint(tmp_path / CHECKPOINT, 1)))
+    assert_same(everything(run), everything(SelfPlay.resume(tmp_path / CHECKPOINT, 1)))
     with pytest.raises(CheckpointError, match="add --resume"):
         refuse_to_overwrite(tmp_path)
     refuse_to_overwrite(tmp_path / "elsewhere")
@@ -307,7 +312,7 @@ def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -
     train(run, tmp_path, Budget(updates=50), on_evaluation=found.extend, stop=stop)
     assert asked == [1, 1, 1, 1]
     assert found == without_times(tmp_path / EVALUATIONS) == []
-    assert_same(everything(run), everything(load_checkpoint(tmp_path / CHECKPOINT, 1)))
+    assert_same(everything(run), everything(SelfPlay.resume(tmp_path / CHECKPOINT, 1)))
 
 
 def test_a_budget_counts_what_was_done_before() -> None:
@@ -332,31 +337,31 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_broken_checkpoints_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
     data, path = saved.read_bytes(), tmp_path / CHECKPOINT
     with pytest.raises(CheckpointError, match="no such file"):
-        load_checkpoint(path)
+        SelfPlay.resume(path)
     for length in (0, 7, 1000, len(data) // 2, len(data) - 1):
         path.write_bytes(data[:length])
         with pytest.raises(CheckpointError, match="truncated"):
-            load_checkpoint(path)
+            SelfPlay.resume(path)
     broken = bytearray(data)
     broken[len(data) * 3 // 4] ^= 4
     path.write_bytes(broken)
     with pytest.raises(CheckpointError, match="corrupt"):
-        load_checkpoint(path)
+        SelfPlay.resume(path)
     save_weights(path, Weights(PolicyNetwork(SMALL)))
     with pytest.raises(CheckpointMismatchError, match="is no ddz-selfplay-checkpoint file but 'ddz-policy'"):
-        load_checkpoint(path)
+        SelfPlay.resume(path)
 
 
 def test_checkpoints_of_an_older_version_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
-    arrays, about = state(load_checkpoint(saved, 1))
-    write_tensor_file(tmp_path / "file", checkpoint.KIND, 1, arrays, about)
+    arrays, about = SelfPlay.resume(saved, 1).state()
+    write_tensor_file(tmp_path / "file", SelfPlay.kind[0], 1, arrays, about)
     with pytest.raises(CheckpointMismatchError, match=r"has version '1' of the ddz-selfplay-checkpoint format; .* 4"):
-        load_checkpoint(tmp_path / "file")
+        SelfPlay.resume(tmp_path / "file")
 
 
 @pytest.mark.parametrize("case", ["weight", "games", "group", "generator", "config", "counters", "pool", "optimizer"])
 def test_checkpoints_that_do_not_fit_are_refused_by_name(case: str, tmp_path: Path) -> None:
-    arrays, about = state(finished(small_config(), 1, 2))
+    arrays, about = finished(small_config(), 1, 2).state()
     if case == "weight":
         del arrays["critic.value.bias"]
     elif case == "games":
@@ -373,24 +378,24 @@ def test_checkpoints_that_do_not_fit_are_refused_by_name(case: str, tmp_path: Pa
         arrays["adam.first.step"] = arrays.pop("adam.0.step")
     else:
         about["pool"]["members"] += 1
-    write_tensor_file(tmp_path / "file", checkpoint.KIND, checkpoint.VERSION, arrays, about)
+    write_tensor_file(tmp_path / "file", *SelfPlay.kind, arrays, about)
     with pytest.raises(CheckpointMismatchError, match="does not fit"):
-        load_checkpoint(tmp_path / "file")
+        SelfPlay.resume(tmp_path / "file")
 
 
 def test_a_run_is_not_resumed_under_other_settings(saved: Path) -> None:
     same = SelfPlayConfig.read(["num_games=24", "architecture.width=16", "opponents=random,rules"])
-    assert load_checkpoint(saved, 1, same).counters.update == 2
+    assert SelfPlay.resume(saved, 1, same).counters.update == 2
     for text, message in (
         ("num_games=32", "num_games: the checkpoint has 24, this run 32"),
         ("architecture.width=32", "architecture.width: the checkpoint has 16, this run 32"),
         ("lam=0.5", "lam: the checkpoint has 0.95, this run 0.5"),
     ):
         with pytest.raises(CheckpointMismatchError, match=message):
-            load_checkpoint(saved, 1, SelfPlayConfig.read([text]))
-    arrays, about = state(load_checkpoint(saved, 1))
+            SelfPlay.resume(saved, 1, SelfPlayConfig.read([text]))
+    arrays, about = SelfPlay.resume(saved, 1).state()
     with pytest.raises(CheckpointMismatchError, match="other settings"):
-        restore(SelfPlay(small_config(seed=9), 1), arrays, about, "it")
+        SelfPlay(small_config(seed=9), 1).restore(arrays, about, "it")
 
 
 def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) -> None:
@@ -417,14 +422,14 @@ def test_starting_from_weights_begins_where_they_ended() -> None:
     start = Weights(PolicyNetwork(SMALL), Critic(SMALL))
     run = SelfPlay(small_config(critic_updates=1), 1, start)
     run.step()
-    learned, _ = state(run)
+    learned, _ = run.state()
     before = start.policy.state_dict()
     assert all(np.array_equal(learned[f"policy.{name}"], tensor.numpy()) for name, tensor in before.items())
     assert start.critic is not None
     weight = start.critic.value.weight.detach().numpy()
     assert (learned["critic.value.weight"] != weight).any()  # in the first update only the critic learned
     run.step()
-    assert any(not np.array_equal(state(run)[0][f"policy.{name}"], tensor.numpy()) for name, tensor in before.items())
+    assert any(not np.array_equal(run.state()[0][f"policy.{name}"], tensor.numpy()) for name, tensor in before.items())
     other = Weights(PolicyNetwork(Architecture(width=8, blocks=0)))
     with pytest.raises(InvalidTrainingError, match="architecture"):
         SelfPlay(small_config(), 1, other)
@@ -435,7 +440,7 @@ def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> Non
     means: dict[str, Any] = {}
     for update in range(5):
         run.step()
-        arrays, _ = state(run)
+        arrays, _ = run.state()
         for average, network, past in (("average.", "policy.", 0.5), ("average_critic.", "critic.", 0.7)):
             for name in [name.removeprefix(network) for name in arrays if name.startswith(network)]:
                 now, weight = arrays[network + name], max(1 - past, 1 / (update + 1))
@@ -454,7 +459,7 @@ def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> Non
 def test_without_averages_the_networks_themselves_are_saved() -> None:
     run = SelfPlay(small_config(average=0.0, critic_average=0.0), 1)
     run.step()
-    arrays, _ = state(run)
+    arrays, _ = run.state()
     assert (run.policy.logits.weight.detach().numpy() == arrays["policy.logits.weight"]).all()
     assert (run.critic.value.weight.detach().numpy() == arrays["critic.value.weight"]).all()
 
@@ -495,17 +500,17 @@ def test_a_minute_of_self_play_beats_random_by_a_wide_margin() -> None:
 
 def test_a_run_of_other_code_or_against_other_weights_is_not_resumed_unseen(saved: Path, tmp_path: Path) -> None:
     file, own = tmp_path / CHECKPOINT, code_stamp("ddz_training.learn")
-    arrays, about = state(load_checkpoint(saved, 1))
+    arrays, about = SelfPlay.resume(saved, 1).state()
     assert about["code"] == [own]
-    write_tensor_file(file, checkpoint.KIND, checkpoint.VERSION, arrays, about | {"code": ["0.1.0 other"]})
+    write_tensor_file(file, *SelfPlay.kind, arrays, about | {"code": ["0.1.0 other"]})
     with pytest.raises(OtherCodeError, match=f"0.1.0 other, this is {own}"):
-        load_checkpoint(file, 1)
+        SelfPlay.resume(file, 1)
     with other_code():
-        run = load_checkpoint(file, 1)
-    assert state(run)[1]["code"] == run.weights().notes["code"] == ["0.1.0 other", own]
-    arrays, about = state(SelfPlay(small_config(opponents=("policy", "random")), 1))
+        run = SelfPlay.resume(file, 1)
+    assert run.state()[1]["code"] == run.weights().notes["code"] == ["0.1.0 other", own]
+    arrays, about = SelfPlay(small_config(opponents=("policy", "random")), 1).state()
     assert about["files"] == {"policy": agent_files("policy")}
     about["files"] = {"policy": {"policy.safetensors": "0123456789abcdef"}}
-    write_tensor_file(file, checkpoint.KIND, checkpoint.VERSION, arrays, about)
+    write_tensor_file(file, *SelfPlay.kind, arrays, about)
     with pytest.raises(AgentChangedError, match=r"'policy'.*0123456789abcdef"):
-        load_checkpoint(file, 1)
+        SelfPlay.resume(file, 1)

@@ -11,8 +11,14 @@ from torch import Tensor  # noqa: E402
 
 from ddz_agents.neural.network import masked_log_probabilities  # noqa: E402
 from ddz_env.core.actions import NUM_ACTIONS  # noqa: E402
-from ddz_training.learn.ppo.sampling import NONE, pick_candidates  # noqa: E402
-from ddz_training.learn.ppo.surrogate import SURROGATE_SUMS, SurrogateInputs, Terms, surrogate_gradient  # noqa: E402
+from ddz_training.learn.ppo.kernels import (  # noqa: E402
+    NONE,
+    SURROGATE_SUMS,
+    LossWeights,
+    SurrogateInputs,
+    pick_candidates,
+    surrogate_gradient,
+)
 from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy  # noqa: E402
 
 CLIP, ENTROPY_WEIGHT, FLOOR = 0.2, 0.03, 0.08
@@ -41,7 +47,7 @@ def compiled(
     batch: SurrogateInputs, share: float, entropy_weight: float = ENTROPY_WEIGHT
 ) -> tuple[np.ndarray, np.ndarray]:
     gradient, sums = np.zeros_like(batch.logits), np.zeros(SURROGATE_SUMS)
-    surrogate_gradient(batch, Terms(share, FLOOR, CLIP, entropy_weight), gradient, sums)
+    surrogate_gradient(batch, LossWeights(share, FLOOR, CLIP, entropy_weight), gradient, sums)
     return gradient, sums
 
 
@@ -90,7 +96,7 @@ def test_the_magnet_draws_by_the_gradient_of_the_divergence_from_it() -> None:
     (expected,) = torch.autograd.grad(0.3 * divergence, logits)
     free, _ = compiled(batch, 0.5)
     drawn = np.zeros_like(free)
-    terms = Terms(0.5, FLOOR, CLIP, ENTROPY_WEIGHT, 0.3)
+    terms = LossWeights(0.5, FLOOR, CLIP, ENTROPY_WEIGHT, 0.3)
     surrogate_gradient(batch._replace(magnet=magnet), terms, drawn, np.zeros(SURROGATE_SUMS))
     np.testing.assert_allclose(drawn - free, expected.numpy(), rtol=1e-4, atol=1e-6)
     assert np.abs(drawn - free).max() > 0.01
@@ -131,7 +137,7 @@ def test_sums_are_added_to_and_do_not_depend_on_the_entropys_weight() -> None:
     batch = random_batch(5)
     _, sums = compiled(batch, 0.5)
     again = sums.copy()
-    surrogate_gradient(batch, Terms(0.5, FLOOR, CLIP, 0.0), np.zeros_like(batch.logits), again)
+    surrogate_gradient(batch, LossWeights(0.5, FLOOR, CLIP, 0.0), np.zeros_like(batch.logits), again)
     assert again.tolist() == pytest.approx((2 * sums).tolist())
 
 
@@ -198,7 +204,7 @@ def test_what_is_better_in_some_deals_and_worse_in_most_settles_below_the_floor(
     gradient, _ = compiled(batch, 1.0, 0.0)
     assert (gradient[:, 1].sum() < 0) == rises
     without = np.zeros_like(logits)
-    surrogate_gradient(batch, Terms(1.0, 0.0, CLIP, 0.0), without, np.zeros(SURROGATE_SUMS))
+    surrogate_gradient(batch, LossWeights(1.0, 0.0, CLIP, 0.0), without, np.zeros(SURROGATE_SUMS))
     assert without[:, 1].sum() > 0  # without a floor it always sinks
 
 

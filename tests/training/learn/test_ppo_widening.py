@@ -13,7 +13,7 @@ from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork  # noq
 from ddz_agents.neural.weights import Weights  # noqa: E402
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
-from ddz_training.learn.ppo.learner import value_games  # noqa: E402
+from ddz_training.learn.ppo.games import value_games  # noqa: E402
 from ddz_training.learn.ppo.selfplay import SelfPlay, new_networks  # noqa: E402
 from tests.training.learn.test_ppo_selfplay import small_config  # noqa: E402
 

@@ -45,9 +45,8 @@ from ddz_env.envs.gym import DouDizhuEnv
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.apps.cli import app
-from ddz_training.learn.sb3.checkpoint import load_run, save_model, save_run
 from ddz_training.learn.sb3.config import Sb3Config
-from ddz_training.learn.sb3.run import new_run
+from ddz_training.learn.sb3.run import Sb3Run, load_run, save_model
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 
 
@@ -121,8 +120,8 @@ def test_it_guides_a_search(saved: Path, model: MaskablePPO) -> None:
 
 def test_a_search_knows_what_a_policy_was_trained_for(tmp_path: Path) -> None:
     """From the zip alone, wherever it was copied to; Stable-Baselines3 reads the same file."""
-    run = new_run(Sb3Config(num_envs=2, n_steps=4, width=8, rules="rlcard", objective="stake"), 1)
-    save_run(tmp_path / "run", run)
+    run = Sb3Run(Sb3Config(num_envs=2, n_steps=4, width=8, rules="rlcard", objective="stake"), 1)
+    run.save(tmp_path / "run")
     path = shutil.copy(tmp_path / "run" / "model.zip", tmp_path / "elsewhere.zip")
     assert read_purpose(path) == Purpose("rlcard", "stake")
     policy = load_sb3_policy(path, trust_file=True)
@@ -217,8 +216,8 @@ def test_trust_means_that_the_code_in_the_file_runs(saved: Path, tmp_path: Path)
 
 
 def test_resuming_unpickles_nothing_without_trust(tmp_path: Path) -> None:
-    run = new_run(Sb3Config(num_envs=2, n_steps=4, width=8, rules="mini"), 1)
-    save_run(tmp_path / "run", run)
+    run = Sb3Run(Sb3Config(num_envs=2, n_steps=4, width=8, rules="mini"), 1)
+    run.save(tmp_path / "run")
     mark, path = tmp_path / "mark", tmp_path / "run" / "model.zip"
     poison(path, tmp_path / "gift.zip", mark)
     shutil.move(tmp_path / "gift.zip", path)

@@ -22,11 +22,10 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.playing.provenance import code_stamp
 from ddz_training.apps.cli import app
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
-from ddz_training.learn.sb3.checkpoint import ABOUT, MODEL, POOL, load_run, refuse_to_overwrite, save_run
+from ddz_training.learn.run import refuse_to_overwrite
 from ddz_training.learn.sb3.config import Sb3Config
-from ddz_training.learn.sb3.past_self import PastSelf
-from ddz_training.learn.sb3.run import Sb3Run, TimeSplit, new_run
-from ddz_training.learn.sb3.train import Sb3Progress, Stopwatch, train
+from ddz_training.learn.sb3.run import ABOUT, MODEL, POOL, PastSelf, Sb3Progress, Sb3Run, TimeSplit, load_run
+from ddz_training.learn.sb3.train import Stopwatch, train
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.measure.match.errors import OtherCodeError
 from ddz_training.measure.match.provenance import other_code
@@ -46,7 +45,7 @@ UPDATE = 4 * 16
 
 
 def small(**changes: Any) -> Sb3Run:
-    return new_run(Sb3Config(**SMALL | changes), 1)
+    return Sb3Run(Sb3Config(**SMALL | changes), 1)
 
 
 def lines(path: Path) -> list[dict[str, str]]:
@@ -219,9 +218,9 @@ def test_times_are_shared_out_and_nothing_is_counted_twice(monkeypatch: pytest.M
 def test_a_run_is_not_resumed_under_other_settings_nor_from_broken_files(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no such file"):
         load_run(tmp_path, trust=True)
-    save_run(tmp_path, small(opponents="self"))
+    small(opponents="self").save(tmp_path)
     with pytest.raises(CheckpointError, match="add --resume"):
-        refuse_to_overwrite(tmp_path)
+        refuse_to_overwrite(tmp_path, MODEL)
     with pytest.raises(CheckpointMismatchError, match="num_envs: the run has 4, not 8"):
         load_run(tmp_path, trust=True, wanted={"num_envs": 8})
     about = (tmp_path / ABOUT).read_text()
@@ -318,7 +317,7 @@ def test_bad_input_is_one_named_line(arguments: tuple[str, ...], message: str, t
 @pytest.mark.long
 def test_twenty_seconds_of_maskable_ppo_beat_random_by_a_wide_margin(tmp_path: Path) -> None:
     """The default settings make some 2,500 steps a second on one core."""
-    run = new_run(Sb3Config(evaluate_every=0))
+    run = Sb3Run(Sb3Config(evaluate_every=0))
     train(run, tmp_path, 57_344)
     (result,) = measure_strength(SB3Policy(run.model.policy), ["random"], 100)
     assert result.wins.low > 0.8

@@ -28,7 +28,7 @@ from ddz_env.core.errors import (
 )
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_training.learn.sb3.past_self import PastSelf
+from ddz_training.learn.sb3.run import PastSelf
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, VecEnvUsageError, make_games
 
 N = 6

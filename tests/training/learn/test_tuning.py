@@ -14,10 +14,17 @@ from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Rules, State
 from ddz_training.experiments import tuning
 from ddz_training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, plot_tuning, tuning_table
-from ddz_training.learn.tuning import methods
-from ddz_training.learn.tuning.games import deals, play_rules
-from ddz_training.learn.tuning.methods import METHODS, Point
-from ddz_training.learn.tuning.subjects import PEASANTS_ALONE, STEPS, RulesSide, Subject
+from ddz_training.learn import tuning as weights_tuning
+from ddz_training.learn.tuning import (
+    METHODS,
+    PEASANTS_ALONE,
+    STEPS,
+    Point,
+    RulesSide,
+    Subject,
+    deals,
+    play_rules,
+)
 from ddz_training.measure.match.errors import InvalidExperimentError
 
 Floats = npt.NDArray[np.float64]
@@ -69,10 +76,10 @@ def test_annealing_crosses_a_valley_while_it_is_warm(monkeypatch: pytest.MonkeyP
         METHODS["simulated annealing"](height, 1, 100, np.random.default_rng(0))
         return max(seen)
 
-    monkeypatch.setattr(methods, "STEP", 0.2)
+    monkeypatch.setattr(weights_tuning, "STEP", 0.2)
     assert highest() == 1.0
-    monkeypatch.setattr(methods, "WARMEST", 1e-9)
-    monkeypatch.setattr(methods, "COLDEST", 1e-10)
+    monkeypatch.setattr(weights_tuning, "WARMEST", 1e-9)
+    monkeypatch.setattr(weights_tuning, "COLDEST", 1e-10)
     assert highest() == 0.0
 
 

@@ -187,7 +187,7 @@ COMMANDS = {"commands": "ddz_training.apps.cli.reference:commands_table"}
 
 CONFIGS = {
     "config-selfplay": "ddz_training.learn.ppo.config:SelfPlayConfig",
-    "config-expert": "ddz_training.learn.expert.config:ExpertConfig",
+    "config-expert": "ddz_training.learn.expert:ExpertConfig",
     "config-sb3": "ddz_training.learn.sb3.config:Sb3Config",
 }
 """Tables of the settings of trainings, which need PyTorch."""

@@ -50,7 +50,7 @@ class _Trainer:
             shutil.rmtree(self._runs, ignore_errors=True)
 
     def _train(self, folder: Path, run: Any, updates: int) -> Any:
-        from ddz_training.learn.ppo.run import Budget, train
+        from ddz_training.learn.run import Budget, train
 
         train(run, folder, Budget(updates=updates))
         run.close()
@@ -59,7 +59,7 @@ class _Trainer:
     def _resumed(self, folder: Path) -> Any:
         """The run of a folder; None if it has none."""
         from ddz_training.learn.ppo.checkpoint import load_checkpoint
-        from ddz_training.learn.ppo.run import CHECKPOINT
+        from ddz_training.learn.run import CHECKPOINT
 
         path = folder / CHECKPOINT
         return load_checkpoint(path, self._options.threads) if path.exists() else None
@@ -181,7 +181,7 @@ class _Recipe(_Trainer):
 
     def play(self, task: tuple[str, int]) -> list[RecipeResult]:
         """Train; the run's folder stays: ``ddz arena`` plays its policy."""
-        from ddz_training.learn.ppo.run import POLICY
+        from ddz_training.learn.run import POLICY
 
         recipe, seed = task
         folder, deals = self._runs / f"{recipe.replace(' ', '-')}-{seed}", self._options.deals

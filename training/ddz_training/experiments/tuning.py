@@ -16,9 +16,7 @@ import numpy as np
 
 from ddz_env.core.options import Range
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
-from ddz_training.learn.tuning.games import deals
-from ddz_training.learn.tuning.methods import METHODS, Point
-from ddz_training.learn.tuning.subjects import SUBJECTS, Floats, Subject
+from ddz_training.learn.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deals
 from ddz_training.measure.match.statistics import Interval, normal_interval
 from ddz_training.measure.plotting import new_axes, save_figure
 

@@ -25,12 +25,14 @@ class CurveLine:
         games: Games finished so far.
         landlord_wins: Share of this update's games that the landlord won.
         game_length: Decisions a game in this update.
-        policy_loss: See :class:`~ddz_training.learn.ppo.learner.UpdateStatistics`, as the next five.
-        value_loss: Likewise.
-        critic_loss: Likewise.
-        entropy: Likewise.
-        divergence: Likewise.
-        clipped: Likewise.
+        policy_loss: The clipped surrogates, negated, in their shares: a mean over the update's decisions, as the next
+            five; of the policy, an estimate from those that it learned from.
+        value_loss: Half the squared error of the policy's own value.
+        critic_loss: The same of the critic.
+        entropy: Of the policy, in nats.
+        divergence: Estimate of the Kullback–Leibler divergence from the policy that chose (J. Schulman's third
+            estimator, ratio − 1 − log ratio).
+        clipped: Share of the ratios beyond the clip.
         explained: Share of the targets' variance that the critic had foreseen.
         seconds: Seconds of training so far, evaluations not counted.
     """

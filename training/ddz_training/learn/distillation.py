@@ -7,107 +7,84 @@ which it continues to the bit; :func:`ddz_agents.neural.standalone.load_standalo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from torch import nn
 
 from ddz_agents.neural.architecture import Architecture
-from ddz_agents.neural.errors import TensorFileMismatchError
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.standalone import KIND, VERSION, StandalonePolicy, load_standalone
 from ddz_agents.neural.stored_policy import POLICY
-from ddz_agents.neural.tensor_file import read_tensor_file, write_tensor_file
-from ddz_agents.neural.weights import load_module, module_arrays
-from ddz_env.core.errors import DouDizhuError, shown
-from ddz_training.learn.errors import CheckpointMismatchError
-from ddz_training.learn.imitation import Imitation, ImitationConfig, ImitationProgress, policy_teacher, random_policy
-from ddz_training.learn.ppo.checkpoint import behind, optimizer_arrays, restore_optimizer
-from ddz_training.learn.ppo.selfplay import SOURCE
-from ddz_training.learn.saving import Saving
+from ddz_agents.neural.tensor_file import Arrays
+from ddz_training.learn import run
+from ddz_training.learn.imitation import Imitation, ImitationConfig, policy_teacher, random_policy
 from ddz_training.measure.match.provenance import Provenance
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 ARCHITECTURE = Architecture(rest_width=128)
 """The student's: what it makes of a hand that an action leaves has to stand for its prospects."""
 
 
-class Distillation:
+class Distillation(Imitation[StandalonePolicy]):
     """A standalone policy that learns from a policy.
 
     Args:
         config: The settings.
         policy: The teacher's file; None for the shipped policy.
         threads: Threads; None for one a core.  Results do not depend on it.
-
-    Attributes:
-        imitation: The games and the student.
-        provenance: The code, and the teacher's file.
     """
 
+    kind = KIND, VERSION
+    config_type = ImitationConfig
+    grows = "decisions"
+    run = run.Job.run  # type: ignore[assignment]  # into a file
+
     def __init__(self, config: ImitationConfig, policy: Path | None = None, threads: int | None = None) -> None:
-        self.config = config
         teacher = load_policy(policy)
         self._objective = str(getattr(teacher, "objective", "win"))
         self._draws = np.random.default_rng([config.seed, 4])
         student = random_policy(StandalonePolicy, config)
-        self.imitation: Imitation[StandalonePolicy] = Imitation(
-            config, student, policy_teacher(teacher, self._draws), threads
-        )
-        self.provenance = Provenance.of((), *SOURCE).reading("policy", policy or shipped_policy_path())
+        super().__init__(config, student, policy_teacher(teacher, self._draws), threads)
+        self.provenance = Provenance.of((), *run.SOURCE).reading("policy", policy or shipped_policy_path())
 
-    @property
-    def decisions(self) -> int:
-        """Decisions learned from so far."""
-        return self.imitation.student.decisions
+    def save(self, place: Path) -> None:
+        """Write everything that the run is into one file."""
+        run.save_checkpoint(place, self)
 
-    def run(
-        self,
-        path: Path,
-        on_step: Callable[[ImitationProgress], None] | None = None,
-        stop: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Learn until the decisions of the settings are reached, or until ``stop`` says so, and save as it goes.
+    def networks(self) -> dict[str, nn.Module]:
+        """See :meth:`~ddz_training.learn.run.Job.networks`."""
+        return {POLICY: self.policy}
 
-        Raises:
-            TensorFileError: If the file cannot be written.
-        """
-        saving = Saving()
-
-        def on_every_step(progress: ImitationProgress) -> None:
-            if saving.is_due():
-                self.save(path)
-            if on_step:
-                on_step(progress)
-
-        self.imitation.run(on_every_step, stop)
-        self.save(path)
-
-    def save(self, path: Path) -> None:
-        """Write everything that the run is.
-
-        Raises:
-            TensorFileError: If the file cannot be written.
-        """
-        student, games = self.imitation.student, self.imitation.batch.state_dict()
-        arrays = module_arrays(student.policy, POLICY) | optimizer_arrays(student.optimizer)
-        arrays |= {f"games.{name}": part for name, part in games.items() if isinstance(part, np.ndarray)}
+    def others(self) -> tuple[Arrays, dict[str, Any]]:
+        """See :meth:`~ddz_training.learn.run.Job.others`; the file is a standalone policy's, too."""
+        arrays, games = run.parted("games.", self.batch.state_dict())
         about = {
-            "config": self.config.as_dict(),
             "architecture": self.config.architecture.as_dict(),
             "rules": self.config.rules,
             "objective": self._objective,
-            "games": {name: part for name, part in games.items() if not isinstance(part, np.ndarray)},
-            "generators": [rng.bit_generator.state for rng in (self.imitation.rng, self._draws)],
+            "games": games,
+            "generators": [rng.bit_generator.state for rng in (self.rng, self._draws)],
             "notes": {"decisions": self.decisions, "seed": self.config.seed, **self.provenance.settings()},
         }
-        write_tensor_file(path, KIND, VERSION, arrays, about)
+        return arrays, about
+
+    def restore_others(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
+        """See :meth:`~ddz_training.learn.run.Job.restore_others`."""
+        self.batch.load_state_dict(run.behind("games.", arrays) | about["games"])
+        for rng, state in zip((self.rng, self._draws), about["generators"], strict=True):
+            rng.bit_generator.state = state
+        self.decisions = int(about["notes"]["decisions"])
 
     @classmethod
-    def resume(
+    def resume(  # type: ignore[override]
         cls, path: Path, config: ImitationConfig, policy: Path | None = None, threads: int | None = None
-    ) -> Distillation:
-        """Continue from :meth:`save`.
+    ) -> Self:
+        """Continue from a file.
 
         Args:
             path: The file.
@@ -122,24 +99,4 @@ class Distillation:
             OtherCodeError: If it was written by other code and that is not allowed.
         """
         load_standalone(path)  # says what is wrong with it
-        arrays, about = read_tensor_file(path, KIND, VERSION)
-        saved = about.get("config")
-        if not isinstance(saved, dict) or {**saved, "decisions": config.decisions} != config.as_dict():
-            raise CheckpointMismatchError(f"{path} was written under other settings: {shown(saved)}")
-        run = cls(config, policy, threads)
-        try:
-            run.provenance = run.provenance.resuming(Provenance.take(about["notes"]), path)
-            student, batch = run.imitation.student, run.imitation.batch
-            load_module(student.policy, arrays, POLICY, str(path))
-            restore_optimizer(student.optimizer, arrays)
-            batch.load_state_dict(behind("games.", arrays) | about["games"])
-            for rng, state in zip((run.imitation.rng, run._draws), about["generators"], strict=True):
-                rng.bit_generator.state = state
-            student.decisions = int(about["notes"]["decisions"])
-        except TensorFileMismatchError:
-            raise
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, DouDizhuError):
-                raise
-            raise CheckpointMismatchError(f"{path} does not fit this package: {error}") from error
-        return run
+        return cls._resumed(path, vars(config), policy, threads)

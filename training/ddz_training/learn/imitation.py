@@ -4,14 +4,14 @@ The teacher labels positions as they arise (:class:`Imitation`).  In some games 
 plays, so that it is corrected where its own mistakes lead (S. Ross, G. Gordon, D. Bagnell, "A reduction of imitation
 learning and structured prediction to no-regret online learning", AISTATS 2011).  No position is seen twice, so there is
 nothing to overfit.  A search is too slow for that; its decisions are recorded once
-(:mod:`ddz_training.data`) and gone through several times (:func:`imitate_recorded`).
+(:mod:`ddz_training.data`) and gone through several times (:class:`RecordedLessons`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,9 @@ from ddz_agents.rules.agent import NO_LABEL, RulesTeacher
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.learn.ppo.sampling import drawn
+from ddz_training.learn.ppo.kernels import drawn
 from ddz_training.learn.recorded import RecordedSet
+from ddz_training.learn.run import Job, OnLine, Stop, step_size
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
 from ddz_training.learn.threads import Threads, shards
 
@@ -91,7 +92,7 @@ class ImitationProgress:
     agreement: float
 
 
-_Policy = TypeVar("_Policy", PolicyNetwork, StandalonePolicy)
+_Policy = TypeVar("_Policy", bound="PolicyNetwork | StandalonePolicy")
 
 
 def random_policy(kind: Callable[[Architecture], _Policy], config: ImitationConfig) -> _Policy:
@@ -101,8 +102,8 @@ def random_policy(kind: Callable[[Architecture], _Policy], config: ImitationConf
         return kind(config.architecture)
 
 
-class Student(Generic[_Policy]):
-    """A policy that learns from distributions over actions.
+class Student(Job, Generic[_Policy]):
+    """A policy that learns from distributions over actions until it has learned the decisions of its settings.
 
     Args:
         config: The settings.
@@ -115,8 +116,10 @@ class Student(Generic[_Policy]):
         decisions: Decisions learned from so far.
     """
 
+    config: ImitationConfig
+
     def __init__(self, config: ImitationConfig, policy: _Policy, threads: int | None = None) -> None:
-        self._config = config
+        self.config = config
         self._threads = Threads(threads)
         self.policy: _Policy = policy
         self._weights: list[torch.nn.Parameter] = list(policy.train().parameters())
@@ -147,15 +150,23 @@ class Student(Generic[_Policy]):
         results = self._threads.map(gradient, shards(len(observations), _SHARD))
         for weight, parts in zip(self._weights, zip(*(result[0] for result in results), strict=True), strict=True):
             weight.grad = torch.stack(parts).sum(0)
-        torch.nn.utils.clip_grad_norm_(self._weights, self._config.max_gradient)
-        left = max(_LAST_RATE, 1.0 - self.decisions / self._config.decisions)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self._config.learning_rate * left
+        torch.nn.utils.clip_grad_norm_(self._weights, self.config.max_gradient)
+        left = max(_LAST_RATE, 1.0 - self.decisions / self.config.decisions)
+        step_size(self.optimizer, self.config.learning_rate * left)
         self.optimizer.step()
         self.decisions += int(taught.sum())
         log_probabilities = np.concatenate([result[1] for result in results])
         agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
         return log_probabilities, sum(result[2] for result in results) / count, float(agrees.sum()) / count
+
+    def share(self) -> float:
+        """Of the decisions of the settings."""
+        return self.decisions / self.config.decisions
+
+    def run(self, on_step: OnLine | None = None, stop: Stop = lambda: False) -> _Policy:  # type: ignore[override]
+        """Learn until the decisions of the settings are reached, or until ``stop`` says so; the policy."""
+        super().run(None, on_step, stop)
+        return self.policy
 
     def close(self) -> None:
         """End the threads."""
@@ -187,7 +198,7 @@ def policy_teacher(model: PolicyModel, rng: np.random.Generator) -> Teacher:
     return teach
 
 
-class Imitation(Generic[_Policy]):
+class Imitation(Student[_Policy]):
     """Learns from a teacher, position by position.
 
     Args:
@@ -197,14 +208,13 @@ class Imitation(Generic[_Policy]):
         threads: Threads; None for one a core.  Results do not depend on it.
 
     Attributes:
-        student: Who learns.
         batch: The games.
         rng: Draws the student's actions.
     """
 
     def __init__(self, config: ImitationConfig, policy: _Policy, teacher: Teacher, threads: int | None = None) -> None:
-        self._config, self._teacher = config, teacher
-        self.student: Student[_Policy] = Student(config, policy, threads)
+        super().__init__(config, policy, threads)
+        self._teacher = teacher
         self.batch = SelfPlayBatch(config.num_games, config.rules, config.seed, threads)
         self.rng = np.random.default_rng([config.seed, 2])
         self._student_plays = np.arange(config.num_games) < round(config.student_share * config.num_games)
@@ -217,22 +227,52 @@ class Imitation(Generic[_Policy]):
         loss = agreement = 0.0
         if len(rows):
             shares, taught = self._teacher(batch, rows)
-            found, loss, agreement = self.student.learn(batch.observation[rows], batch.mask[rows], shares)
+            found, loss, agreement = self.learn(batch.observation[rows], batch.mask[rows], shares)
             own, _ = drawn(found, self.rng.random(len(rows)))
             actions[rows] = np.where(self._student_plays[rows], own, taught)
         batch.step(actions)
-        return ImitationProgress(self.student.decisions, loss, agreement)
+        return ImitationProgress(self.decisions, loss, agreement)
 
-    def run(
-        self, on_step: Callable[[ImitationProgress], None] | None = None, stop: Callable[[], bool] = lambda: False
-    ) -> _Policy:
-        """Learn until the decisions of the settings are reached, or until ``stop`` says so; the policy."""
-        while self.student.decisions < self._config.decisions and not stop():
-            progress = self.step()
-            if on_step:
-                on_step(progress)
-        self.student.close()
-        return self.student.policy
+
+class RecordedLessons(Student[PolicyNetwork]):
+    """Learns from recorded decisions, in random order, as often as the settings' decisions take.
+
+    Args:
+        config: The settings; ``num_games`` is the number of decisions a gradient step.
+        recorded: The decisions.
+        policy: Who learns; a random one by the seed if None.
+        threads: Threads; None for one a core.  Results do not depend on it.
+
+    Raises:
+        InvalidTrainingError: If there is nothing to learn from.
+    """
+
+    def __init__(
+        self, config: ImitationConfig, recorded: RecordedSet, policy: PolicyNetwork | None, threads: int | None = None
+    ) -> None:
+        if not len(recorded):
+            raise InvalidTrainingError("the data set holds no decision with a choice")
+        super().__init__(config, policy or random_policy(PolicyNetwork, config), threads)
+        self.recorded = recorded
+        self.rng = np.random.default_rng([config.seed, 3])
+        self.pieces: list[npt.NDArray[np.int64]] = []
+
+    def step(self) -> ImitationProgress:
+        """One gradient step; a pass over the decisions is a new order of them."""
+        if not self.pieces:
+            order = self.rng.permutation(self.chosen())
+            self.pieces = [order[piece] for piece in shards(len(order), self.config.num_games)]
+        rows = self.pieces.pop(0)
+        _, loss, agreement = self.learn(*self.recorded.seen(rows), self.taught(rows))
+        return ImitationProgress(self.decisions, loss, agreement)
+
+    def chosen(self) -> Any:
+        """The decisions that are learned from, or their number for all of them."""
+        return len(self.recorded)
+
+    def taught(self, rows: npt.NDArray[np.int64]) -> Floats:
+        """What some decisions teach, shape ``[n, 400]``."""
+        return self.recorded.shares(rows)
 
 
 def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
@@ -241,41 +281,3 @@ def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
     known = np.flatnonzero(actions != NO_LABEL)
     shares[known, actions[known]] = 1.0
     return shares
-
-
-def imitate_recorded(
-    recorded: RecordedSet,
-    config: ImitationConfig,
-    threads: int | None = None,
-    policy: PolicyNetwork | None = None,
-    on_step: Callable[[ImitationProgress], None] | None = None,
-    stop: Callable[[], bool] = lambda: False,
-) -> PolicyNetwork:
-    """Learn from recorded decisions, in random order, as often as the settings' decisions take.
-
-    Args:
-        recorded: The decisions.
-        config: The settings; ``num_games`` is the number of decisions a gradient step.
-        threads: Threads; None for one a core.  Results do not depend on it.
-        policy: A policy to start from; a random one by the seed if None.
-        on_step: Called after every gradient step.
-        stop: Asked after every gradient step whether to end early.
-
-    Raises:
-        InvalidTrainingError: If there is nothing to learn from.
-    """
-    if not len(recorded):
-        raise InvalidTrainingError("the data set holds no decision with a choice")
-    student = Student(config, policy or random_policy(PolicyNetwork, config), threads)
-    rng = np.random.default_rng([config.seed, 3])
-    while student.decisions < config.decisions and not stop():
-        order = rng.permutation(len(recorded))
-        for piece in shards(len(order), config.num_games):
-            rows = order[piece]
-            _, loss, agreement = student.learn(recorded.observations[rows], recorded.masks(rows), recorded.shares(rows))
-            if on_step:
-                on_step(ImitationProgress(student.decisions, loss, agreement))
-            if student.decisions >= config.decisions or stop():
-                break
-    student.close()
-    return student.policy

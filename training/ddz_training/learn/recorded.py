@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,34 +48,27 @@ class RecordedSet:
         """Masks of some decisions as bytes, shape ``[rows, 400]``, int8."""
         return np.unpackbits(self.legal[rows], axis=1, count=NUM_ACTIONS).view(np.int8)
 
+    def seen(self, rows: npt.NDArray[np.int64]) -> tuple[Bytes, Bytes]:
+        """Observations of some decisions, shape ``[rows, OBSERVATION_SIZE]``, int8, and their masks."""
+        return self.observations[rows], self.masks(rows)
+
     def shares(self, rows: npt.NDArray[np.int64]) -> Floats:
         """The share that each action had, shape ``[rows, 400]``, float32; rows sum to 1."""
         shares = np.zeros((len(rows), NUM_ACTIONS), np.float32)
-        for place, row in enumerate(rows.tolist()):
-            part = slice(int(self.firsts[row]), int(self.firsts[row + 1]))
+        for place, part in enumerate(self._parts(rows)):
             shares[place, self.actions[part]] = self.counts[part] / self.counts[part].sum()
         return shares
 
     def chances(self, rows: npt.NDArray[np.int64]) -> Floats:
         """What each action brought on average, shape ``[rows, 400]``, float32; NaN where nothing says so."""
         chances = np.full((len(rows), NUM_ACTIONS), np.nan, np.float32)
-        for place, row in enumerate(rows.tolist()):
-            part = slice(int(self.firsts[row]), int(self.firsts[row + 1]))
+        for place, part in enumerate(self._parts(rows)):
             chances[place, self.actions[part]] = self.values[part]
         return chances
 
-
-class _Piece(NamedTuple):
-    """The decisions of a piece of a table; the fields are those of the whole, but for the numbers of actions."""
-
-    observations: Bytes
-    legal: npt.NDArray[np.uint8]
-    sizes: npt.NDArray[np.int64]
-    actions: npt.NDArray[np.int16]
-    counts: npt.NDArray[np.int32]
-    values: Floats
-    searched: npt.NDArray[np.bool_]
-    deals: npt.NDArray[np.int64]
+    def _parts(self, rows: npt.NDArray[np.int64]) -> list[slice]:
+        """Where the actions of some decisions stand."""
+        return [slice(first, last) for first, last in zip(self.firsts[rows], self.firsts[rows + 1], strict=True)]
 
 
 _COLUMNS = ("observation", "legal", "action", "visits", "values", "deal")
@@ -97,17 +90,12 @@ def load_recorded(path: str | Path) -> RecordedSet:
     pieces = [_piece(batch) for batch in read_pieces(path, _COLUMNS)]
     if not pieces:
         raise DataSetError(f"{path} holds no decisions")
-    observations, legal, sizes, *rest = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
-    return RecordedSet(
-        observations.reshape(-1, OBSERVATION_SIZE),
-        legal.reshape(-1, -(-NUM_ACTIONS // 8)),
-        np.concatenate([[0], np.cumsum(sizes)]),
-        *rest,
-    )
+    found = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+    return RecordedSet(firsts=np.concatenate([[0], np.cumsum(found.pop("sizes"))]), **found)
 
 
-def _piece(batch: Any) -> _Piece:
-    """The choices among the rows of a record batch."""
+def _piece(batch: Any) -> dict[str, npt.NDArray[Any]]:
+    """The choices among the rows of a record batch, as in :class:`RecordedSet`, and how many actions each has."""
     legal, visits = batch.column("legal"), batch.column("visits")
     options = legal.value_lengths().to_numpy()
     row = np.repeat(np.arange(len(options)), options)
@@ -122,13 +110,13 @@ def _piece(batch: Any) -> _Piece:
     taught = (options > 1)[row] & (count > 0)
     chosen = np.flatnonzero(options > 1)
     observations = batch.column("observation").flatten().to_numpy().reshape(-1, OBSERVATION_SIZE)
-    return _Piece(
-        observations[chosen],
-        np.packbits(mask[chosen], axis=1),
-        np.bincount(row[taught], minlength=len(options))[chosen],
-        action[taught],
-        count[taught],
-        value[taught],
-        searched[chosen],
-        batch.column("deal").to_numpy()[chosen],
-    )
+    return {
+        "observations": observations[chosen],
+        "legal": np.packbits(mask[chosen], axis=1),
+        "sizes": np.bincount(row[taught], minlength=len(options))[chosen],
+        "actions": action[taught],
+        "counts": count[taught],
+        "values": value[taught],
+        "searched": searched[chosen],
+        "deals": batch.column("deal").to_numpy()[chosen],
+    }

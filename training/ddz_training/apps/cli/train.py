@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from ddz_agents.neural.network import PolicyNetwork
     from ddz_training.learn.curves import CurveLine
     from ddz_training.learn.imitation import ImitationConfig, ImitationProgress
-    from ddz_training.learn.ppo.run import Budget
     from ddz_training.learn.ppo.selfplay import SelfPlay
     from ddz_training.learn.recorded import RecordedSet
+    from ddz_training.learn.run import Budget
 
 app = FriendlyTyper(
     help="Train policies.",
@@ -106,7 +106,7 @@ def selfplay(
 ) -> None:
     """Learn all three roles by self-play (PPO, with a critic that sees every hand)."""
     from ddz_training.learn.ppo.config import SelfPlayConfig
-    from ddz_training.learn.ppo.run import Budget
+    from ddz_training.learn.run import Budget
     from ddz_training.measure.match.one_writer import writing
     from ddz_training.measure.match.provenance import other_code
 
@@ -142,8 +142,8 @@ def dmc(
     settings: Settings = None,
 ) -> None:
     """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline."""
-    from ddz_training.learn.dmc.run import DeepMonteCarlo, DmcConfig
-    from ddz_training.learn.ppo.run import Budget
+    from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig
+    from ddz_training.learn.run import Budget
     from ddz_training.measure.match.one_writer import writing
     from ddz_training.measure.match.provenance import other_code
 
@@ -159,7 +159,7 @@ def _selfplay(run: SelfPlay, out: Path, budget: Budget, tensorboard: Path | None
     """Train under a bar; what goes on with a run that was ended early is said in its end."""
     from ddz_env.core.errors import plural
     from ddz_training.learn.board import board
-    from ddz_training.learn.ppo.run import POLICY, train
+    from ddz_training.learn.run import POLICY, train
 
     def describe(line: CurveLine) -> str:
         return f"entropy {line.entropy:.2f} · critic explains {100 * line.explained:.0f} %"
@@ -188,14 +188,13 @@ def _begun(
     """The run in a folder, resumed, or a new one."""
     from ddz_agents.neural.weights import load_weights
     from ddz_training.learn.errors import InvalidTrainingError
-    from ddz_training.learn.ppo.checkpoint import load_checkpoint
-    from ddz_training.learn.ppo.run import CHECKPOINT, refuse_to_overwrite
     from ddz_training.learn.ppo.selfplay import SelfPlay
+    from ddz_training.learn.run import CHECKPOINT, refuse_to_overwrite
 
     if resume:
         if init is not None:
             raise InvalidTrainingError("--resume continues with the run's own weights: leave out --init")
-        return load_checkpoint(out / CHECKPOINT, threads, settings, kind or SelfPlay)
+        return (kind or SelfPlay).resume(out / CHECKPOINT, threads, settings)
     refuse_to_overwrite(out)
     start = None if init is None else load_weights(init)
     kind = kind or SelfPlay
@@ -249,9 +248,9 @@ def imitate(
     from ddz_training.data.games import games_file
     from ddz_training.learn.board import board
     from ddz_training.learn.errors import InvalidTrainingError
-    from ddz_training.learn.imitation import Imitation, imitate_recorded, random_policy, rules_teacher
-    from ddz_training.learn.ppo.selfplay import SOURCE
+    from ddz_training.learn.imitation import Imitation, RecordedLessons, random_policy, rules_teacher
     from ddz_training.learn.recorded import load_recorded
+    from ddz_training.learn.run import SOURCE
     from ddz_training.measure.match.one_writer import writing
     from ddz_training.measure.match.provenance import Provenance
 
@@ -278,7 +277,7 @@ def imitate(
                 untaught = random_policy(PolicyNetwork, config)
                 policy = Imitation(config, untaught, rules_teacher(config), threads).run(on_step, asked)
             else:
-                policy = imitate_recorded(recorded, config, threads, start, on_step, asked)
+                policy = RecordedLessons(config, recorded, start, threads).run(on_step, asked)
         notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": seed}
         notes |= (
             Provenance.of((), *SOURCE).reading("--data", data and games_file(data)).reading("--init", init).settings()

@@ -14,7 +14,7 @@ from ddz_training.apps.cli.options import Resume, Settings, TensorBoard, Threads
 from ddz_training.apps.cli.outputs import output_folder
 
 if TYPE_CHECKING:
-    from ddz_training.learn.belief.run import BeliefProgress
+    from ddz_training.learn.belief import BeliefProgress
 
 
 def belief(
@@ -32,10 +32,9 @@ def belief(
     settings: Settings = None,
 ) -> None:
     """Learn where the hidden cards lie, from games of many kinds of players."""
-    from ddz_training.learn.belief.config import BeliefConfig
-    from ddz_training.learn.belief.run import BELIEF, BeliefTraining
+    from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining
     from ddz_training.learn.board import board
-    from ddz_training.learn.ppo.run import refuse_to_overwrite
+    from ddz_training.learn.run import CHECKPOINT, refuse_to_overwrite
     from ddz_training.measure.match.one_writer import writing
     from ddz_training.measure.match.provenance import other_code
 
@@ -43,7 +42,7 @@ def belief(
     given = BeliefConfig.given({"rules": rules, "seed": seed, "positions": positions}, settings or ())
     with other_code(allow_other_code), writing(out, folder=True), stopping(again) as asked:
         if resume:
-            run = BeliefTraining.resume(out, given, threads)
+            run = BeliefTraining.resume(out / CHECKPOINT, threads, given)
         else:
             refuse_to_overwrite(out)
             run = BeliefTraining(BeliefConfig().changed(given), threads)

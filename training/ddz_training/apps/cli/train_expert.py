@@ -41,8 +41,7 @@ def expert(
     settings: Settings = None,
 ) -> None:
     """Expert iteration: a search with the policy plays, and the policy learns what it found."""
-    from ddz_training.learn.expert.config import ExpertConfig
-    from ddz_training.learn.expert.run import iterate
+    from ddz_training.learn.expert import ExpertConfig, iterate
     from ddz_training.measure.match.one_writer import writing
     from ddz_training.measure.match.provenance import other_code
 

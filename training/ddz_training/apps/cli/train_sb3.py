@@ -16,8 +16,7 @@ from ddz_training.apps.cli.training_bar import training_bar
 
 if TYPE_CHECKING:
     from ddz_training.learn.sb3.config import Sb3Config
-    from ddz_training.learn.sb3.run import Sb3Run
-    from ddz_training.learn.sb3.train import Sb3Progress
+    from ddz_training.learn.sb3.run import Sb3Progress, Sb3Run
 
 
 def sb3(
@@ -50,9 +49,9 @@ def sb3(
     ] = None,
 ) -> None:
     """Learn one seat with Stable-Baselines3's MaskablePPO."""
-    from ddz_training.learn.sb3.checkpoint import load_run, refuse_to_overwrite
+    from ddz_training.learn.run import refuse_to_overwrite
     from ddz_training.learn.sb3.config import Sb3Config
-    from ddz_training.learn.sb3.run import new_run
+    from ddz_training.learn.sb3.run import MODEL, Sb3Run, load_run
     from ddz_training.measure.match.one_writer import writing
     from ddz_training.measure.match.provenance import other_code
 
@@ -69,15 +68,15 @@ def sb3(
         if resume:
             run = load_run(out, trust=trust, wanted=given, threads=threads)
         else:
-            refuse_to_overwrite(out)
-            run = new_run(Sb3Config(**given), threads)
+            refuse_to_overwrite(out, MODEL)
+            run = Sb3Run(Sb3Config(**given), threads)
         _learn(run, out, timesteps, tensorboard, f"go on with: {resuming(context, trust=True)}")
 
 
 def _learn(run: Sb3Run, out: Path, timesteps: int, tensorboard: Path | None, advice: str) -> None:
     """Train under a bar; the advice is for a run that was ended early."""
     from ddz_training.learn.board import board
-    from ddz_training.learn.sb3.checkpoint import MODEL
+    from ddz_training.learn.sb3.run import MODEL
     from ddz_training.learn.sb3.train import train
 
     def describe(line: Sb3Progress) -> str:

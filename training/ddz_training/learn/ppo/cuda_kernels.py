@@ -1,6 +1,6 @@
 """The trainer's compiled kernels on a device: the CPU's source, one thread a decision.
 
-Each function does what its namesake of :mod:`ddz_training.learn.ppo.sampling`, :mod:`ddz_training.learn.ppo.surrogate`
+Each function does what its namesake of :mod:`ddz_training.learn.ppo.kernels`, :mod:`ddz_training.learn.ppo.kernels`
 or :mod:`ddz_training.learn.ppo.lookahead` does, with tensors of the device in place of arrays.
 """
 
@@ -21,9 +21,17 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import CONCEALED_WORDS, OBSERVATION_WORDS
 from ddz_env.core.rules import Rules
 from ddz_env.envs.cuda_batch import on_device
+from ddz_training.learn.ppo.kernels import (
+    SURROGATE_SUMS,
+    DecisionMemory,
+    LossWeights,
+    SurrogateInputs,
+    add_probe,
+    decision_gradient,
+    draw_action,
+    pick_for,
+)
 from ddz_training.learn.ppo.lookahead import LeadMemory, Positions, Successors, certain_action, forced_action, lead_to
-from ddz_training.learn.ppo.sampling import add_probe, draw_action, pick_for
-from ddz_training.learn.ppo.surrogate import SURROGATE_SUMS, DecisionMemory, SurrogateInputs, Terms, decision_gradient
 
 
 @functools.cache
@@ -79,7 +87,7 @@ def kernels() -> dict[str, Any]:
             inputs = SurrogateInputs(
                 logits, masks, weights, chosen, old, advantages, candidates, chances, foreseen, magnet
             )
-            about = Terms(terms[0], terms[1], terms[2], terms[3], terms[4])
+            about = LossWeights(terms[0], terms[1], terms[2], terms[3], terms[4])
             decide(index, inputs, about, DecisionMemory(logs, slopes, legal), gradient, sums[index])
 
     return {f.__name__: cuda.jit(f) for f in (draw_all, pick_all, probe_all, lead_all, decide_all)}
@@ -128,8 +136,8 @@ def surrogates(inputs: tuple[Tensor, ...], terms: Tensor) -> tuple[Tensor, Tenso
     """The gradient of the policy's losses by the logits, and the sums of its statistics.
 
     Args:
-        inputs: As :class:`~ddz_training.learn.ppo.surrogate.SurrogateInputs`.
-        terms: As :class:`~ddz_training.learn.ppo.surrogate.Terms`, shape ``[5]``, float64: numbers that a captured
+        inputs: As :class:`~ddz_training.learn.ppo.kernels.SurrogateInputs`.
+        terms: As :class:`~ddz_training.learn.ppo.kernels.LossWeights`, shape ``[5]``, float64: numbers that a captured
         graph reads
             anew every time.
 

@@ -7,8 +7,7 @@ of a rollout passes through the host: games, observations, masks and decisions s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import array_api_compat.numpy
 import array_api_compat.torch
@@ -19,7 +18,7 @@ import torch
 from ddz_agents.neural.cuda_launch import as_tensor, torch_device
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.cuda_batch import CudaSelfPlayBatch, simulated
-from ddz_training.learn.ppo import lookahead, sampling, surrogate
+from ddz_training.learn.ppo import kernels, lookahead
 
 
 class Draws(Protocol):
@@ -39,24 +38,6 @@ class Draws(Protocol):
         """What has a ``state`` to save and to restore."""
 
 
-class Kernels(NamedTuple):
-    """The compiled kernels of the trainer, for the arrays of one device.
-
-    Attributes:
-        drawn: See :func:`ddz_training.learn.ppo.sampling.drawn`.
-        pick_candidates: See :func:`ddz_training.learn.ppo.sampling.pick_candidates`.
-        add_probes: See :func:`ddz_training.learn.ppo.sampling.add_probes`.
-        led: See :func:`ddz_training.learn.ppo.lookahead.led`.
-        surrogates: See :func:`ddz_training.learn.ppo.surrogate.surrogates`.
-    """
-
-    drawn: Callable[..., Any]
-    pick_candidates: Callable[..., None]
-    add_probes: Callable[..., None]
-    led: lookahead.Lead
-    surrogates: Callable[..., Any]
-
-
 class Device:
     """One of the two.
 
@@ -67,7 +48,9 @@ class Device:
         on_host: Whether arrays are NumPy's.
         place: Where PyTorch's tensors lie.
         xp: The array API's functions for the arrays.
-        kernels: The compiled kernels.
+        kernels: The compiled kernels for the arrays: ``drawn``, ``pick_candidates``, ``add_probes`` and ``surrogates``
+            as in :mod:`ddz_training.learn.ppo.kernels`.
+        led: Plays candidates on: :func:`ddz_training.learn.ppo.lookahead.led`.
 
     Raises:
         NoDeviceError: If there is no device.
@@ -77,7 +60,16 @@ class Device:
         self.on_host = name == "cpu"
         self.place = torch.device("cpu") if self.on_host else torch_device()
         self.xp: Any = array_api_compat.numpy if self.on_host else array_api_compat.torch
-        self.kernels = _host_kernels() if self.on_host else _device_kernels()
+        self.kernels: Any = kernels
+        self.led: lookahead.Lead = lookahead.led
+        if not self.on_host:
+            from ddz_training.learn.ppo import cuda_kernels  # compiling for a device takes numba.cuda along
+
+            self.kernels, self.led = cuda_kernels, cuda_kernels.led
+
+    def captures(self, graphs: bool) -> bool:
+        """Whether passes are captured: on a real GPU, unless the settings say no."""
+        return graphs and self.place.type == "cuda"
 
     def zeros(self, shape: tuple[int, ...], kind: Any) -> Any:
         """A zeroed array; on a device words are int64, and what is no number is a byte."""
@@ -198,16 +190,6 @@ class HostDraws:
     def permutation(self, count: int) -> torch.Tensor:
         """The numbers below ``count`` in random order."""
         return torch.from_numpy(self._rng.permutation(count))
-
-
-def _host_kernels() -> Kernels:
-    return Kernels(sampling.drawn, sampling.pick_candidates, sampling.add_probes, lookahead.led, surrogate.surrogates)
-
-
-def _device_kernels() -> Kernels:
-    from ddz_training.learn.ppo import cuda_kernels as device  # compiling for a device takes numba.cuda along
-
-    return Kernels(device.drawn, device.pick_candidates, device.add_probes, device.led, device.surrogates)
 
 
 HOST = Device()

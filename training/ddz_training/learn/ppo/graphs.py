@@ -8,13 +8,15 @@ rows and pairs that nobody reads, whose gradients are zero.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-Pass = Callable[..., tuple[Tensor, ...]]
-"""Tensors to tensors, of shapes that depend on nothing but the shapes that go in, without waiting for the device."""
+from ddz_agents.neural.network import PolicyInput, PolicyNetwork
+
+Forward = Callable[[PolicyInput], Tensor]
+"""Logits, shape ``[n, 400]``, of observations."""
 
 _WARM_UP = 3
 _MOST_GRAPHS = 64
@@ -28,7 +30,7 @@ class Captured:
         function: The pass.
     """
 
-    def __init__(self, function: Pass) -> None:
+    def __init__(self, function: Callable[..., tuple[Tensor, ...]]) -> None:
         self._function = function
         self._graphs: dict[tuple[torch.Size, ...], _Graph] = {}
 
@@ -52,7 +54,7 @@ class _Graph(NamedTuple):
     found: tuple[Tensor, ...]
 
 
-def _capture(function: Pass, tensors: tuple[Tensor, ...]) -> _Graph:
+def _capture(function: Callable[..., tuple[Tensor, ...]], tensors: tuple[Tensor, ...]) -> _Graph:
     """Record a pass, after it has run beside the main stream: what it compiles and allocates once is not recorded."""
     given = tuple(each.detach().clone() for each in tensors)
     side: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
@@ -65,6 +67,59 @@ def _capture(function: Pass, tensors: tuple[Tensor, ...]) -> _Graph:
     with torch.cuda.graph(graph):
         found = function(*given)
     return _Graph(graph, given, found)
+
+
+class Pass:
+    """A gradient of the networks: tensors in, one tensor a weight and the sums of statistics out.
+
+    Its shapes depend on nothing but the shapes that go in, and it does not wait for the device.
+
+    Args:
+        function: Takes what the policy sees, or nothing; a named tuple of tensors, a row a decision, with ``counts``;
+            and numbers.
+        captured: Whether it is replayed as graphs, for which the rows are filled up; those that do so count nothing.
+    """
+
+    def __init__(self, function: Callable[..., tuple[Tensor, ...]], captured: bool) -> None:
+        self._function = function
+        self._graphs = Captured(self._unpacked) if captured else None
+        self._parts: tuple[Any, Any] = (tuple, tuple)
+
+    def __call__(self, seen: Any, rows: Any, total: float, *numbers: Any) -> tuple[Tensor, ...]:
+        """What the function returns."""
+        if self._graphs is None:
+            return self._function(seen, rows, total, *numbers)
+        seen = pad_input(seen) if seen else seen
+        size = len(seen[0]) if seen else padded_size(len(rows.counts))
+        filled = rows._make(padded(each, size) for each in rows)
+        filled = filled._replace(counts=torch.nn.functional.pad(rows.counts, (0, size - len(rows.counts))))
+        # A graph reads the number anew each time.
+        count = torch.tensor(float(total), dtype=torch.float64, device=rows.counts.device)
+        self._parts = seen, filled
+        return self._graphs(*seen, *filled, count, *numbers)
+
+    def _unpacked(self, *tensors: Any) -> tuple[Tensor, ...]:
+        seen, rows = self._parts
+        first, last = len(seen), len(seen) + len(rows)
+        seen = PolicyInput(*tensors[:first]) if seen else seen
+        return self._function(seen, rows._make(tensors[first:last]), *tensors[last:])
+
+
+def replayed(network: PolicyNetwork) -> Forward:
+    """A policy's logits by captured graphs."""
+    graphs = Captured(lambda *seen: network(*seen)[:1])
+
+    def forward(seen: PolicyInput) -> Tensor:
+        return graphs(*pad_input(seen))[0][: len(seen.columns)]
+
+    return forward
+
+
+def pad_input(seen: PolicyInput) -> PolicyInput:
+    """Observations and pairs padded to few sizes, with at least one row that nobody reads."""
+    size, pairs = padded_size(len(seen.columns) + 1), padded_size(len(seen.rows))
+    rows = padded_pairs(seen.rows, pairs, size - 1)
+    return PolicyInput(padded(seen.columns, size), rows, padded(seen.actions, pairs), padded(seen.rests, pairs))
 
 
 def padded_size(count: int) -> int:

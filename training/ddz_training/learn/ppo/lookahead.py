@@ -6,9 +6,9 @@ that for one action and with the luck of all that followed.  The critic sees eve
 what the policy cannot know, exactly as often as it happens.  (The sum over all actions is the expected policy gradient
 of K. Ciosek and S. Whiteson, "Expected policy gradients", AAAI 2018; a critic that sees more than the policy is the
 perfect-information distillation of G. Yang et al., "PerfectDou", NeurIPS 2022.)  The answers are as biased as the
-critic is, so they are mixed with the rewards (:mod:`ddz_training.learn.ppo.surrogate`).
+critic is, so they are mixed with the rewards (:mod:`ddz_training.learn.ppo.kernels`).
 
-An action need not be tried to be valued: a probe (:mod:`ddz_training.learn.ppo.sampling`) is looked at beside those
+An action need not be tried to be valued: a probe (:mod:`ddz_training.learn.ppo.kernels`) is looked at beside those
 considered.
 
 Where the rule agent plays the other side, its replies are known: they are played, and the critic is asked at the next
@@ -30,19 +30,8 @@ from ddz_agents.rules.agent import taught_action
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import kernel, pure_kernel
-from ddz_env.core.engine.layout import (
-    HISTORY_MOVES,
-    HISTORY_WORDS,
-    LANDLORD,
-    MOVES,
-    NO_SEAT,
-    PASSES,
-    ROW_WORDS,
-    SEAT,
-    STAGE,
-    STAGE_OVER,
-)
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.score import SCORE_STAKE, SCORE_WIN, write_returns
 from ddz_env.core.engine.step import apply_and_record
@@ -50,14 +39,12 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, spread
 from ddz_env.core.observation import CONCEALED_WORDS, OBSERVATION, OBSERVATION_WORDS, write_concealed, write_observation
 from ddz_env.core.rules import R_PLAYERS, Rules
-from ddz_training.learn.ppo.sampling import NONE, Candidates
+from ddz_training.learn.ppo.kernels import NONE, Candidates
 from ddz_training.learn.threads import Threads, shards
 
-_NO_SEAT = np.uint64(NO_SEAT)
 _SCORINGS = {"win": SCORE_WIN, "stake": SCORE_STAKE}
-_SHARD = 1024
 _TARGET = OBSERVATION.offsets["target"]
-_RING_SLOTS = np.uint64(HISTORY_MOVES)
+_RING_SLOTS = np.uint64(at.HISTORY_MOVES)
 
 Flags = npt.NDArray[np.bool_]
 
@@ -79,10 +66,6 @@ class Positions(NamedTuple):
     seen: Bytes
     against_rules: Flags
 
-    def part(self, decisions: npt.NDArray[np.intp]) -> Positions:
-        """Some of them."""
-        return Positions(self.rows[decisions], self.seen[decisions], self.against_rules[decisions])
-
 
 class Successors(NamedTuple):
     """What follows the candidates of some decisions.
@@ -101,31 +84,14 @@ class Successors(NamedTuple):
     observations: npt.NDArray[np.uint64]
     concealed: npt.NDArray[np.uint64]
 
-    @classmethod
-    def allocate(cls, decisions: int, candidates: int) -> Successors:
-        """Room for those of some decisions."""
-        shape, most = (decisions, candidates), decisions * candidates
-        words = np.empty((most, OBSERVATION_WORDS), np.uint64), np.empty((most, CONCEALED_WORDS), np.uint64)
-        return cls(np.zeros(shape, np.int8), np.zeros(shape, np.float32), *words)
-
-
-@pure_kernel
-def _own_return(row: np.ndarray, seat: np.uint64, rules: np.ndarray, scoring: int, returns: np.ndarray) -> float:
-    """What a finished game brought a seat's side (as in :func:`ddz_training.learn.ppo.returns.shared_rewards`)."""
-    write_returns(row, rules, scoring, 1.0, returns)
-    own: float = returns[np.int64(row[LANDLORD])]
-    if scoring == SCORE_STAKE:
-        own /= np.float64(rules[R_PLAYERS] - U1)
-    return own if seat == row[LANDLORD] else -own
-
 
 @pure_kernel
 def _recall_target(row: np.ndarray, seen: np.ndarray, ring: np.ndarray) -> None:
     """Begin a ring that knows the cards of the move to beat and nothing else: a row has no room for its kickers."""
-    for number in range(HISTORY_MOVES):
-        for word in range(HISTORY_WORDS):
+    for number in range(at.HISTORY_MOVES):
+        for word in range(at.HISTORY_WORDS):
             ring[number, word] = U0
-    slot = np.int64((row[MOVES] - U1 - row[PASSES]) % _RING_SLOTS)
+    slot = np.int64((row[at.MOVES] - U1 - row[at.PASSES]) % _RING_SLOTS)
     for rank in range(NUM_RANKS):
         ring[slot, 0] |= spread(U1 << np.uint64(rank), np.uint64(seen[_TARGET + rank]))
 
@@ -214,25 +180,30 @@ def lead_to(
         The next slot that is free.
     """
     row, ring = memory.row, memory.ring
-    landlord, seat = games.rows[index, LANDLORD], games.rows[index, SEAT]
-    if actions[index, place] == NONE or landlord == _NO_SEAT:
+    landlord, seat = games.rows[index, at.LANDLORD], games.rows[index, at.SEAT]
+    if actions[index, place] == NONE or landlord == np.uint64(at.NO_SEAT):
         return slot
-    for word in range(ROW_WORDS):
+    for word in range(at.ROW_WORDS):
         row[word] = games.rows[index, word]
     _recall_target(row, games.seen[index], ring)
     apply_and_record(row, ring, np.uint64(actions[index, place]), rules)
-    while row[STAGE] != STAGE_OVER:
-        own = (row[SEAT] == landlord) == (seat == landlord)
+    while row[at.STAGE] != at.STAGE_OVER:
+        own = (row[at.SEAT] == landlord) == (seat == landlord)
         action = certain_action(row, own, games.against_rules[index], rules, mind, memory.plan, memory.mask)
         if action == NONE:
             break
         apply_and_record(row, ring, np.uint64(action), rules)
-    if row[STAGE] == STAGE_OVER:
-        found.returns[index, place] = _own_return(row, seat, rules, scoring, memory.points)
+    if row[at.STAGE] == at.STAGE_OVER:
+        # As in :func:`ddz_training.learn.ppo.games.shared_rewards`.
+        write_returns(row, rules, scoring, 1.0, memory.points)
+        won = memory.points[np.int64(landlord)]
+        if scoring == SCORE_STAKE:
+            won /= np.float64(rules[R_PLAYERS] - U1)
+        found.returns[index, place] = won if seat == landlord else -won
         return slot
-    found.signs[index, place] = 1 if (row[SEAT] == landlord) == (seat == landlord) else -1
-    write_observation(row, ring, rules, row[SEAT], found.observations[slot])
-    write_concealed(row, rules, row[SEAT], found.concealed[slot])
+    found.signs[index, place] = 1 if (row[at.SEAT] == landlord) == (seat == landlord) else -1
+    write_observation(row, ring, rules, row[at.SEAT], found.observations[slot])
+    write_concealed(row, rules, row[at.SEAT], found.concealed[slot])
     return slot + 1
 
 
@@ -255,8 +226,8 @@ def lead_on(
     Returns:
         How many signs are not 0.
     """
-    row, mask = np.empty(ROW_WORDS, np.uint64), np.empty(MASK_WORDS, np.uint64)
-    ring, points = np.empty((HISTORY_MOVES, HISTORY_WORDS), np.uint64), np.empty(3)
+    row, mask = np.empty(at.ROW_WORDS, np.uint64), np.empty(MASK_WORDS, np.uint64)
+    ring, points = np.empty((at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64), np.empty(3)
     memory = LeadMemory(row, ring, mask, points, np.zeros(2, np.uint64))
     count = 0
     for index in range(games.rows.shape[0]):
@@ -269,41 +240,22 @@ Lead = Callable[[Positions, Any, Rules, int], tuple[Any, Any, Any, Any]]
 """Plays candidates on, as :func:`led` does."""
 
 
-def led(
-    games: Positions, actions: npt.NDArray[np.int16], rules: Rules, scoring: int
-) -> tuple[npt.NDArray[np.int8], Floats, Bytes, Bytes]:
+def led(games: Positions, actions: Any, rules: Rules, scoring: int) -> tuple[Any, Any, Any, Any]:
     """Play candidates on: :func:`lead_on` with output and memory of its own.
 
     Returns:
         Signs and returns, and the observations and concealed cards (:class:`Successors`) as bytes.
     """
-    found = Successors.allocate(*actions.shape)
+    most = actions.size
+    words = np.empty((most, OBSERVATION_WORDS), np.uint64), np.empty((most, CONCEALED_WORDS), np.uint64)
+    found = Successors(np.zeros(actions.shape, np.int8), np.zeros(actions.shape, np.float32), *words)
     count = lead_on(games, actions, rules.words(), new_rule_scratch(), scoring, found)
     seen, concealed = found.observations[:count].view(np.int8), found.concealed[:count].view(np.int8)
     return found.signs, found.returns, seen, concealed
 
 
-def told(against_rules: Flags, watched: Flags) -> Flags:
-    """What the critic is told of who plays: one flag, so that a position has one value for each who may act in it.
-
-    Args:
-        against_rules: Where the rule agent plays the other side.
-        watched: Where an agent acts that does not learn.
-
-    Returns:
-        Flags of the same shape.
-    """
-    return against_rules | watched
-
-
 def successor_values(
-    games: Positions,
-    actions: npt.NDArray[np.int16],
-    rules: Rules,
-    objective: str,
-    value: Value,
-    frozen: Flags | None = None,
-    lead: Lead = led,
+    games: Positions, actions: Any, rules: Rules, objective: str, value: Value, frozen: Any = None, lead: Lead = led
 ) -> Floats:
     """What candidates are worth to those who consider them.
 
@@ -314,7 +266,7 @@ def successor_values(
         objective: ``win`` or ``stake``.
         value: The critic.
         frozen: Where an agent that is not the rule agent plays the other side, shape ``[n]``, bool; nowhere if None.
-            The critic is told so at that agent's decisions (:func:`told`).
+            The critic is told so at that agent's decisions, by the same flag.
         lead: Plays the candidates on, where the games are.
 
     Returns:
@@ -327,7 +279,7 @@ def successor_values(
         asked = signs != 0
         theirs = signs < 0 if frozen is None else (signs < 0) & frozen[:, None]
         flags = array_namespace(signs).broadcast_to(games.against_rules[:, None], actions.shape)
-        flags = (flags if frozen is None else told(flags, theirs))[asked]
+        flags = (flags if frozen is None else flags | theirs)[asked]
         returns[asked] = signs[asked] * value(seen, concealed, flags)
     return returns
 
@@ -339,9 +291,9 @@ def look_ahead(
     objective: str,
     value: Value,
     threads: Threads,
-    frozen: Flags | None = None,
+    frozen: Any = None,
     lead: Lead = led,
-    shard: int = _SHARD,
+    shard: int = 1024,
 ) -> None:
     """Write the candidates' advantages over the mean of those considered together, in units of their deviation.
 
@@ -362,14 +314,14 @@ def look_ahead(
         shard: Decisions that are looked at in one piece.
     """
     xp = array_namespace(candidates.actions)
-    early = games.rows[:, LANDLORD] == NO_SEAT
+    early = games.rows[:, at.LANDLORD] == at.NO_SEAT
     candidates.actions[early], candidates.probabilities[early] = NONE, 0.0
     contested = xp.nonzero(candidates.actions[:, 0] != NONE)[0]
     pieces = [contested[piece] for piece in shards(len(contested), shard)]
 
     def foresee(piece: npt.NDArray[np.intp]) -> Floats:
-        against = None if frozen is None else frozen[piece]
-        return successor_values(games.part(piece), candidates.actions[piece], rules, objective, value, against, lead)
+        part, against = Positions._make(array[piece] for array in games), None if frozen is None else frozen[piece]
+        return successor_values(part, candidates.actions[piece], rules, objective, value, against, lead)
 
     values = threads.map(foresee, pieces)
     for piece, worth in zip(pieces, values, strict=True):

@@ -1,51 +1,38 @@
-"""Proximal policy optimization by self-play: one network plays all three roles.
+"""A run of self-play: groups of games, past selves and running averages around the learner of :mod:`.ppo`.
 
-An update plays every game on for some steps, estimates each seat's advantages with a critic that sees all hands, and
-goes through the decisions in minibatches.  Everything random comes from generators made of the seed, and nothing
-depends on the number of threads, so a run is determined by its settings.  :mod:`ddz_training.learn.ppo.checkpoint`
-saves and resumes one, :mod:`ddz_training.learn.ppo.run` drives it.
+Everything random comes from generators made of the seed, and nothing depends on the number of threads, so a run is
+determined by its settings.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
-import math
 import time
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from torch import nn
 
-from ddz_agents.neural.columns import GAME_COLUMNS
-from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import Critic, PolicyNetwork, describe_games
-from ddz_agents.neural.weights import Weights
+from ddz_agents.neural.network import Critic, NetworkPolicy, PolicyNetwork
+from ddz_agents.neural.stored_policy import check_architecture
+from ddz_agents.neural.tensor_file import Arrays
+from ddz_agents.neural.weights import Weights, save_weights
+from ddz_training.learn import run
 from ddz_training.learn.curves import CurveLine
+from ddz_training.learn.errors import CheckpointMismatchError
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.device import HOST, Device
-from ddz_training.learn.ppo.learner import (
-    Decisions,
-    Learner,
-    UpdateStatistics,
-    captures,
-    evaluate,
-    replayed,
-    value_games,
-)
-from ddz_training.learn.ppo.lookahead import Positions, look_ahead, told
-from ddz_training.learn.ppo.past_selves import PastSelves
-from ddz_training.learn.ppo.returns import Advantages, seat_advantages
-from ddz_training.learn.ppo.rollout import Collector, Evaluate, Rollout
-from ddz_training.learn.ppo.sampling import Candidates
+from ddz_training.learn.ppo.games import Collector, Evaluate, Rollout, evaluate
+from ddz_training.learn.ppo.graphs import replayed
+from ddz_training.learn.ppo.opponents import PastSelves
+from ddz_training.learn.ppo.ppo import Learner, collect
 from ddz_training.learn.threads import Threads, shards
 from ddz_training.learn.widening import grow
 from ddz_training.measure.match.provenance import Provenance
-
-SOURCE = ("ddz_training.learn",)
-"""Whose source decides a run, besides that of the packages below."""
 
 _GROUP_STREAM, _AGENTS_STREAM, _GROWTH_STREAM = 4, 5, 6  # of the seed; 1 is the run's own generator
 
@@ -61,21 +48,7 @@ class Counters:
     seconds: float = 0.0
 
 
-class Estimates(NamedTuple):
-    """What the critic says of a rollout.
-
-    Attributes:
-        values: Of the decisions, and of those that are watched, shape ``[steps, games]``, float32; 0 elsewhere.
-        games: The decisions' games as it reads them, in the order of the rollout, shape ``[n, GAME_COLUMNS]``, float32.
-        advantages: What follows from the values and the rewards.
-    """
-
-    values: Floats
-    games: Floats
-    advantages: Advantages
-
-
-class SelfPlay:
+class SelfPlay(run.Job):
     """A training run.
 
     A training of another kind that plays and is saved in the same way is a subclass, with settings and a learner of its
@@ -104,12 +77,15 @@ class SelfPlay:
         NoDeviceError: If the settings name a device and there is none.
     """
 
+    kind = "ddz-selfplay-checkpoint", 4
+    line = CurveLine
+    config: SelfPlayConfig
     config_type: ClassVar[type[SelfPlayConfig]] = SelfPlayConfig
     learner_type: ClassVar[type[Learner]] = Learner
 
     def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
-        self.config = config
-        self.provenance = Provenance.of((*config.opponents, *config.frozen), *SOURCE)
+        self.config, self.rivals = config, config.opponents
+        self.provenance = Provenance.of((*config.opponents, *config.frozen), *run.SOURCE)
         self.counters = Counters()
         self.rng = np.random.default_rng([config.seed, 1])
         self.device = Device(config.device)
@@ -118,28 +94,34 @@ class SelfPlay:
         policy, critic = new_networks(config, start)
         policy, critic = policy.to(self.device.place), critic.to(self.device.place)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
-        self.learner = self.learner_type(policy, critic, config, self._threads, self.averages[0], self.device)
+        self.learner = self.learner_type(policy, critic, config, self._threads, self.averages, self.device)
+        self.optimizer = self.learner.optimizer
         self._past = copy.deepcopy(policy)
         self.past_selves = PastSelves(config.pool_size)
         self.groups = [new_collector(config, group, self.device) for group in range(config.groups)]
         self._rollout = Rollout.allocate(config.steps, config.num_games, config.candidates, self.device)
-        self._forwards = [
-            replayed(network) if captures(config, self.device) else None for network in (policy, self._past)
-        ]
+        captured = self.device.captures(config.graphs)
+        self._forwards = [replayed(network) if captured else None for network in (policy, self._past)]
 
     def step(self) -> CurveLine:
         """One update: play, estimate, learn."""
-        began = time.perf_counter()
+        began, counters, rollout = time.perf_counter(), self.counters, self._rollout
         self._collect()
-        found = self._estimate()
-        decisions, explained = self._decisions(found)
-        statistics = self.learner.update(decisions, self.order, self.counters.update)
+        found = self.learner.estimate(rollout)
+        decisions, explained = self.learner.decisions(rollout, found)
+        statistics = self.learner.update(decisions, self.order, counters.update)
         self._follow()
-        self.counters.update += 1
-        if self.config.opponent_share and self.counters.update % self.config.snapshot_every == 0:
+        counters.update += 1
+        if self.config.opponent_share and counters.update % self.config.snapshot_every == 0:
             self.past_selves.offer(self.learner.policy, self.rng)
-        learned = int((found.advantages.known & self._rollout.decides).sum())
-        return self._line(learned, began, statistics, explained)
+        steps, ended = self.config.steps * self.config.num_games, int(rollout.done.sum())
+        won = int((rollout.done & (rollout.roles == 0)).sum())  # the last to act went out
+        counters.steps += steps
+        counters.decisions += int((found.advantages.known & rollout.decides).sum())
+        counters.games += ended
+        counters.seconds += time.perf_counter() - began
+        shares: dict[str, Any] = {"landlord_wins": won / max(ended, 1), "game_length": steps / ended if ended else 0.0}
+        return CurveLine(**vars(counters), **statistics, **shares, explained=explained)
 
     def _collect(self) -> None:
         """Play all games on, each group on one thread from beginning to end: no step waits for the slowest group."""
@@ -147,110 +129,27 @@ class SelfPlay:
         learner = self._chooser()
         past = functools.partial(evaluate, self._past, forward=self._forwards[1]) if has_past else None
         size = self.config.num_games // self.config.groups
-        parts = [self._rollout.part(games) for games in shards(self.config.num_games, size)]
-
-        def play(group: int) -> None:
-            self.groups[group].collect(parts[group], learner, past)
-
-        self._threads.map(play, range(len(parts)))
+        parts = [self._rollout[:, games] for games in shards(self.config.num_games, size)]
+        self._threads.map(lambda group: collect(self.groups[group], parts[group], learner, past), range(len(parts)))
 
     def _chooser(self) -> Evaluate:
         """What chooses the learner's actions."""
         return functools.partial(evaluate, self.learner.policy, forward=self._forwards[0])
 
-    def _estimate(self) -> Estimates:
-        """What the critic says of every decision, and the advantages that follow."""
-        rollout, judged = self._rollout, self._judged
-        seen, concealed = rollout.observations[judged], rollout.concealed[judged]
-        flags = told(rollout.by_rules, rollout.watched)[judged]
-        zeros = self.device.zeros
-        games, found = zeros((len(seen), GAME_COLUMNS), np.float32), zeros((len(seen),), np.float32)
-
-        def value(rows: slice) -> None:
-            games[rows] = describe_games(seen[rows], concealed[rows], flags[rows])
-            found[rows] = value_games(self.critic, games[rows])
-
-        self._threads.map(value, shards(len(seen), self.config.shard))
-        values = zeros(tuple(judged.shape), np.float32)
-        values[judged] = found
-        played = rollout.rewards, rollout.seats, judged, rollout.begins, rollout.done
-        advantages = seat_advantages(values, *played, gamma=self.config.gamma, lam=self.config.lam)
-        return Estimates(values, games, advantages)
-
-    def _decisions(self, found: Estimates) -> tuple[Decisions, float]:
-        """The decisions of which enough is known, and the share of the targets' variance that the critic foresaw.
-
-        Those that are watched are among them: they count 0 for the policy.
-        """
-        rollout, known, xp = self._rollout, found.advantages.known, self.device.xp
-        advantages, targets = found.advantages.advantages[known], found.advantages.targets[known]
-        variance = float(xp.var(targets)) if len(targets) else 0.0
-        explained = 1.0 - float(xp.var(targets - found.values[known])) / variance if variance > 0 else 0.0
-        own = advantages[rollout.decides[known]]
-        if len(own):
-            least = xp.sort(own)[math.ceil((1.0 - self.config.upper) * (len(own) - 1))]
-            advantages = xp.where(advantages < least, 0.0, (advantages - xp.mean(own)) / (xp.std(own) + 1e-8))
-        decisions = Decisions(
-            observations=rollout.observations[known],
-            masks=rollout.masks[known],
-            counts=rollout.counts[known],
-            actions=rollout.actions[known],
-            log_probabilities=rollout.log_probabilities[known],
-            advantages=advantages,
-            targets=targets,
-            candidates=self._foresee(known),
-            appraisals=rollout.appraisals[known],
-            games=found.games[known[self._judged]],
-        )
-        return decisions, explained
-
-    @property
-    def _judged(self) -> npt.NDArray[np.bool_]:
-        """The decisions of the rollout that the critic values and learns from."""
-        return self._rollout.decides | self._rollout.watched
-
-    def _foresee(self, known: npt.NDArray[np.bool_]) -> Candidates:
-        """The actions that were considered at some of the decisions, and what is foreseen after them."""
-        config, rollout = self.config, self._rollout
-        candidates = rollout.candidates[known]
-        if config.lookahead:
-            games = Positions(rollout.rows[known], rollout.observations[known], rollout.by_rules[known])
-            rules, frozen = self.groups[0].batch.rules, rollout.frozen[known]
-            lead = self.device.kernels.led
-            given = candidates, rules, config.objective, self._value, self._threads, frozen, lead
-            look_ahead(games, *given, config.shard)
-        return candidates
-
-    def _value(self, seen: Bytes, concealed: Bytes, by_rules: npt.NDArray[np.bool_]) -> Floats:
-        found: Floats = value_games(self.critic, describe_games(seen, concealed, by_rules))
-        return found
-
     def _follow(self) -> None:
         """Move the running averages towards the networks."""
-        shares = self.config.average, self.config.critic_average
-        for average, network, past in zip(self.averages, self.learner.networks, shares, strict=True):
+        shares, networks = (self.config.average, self.config.critic_average), (self.learner.policy, self.learner.critic)
+        for average, network, past in zip(self.averages, networks, shares, strict=True):
             # At first the average is over what there is, or it would remember the random weights for long.
             weight = max(1.0 - past, 1.0 / (self.counters.update + 1))
             with torch.no_grad():
                 for mean, now in zip(average.parameters(), network.parameters(), strict=True):
                     mean.lerp_(now, weight)
 
-    def _line(self, learned: int, began: float, statistics: UpdateStatistics, explained: float) -> CurveLine:
-        """Count the update, and say what it brought."""
-        counters, rollout = self.counters, self._rollout
-        steps, ended = self.config.steps * self.config.num_games, int(rollout.done.sum())
-        won = int((rollout.done & (rollout.roles == 0)).sum())  # the last to act went out
-        counters.steps += steps
-        counters.decisions += learned
-        counters.games += ended
-        counters.seconds += time.perf_counter() - began
-        return CurveLine(
-            **vars(counters),
-            **vars(statistics),
-            landlord_wins=won / ended if ended else 0.0,
-            game_length=steps / ended if ended else 0.0,
-            explained=explained,
-        )
+    @property
+    def update(self) -> int:  # type: ignore[override]
+        """Updates so far."""
+        return self.counters.update
 
     @property
     def policy(self) -> PolicyNetwork:
@@ -260,12 +159,16 @@ class SelfPlay:
     @property
     def critic(self) -> Critic:
         """The critic to save, and whose word counts in training: the running average if there is one."""
-        return self.averages[1] if self.config.critic_average else self.learner.critic
+        return self.learner.judge
 
     @property
     def moves(self) -> int:
         """Whole moves of the last update's games, forced ones included, whoever played them."""
         return int(self._rollout.begins.sum())
+
+    def player(self) -> NetworkPolicy:
+        """The policy, on the host."""
+        return NetworkPolicy(self.policy if self.device.on_host else copy.deepcopy(self.policy).cpu())
 
     def weights(self) -> Weights:
         """The networks as they are, with what a reader of the file should know."""
@@ -276,11 +179,60 @@ class SelfPlay:
         said = notes | self.provenance.settings()
         return Weights(self.policy, self.critic, config.rules, config.objective, said, values_trained=taught)
 
+    def is_due(self, line: CurveLine) -> tuple[bool, bool]:
+        """By the numbers of updates that the settings name."""
+        every = self.config.evaluate_every, self.config.checkpoint_every
+        evaluates, saves = (bool(count) and line.update % count == 0 for count in every)
+        return evaluates, saves
+
+    def save(self, place: Path) -> None:
+        """Write the weights and the checkpoint into the run's folder."""
+        save_weights(place / run.POLICY, self.weights())
+        run.save_checkpoint(place / run.CHECKPOINT, self)
+
     def close(self) -> None:
         """End the threads, and release what the agents hold."""
         self._threads.close()
         for group in self.groups:
             group.close()
+
+    def networks(self) -> dict[str, nn.Module]:
+        """See :meth:`~ddz_training.learn.run.Job.networks`."""
+        names, learner = ("policy.", "critic.", "average.", "average_critic."), self.learner
+        found: dict[str, nn.Module] = dict(zip(names, (learner.policy, learner.critic, *self.averages), strict=True))
+        return found if learner.guess is None else {**found, "guess.": learner.guess}
+
+    def others(self) -> tuple[Arrays, dict[str, Any]]:
+        """See :meth:`~ddz_training.learn.run.Job.others`."""
+        arrays, games = self.past_selves.arrays(), []
+        for number, group in enumerate(self.groups):
+            found, plain = run.parted(f"games.{number}.", group.state_dict())
+            arrays |= found
+            games.append(plain)
+        about = {
+            "counters": vars(self.counters).copy(),
+            "generator": self.rng.bit_generator.state,
+            "games": games,
+            "pool": {"members": len(self.past_selves.members), "offered": self.past_selves.offered},
+        }
+        return arrays, about if self.device.on_host else about | {"order": self.order.bit_generator.state}
+
+    def restore_others(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
+        """See :meth:`~ddz_training.learn.run.Job.restore_others`."""
+        if about["config"] != self.config.as_dict():
+            raise CheckpointMismatchError(f"{where} was written under other settings")
+        self.past_selves.restore(arrays, about["pool"], self._past, where)
+        for number, (group, rest) in enumerate(zip(self.groups, about["games"], strict=True)):
+            group.load_state_dict(run.behind(f"games.{number}.", arrays) | rest)
+        self.rng.bit_generator.state = about["generator"]
+        if "order" in about:
+            self.order.bit_generator.state = about["order"]
+        self.counters = Counters(**about["counters"])
+
+    @classmethod
+    def check_arrays(cls, config: SelfPlayConfig, arrays: Arrays, where: str) -> None:
+        """Refuse networks of other sizes than the settings say."""
+        check_architecture(config.architecture, arrays, True, where)
 
 
 def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyNetwork, Critic]:

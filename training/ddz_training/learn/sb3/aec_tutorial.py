@@ -46,7 +46,7 @@ from ddz_agents.neural.agent import choose_actions
 from ddz_agents.neural.sb3_policy import Purpose, SB3Policy
 from ddz_env import dou_dizhu_v0
 from ddz_env.core.rules import Rules
-from ddz_training.learn.sb3.checkpoint import save_model
+from ddz_training.learn.sb3.run import save_model
 from ddz_training.learn.strength import measure_strength
 from ddz_training.measure.match.one_writer import writing
 from ddz_training.measure.match.statistics import AgentResult

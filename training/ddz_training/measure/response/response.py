@@ -1,6 +1,6 @@
 """A response to a frozen agent: trained by self-play's trainer, chosen on some deals and reported on others.
 
-The folder of a response holds what every run has (:mod:`ddz_training.learn.ppo.run`), and besides:
+The folder of a response holds what every run has (:mod:`ddz_training.learn.run`), and besides:
 
 * ``own.csv``: the games of the agent against itself, on all deals;
 * ``best.safetensors``: the strongest policy so far, by the gain on the deals that choose;
@@ -37,8 +37,8 @@ from ddz_env.playing.registry import read_agent
 from ddz_training.learn.curves import CurveLine
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.run import EVALUATIONS, Budget, Yardstick, train
 from ddz_training.learn.ppo.selfplay import SelfPlay
+from ddz_training.learn.run import EVALUATIONS, Budget, Yardstick, train
 from ddz_training.learn.strength import FIRST_DEAL, Evaluation, play_deals
 from ddz_training.measure.match import statistics
 from ddz_training.measure.match.duplicate import SIDES, GameRecord, check_agents
@@ -293,13 +293,13 @@ def train_response(
         budget: How long to train.
         processes: Worker processes for the agent's games against itself.
         on_progress: Told how many of these deals are done.
-        on_update: As for :func:`ddz_training.learn.ppo.run.train`.
+        on_update: As for :func:`ddz_training.learn.run.train`.
         on_evaluation: Likewise.
         stop: Likewise.
 
     Raises:
         InvalidTrainingError: If the run is no response.
-        CheckpointError: As for :func:`ddz_training.learn.ppo.run.train`.
+        CheckpointError: As for :func:`ddz_training.learn.run.train`.
         InUseError: Likewise.
         AgentFaultError: If the agent fails in training.
         AgentFailedError: If it fails in an evaluation.

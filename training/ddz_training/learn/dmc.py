@@ -25,10 +25,10 @@ from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import PolicyNetwork, policy_input
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import Annealed, SelfPlayConfig
-from ddz_training.learn.ppo.learner import Decisions, Gradient, Learner
-from ddz_training.learn.ppo.returns import Advantages
-from ddz_training.learn.ppo.rollout import Evaluate
-from ddz_training.learn.ppo.selfplay import Estimates, SelfPlay
+from ddz_training.learn.ppo.games import Evaluate, Rollout
+from ddz_training.learn.ppo.kernels import SURROGATE_SUMS
+from ddz_training.learn.ppo.ppo import Advantages, Estimates, Gradient, Learner
+from ddz_training.learn.ppo.selfplay import SelfPlay
 from ddz_training.learn.settings import Count, NotNegative, PositiveShare, Share
 
 
@@ -68,7 +68,7 @@ def epsilon_greedy(
         masks: Shape ``[n, 400]``, int8.
 
     Returns:
-        Shape ``[n, 400]``, float32, and the appraisals (:data:`ddz_training.learn.ppo.rollout.Evaluate`).
+        Shape ``[n, 400]``, float32, and the appraisals (:data:`ddz_training.learn.ppo.games.Evaluate`).
     """
     with torch.inference_mode():
         seen, appraisals = policy_input(observations, masks, network.architecture.history)
@@ -117,12 +117,19 @@ def outcomes(
 class QLearner(Learner):
     """Learns values by their squared errors; there is no critic."""
 
-    def _critic_gradient(self, shard: Decisions, total: int) -> tuple[Gradient, Tensor]:
-        return tuple(torch.zeros_like(weight) for weight in self._critic_weights), torch.zeros((), dtype=torch.float64)
+    def estimate(self, rollout: Rollout) -> Estimates:
+        """The outcomes of the games; every decision counts for those whose game ends too late."""
+        targets, weights = outcomes(rollout.rewards, rollout.seats, rollout.done)
+        rollout.counts[:] = weights
+        nothing = np.zeros_like(targets)
+        games = np.zeros((int(rollout.judged.sum()), GAME_COLUMNS), np.float32)
+        return Estimates(nothing, games, Advantages(nothing, targets, rollout.decides & (weights > 0)))
 
-    def _policy_gradient(self, shard: Decisions, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
-        seen, _ = self._described(shard)
-        logits, _ = self.policy(*seen)
+    def _critic_gradient(self, shard: Rollout, total: int) -> tuple[Gradient, Tensor]:
+        return tuple(map(torch.zeros_like, self._critic_weights)), torch.zeros((), dtype=torch.float64)
+
+    def _policy_gradient(self, shard: Rollout, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
+        logits, _ = self.policy(*self._described(shard)[0])
         chosen = logits[torch.arange(len(shard)), torch.from_numpy(shard.actions)]
         errors, counts = chosen.detach() - torch.from_numpy(shard.targets), torch.from_numpy(shard.counts)
         slopes = torch.autograd.grad(chosen, self._policy_weights, errors * counts / total, allow_unused=True)
@@ -130,7 +137,7 @@ class QLearner(Learner):
             torch.zeros_like(weight) if slope is None else slope  # the policy's own value is not taught
             for weight, slope in zip(self._policy_weights, slopes, strict=True)
         )
-        sums = self._no_sums()
+        sums = torch.zeros(SURROGATE_SUMS + 1, dtype=torch.float64)
         sums[0] = 0.5 * (errors.square() * counts).sum()
         return gradient, sums
 
@@ -144,12 +151,3 @@ class DeepMonteCarlo(SelfPlay):
 
     def _chooser(self) -> Evaluate:
         return functools.partial(epsilon_greedy, self.learner.policy, self.config.epsilon)
-
-    def _estimate(self) -> Estimates:
-        rollout = self._rollout
-        targets, weights = outcomes(rollout.rewards, rollout.seats, rollout.done)
-        known = rollout.decides & (weights > 0)
-        rollout.counts[:] = weights
-        nothing = np.zeros_like(targets)
-        games = np.zeros((int(rollout.decides.sum()), GAME_COLUMNS), np.float32)
-        return Estimates(nothing, games, Advantages(nothing, targets, known))

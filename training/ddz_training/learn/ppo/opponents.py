@@ -1,17 +1,22 @@
-"""Frozen agents in a batch of games: agents by name, who play one side of some games and do not learn.
+"""Who plays one side of some games and does not learn: past selves of the run, and frozen agents, asked by name.
 
-An agent that offers ``batched`` answers for all games that wait for it in one call, ``random`` is compiled, and any
-other agent is asked game by game.  Agents of many games get no ``reset`` and no ``observe``, as in the environments
+A frozen agent that offers ``batched`` answers for all games that wait for it in one call, ``random`` is compiled, and
+any other is asked game by game.  Agents of many games get no ``reset`` and no ``observe``, as in the environments
 (:mod:`ddz_env.envs.opponents`); those that are asked game by game find the moves so far in the view.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import nn
 
+from ddz_agents.neural.tensor_file import Arrays
+from ddz_agents.neural.weights import load_module
 from ddz_env import Move
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LEFT, MOVES, STAGE, STAGE_KICKER
@@ -22,8 +27,69 @@ from ddz_env.envs.opponents import ASKED, UNIFORM, Opponent, make_opponent, rand
 from ddz_env.envs.stepping import LOG_MOVES, check_actions, restore_state
 from ddz_env.playing.agent import BatchPlayer, close
 from ddz_env.playing.game import call
+from ddz_training.learn.run import behind
 
 _MOST = 2**64 - 1
+
+
+class PastSelves:
+    """A uniform sample of all snapshots so far (reservoir sampling: J. S. Vitter, 1985, algorithm R).
+
+    Args:
+        size: How many are kept.
+
+    Attributes:
+        members: The snapshots, each weight's name to its array.
+        offered: How many there have been.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self.members: list[Arrays] = []
+        self.offered = 0
+
+    def offer(self, policy: nn.Module, rng: np.random.Generator) -> None:
+        """Take a snapshot; once there is no room it replaces another, or is dropped."""
+        self.offered += 1
+        room = len(self.members) < self._size
+        place = len(self.members) if room else int(rng.integers(self.offered))
+        snapshot: Arrays = {name: weight.detach().cpu().numpy().copy() for name, weight in policy.state_dict().items()}
+        if room:
+            self.members.append(snapshot)
+        elif place < self._size:
+            self.members[place] = snapshot
+
+    def draw(self, network: nn.Module, rng: np.random.Generator) -> bool:
+        """Turn a network into a random member; False if there is none."""
+        if not self.members:
+            return False
+        member = self.members[int(rng.integers(len(self.members)))]
+        network.load_state_dict({name: torch.from_numpy(array) for name, array in member.items()})
+        return True
+
+    def arrays(self) -> Arrays:
+        """All snapshots, for a checkpoint."""
+        return {
+            f"pool.{place}.{name}": array for place, member in enumerate(self.members) for name, array in member.items()
+        }
+
+    def restore(self, arrays: Arrays, about: dict[str, Any], network: nn.Module, where: str) -> None:
+        """Continue from a checkpoint.
+
+        Args:
+            arrays: The checkpoint's arrays.
+            about: ``{"members": ..., "offered": ...}``.
+            network: Any network of the right architecture; it is overwritten.
+            where: Names the file in messages.
+
+        Raises:
+            TensorFileMismatchError: If a snapshot is missing or does not fit.
+        """
+        self.offered = int(about["offered"])
+        self.members = []
+        for place in range(int(about["members"])):
+            load_module(network, arrays, f"pool.{place}.", where)
+            self.members.append({name: weight.cpu().numpy().copy() for name, weight in network.state_dict().items()})
 
 
 class FrozenAgent:
@@ -157,3 +223,19 @@ class _MoveByMove:
         for number in range(max(0, moves - HISTORY_MOVES), moves):
             log[number] = state.ring[number % HISTORY_MOVES]
         return restore_state(state.row, state.ring, log, self._batch.rules)
+
+
+def agents_state(agents: Sequence[FrozenAgent]) -> Arrays:
+    """What :func:`restore_agents` needs to let some agents of a batch go on."""
+    states = enumerate(agent.state_dict() for agent in agents)
+    return {f"agent.{number}.{name}": array for number, state in states for name, array in state.items()}
+
+
+def restore_agents(agents: Sequence[FrozenAgent], saved: Mapping[str, Any]) -> None:
+    """Continue from :func:`agents_state`.
+
+    Raises:
+        InvalidOptionError: If an array is missing or of another shape.
+    """
+    for number, agent in enumerate(agents):
+        agent.load_state_dict(behind(f"agent.{number}.", saved))

@@ -1,1 +1,0 @@
-"""Training of belief networks: where the hidden cards lie, learned from games of many kinds of players."""

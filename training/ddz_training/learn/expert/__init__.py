@@ -1,1 +1,0 @@
-"""Expert iteration: what a search with the policy chooses is taught to the policy again."""

@@ -1,0 +1,276 @@
+"""Weights of the rule agent's evaluation, from games: what is tuned, the games that say what it is worth, and searches.
+
+A set of weights is a vector that stands in the middle of a box: the origin of the searches is what is played today, and
+a step of one is about half of a weight, or a fifth of a trick.  Every candidate plays the same numbered deals against
+the same opponent, so that the luck of the cards is the same for all of them, and two candidates differ only where they
+play differently.
+
+The searches are those of the textbook (Russell and Norvig, chapter 4), simulated annealing, local beam search and a
+genetic algorithm, for vectors of numbers in ``[-1, 1]`` instead of boards.  All of them start from the origin, change
+states in the same way, and spend the same number of evaluations.  They are written out because an evaluation costs
+thousands of games: libraries' versions assume cheap ones (SciPy's ``dual_annealing`` spends two evaluations a dimension
+on a sweep, more than half of a run here).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.open_cards.textbook.agent import AlphaBetaOptions
+from ddz_agents.open_cards.textbook.candidates import Space
+from ddz_agents.open_cards.textbook.search import new_space, probabilities, value_moves
+from ddz_agents.rules import weights as at
+from ddz_agents.rules.position import POSITION
+from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.tree_search.rollout import list_candidates
+from ddz_agents.tree_search.simulate import landlord_won
+from ddz_env import Rules
+from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.deal import new_game
+from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_PLAY
+from ddz_env.core.engine.step import play_move
+from ddz_env.core.state import game_key
+
+Floats = npt.NDArray[np.float64]
+Point = npt.NDArray[np.float64]
+"""A vector of numbers from -1 to 1."""
+Fitness = Callable[[Point], float]
+"""What a point is worth, as a difference in win rate to the origin."""
+Method = Callable[[Fitness, int, int, np.random.Generator], None]
+"""Searches: what points are worth, how many numbers a point has, how many evaluations may be spent, and chance."""
+
+BEAMS = 4
+"""States of local beam search."""
+CHILDREN = 4
+"""Children of each state."""
+POPULATION = 12
+"""Individuals of the genetic algorithm, and of each later generation."""
+STEP = 0.3
+"""Standard deviation of a change of one number."""
+CHANGED = 0.15
+"""Share of a point's numbers that a change touches."""
+WARMEST, COLDEST = 0.01, 0.001
+"""First and last temperature of annealing, in win rate."""
+_COMPARED = 12  # moves that a search of one ply compares
+
+
+def changed(point: Point, rng: np.random.Generator) -> Point:
+    """A neighbour: about one number in seven moved, at least one."""
+    touched = rng.random(point.size) < CHANGED
+    touched[rng.integers(point.size)] = True
+    return np.clip(point + touched * rng.normal(0.0, STEP, point.size), -1.0, 1.0)
+
+
+def anneal(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
+    """Simulated annealing: a worse neighbour is accepted with a probability that falls with the temperature."""
+    current, worth = np.zeros(size), 0.0
+    for warmth in np.geomspace(WARMEST, COLDEST, evaluations):
+        neighbour = changed(current, rng)
+        gain = fitness(neighbour) - worth
+        if gain > 0.0 or rng.random() < math.exp(gain / warmth):
+            current, worth = neighbour, worth + gain
+
+
+def beam(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
+    """Local beam search: of the states and the children of all of them together the best are the next states."""
+    states = [(0.0, np.zeros(size))]
+    while evaluations > 0:
+        each = CHILDREN * BEAMS // len(states)
+        children = [changed(state, rng) for _, state in states for _ in range(each)][:evaluations]
+        evaluations -= len(children)
+        states = _best([*states, *((fitness(child), child) for child in children)], BEAMS)
+
+
+def evolve(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
+    """A genetic algorithm: parents drawn by rank, crossover at one point, mutation; the best parent lives on."""
+    population = [(0.0, np.zeros(size))]
+    newcomers = [changed(np.zeros(size), rng) for _ in range(POPULATION - 1)][:evaluations]
+    while evaluations > 0:
+        evaluations -= len(newcomers)
+        population = _best([population[0], *((fitness(child), child) for child in newcomers)], POPULATION)
+        newcomers = [_child(population, rng) for _ in range(min(POPULATION - 1, evaluations))]
+
+
+def _child(population: list[tuple[float, Point]], rng: np.random.Generator) -> Point:
+    """Two parents' numbers up to a point and from there on, mutated."""
+    chance = np.arange(len(population), 0, -1.0)
+    mother, father = (population[place][1] for place in rng.choice(len(population), 2, p=chance / chance.sum()))
+    cut = int(rng.integers(mother.size + 1))
+    return changed(np.concatenate([mother[:cut], father[cut:]]), rng)
+
+
+def _best(states: list[tuple[float, Point]], count: int) -> list[tuple[float, Point]]:
+    """The best of some states, the best first; of equals the earlier."""
+    return sorted(states, key=lambda state: -state[0])[:count]
+
+
+METHODS: Mapping[str, Method] = {
+    "simulated annealing": anneal,
+    "local beam search": beam,
+    "genetic algorithm": evolve,
+}
+"""The three by name."""
+
+
+# --- What is tuned ----------------------------------------------------------------------------------------------------
+
+
+def deals(seed: int, first: int, count: int) -> npt.NDArray[np.uint64]:
+    """The generator states of numbered deals of a seed, shape ``[count]``."""
+    return np.array([game_key(seed, number) for number in range(first, first + count)], np.uint64)
+
+
+@kernel
+def play_rules(
+    games: npt.NDArray[np.uint64],
+    rules: npt.NDArray[np.uint64],
+    mind: RuleScratch,
+    landlord: npt.NDArray[np.int64],
+    peasants: npt.NDArray[np.int64],
+    won: npt.NDArray[np.float64],
+) -> None:
+    """Play a game a deal between rule agents.
+
+    Args:
+        games: The generator states of the deals (:func:`deals`), shape ``[n]``.
+        rules: The rules array, of a preset with a fixed landlord.
+        mind: The rule agent's memory.
+        landlord: The landlord's weights, shape ``[33]``.
+        peasants: The peasants' weights.
+        won: Output, shape ``[n]``: 1 where the landlord won.
+    """
+    row = np.zeros(ROW_WORDS, np.uint64)
+    for index in range(games.size):
+        new_game(row, games[index], rules)
+        while row[STAGE] == STAGE_PLAY:
+            main, kickers = rules_move(row, rules, mind, landlord if row[SEAT] == row[LANDLORD] else peasants)
+            play_move(row, main, kickers, rules)
+        won[index] = 1.0 if landlord_won(row) else 0.0
+
+
+PEASANTS_ALONE = (at.PARTNER_NEED, at.PARTNER_WEAK, at.PARTNER_UP, at.HELPER, at.TEAM)
+"""Weights that say nothing to a landlord, who has no partner."""
+STEPS = (at.STEP_PAIR, at.STEP_TRIO, at.STEP_CHAIN, at.STEP_PAIR_CHAIN, at.STEP_PLANE)
+"""Weights in per cent, which stay above nothing."""
+
+
+class Subject(ABC):
+    """A set of weights to tune.
+
+    Attributes:
+        start: What is played today, shape ``[weights]``, float64.
+        span: How far a step of one moves each weight, likewise.
+        places: The weights that are tuned, shape ``[size]``.
+        cost: How many deals of a rule agent a deal counts for.
+    """
+
+    cost = 1
+    start: Floats
+    span: Floats
+    places: npt.NDArray[np.intp]
+
+    @property
+    def size(self) -> int:
+        """How many weights are tuned."""
+        return len(self.places)
+
+    def share_of(self, deals: int) -> int:
+        """How many deals are played for so many of a rule agent."""
+        return max(2, deals // self.cost)
+
+    def weights(self, point: Point) -> Floats:
+        """The weights of a point of the box."""
+        tuned = self.start.copy()
+        tuned[self.places] += point * self.span[self.places]
+        return tuned
+
+    @abstractmethod
+    def play(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
+        """Play one deal after the other against the rule agent: the share of each that is won, shape ``[n]``."""
+
+
+class RulesSide(Subject):
+    """The prices of one side's rule agent."""
+
+    def __init__(self, landlord: bool) -> None:
+        self.start = WEIGHTS.astype(np.float64)
+        self.span = 20.0 + np.abs(self.start) / 2.0
+        self.span[list(STEPS)] = np.maximum(3.0, self.start[list(STEPS)] / 2.0)
+        self.places = np.setdiff1d(np.arange(len(WEIGHTS)), PEASANTS_ALONE if landlord else ())
+        self._landlord = landlord
+        self._mind, self._rules = new_rule_scratch(), Rules().words()
+
+    def weights(self, point: Point) -> Floats:
+        """Whole numbers: hundredths of a trick, and per cent of at least one."""
+        tuned = np.rint(super().weights(point))
+        tuned[list(STEPS)] = np.maximum(1.0, tuned[list(STEPS)])
+        return tuned
+
+    def play(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
+        """One game a deal."""
+        won, tuned = np.zeros(len(games)), weights.astype(np.int64)
+        sides = (tuned, WEIGHTS) if self._landlord else (WEIGHTS, tuned)
+        play_rules(games, self._rules, self._mind, *sides, won)
+        return won if self._landlord else 1.0 - won
+
+
+class PositionWeights(Subject):
+    """The weights of a position, of a player who sees all hands and looks one ply ahead."""
+
+    cost = 20
+
+    def __init__(self) -> None:
+        self.start, self.span = POSITION.copy(), 0.2 + np.abs(POSITION) / 2.0
+        self.places = np.arange(1, len(POSITION))  # what is added to every position decides nothing
+        self._rules, self._mind, self._row = Rules().words(), new_rule_scratch(), np.zeros(ROW_WORDS, np.uint64)
+        self._seen = self._row.view()
+        self._seen.flags.writeable = False  # as a view's row, for which the rule agent is compiled
+        self._settings = AlphaBetaOptions(table=False).settings()
+        self._mains, self._kickers = np.zeros((2, _COMPARED), np.uint64)
+        self._scores, self._values = np.zeros(_COMPARED, np.int64), np.zeros(_COMPARED)
+
+    def play(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
+        """Two games a deal, one from each side."""
+        wins = np.zeros(len(games))
+        for landlord in (True, False):
+            space = new_space(self._rules, weights, probabilities(), table_bits=1)
+            wins += [self._wins(space, game, landlord) for game in games]
+        return wins / 2.0
+
+    def _wins(self, space: Space, game: np.uint64, landlord: bool) -> bool:
+        """Whether the search wins a game, as the landlord or as both peasants, against the rule agent."""
+        row = self._row
+        new_game(row, game, self._rules)
+        while row[STAGE] == STAGE_PLAY:
+            if (row[SEAT] == row[LANDLORD]) == landlord:
+                main, kickers = self._searched(space)
+            else:
+                main, kickers = rules_move(self._seen, self._rules, self._mind, WEIGHTS)
+            play_move(row, np.uint64(main), np.uint64(kickers), self._rules)
+        return bool(landlord_won(row)) == landlord
+
+    def _searched(self, space: Space) -> tuple[np.uint64, np.uint64]:
+        mains, kickers = self._mains, self._kickers
+        count = list_candidates(self._seen, self._rules, self._mind, mains, kickers, self._scores)
+        if count == 1:
+            return mains[0], kickers[0]
+        values = self._values[:count]
+        value_moves(space, self._row, WEIGHTS, mains[:count], kickers[:count], 1, self._settings, values)
+        best = int(np.argmax(values))
+        return mains[best], kickers[best]
+
+
+SUBJECTS: Mapping[str, Callable[[], Subject]] = {
+    "landlord": partial(RulesSide, True),
+    "peasants": partial(RulesSide, False),
+    "position": PositionWeights,
+}
+"""What is tuned, by name."""

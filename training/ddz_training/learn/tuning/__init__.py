@@ -1,1 +1,0 @@
-"""Weights of the rule agent's evaluation, from games."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -106,7 +107,7 @@ def _evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
 
 @contextmanager
 def learning(
-    again: str, tensorboard: Path | None, update: int, told: Callable[[], Sequence[str]], *bar: Any
+    again: str, tensorboard: Path | None, update: int, told: Callable[[], Sequence[str]], bar: Callable[..., Any]
 ) -> Iterator[Mapping[str, Any]]:
     """A training under a bar that Ctrl-C ends after the update at hand.
 
@@ -115,13 +116,13 @@ def learning(
         tensorboard: Where the curves go, too.
         update: Updates before.
         told: The lines that it ends with.
-        *bar: As for :func:`training_bar`.
+        bar: :func:`training_bar` but for its last parameter.
 
     Yields:
         What a training calls, by the names of its parameters.
     """
     with stopping(f"go on with: {again}") as asked, learn_board.board(tensorboard, update) as curves:
-        with training_bar(*bar, board=curves) as (on_update, on_evaluation):
+        with bar(curves) as (on_update, on_evaluation):
             yield {"on_update": on_update, "on_evaluation": on_evaluation, "stop": asked}
         for line in told():
             tell(line)
@@ -142,8 +143,8 @@ def learning_policy(
     def learned() -> tuple[int, float]:
         return run.counters.decisions, run.counters.seconds
 
-    bar = (1.0, lambda: budget.share(run), learned, "decisions", describe)
-    return learning(again, tensorboard, run.counters.update, told, *bar)
+    bar = partial(training_bar, 1.0, lambda: budget.share(run), learned, "decisions", describe)
+    return learning(again, tensorboard, run.counters.update, told, bar)
 
 
 @contextmanager
@@ -334,8 +335,8 @@ def _learn_sb3(run: sb3_run.Sb3Run, out: Path, timesteps: int, tensorboard: Path
     def told() -> Sequence[str]:
         return f"{quoted(model)} after {run.timesteps:,} steps", f"time {run.split.describe()}"
 
-    bar = (timesteps, lambda: min(run.timesteps, timesteps), learned, "steps", describe)
-    with learning(again, tensorboard, run.update, told, *bar) as calls:
+    bar = partial(training_bar, timesteps, lambda: min(run.timesteps, timesteps), learned, "steps", describe)
+    with learning(again, tensorboard, run.update, told, bar) as calls:
         sb3_train.train(run, out, timesteps, **calls)
         run.env.close()
     remark(_what_was_measured(run.config))

@@ -16,7 +16,7 @@ else:
     import tomli as tomllib
 
 from ddz_training.apps.cli import COMMANDS
-from ddz_training.apps.cli.web import web
+from ddz_training.apps.cli.files import web
 from tests.rooms import ROOT
 
 TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")

@@ -20,11 +20,10 @@ from rich.console import Console
 from rich.progress import Progress
 from typer.testing import CliRunner, Result
 
-from ddz_training.apps.cli import app
+from ddz_training.apps.cli import app, named_commands
 from ddz_training.apps.cli.console import counting_bar, share_bar, stopping
-from ddz_training.apps.cli.reference import named_commands
 from ddz_training.apps.cli.signals import STOPPING
-from ddz_training.apps.cli.training_bar import training_bar
+from ddz_training.apps.cli.train import training_bar
 from ddz_training.measure.match.results import read_results
 from ddz_training.measure.speed.benchmark import Contender, Part, measure
 from ddz_training.measure.speed.parts import PARTS

@@ -21,9 +21,8 @@ from typer.testing import CliRunner, Result
 
 from ddz_env.core.errors import InvalidMoveError
 from ddz_training.apps.cli import app
-from ddz_training.apps.cli.console import FriendlyGroup
-from ddz_training.apps.cli.faults import EXIT_BAD_INPUT, EXIT_FAULT, fault_of
-from ddz_training.apps.cli.outputs import OutputError, check_output, check_output_folder
+from ddz_training.apps.cli.commands import EXIT_BAD_INPUT, EXIT_FAULT, FriendlyGroup, fault_of
+from ddz_training.apps.cli.options import OutputError, check_output, check_output_folder
 from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, STOPPING, finishing, interruptible
 from tests.rooms import ROOT, pythonpath
 

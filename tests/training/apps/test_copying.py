@@ -21,8 +21,8 @@ from ddz_env.peers.botzone.games import botzone_game
 from ddz_env.table.texts import TEXTS
 from ddz_training.apps.botzone.match import play_match
 from ddz_training.apps.cli import app
-from ddz_training.apps.cli.console import FriendlyCommand, FriendlyGroup, FriendlyTyper, quoted, tell
-from ddz_training.apps.cli.following import resuming
+from ddz_training.apps.cli.commands import FriendlyCommand, FriendlyGroup, FriendlyTyper, resuming
+from ddz_training.apps.cli.console import quoted, tell
 from tests.rooms import SOURCES
 
 CLI = SOURCES["ddz_training"] / "apps" / "cli"
@@ -229,9 +229,9 @@ def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.arena"), "run_with_progress", interrupted)
-    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.rate"), "_play", interrupted)
-    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.rate"), "_report", lambda *_: False)
+    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.measure"), "run_with_progress", interrupted)
+    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.measure"), "_play_league", interrupted)
+    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.measure"), "_report_league", lambda *_: False)
     for name, file in (("arena", long / "games.csv"), ("rate", long / "league.sqlite")):
         words = (name, "random", "rules", "--out", file)
         told = ddz(*words)

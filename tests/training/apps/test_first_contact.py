@@ -18,11 +18,12 @@ from typer.testing import CliRunner, Result
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError
+from ddz_env.core.notation import question
 from ddz_env.playing.registry import LEVELS, agent_names, agent_options
 from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_env.table.texts import LANGUAGES, Texts, cells
 from ddz_training.apps.cli import app
-from ddz_training.apps.cli.dialogue import moves_by_kind, moves_table, read_move, understood
+from ddz_training.apps.cli.board import moves_by_kind, moves_table, understood
 from ddz_training.measure.match.errors import InvalidArenaError
 from ddz_training.measure.match.round_robin import Arena
 from tests.rooms import ROOT as HOUSE
@@ -125,6 +126,14 @@ def io_of(table: object) -> str:
     return screen.getvalue()
 
 
+def meant(state: State, text: str) -> Move:
+    """The legal move that a text means; the state stays as it is."""
+    asked = question(state.history, state.stage, state.rules)
+    move = understood(text, asked, state.rules, state.legal_moves().__contains__)
+    state.copy().step(move)
+    return move
+
+
 @pytest.mark.parametrize(
     ("stage", "text", "move"),
     [
@@ -149,12 +158,12 @@ def test_short_answers_mean_what_the_stage_asks(stage: str, text: str, move: str
             state.step("no double")
     legal = {str(known) for known in state.legal_moves()}
     if move in legal:
-        assert str(read_move(state, text)) == move
+        assert str(meant(state, text)) == move
     else:  # the hand has no such card; the text was understood
         with pytest.raises(IllegalMoveError, match=f"^{move} is not legal"):
-            read_move(state, text)
+            meant(state, text)
     with pytest.raises(DouDizhuError):
-        read_move(state, "bid 5")
+        meant(state, "bid 5")
 
 
 def test_legal_moves_are_few_lines_and_none_is_missing() -> None:

@@ -17,13 +17,11 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from ddz_env.playing.registry import agent_factory, agent_names
-from ddz_training.apps.cli import app
-from ddz_training.apps.cli.agents import CHOICE, DEMANDING, VARIANTS
-from ddz_training.apps.cli.fitting import print_table
-from ddz_training.apps.cli.reference import named_commands
-from ddz_training.apps.cli.renamed import RENAMED
-from ddz_training.apps.cli.speed import _tables
-from ddz_training.apps.cli.tables import results_table
+from ddz_training.apps.cli import RENAMED, app, named_commands
+from ddz_training.apps.cli.console import print_table
+from ddz_training.apps.cli.info import CHOICE, DEMANDING, VARIANTS
+from ddz_training.apps.cli.measure import results_table
+from ddz_training.apps.cli.study import _tables
 from ddz_training.apps.documentation import refresh_strengths
 from ddz_training.apps.strengths import strengths
 from ddz_training.experiments.experiment import Table
@@ -162,7 +160,7 @@ def test_tables_are_drawn_in_one_place() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and node.module == "rich.table" and node.names[0].name == "Table"
     }
-    assert drawing <= {"fitting.py", "dialogue.py"}
+    assert drawing <= {"console.py", "board.py"}
 
 
 @pytest.mark.parametrize("line", [*PRINT_TABLES.values(), "rules rlcard", "agents isuct", "agents neural-ismcts"])
@@ -243,7 +241,10 @@ def test_every_run_says_what_comes_next() -> None:
     """By one mechanism; the rest looks something up, plays with a person or ends with results of its own."""
     calling = set()
     for _, name, command in named_commands():
-        source = Path(inspect.getfile(inspect.unwrap(command.callback or ddz))).read_text(encoding="utf-8")
+        run = inspect.unwrap(command.callback or ddz)
+        source = inspect.getsource(run)
+        for helper in set(re.findall(r"\b_\w+(?=\()", source)) & set(vars(inspect.getmodule(run))):
+            source += inspect.getsource(vars(inspect.getmodule(run))[helper])
         if re.search(r"\bfollow(_policy)?\(", source):
             calling.add(name)
     assert calling == RUNS

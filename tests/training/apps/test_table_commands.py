@@ -20,12 +20,10 @@ from ddz_env.peers.botzone.games import botzone_game
 from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_env.table.texts import LANGUAGES, TEXTS, Texts, cells
 from ddz_training.apps.botzone.match import play_match
-from ddz_training.apps.cli.advise import advise
-from ddz_training.apps.cli.console import FriendlyGroup
-from ddz_training.apps.cli.dialogue import understood
-from ddz_training.apps.cli.play import play
+from ddz_training.apps.cli.board import understood
+from ddz_training.apps.cli.commands import FriendlyGroup
 from ddz_training.apps.cli.replay import read_game, replay
-from ddz_training.apps.cli.watch import watch
+from ddz_training.apps.cli.table import advise, play, watch
 from tests.hidden import Scripted, twin_games
 from tests.rooms import ROOT
 
@@ -164,7 +162,7 @@ def test_from_a_seat_nothing_is_shown_or_written_that_it_does_not_know(
     for record in twin_games(rules, seat):
         Scripted.moves = [move for _, move in record.moves]
         start, agent = Record(record.deal, record.players), record.players[0]
-        monkeypatch.setattr(sys.modules["ddz_training.apps.cli.watch"], "_new_game", lambda *_, start=start: start)
+        monkeypatch.setattr(sys.modules["ddz_training.apps.cli.table"], "_watched_game", lambda *_, start=start: start)
         record.save(file)
         seen.unlink(missing_ok=True)
         looks_on = (str(file), "--agent", agent, "--seat", str(seat))

@@ -320,7 +320,7 @@ def test_the_command_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPat
 def test_what_is_measured_is_what_the_command_offers() -> None:
     from ddz_training.measure.speed import web as measured
 
-    command = importlib.import_module("ddz_training.apps.cli.web")
+    command = importlib.import_module("ddz_training.apps.cli.files")
 
     assert (command.OFFERED[0], command.ADVISER) == (measured.LEVEL, measured.SEARCH)
 

@@ -182,7 +182,7 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 """Tables of the code; further ones are ``agent-NAME``, of an agent's options, and those of :data:`CONFIGS`."""
 
-COMMANDS = {"commands": "ddz_training.apps.cli.reference:commands_table"}
+COMMANDS = {"commands": "ddz_training.apps.cli:commands_table"}
 """The table of the command line, of which ``ddz docs`` is a part."""
 
 CONFIGS = {

@@ -58,11 +58,11 @@ class _Trainer:
 
     def _resumed(self, folder: Path) -> Any:
         """The run of a folder; None if it has none."""
-        from ddz_training.learn.ppo.checkpoint import load_checkpoint
+        from ddz_training.learn.ppo.selfplay import SelfPlay
         from ddz_training.learn.run import CHECKPOINT
 
         path = folder / CHECKPOINT
-        return load_checkpoint(path, self._options.threads) if path.exists() else None
+        return SelfPlay.resume(path, self._options.threads) if path.exists() else None
 
 
 def _beside(trainer: Any) -> Any:

@@ -217,8 +217,8 @@ class RulesSide(Subject):
     def play(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
         """One game a deal."""
         won, tuned = np.zeros(len(games)), weights.astype(np.int64)
-        sides = (tuned, WEIGHTS) if self._landlord else (WEIGHTS, tuned)
-        play_rules(games, self._rules, self._mind, *sides, won)
+        landlord, peasants = (tuned, WEIGHTS) if self._landlord else (WEIGHTS, tuned)
+        play_rules(games, self._rules, self._mind, landlord, peasants, won)
         return won if self._landlord else 1.0 - won
 
 

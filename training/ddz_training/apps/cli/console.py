@@ -1,38 +1,90 @@
-"""How the commands talk to the terminal: where they write, bars, errors in one line, and ends before the end.
+"""How the commands talk to the terminal: lines that can be copied, prose that is folded, bars, tables that fit.
 
-A string is printed by :func:`tell`, :func:`remark` or :func:`complain`, tables and pictures by a console of rich.
+A string is printed by :func:`tell`, :func:`remark` or :func:`complain`, a table by :func:`show`, pictures by a console
+of rich.  Nothing that is printed is ever cut, and no word or number that fits is broken in two.
+
+Where the screen is too narrow for a table, these give way, one after the other, until it fits:
+
+1. columns without an entry go;
+2. long specifications of agents lose their options, and a line below says what each stands for;
+3. what the table calls spare goes: whole columns, or the intervals in one; a line below names them;
+4. headings and cells break, at spaces only, and never within an interval;
+5. the columns are shown in several blocks, each with those that say what a line is;
+6. what is a single word and wider than the screen is folded, as nothing else could be done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
-from typing import Any
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, TypeVar
 
 import typer
+from rich import box
+from rich import progress as rich_bars
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
-from rich.markup import render
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Column
+from rich.table import Table as Screen
 from rich.text import Text
-from typer.core import TyperCommand, TyperGroup
 
 from ddz_env.core.errors import command_line
-from ddz_training.apps.cli.breaking import broken
-from ddz_training.apps.cli.faults import fault_of, wants_tracebacks
-from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, finishing, interruptible
+from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, finishing
+from ddz_training.experiments.experiment import Table
+from ddz_training.measure.match.results import OnProgress
+
+_Found = TypeVar("_Found")
 
 _BAR_WIDTH = 40
 _LOG_WIDTH = 160
 """Width where there is no terminal: a table in a log should not be folded."""
+_ATOM = re.compile(r"\([^()]{1,24}\)\S*|\S+")
+"""What is never broken: a word, a number, a short bracket."""
+_INTERVAL = re.compile(r" \([^()]*\d[^()]*\)")
+_WORD = re.compile(r"[A-Za-z]{3}")
+_NUMBER = "+-−–0123456789"
+_AGENTS = ("agent", "against")
+"""Headings of columns of names, which somebody may have chosen freely."""
+_BETWEEN = 2
+"""Characters between two columns."""
+_SPECIFICATION = re.compile(r"[A-Za-z][\w./-]*:\S.*")
+_LONG = 32
+_GAIN = 4
+"""A name is shortened only where that saves more characters."""
+_LONGEST = {120: 32, 100: 24, 0: 14}
+"""Characters of a name, by the width of the screen from which on it holds."""
+
+
+def widest_atom(text: str) -> int:
+    """Cells of the widest part of a text that is never broken."""
+    return max(map(cell_len, _ATOM.findall(text)), default=0)
+
+
+def broken(text: str, width: int) -> str:
+    """A text in lines of a width; a part that is wider and is never broken has a line of its own.
+
+    Example:
+        >>> print(broken("wins 62.5 (55 to 69) in all", 14))
+        wins 62.5
+        (55 to 69) in
+        all
+    """
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        if cell_len(paragraph) <= width:
+            lines.append(paragraph)  # with its spaces
+            continue
+        indent = paragraph[: len(paragraph) - len(paragraph.lstrip())]
+        lines.append("")
+        for atom in _ATOM.findall(paragraph):
+            joined = f"{lines[-1]} {atom}" if lines[-1] else indent + atom
+            if lines[-1] and cell_len(joined) > width:
+                lines.append(indent + atom)
+            else:
+                lines[-1] = joined
+    return "\n".join(lines)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -77,24 +129,34 @@ def quoted(path: object) -> str:
     return command_line(path)
 
 
-def counting_bar() -> Progress:
+def counting_bar() -> rich_bars.Progress:
     """Bars that say how many are done of how many."""
-    return _bar(MofNCompleteColumn(table_column=Column(no_wrap=True)))
+    return _bar(rich_bars.MofNCompleteColumn(table_column=Column(no_wrap=True)))
 
 
-def share_bar() -> Progress:
+def share_bar() -> rich_bars.Progress:
     """Bars that say what share is done; the field ``state`` of a task stands in the line below its bar."""
-    return _bar(TextColumn("{task.percentage:>3.0f} %"))
+    return _bar(rich_bars.TextColumn("{task.percentage:>3.0f} %"))
 
 
-def _bar(done: ProgressColumn) -> Progress:
-    passed, left = (kind(table_column=Column(no_wrap=True)) for kind in (TimeElapsedColumn, TimeRemainingColumn))
+def _bar(done: rich_bars.ProgressColumn) -> rich_bars.Progress:
+    passed, left = (
+        kind(table_column=Column(no_wrap=True)) for kind in (rich_bars.TimeElapsedColumn, rich_bars.TimeRemainingColumn)
+    )
     # Only the bar is ever narrowed.
-    bar = BarColumn(None, table_column=Column(max_width=_BAR_WIDTH))
-    return _Bars(TextColumn("{task.description}"), bar, done, passed, TextColumn("eta"), left, console=error_console())
+    bar = rich_bars.BarColumn(None, table_column=Column(max_width=_BAR_WIDTH))
+    return _Bars(
+        rich_bars.TextColumn("{task.description}"),
+        bar,
+        done,
+        passed,
+        rich_bars.TextColumn("eta"),
+        left,
+        console=error_console(),
+    )
 
 
-class _Bars(Progress):
+class _Bars(rich_bars.Progress):
     """Bars with a line of words below each that has any: a narrow screen wraps the words and cuts nothing."""
 
     def get_renderables(self) -> Iterable[RenderableType]:
@@ -108,80 +170,11 @@ class _Bars(Progress):
                 yield Text(broken(f"  {task.fields['state']}", self.console.width))
 
 
-class _Examples:
-    """Lets the help of a command end with its examples, each on a line of its own at any width."""
-
-    epilog: str | None
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, and below it what one may type."""
-        shown, self.epilog = self.epilog, None
-        try:
-            super().format_help(ctx, formatter)  # type: ignore[misc]  # of the class that this is mixed into
-        finally:
-            self.epilog = shown
-        tell(render(shown or "").plain.replace("\n\n", "\n"))
-
-
-class FriendlyCommand(_Examples, TyperCommand):
-    """A command whose examples can be copied."""
-
-
-class FriendlyGroup(_Examples, TyperGroup):
-    """A group of commands that reports errors in one line, unless ``--debug`` is given or ``DDZ_DEBUG`` is set."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take ``--debug`` out of the arguments, wherever it stands before ``--``."""
-        end = args.index("--") if "--" in args else len(args)
-        ctx.meta["ddz.debug"] = ctx.meta.get("ddz.debug", wants_tracebacks()) or "--debug" in args[:end]
-        return super().parse_args(ctx, [arg for arg in args[:end] if arg != "--debug"] + args[end:])
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command."""
-        try:
-            with nullcontext() if ctx.parent else interruptible():
-                return super().invoke(ctx)
-        except (Exception, KeyboardInterrupt) as error:
-            fault = fault_of(error)
-            if ctx.parent is None and hasattr(error, "format_message"):
-                _complain_of_usage(error)
-            if fault is None or ctx.parent or ctx.meta["ddz.debug"]:
-                raise
-            complain(_said(fault.message, ctx.meta.get("ddz.language", "en")))
-            raise typer.Exit(fault.exit_code) from error
-
-
-def _complain_of_usage(error: Any) -> None:
-    """Say what is wrong with the words of a command, as typer does, but not in a box, whose edge would break a path.
-
-    Raises:
-        Exit: Always, with the error's own code.
-    """
-    message = error.format_message()
-    if message and error.ctx is not None:
-        tell(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} -h' for help.", screen=error_console())
-        complain(message)
-    raise typer.Exit(error.exit_code) from error
-
-
-def _said(message: str, language: str) -> str:
-    """A message in the language of the command; in English where it has none, or one that there is not."""
-    from ddz_env.table.texts import LANGUAGES, Texts
-
-    return Texts(language if language in LANGUAGES else "en").complaint(message)
-
-
-class FriendlyTyper(typer.Typer):
-    """An app of such commands."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(
-            **{"cls": FriendlyGroup, "add_completion": False, "pretty_exceptions_enable": False, **settings}
-        )
-
-    def command(self, name: str | None = None, **settings: Any) -> Callable[..., Any]:
-        """Add a command, as :meth:`typer.Typer.command` does."""
-        return super().command(name, **{"cls": FriendlyCommand, **settings})
+def with_bar(what: str, run: Callable[[OnProgress], _Found]) -> _Found:
+    """Run something under a bar, which appears as soon as it says how far it is."""
+    with counting_bar() as progress:
+        bar = progress.add_task(what, total=None, visible=False)
+        return run(lambda done, total: progress.update(bar, completed=done, total=total, visible=True))
 
 
 @contextmanager
@@ -199,3 +192,222 @@ def stopping(advice: str) -> Iterator[Callable[[], bool]]:
     if asked():
         complain(f"stopped; {advice}")
         raise typer.Exit(EXIT_INTERRUPTED)
+
+
+# --- tables ------------------------------------------------------------------
+
+
+class _Column(NamedTuple):
+    """A column as it is shown.
+
+    Attributes:
+        heading: Its heading.
+        cells: Its cells, one a line.
+    """
+
+    heading: str
+    cells: list[str]
+
+    @property
+    def is_numbers(self) -> bool:
+        """Whether it stands to the right."""
+        told = [cell for cell in self.cells if cell]
+        return bool(told) and all(cell[0] in _NUMBER and not _WORD.search(cell) for cell in told)
+
+    @property
+    def whole(self) -> int:
+        """Its width with nothing broken."""
+        return max(self.natural, cell_len(self.heading))
+
+    @property
+    def natural(self) -> int:
+        """Its width with unbroken cells; a heading breaks rather than that it widens its column."""
+        lines = (line for cell in self.cells for line in cell.split("\n"))
+        return max(widest_atom(self.heading), max(map(cell_len, lines), default=0))
+
+    @property
+    def least(self) -> int:
+        """Its width with cells broken wherever they may be."""
+        return max(map(widest_atom, (self.heading, *self.cells)))
+
+
+class _Fitted(NamedTuple):
+    """A table for a screen.
+
+    Attributes:
+        blocks: Its columns with their widths, block by block.
+        legend: Labels by the short names that stand for them.
+        left_out: Headings of what gave way.
+    """
+
+    blocks: list[list[tuple[_Column, int]]]
+    legend: dict[str, str]
+    left_out: list[str]
+
+
+def print_table(
+    screen: Console, table: Table, *, sections: Collection[int] = (), styles: Mapping[int, str] | None = None
+) -> None:
+    """Print a table with its title and its note.
+
+    Args:
+        screen: Where.
+        table: The table.
+        sections: Numbers of lines with an empty line behind them.
+        styles: Styles of lines by their numbers.
+    """
+    fit = _fitted(table, screen.width)
+    if table.title:
+        remark(table.title.replace("`", ""), "bold", screen=screen)
+    for block in fit.blocks:
+        screen.print(_screen_table(block, len(table.lines), sections, styles or {}))
+    for short, label in fit.legend.items():
+        tell(f"{short}  is  {label}", "dim", screen=screen)
+    if fit.left_out:
+        remark(f"A wider terminal also shows: {', '.join(fit.left_out)}.", screen=screen)
+    if table.note:
+        remark(table.note.replace("`", ""), screen=screen)
+    screen.print()
+
+
+def _fitted(table: Table, width: int) -> _Fitted:
+    """Let give way what must, in the order above."""
+    columns = [
+        _Column(heading.replace("`", ""), [line[place].replace("`", "") for line in table.lines])
+        for place, heading in enumerate(table.header)
+    ]
+    legend: dict[str, str] = {}
+    left_out: list[str] = []
+    for narrower in _narrower(columns, table, width):
+        columns, legend, left_out = narrower
+        for widths in ([column.whole for column in columns], [column.natural for column in columns]):
+            if _total(widths) <= width:
+                return _Fitted([list(zip(columns, widths, strict=True))], legend, left_out)
+    return _Fitted([_widths(block, width) for block in _blocks(columns, width)], legend, left_out)
+
+
+def _narrower(
+    columns: list[_Column], table: Table, width: int
+) -> Iterator[tuple[list[_Column], dict[str, str], list[str]]]:
+    """The columns, then with less and less in them, and what that is."""
+    yield columns, {}, []
+    columns = [column for column in columns if any(column.cells) or not column.cells]
+    yield columns, {}, []
+    labels = dict.fromkeys(
+        cell for column in columns for cell in column.cells if column.heading in _AGENTS or may_be_shortened(cell)
+    )
+    legend = {short: label for label, short in short_names([*labels], width).items() if short != label}
+    short_of = {label: short for short, label in legend.items()}
+    columns = [column._replace(cells=[short_of.get(cell, cell) for cell in column.cells]) for column in columns]
+    yield columns, legend, []
+    left_out: list[str] = []
+    for spare in table.spare:
+        if not any(column.heading == spare.heading for column in columns):
+            continue
+        if spare.interval:
+            columns = [_without_intervals(column) if column.heading == spare.heading else column for column in columns]
+            left_out.append(f"the intervals of {spare.heading}")
+        else:
+            columns = [column for column in columns if column.heading != spare.heading]
+            left_out = [text for text in left_out if text != f"the intervals of {spare.heading}"]
+            left_out.append(spare.heading)
+        yield columns, legend, [*left_out]
+
+
+def _without_intervals(column: _Column) -> _Column:
+    return column._replace(cells=[_INTERVAL.sub("", cell) for cell in column.cells])
+
+
+def _total(widths: Sequence[int]) -> int:
+    """Characters that columns of these widths take."""
+    return sum(widths) + _BETWEEN * (len(widths) - 1) + 1
+
+
+def _blocks(columns: list[_Column], width: int) -> list[list[_Column]]:
+    """The columns in blocks that fit; each begins with those that say what a line is, to the first without numbers."""
+    keys = 1 + next((place for place, column in enumerate(columns) if not column.is_numbers), 0)
+    blocks: list[list[_Column]] = [columns[:keys]]
+    for column in columns[keys:]:
+        if _total([one.least for one in (*blocks[-1], column)]) > width and len(blocks[-1]) > keys:
+            blocks.append(columns[:keys])
+        blocks[-1] = [*blocks[-1], column]
+    return blocks
+
+
+def _widths(columns: list[_Column], width: int) -> list[tuple[_Column, int]]:
+    """The columns with widths: each as wide as it would like to be, or as the widest that are not."""
+    ends = [(column.least, column.natural) for column in columns]
+    widths = [least for least, _ in ends]
+    for most in range(width, 0, -1):
+        widths = [min(natural, max(least, most)) for least, natural in ends]
+        if _total(widths) <= width:
+            break
+    while _total(widths) > width and max(widths) > 1:  # a word is wider than the screen
+        widths[widths.index(max(widths))] -= 1
+    return list(zip(columns, widths, strict=True))
+
+
+def _screen_table(
+    block: Sequence[tuple[_Column, int]], lines: int, sections: Collection[int], styles: Mapping[int, str]
+) -> Screen:
+    screen = Screen(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    headings = [broken(column.heading, width) for column, width in block]
+    tallest = max(heading.count("\n") for heading in headings)
+    for place, (column, width) in enumerate(block):
+        above = "\n" * (tallest - headings[place].count("\n"))
+        screen.add_column(
+            Text(above + headings[place]),
+            justify="right" if column.is_numbers else "left",
+            style="cyan" if place == 0 and not styles else None,
+            overflow="fold",
+            width=width,
+        )
+    for line in range(lines):
+        cells = [Text(broken(column.cells[line], width)) for column, width in block]
+        screen.add_row(*cells, end_section=line in sections, style=styles.get(line))
+    return screen
+
+
+def may_be_shortened(text: str) -> bool:
+    """Whether a cell is one long word, or what an agent is called by: a name with options, or a module's class.
+
+    Example:
+        >>> [may_be_shortened(text) for text in ("isuct:iterations=20", "rules", "at 12:30 or later")]
+        [True, False, False]
+    """
+    return _SPECIFICATION.fullmatch(text) is not None or (len(text) > _LONG and " " not in text)
+
+
+def short_names(labels: Sequence[str], width: int) -> dict[str, str]:
+    """Names that fit the tables of a screen: long specifications lose their options, and stay different.
+
+    Args:
+        labels: What the results call the agents.
+        width: Characters of a line.
+
+    Example:
+        >>> short_names(["rules", "isuct:iterations=20,trees=2", "isuct:iterations=20,trees=4"], 80)
+        {'rules': 'rules', 'isuct:iterations=20,trees=2': 'isuct:…', 'isuct:iterations=20,trees=4': 'isuct:… 2'}
+    """
+    longest = next(most for least, most in _LONGEST.items() if width >= least)
+    short: dict[str, str] = {}
+    seen: Counter[str] = Counter()
+    for label in labels:
+        short[label] = label
+        if len(label) > longest:
+            before, equals, _ = label.partition("=")
+            cut = f"{before.rpartition(':')[0] if equals else before[:longest]}:…"
+            if len(cut) + _GAIN < len(label):
+                seen[cut] += 1
+                short[label] = cut if seen[cut] == 1 else f"{cut} {seen[cut]}"
+    return short
+
+
+def show(table: Table, *, sections: Collection[int] = ()) -> None:
+    """Print a table so that it fits the screen.
+
+    Args:
+        table: The table.
+        sections: Numbers of lines with an empty line behind them.
+    """
+    print_table(console(), table, sections=sections)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ddz_training.apps.cli.console import quoted
-from ddz_training.apps.cli.keeping import Lang, newest_game
-from ddz_training.apps.cli.options import leave_out
+from ddz_training.apps.cli.board import WORDS, Board
+from ddz_training.apps.cli.commands import leave_out
+from ddz_training.apps.cli.console import print_table, quoted
+from ddz_training.apps.cli.lazily import lazily
+from ddz_training.apps.cli.options import Natural, OptionalNatural, Seat
+from ddz_training.apps.cli.table import Keeper, Lang, newest_game
+from ddz_training.experiments.experiment import Table
 
-if TYPE_CHECKING:
-    from ddz_env.table.session import Record, Replay
-    from ddz_training.apps.cli.board import Board
+with lazily:
+    from ddz_env.peers.botzone import log as botzone_log
+    from ddz_env.table import session as table_session
+    from ddz_training.data import errors as data_errors
+    from ddz_training.data import games as data_games
 
 _NEXT, _BACK, _PLAY = ("", "n", "next", "下"), ("b", "back", "上"), ("play", "接着打")
 _WORSE = 0.01
@@ -23,32 +29,36 @@ _WORSE = 0.01
 
 def replay(
     context: typer.Context,
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            help="A game kept by ddz, a log of Botzone, or a data set's folder; by default the last game that was kept."
-        ),
-    ] = None,
-    deal: Annotated[
-        int | None, typer.Option(min=0, help="Of a data set: the game of this deal; without it all are checked.")
-    ] = None,
-    game: Annotated[int, typer.Option(min=0, help="With --deal: which of its games.")] = 0,
-    at_move: Annotated[int, typer.Option("--at", min=0, help="Begin after so many moves.")] = 0,
-    seat: Annotated[
-        int | None,
-        typer.Option(min=0, max=2, help="Look on from this seat: its cards and thoughts alone; all hands by default."),
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Print the whole game and ask nothing.")] = False,
-    review: Annotated[
-        str | None, typer.Option(metavar="AGENT", help="Print what an agent thinks of every decision (of --seat).")
-    ] = None,
-    agent: Annotated[str, typer.Option(help="Who answers hint and cards.")] = "rollout",
+    file: Annotated[Path | None, typer.Argument()] = None,
+    deal: OptionalNatural = None,
+    game: Natural = 0,
+    at_move: Annotated[int, typer.Option("--at", min=0)] = 0,
+    seat: Seat = None,
+    every: Annotated[bool, typer.Option("--all")] = False,
+    review: Annotated[str | None, typer.Option(metavar="AGENT")] = None,
+    agent: str = "rollout",
     lang: Lang = "en",
 ) -> None:
-    """Step through a recorded game: look into any decision, or play on from it.  Without --deal, check a data set."""
-    from ddz_env.table.session import Replay
-    from ddz_training.apps.cli.board import Board
+    """Step through a recorded game: look into any decision, or play on from it.  Without --deal, check a data set.
 
+    Options:
+        file: A game kept by ddz, a log of Botzone, or a data set's folder; by default the last game that was kept.
+        deal: Of a data set: the game of this deal; without it all are checked.
+        game: With --deal: which of its games.
+        at_move: Begin after so many moves.
+        seat: Look on from this seat: its cards and thoughts alone; all hands by default.
+        every: Print the whole game and ask nothing.
+        review: Print what an agent thinks of every decision (of --seat).
+        agent: Who answers hint and cards.
+
+    Example:
+        ddz replay game.txt
+        ddz replay game.txt --at 12 --seat 0
+        ddz replay game.txt --all --lang zh
+        ddz replay game.txt --review rollout --seat 0
+        ddz replay runs/rules-games
+        ddz replay runs/rules-games --deal 7
+    """
     board = Board(lang, suits=False)
     if file is None:
         file = newest_game()
@@ -61,7 +71,7 @@ def replay(
         board.line("data set replays", number=_check_data_set(file))
         return
     record = read_game(file) if deal is None else _game_of(file, deal, game)
-    with closing(Replay(record, at_move)) as replay:
+    with closing(table_session.Replay(record, at_move)) as replay:
         viewer = record.deal.observer if seat is None else seat
         if viewer is not None:
             replay.view(viewer)  # a wrong seat is said now
@@ -83,61 +93,54 @@ def _check_data_set(path: Path) -> int:
     Raises:
         DataSetError: If there is none, or one does not end as it did.
     """
-    from ddz_training.data.errors import DataSetError
-    from ddz_training.data.games import read_games
-
-    file = read_games(path)
+    file = data_games.read_games(path)
     if not file.games:
-        raise DataSetError(f"{path} has no games")
+        raise data_errors.DataSetError(f"{path} has no games")
     for game in file.games:
         game.replay(file.rules)
     return len(file.games)
 
 
-def _game_of(path: Path, deal: int, number: int) -> Record:
+def _game_of(path: Path, deal: int, number: int) -> table_session.Record:
     """A game of a data set.
 
     Raises:
         DataSetError: If there is none.
     """
-    from ddz_training.data.errors import DataSetError
-    from ddz_training.data.games import read_games
-
-    file = read_games(path)
+    file = data_games.read_games(path)
     for game in file.games:
         if (game.deal, game.game) == (deal, number):
             return game.record(file.rules, file.agents)
-    raise DataSetError(f"{path} has no game {number} of deal {deal}")
+    raise data_errors.DataSetError(f"{path} has no game {number} of deal {deal}")
 
 
-def read_game(file: Path) -> Record:
+def read_game(file: Path) -> table_session.Record:
     """A game from a file: a record, or the first match of a log of Botzone.
 
     Raises:
         RecordError: If it is neither.
         BotzoneLogError: If it is a log whose game cannot be played.
     """
-    from ddz_env.peers.botzone.log import read_logs
-    from ddz_env.table.session import Deal, Record, RecordError
-
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise RecordError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise table_session.RecordError(
+            f"{file} cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
     if text.lstrip()[:1] not in ("{", "["):
-        return Record.load(file)
-    log = read_logs(file)[0]
+        return table_session.Record.load(file)
+    log = botzone_log.read_logs(file)[0]
     start = log.deal.state(log.game)
     _, decisions = log.replay()
     hands = [start.hand(seat) for seat in range(3)]
     bottom = start.bottom
     if not log.game.has_auction:
         hands[0] = type(bottom)(tuple(a - b for a, b in zip(hands[0].counts, bottom.counts, strict=True)))
-    deal = Deal.given(log.game.rules, hands, bottom, opener=0 if log.game.has_auction else None)
-    return Record(deal, ("botzone",) * 3, tuple((one.view.acting_seat, one.move) for one in decisions))
+    deal = table_session.Deal.given(log.game.rules, hands, bottom, opener=0 if log.game.has_auction else None)
+    return table_session.Record(deal, ("botzone",) * 3, tuple((one.view.acting_seat, one.move) for one in decisions))
 
 
-def _print_all(board: Board, replay: Replay, viewer: int | None) -> None:
+def _print_all(board: Board, replay: table_session.Replay, viewer: int | None) -> None:
     """Every move, and the table at both ends."""
     board.position(replay.position(viewer), viewer)
     board.screen.print()
@@ -148,11 +151,8 @@ def _print_all(board: Board, replay: Replay, viewer: int | None) -> None:
     board.position(replay.position(viewer), viewer)
 
 
-def _review(board: Board, replay: Replay, agent: str, viewer: int | None) -> None:
+def _review(board: Board, replay: table_session.Replay, agent: str, viewer: int | None) -> None:
     """A row a decision: what was played, what the agent would have played, and what that costs."""
-    from ddz_training.apps.cli.fitting import print_table
-    from ddz_training.experiments.experiment import Table
-
     keys = ("seat column", "played column", "chance column", "better column", "chance column", "loss column")
     lines: list[tuple[str, ...]] = []
     worse = []
@@ -162,12 +162,8 @@ def _review(board: Board, replay: Replay, agent: str, viewer: int | None) -> Non
             worse.append(len(lines))
         chances = ["" if value is None else f"{100 * value:.1f} %" for value in (one.chance, one.advice.chance)]
         move, best = board.say.move(replay.worded(one.move)), board.say.move(replay.worded(one.advice.move))
-        lines.append(
-            (
-                *(f"{one.number:>3}  {one.seat}", move, chances[0], "" if best == move else best, chances[1]),
-                f"{100 * loss:.1f} %" if loss >= _WORSE else "",
-            )
-        )
+        better, cost = "" if best == move else best, f"{100 * loss:.1f} %" if loss >= _WORSE else ""
+        lines.append((f"{one.number:>3}  {one.seat}", move, chances[0], better, chances[1], cost))
     table = Table("", [board.say(key, agent=agent) for key in keys], lines)
     print_table(board.screen, table, styles=dict.fromkeys(worse, "red"))
     board.line("review done", count=len(lines), worse=len(worse))
@@ -183,27 +179,15 @@ class _Stepping:
         agent: Who answers questions.
     """
 
-    def __init__(self, board: Board, replay: Replay, viewer: int | None, agent: str) -> None:
+    def __init__(self, board: Board, replay: table_session.Replay, viewer: int | None, agent: str) -> None:
         self._board, self._replay, self._viewer, self._agent = board, replay, viewer, agent
 
     def run(self) -> None:
         """Read what is typed until the person leaves."""
-        from ddz_env.core.errors import DouDizhuError
-        from ddz_training.apps.cli.dialogue import WORDS
-
         self._board.line("replay brief", "dim")
         self._show()
-        while True:
-            try:
-                text = self._board.ask(self._board.say("at move", number=self._replay.number, total=len(self._replay)))
-            except EOFError:
-                return
-            if text.lower() in (*WORDS["leave"], "q"):
-                return
-            try:
-                self._answer(*text.lower().partition(" ")[::2])
-            except DouDizhuError as error:
-                self._board.complain(error)
+        replay, say = self._replay, self._board.say
+        self._board.converse(lambda: say("at move", number=replay.number, total=len(replay)), self._answer)
 
     @property
     def _asked(self) -> int:
@@ -217,10 +201,10 @@ class _Stepping:
             seat, move = replay.next_move
             board.line("next is", "dim", seat=seat, move=board.say.move(replay.worded(move)))
 
-    def _answer(self, word: str, rest: str) -> None:
-        from ddz_training.apps.cli.dialogue import WORDS
-
+    def _answer(self, text: str) -> bool:
+        """Do what was typed; whether the person leaves."""
         board, replay = self._board, self._replay
+        word, _, rest = text.lower().partition(" ")
         if word in WORDS["hint"]:
             board.advice(replay.hint(rest or self._agent, self._viewer))
         elif word in WORDS["cards"]:
@@ -230,13 +214,12 @@ class _Stepping:
             self._play_on(rest)
         elif word in ("h", "help", "?", *WORDS["help"][1:]):
             board.line("replay brief", "dim")
-        else:
+        elif word != "q":
             self._go(word)
+        return word == "q"
 
     def _go(self, word: str) -> None:
         """Go where a word or a number says."""
-        from ddz_env.table.session import SessionError
-
         number = self._replay.number
         if word in (*_NEXT, *_BACK):
             step = 1 if word in _NEXT else -1
@@ -244,7 +227,7 @@ class _Stepping:
         elif word.isdecimal():
             self._replay.go(int(word))
         else:
-            raise SessionError(self._board.say("replay brief"))
+            raise table_session.SessionError(self._board.say("replay brief"))
         self._show()
 
     def _play_on(self, agents: str) -> None:
@@ -253,14 +236,13 @@ class _Stepping:
         Raises:
             HiddenCardsError: If nobody knows what the others hold.
         """
-        from ddz_env.table.session import PERSON, HiddenCardsError
-        from ddz_training.apps.cli.keeping import Keeper
-
         observer = self._replay.record.deal.observer
         if observer is not None:
-            raise HiddenCardsError(f"this table is seen from seat {observer}: nobody can play for the other hands")
+            raise table_session.HiddenCardsError(
+                f"this table is seen from seat {observer}: nobody can play for the other hands"
+            )
         players = [agents or "isuct"] * len(self._replay.record.players)
-        players[self._asked] = PERSON
+        players[self._asked] = table_session.PERSON
         keeper = Keeper(self._board, "play", None)
         self._replay.until_here(players).save(keeper.path)
         self._board.copied("kept", file=quoted(keeper.path))

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from ddz_training.apps.cli.console import FriendlyGroup, FriendlyTyper
-from ddz_training.apps.cli.experiment import OtherCode, Out, Plot, draw, show, with_bar
-from ddz_training.apps.cli.help import examples, unmarked
-from ddz_training.apps.cli.options import OnRay
+from ddz_env.core.options import Option
+from ddz_training.apps.cli.commands import FriendlyGroup, FriendlyTyper, examples, group, unmarked
+from ddz_training.apps.cli.console import show, with_bar
+from ddz_training.apps.cli.options import OnRay, OtherCode, Out, Plot
+from ddz_training.experiments.experiment import Experiment
 from ddz_training.experiments.registry import EXPERIMENTS, load_experiment
-
-if TYPE_CHECKING:
-    from ddz_env.core.options import Option
-    from ddz_training.experiments.experiment import Experiment
 
 _LARGEST = 2**31
 """Bounds beyond it are no help to anybody."""
@@ -36,26 +33,18 @@ class ExperimentGroup(FriendlyGroup):
         one = FriendlyTyper()
         experiment = load_experiment(cmd_name)
         about = unmarked(inspect.cleandoc(experiment.about))
-        one.command(name=cmd_name, help=about, epilog=_examples(cmd_name, experiment))(_command(experiment))
+        plot = " --plot plot.png" if experiment.plot else ""
+        example = examples(f"ddz reproduce {cmd_name} --out {experiment.file}.csv{plot}")
+        one.command(name=cmd_name, help=about, epilog=example)(_command(experiment))
         return typer.main.get_command(one)
 
 
-app = FriendlyTyper(
+app = group(
+    "Repeat experiments of the literature; a run that was cut off resumes where it stopped.",
+    (),
+    "ddz reproduce mini-census --out mini_census.csv",
     cls=ExperimentGroup,
-    help="Repeat experiments of the literature; a run that was cut off resumes where it stopped.",
-    epilog=examples("ddz reproduce mini-census --out mini_census.csv"),
-    no_args_is_help=True,
 )
-
-
-@app.callback()
-def _experiments() -> None:
-    """Repeat experiments of the literature; a run that was cut off resumes where it stopped."""
-
-
-def _examples(name: str, experiment: Experiment[Any, Any]) -> str:
-    plot = " --plot plot.png" if experiment.plot else ""
-    return examples(f"ddz reproduce {name} --out {experiment.file}.csv{plot}")
 
 
 def _command(experiment: Experiment[Any, Any]) -> Callable[..., None]:
@@ -67,16 +56,13 @@ def _command(experiment: Experiment[Any, Any]) -> Callable[..., None]:
     hints = get_type_hints(experiment.options)
 
     def command(**given: Any) -> None:
-        from ddz_training.measure.match.provenance import other_code
 
         options = experiment.options(**{option.name: _value(given[name]) for name, option in own.items()})
-        with other_code(given["allow_other_code"]):
-            saved = with_bar(experiment.unit, lambda tell: experiment.run(options, given["out"], tell))
+        saved = with_bar(experiment.unit, lambda tell: experiment.run(options, given["out"], tell))
         for table in experiment.tables.values():
             show(table(saved))
-        if experiment.plot is not None:
-            drawn = experiment.plot
-            draw(given["plot"], lambda path: drawn(saved, path))
+        if experiment.plot is not None and given["plot"] is not None:
+            experiment.plot(saved, given["plot"])
 
     parameters = {"out": (Out, None), "allow_other_code": (OtherCode, False)}
     parameters |= {"plot": (Plot, None)} if experiment.plot else {}

@@ -1,42 +1,357 @@
-"""``ddz study``: what is found out about an agent, or about deals."""
+"""``ddz study`` and ``ddz speed``: what beats an agent, what search equals it, whom deals favour, how fast all is."""
 
 from __future__ import annotations
 
-from ddz_training.apps.cli.console import FriendlyTyper
-from ddz_training.apps.cli.equivalent import equivalent
-from ddz_training.apps.cli.exploit import exploit
-from ddz_training.apps.cli.help import add_commands, examples
-from ddz_training.apps.cli.tendency import tendency
+import dataclasses
+import json as json_module
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
-app = FriendlyTyper(
-    help="Study agents and deals: what beats an agent, what search equals it, whom deals favour.",
-    epilog=examples("ddz study exploit policy --out runs/policy --minutes 60", "ddz study equivalent rules"),
-    no_args_is_help=True,
+import numpy as np
+import typer
+
+from ddz_env import Rules
+from ddz_env.core.checks import check_choice
+from ddz_env.core.whole_file import replace_file
+from ddz_training.apps.cli import options
+from ddz_training.apps.cli.commands import again, follow, group, resuming, rules_option
+from ddz_training.apps.cli.console import error_console, remark, show, with_bar
+from ddz_training.apps.cli.lazily import lazily
+from ddz_training.apps.cli.train import learning_policy
+from ddz_training.experiments.experiment import Spare, Table
+from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.match.one_writer import writing
+from ddz_training.measure.match.results import OnProgress
+from ddz_training.measure.speed.benchmark import (
+    InvalidBenchmarkError,
+    Measurement,
+    Part,
+    machine,
+    machine_lines,
+    measure,
+    short_number,
+    target_text,
+)
+from ddz_training.measure.speed.parts import PARTS
+
+with lazily:
+    from ddz_agents.neural import weights as neural_weights
+    from ddz_training.learn import errors as learn_errors
+    from ddz_training.learn import run as learn_run
+    from ddz_training.learn import strength
+    from ddz_training.learn.ppo import config as ppo_config
+    from ddz_training.learn.ppo import selfplay as ppo_selfplay
+    from ddz_training.measure import equivalent as duels
+    from ddz_training.measure import tendency as deal_tendency
+    from ddz_training.measure.match import statistics
+    from ddz_training.measure.response import response
+
+METHODS = ("sequential", "binary")
+_SIDES = {"both": "either", "landlord": "landlord", "peasants": "peasants"}
+_QUICK_REPEATS, _QUICK_SECONDS = 2, 0.1
+_IDLE_LOAD = 0.5
+_HEADER = ("what", "median", "range", "unit", "target", "ours ÷ peer", "ratio target", "reached")
+
+
+def equivalent(
+    agent: Annotated[str, typer.Argument()],
+    search: str = "isuct",
+    method: str = "sequential",
+    rules: options.Preset = "half-deck",
+    lower: options.OptionalCount = None,
+    upper: options.OptionalCount = None,
+    deals: options.OptionalCount = None,
+    precision: Annotated[float, typer.Option(min=1.01)] = 1.25,
+    most: options.Count = 1000000,
+    seed: options.Natural = 0,
+    processes: options.Count = 2,
+    ray: options.OnRay = False,
+    out: options.Out = None,
+    allow_other_code: options.OtherCode = False,
+) -> None:
+    """Find the number of search iterations that plays as strongly as an agent, with its 95 % interval.
+
+    Options:
+        agent: The agent, as for ddz arena.
+        search: The search whose iterations are counted, with other options if wanted.
+        method: sequential (fewer games), or binary: the thesis's algorithms 4 and 5.
+        lower: Where to look: from so many iterations (1; binary: 1).
+        upper: Up to so many (--most; binary: 100, doubled until the search wins).
+        deals: Duplicate deals, two games each: at most 2,000, or 500 for each step of binary.
+        precision: End when the interval reaches no farther than a factor of this.
+        most: The most iterations that are tried.
+        seed: Seed of deals and agents.
+        processes: Worker processes; the results do not depend on them.
+
+    Example:
+        ddz study equivalent rules
+        ddz study equivalent policy --search rollout --most 10000 --out policy.csv
+        ddz study equivalent rlcard-rule --method binary --upper 100 --deals 100
+    """
+    check_choice("method", method, METHODS, InvalidExperimentError)
+    ladder = duels.Ladder(agent, search, Rules.preset(rules), seed)
+    ladder.check()
+    named = {"deals": deals} if deals else {}
+    wanted = duels.SequentialOptions(most=most, precision=precision, **named)
+    where = duels.Bounds.of(lower or 1, upper or (most if method == "sequential" else min(100, most)))
+
+    def find(tell: OnProgress) -> duels.Found:
+        with duels.playing(ladder, duels.duel_store(ladder, out), processes, tell) as play:
+            if method == "sequential":
+                return duels.sequential_search(play, wanted, where)
+            steps = deals or duels.STEP_DEALS
+            bounds, _ = duels.initial_bounds(play, where, steps, np.random.default_rng(seed), most)
+            return duels.binary_search(play, bounds, steps)
+
+    found = with_bar("deals", find)
+    show(_equivalent_table(ladder, found))
+    if not found.beyond:
+        searching = f"{search}{',' if ':' in search else ':'}iterations={max(1, round(found.iterations.mean))}"
+        follow("to see them play each other", "arena", agent, searching, *rules_option(rules))
+
+
+def _equivalent_table(ladder: duels.Ladder, found: duels.Found) -> Table:
+    """What was played against how many iterations, and the equivalent below."""
+    lines = [
+        (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), duels.wins(tally).percent())
+        for many, tally in sorted(found.tallies.items())
+    ]
+    header = ("iterations", "deals", "agent ahead", "search ahead", "agent wins %")
+    if found.beyond:
+        note = f"The equivalent of {ladder.agent} is {found.text()} iterations of {ladder.search}."
+    else:
+        note = f"{ladder.search} plays as strongly as {ladder.agent} with {found.text()} iterations (95 % interval)."
+    deals = f"{found.iterations.count} duplicate deals"
+    title = f"Monte Carlo equivalent · {deals} · {ladder.rules.name} rules · seed {ladder.seed}"
+    return Table(title, header, lines, note)
+
+
+def exploit(
+    context: typer.Context,
+    agent: Annotated[str, typer.Argument()],
+    out: options.OutputFolder,
+    minutes: options.Minutes = None,
+    updates: options.Updates = None,
+    side: str = "both",
+    start: str | None = None,
+    deals: options.Count = 2000,
+    resume: bool = False,
+    allow_other_code: options.OtherCode = False,
+    rules: Annotated[str | None, typer.Option(help=f"{options.RULES} With a fixed landlord.")] = None,
+    seed: options.TrainingSeed = None,
+    threads: options.Threads = None,
+    processes: options.Count = 2,
+    ray: options.OnRay = False,
+    tensorboard: options.TensorBoard = None,
+    plot: options.Plot = None,
+    settings: options.Settings = None,
+) -> None:
+    """Train a response to an agent, and report what it wins over the agent's own rate on the same deals.
+
+    Options:
+        agent: The agent, as for ddz arena; it stays as it is.
+        out: Folder for the response, its games, curve and report.
+        side: Train the landlord, the peasants or both.
+        start: own (the agent's weights), shipped, scratch or a file; own by default where the agent is a policy, else
+            shipped.
+        deals: Duplicate deals of the report.
+        resume: Resume the training and the report in --out.
+        processes: Processes that play the report's deals.
+
+    Example:
+        ddz study exploit policy --out runs/policy --minutes 60
+        ddz study exploit rules --out runs/rules --side landlord --updates 200
+        ddz study exploit rules --out runs/rules --updates 400 --resume
+        ddz study exploit random --out runs/mini --rules mini --minutes 1
+    """
+    check_choice("side", side, _SIDES, learn_errors.InvalidTrainingError)
+    budget = learn_run.Budget(updates, minutes)
+    named = {"rules": rules, "seed": seed, "learner_side": None if side == "both" else _SIDES[side]}
+    given = ppo_config.SelfPlayConfig.given(named, settings or ())
+    with writing(out, folder=True):
+        run = _begun(agent, out, threads, given, start, resume=resume)
+        own = (run.config, out, run.config.evaluate_deals, strength.FIRST_DEAL, processes)
+        with_bar("the agent itself", lambda tell: response.own_games(*own, tell))
+        with learning_policy(run, budget, resuming(context, start=None), tensorboard) as calls:
+            response.train_response(run, out, budget, **calls)
+            run.close()
+        report = with_bar("report", lambda tell: response.report_response(run.config, out, deals, processes, tell))
+    show(_exploit_table(report))
+    best = f"policy:path={out / response.BEST}"
+    follow("to play the response against it", "arena", best, agent, *rules_option(report.rules))
+    if plot is not None:
+        response.plot_response(out, report, plot)
+
+
+def _begun(
+    agent: str, out: Path, threads: int | None, settings: dict[str, Any], start: str | None, *, resume: bool
+) -> ppo_selfplay.SelfPlay:
+    """The run in a folder, resumed, or a new one."""
+    if resume:
+        if start is not None:
+            raise learn_errors.InvalidTrainingError("--resume continues with the run's own weights: leave out --start")
+        return ppo_selfplay.SelfPlay.resume(out / learn_run.CHECKPOINT, threads, {"frozen": (agent,), **settings})
+    learn_run.refuse_to_overwrite(out)
+    path = response.starting_path(agent, start)
+    weights = None if path is None else neural_weights.load_weights(path)
+    run = ppo_selfplay.SelfPlay(response.response_config(agent, weights, settings), threads, weights)
+    run.provenance = run.provenance.reading("--start", path)
+    return run
+
+
+def _exploit_table(report: response.ExploitReport) -> Table:
+    """The report's gains, a line a side."""
+    lines = [
+        (
+            "both" if gain.side == "either" else gain.side,
+            *(rate.both(to="–") for rate in (gain.response, gain.own)),
+            gain.gain.both("+.1f"),
+        )
+        for gain in report.gains
+    ]
+    return Table(
+        f"A response to {report.agent}",
+        ("side", "response wins %", "the agent itself %", "gain, points"),
+        lines,
+        f"{report.deals} duplicate deals from number {report.first_deal} on, seed {report.seed}, {report.rules} rules; "
+        f"the policy of update {report.update}, after {report.decisions:,} decisions. 95 % intervals.",
+    )
+
+
+def tendency(
+    context: typer.Context,
+    deals: options.Count = 1000,
+    first_deal: options.Natural = 0,
+    top: list[str] | None = None,
+    bottom: list[str] | None = None,
+    rules: options.Preset = "standard",
+    seed: options.Natural = 0,
+    processes: options.Count = 2,
+    ray: options.OnRay = False,
+    out: options.ResultsFile = None,
+    allow_other_code: options.OtherCode = False,
+) -> None:
+    """Judge deals: do they lean to the landlord, to the peasants, or to neither?
+
+    Options:
+        deals: How many deals; two games each.
+        first_deal: Number of the first deal under the seed.
+        top: A strong agent; of several one is drawn a deal. By default policy.
+        bottom: A weak agent, likewise. By default rules.
+        seed: Seed of deals and agents.
+        processes: Worker processes; the results do not depend on them.
+        out: Save every deal here with its tendency, for ddz arena --deal-file; resumes an existing file.
+
+    Example:
+        ddz study tendency --out deals.csv
+        ddz study tendency --top policy --top rules --bottom random --deals 500
+    """
+    judges = deal_tendency.Judges(tuple(top or ("policy",)), tuple(bottom or ("rules",)), Rules.preset(rules), seed)
+    settings = {"first_deal": first_deal, "processes": processes}
+    judged = with_bar("deals", lambda tell: deal_tendency.judge_deals(judges, deals, out, on_progress=tell, **settings))
+    found = deal_tendency.counts(judged)
+    shares = {name: statistics.wilson_interval(found[name], deals) for name in deal_tendency.TENDENCIES}
+    lines = [(name, f"{found[name]:,}", share.text(), share.span()) for name, share in shares.items()]
+    who = f"{', '.join(judges.top)} v {', '.join(judges.bottom)}"
+    title = f"{deals:,} deals · {judges.rules.name} rules · seed {seed} · {who}"
+    show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
+    if out is None:
+        follow("to keep the deals", *again(context, out=Path("deals.csv")))
+    else:
+        seeded = ["--seed", str(seed)] if seed else []
+        chosen = ["--deal-file", str(out), "--tendency", "none", *rules_option(rules), *seeded]
+        follow("to play those without a tendency", "arena", judges.top[0], judges.bottom[0], *chosen)
+
+
+app = group(
+    "Study agents and deals: what beats an agent, what search equals it, whom deals favour.",
+    (equivalent, exploit, tendency),
+    "ddz study exploit policy --out runs/policy --minutes 60",
+    "ddz study equivalent rules",
 )
 
 
-@app.callback()
-def _options() -> None:
-    """Study agents and deals: what beats an agent, what search equals it, whom deals favour."""
+# --- ddz speed ---------------------------------------------------------------
 
 
-add_commands(
-    app,
-    {
-        equivalent: (
-            "ddz study equivalent rules",
-            "ddz study equivalent policy --search rollout --most 10000 --out policy.csv",
-            "ddz study equivalent rlcard-rule --method binary --upper 100 --deals 100",
-        ),
-        exploit: (
-            "ddz study exploit policy --out runs/policy --minutes 60",
-            "ddz study exploit rules --out runs/rules --side landlord --updates 200",
-            "ddz study exploit rules --out runs/rules --updates 400 --resume",
-            "ddz study exploit random --out runs/mini --rules mini --minutes 1",
-        ),
-        tendency: (
-            "ddz study tendency --out deals.csv",
-            "ddz study tendency --top policy --top rules --bottom random --deals 500",
-        ),
-    },
-)
+_ALWAYS, _ASKED = (", ".join(key for key, part in PARTS.items() if part.on_request == asked) for asked in (False, True))
+_ONLY = f"Parts, with commas: {_ALWAYS}; when named also {_ASKED} (some take minutes, a GPU or Chromium)."
+
+
+def speed(
+    only: Annotated[str | None, typer.Option(help=_ONLY)] = None,
+    repeats: options.Count = 7,
+    quick: bool = False,
+    json: options.JsonFile = None,
+) -> None:
+    """Measure speeds in alternation with the installed peers, and the ratios to them.
+
+    Options:
+        repeats: Repeats of each measurement; the medians count.
+        quick: Two short repeats: for a first look, not for figures to quote.
+        json: Write every repeat to this file (FILE.json).
+
+    Example:
+        ddz speed --quick
+        ddz speed --only engine,search --json speeds.json
+    """
+    parts, facts = _parts(only), machine()
+    measured: list[Measurement] = []
+    with error_console().status("") as status:
+        for part in parts:
+
+            def on_name(name: str, part: Part = part) -> None:
+                status.update(f"{part.key}: {name}")
+
+            measured += measure(part, _QUICK_REPEATS if quick else repeats, _QUICK_SECONDS if quick else None, on_name)
+    for table in _tables(measured):
+        show(table)
+    remark(_facts(facts, quick))
+    if json is not None:
+        document = {"machine": facts, "quick": quick, "measurements": [dataclasses.asdict(m) for m in measured]}
+        replace_file(json, (json_module.dumps(document, indent=2) + "\n").encode())
+
+
+def _parts(only: str | None) -> list[Part]:
+
+    if only is None:
+        return [part for part in PARTS.values() if not part.on_request]
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    if not names:
+        raise InvalidBenchmarkError(f"--only names no part; choose from {', '.join(PARTS)}")
+    for name in names:
+        check_choice("part", name, PARTS, InvalidBenchmarkError)
+    return [PARTS[name] for name in names]
+
+
+def _tables(measured: Sequence[Measurement]) -> Iterator[Table]:
+    """A table a part; a peer's ratio is ours over the peer's."""
+    for part in dict.fromkeys(row.part for row in measured):
+        rows = [row for row in measured if row.part == part]
+        yield Table(rows[0].title, _HEADER, list(map(_cells, rows)), spare=[Spare("range")])
+
+
+def _cells(row: Measurement) -> list[str]:
+
+    target = target_text(row.target, row.unit, is_peer=row.is_peer)
+    return [
+        ("peer: " if row.is_peer else "") + row.name,
+        row.note or (short_number(row.median) if row.median is not None else ""),
+        f"{short_number(min(row.values))}–{short_number(max(row.values))}" if len(row.values) > 1 else "",
+        row.unit,
+        "" if row.is_peer else target,
+        f"{row.ratio:,.1f} ×" if row.ratio is not None else "",
+        target if row.is_peer else "",
+        {None: "", True: "yes", False: "no"}[row.reached],
+    ]
+
+
+def _facts(facts: dict[str, Any], quick: bool) -> str:
+
+    notes = ["Repeats are interleaved; a ratio is the median of the ratios of single repeats."]
+    if quick:
+        notes.append("--quick: two short repeats; these are no figures to quote.")
+    if (facts["load"] or 0) > _IDLE_LOAD:
+        notes.append(f"The machine was busy (load {facts['load']}): ratios count, absolute figures are too low.")
+    return "\n".join([*machine_lines(facts), *notes])

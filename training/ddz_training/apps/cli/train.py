@@ -1,289 +1,539 @@
-"""``ddz train``: learning."""
+"""``ddz train``: learning under a bar, with one writer to its output; an end by Ctrl-C keeps what was learned."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ddz_training.apps.cli.console import FriendlyTyper, complain, quoted, share_bar, stopping, tell
-from ddz_training.apps.cli.experiment import OtherCode, Plot, draw, show
-from ddz_training.apps.cli.following import follow, follow_policy, resuming, rules_option
-from ddz_training.apps.cli.help import RULES, examples
-from ddz_training.apps.cli.options import (
-    Device,
-    Init,
-    Minutes,
-    Objective,
-    Resume,
-    Settings,
-    TensorBoard,
-    Threads,
-    TrainedRules,
-    TrainingSeed,
-    Updates,
-)
-from ddz_training.apps.cli.outputs import WEIGHTS, check_new, input_file, output_file, output_folder
-from ddz_training.apps.cli.train_belief import belief
-from ddz_training.apps.cli.train_expert import expert
-from ddz_training.apps.cli.train_sb3 import sb3, sb3_aec
-from ddz_training.apps.cli.training_bar import training_bar
+from ddz_env import Rules
+from ddz_env.core.errors import plural
+from ddz_training.apps.cli import options
+from ddz_training.apps.cli.commands import again, follow, follow_policy, group, resuming, rules_option
+from ddz_training.apps.cli.console import complain, print_table, quoted, remark, share_bar, show, stopping, tell
+from ddz_training.apps.cli.lazily import lazily
+from ddz_training.experiments.experiment import Table
+from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.match.one_writer import writing
+from ddz_training.measure.match.provenance import Provenance
 
-if TYPE_CHECKING:
-    from ddz_agents.neural.network import PolicyNetwork
-    from ddz_training.learn.curves import CurveLine
-    from ddz_training.learn.imitation import ImitationConfig, ImitationProgress
-    from ddz_training.learn.ppo.selfplay import SelfPlay
-    from ddz_training.learn.recorded import RecordedSet
-    from ddz_training.learn.run import Budget
+with lazily:
+    from ddz_agents.neural import architecture, network
+    from ddz_agents.neural import weights as neural_weights
+    from ddz_training.data import games as data_games
+    from ddz_training.data import table as data_table
+    from ddz_training.experiments import training_curves
+    from ddz_training.learn import belief as belief_run
+    from ddz_training.learn import board as learn_board
+    from ddz_training.learn import curves as learn_curves
+    from ddz_training.learn import distillation, imitation, strength
+    from ddz_training.learn import dmc as dmc_run
+    from ddz_training.learn import errors as learn_errors
+    from ddz_training.learn import expert as expert_run
+    from ddz_training.learn import recorded as learn_recorded
+    from ddz_training.learn import run as learn_run
+    from ddz_training.learn.ppo import config as ppo_config
+    from ddz_training.learn.ppo import selfplay as ppo_selfplay
+    from ddz_training.learn.sb3 import aec_tutorial
+    from ddz_training.learn.sb3 import config as sb3_config
+    from ddz_training.learn.sb3 import run as sb3_run
+    from ddz_training.learn.sb3 import train as sb3_train
 
-app = FriendlyTyper(
-    help="Train policies.",
-    epilog=examples(
-        "ddz train selfplay --out runs/first --minutes 10", "ddz arena policy:path=runs/first/policy.safetensors rules"
-    ),
-    no_args_is_help=True,
-)
-
-Preset = Annotated[str, typer.Option("--rules", help=RULES)]
+# --- what is shown meanwhile -------------------------------------------------
 
 
-@app.callback()
-def _options() -> None:
-    """Train policies."""
+@contextmanager
+def training_bar(
+    total: float,
+    done: Callable[[], float],
+    learned: Callable[[], tuple[int, float]],
+    unit: str,
+    describe: Callable[[Any], str],
+    board: learn_board.Board | None = None,
+) -> Iterator[tuple[Callable[[Any], None], Callable[[Sequence[strength.Evaluation]], None]]]:
+    """A bar of how much is done, with a line of what the run is doing.
+
+    Args:
+        total: How much there is to do.
+        done: How much of it is done.
+        learned: What the run has learned from so far, and in how many seconds.
+        unit: Of what it learns from.
+        describe: What else an update brought, a line of the curves.
+        board: Where the curves go, too.
+
+    Yields:
+        What to call after an update, and after an evaluation.
+    """
+    count, seconds = learned()
+    with share_bar() as progress:
+        bar = progress.add_task("training", total=total, state="")
+        progress.update(bar, completed=done())
+
+        def on_update(line: Any) -> None:
+            now, elapsed = learned()
+            speed = (now - count) / max(elapsed - seconds, 1e-9)
+            state = f"update {line.update} · {line.games:,} games · {speed:,.0f} {unit}/s · {describe(line)}"
+            progress.update(bar, completed=done(), state=state)
+            if board is not None:
+                board.add_line(line)
+
+        def on_evaluation(found: Sequence[strength.Evaluation]) -> None:
+            if board is not None:
+                board.add_evaluations(found)
+            if found:
+                print_table(progress.console, _evaluation_table(found))
+
+        yield on_update, on_evaluation
 
 
-app.command(
-    epilog=examples(
-        "ddz train sb3 --out runs/sb3 --timesteps 200000",
-        "ddz train sb3 --out runs/sb3 --opponents rules --set n_steps=256",
-        "ddz train sb3 --out runs/sb3 --timesteps 400000 --resume --trust",
-    )
-)(sb3)
-app.command(
-    epilog=examples(
-        "ddz train belief --out runs/belief --positions 1000000",
-        "ddz train belief --out runs/belief --positions 3000000 --resume",
-    )
-)(belief)
-app.command(
-    epilog=examples(
-        "ddz train expert --out runs/expert --deals 500",
-        "ddz train expert --out runs/expert --deals 500 --rounds 2",
-    )
-)(expert)
-app.command("sb3-aec", epilog=examples("ddz train sb3-aec --timesteps 40000 --out aec.zip"))(sb3_aec)
+def _evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
+    """The evaluations after one update, a line an opponent."""
+    title = f"After {plural(found[0].update, 'update')}, {plural(found[0].deals, 'duplicate deal')} each"
+    lines = [
+        (line.opponent, line.interval.both(to="–"), *(f"{100 * share:.1f}" for share in (line.landlord, line.peasants)))
+        for line in found
+    ]
+    return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)
 
 
-@app.command(
-    epilog=examples(
-        "ddz train selfplay --out runs/first --minutes 10",
-        "ddz train selfplay --out runs/first --minutes 60 --resume",
-        "ddz train selfplay --out runs/bids --updates 200 --rules bidding,doubling=true",
-        "ddz train selfplay --out runs/second --minutes 10 --init warm.safetensors",
-        "ddz train selfplay --out runs/gpu --minutes 60 --device cuda --set groups=1",
-    )
-)
-def selfplay(
-    context: typer.Context,
-    out: Annotated[
-        Path, typer.Option(help="Folder for the policy, the checkpoint and the curves.", callback=output_folder)
-    ],
-    minutes: Minutes = None,
-    updates: Updates = None,
-    resume: Resume = False,
-    allow_other_code: OtherCode = False,
-    init: Init = None,
-    rules: TrainedRules = None,
-    objective: Objective = None,
-    seed: TrainingSeed = None,
-    device: Device = None,
-    threads: Threads = None,
-    tensorboard: TensorBoard = None,
-    settings: Settings = None,
-) -> None:
-    """Learn all three roles by self-play (PPO, with a critic that sees every hand)."""
-    from ddz_training.learn.ppo.config import SelfPlayConfig
-    from ddz_training.learn.run import Budget
-    from ddz_training.measure.match.one_writer import writing
-    from ddz_training.measure.match.provenance import other_code
+@contextmanager
+def learning(
+    again: str, tensorboard: Path | None, update: int, told: Callable[[], Sequence[str]], bar: Callable[..., Any]
+) -> Iterator[Mapping[str, Any]]:
+    """A training under a bar that Ctrl-C ends after the update at hand.
 
-    budget, again = Budget(updates, minutes), resuming(context, init=None)
-    named = {"rules": rules, "objective": objective, "seed": seed, "device": device}
-    given = SelfPlayConfig.given(named, settings or ())
-    with other_code(allow_other_code), writing(out, folder=True):
-        _selfplay(_begun(out, threads, given, init, resume=resume), out, budget, tensorboard, again)
+    Args:
+        again: The command that goes on with it.
+        tensorboard: Where the curves go, too.
+        update: Updates before.
+        told: The lines that it ends with.
+        bar: :func:`training_bar` but for its last parameter.
+
+    Yields:
+        What a training calls, by the names of its parameters.
+    """
+    with stopping(f"go on with: {again}") as asked, learn_board.board(tensorboard, update) as curves:
+        with bar(curves) as (on_update, on_evaluation):
+            yield {"on_update": on_update, "on_evaluation": on_evaluation, "stop": asked}
+        for line in told():
+            tell(line)
 
 
-@app.command(
-    epilog=examples(
-        "ddz train dmc --out runs/dmc --minutes 60",
-        "ddz train dmc --out runs/dmc --minutes 120 --resume",
-        "ddz train dmc --out runs/dmc-mini --rules mini --updates 100",
-    )
-)
-def dmc(
-    context: typer.Context,
-    out: Annotated[
-        Path, typer.Option(help="Folder for the weights, the checkpoint and the curves.", callback=output_folder)
-    ],
-    minutes: Minutes = None,
-    updates: Updates = None,
-    resume: Resume = False,
-    allow_other_code: OtherCode = False,
-    init: Init = None,
-    rules: TrainedRules = None,
-    objective: Objective = None,
-    seed: TrainingSeed = None,
-    threads: Threads = None,
-    tensorboard: TensorBoard = None,
-    settings: Settings = None,
-) -> None:
-    """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline."""
-    from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig
-    from ddz_training.learn.run import Budget
-    from ddz_training.measure.match.one_writer import writing
-    from ddz_training.measure.match.provenance import other_code
+def learning_policy(
+    run: ppo_selfplay.SelfPlay,
+    budget: learn_run.Budget,
+    again: str,
+    tensorboard: Path | None,
+    told: Callable[[], Sequence[str]] = tuple,
+) -> AbstractContextManager[Mapping[str, Any]]:
+    """The same for a policy that learns by playing, within a budget."""
 
-    budget, again = Budget(updates, minutes), resuming(context, init=None)
-    given = DmcConfig.given({"rules": rules, "objective": objective, "seed": seed}, settings or ())
-    with other_code(allow_other_code), writing(out, folder=True):
-        _selfplay(
-            _begun(out, threads, given, init, resume=resume, kind=DeepMonteCarlo), out, budget, tensorboard, again
-        )
-
-
-def _selfplay(run: SelfPlay, out: Path, budget: Budget, tensorboard: Path | None, again: str) -> None:
-    """Train under a bar; what goes on with a run that was ended early is said in its end."""
-    from ddz_env.core.errors import plural
-    from ddz_training.learn.board import board
-    from ddz_training.learn.run import POLICY, train
-
-    def describe(line: CurveLine) -> str:
+    def describe(line: learn_curves.CurveLine) -> str:
         return f"entropy {line.entropy:.2f} · critic explains {100 * line.explained:.0f} %"
 
     def learned() -> tuple[int, float]:
         return run.counters.decisions, run.counters.seconds
 
-    with stopping(f"go on with: {again}") as asked, board(tensorboard, run.counters.update) as curves:
-        bar = training_bar(1.0, lambda: budget.share(run), learned, "decisions", describe, curves)
-        with bar as (on_update, on_evaluation):
-            train(run, out, budget, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
-        run.close()
-        tell(f"{quoted(out / POLICY)} after {plural(run.counters.update, 'update')}")
-    follow_policy(out / POLICY, run.config.rules)
+    bar = partial(training_bar, 1.0, lambda: budget.share(run), learned, "decisions", describe)
+    return learning(again, tensorboard, run.counters.update, told, bar)
+
+
+@contextmanager
+def _steps(
+    what: str, total: int, done: int, tensorboard: Path | None, describe: Callable[[Any], tuple[int, str]]
+) -> Iterator[Callable[[Any], None]]:
+    """A bar of what has been learned from; what is yielded is called after each step."""
+    with learn_board.board(tensorboard, done) as curves, share_bar() as progress:
+        bar = progress.add_task(what, total=total, state="", completed=done)
+
+        def on_step(now: Any) -> None:
+            completed, state = describe(now)
+            progress.update(bar, completed=completed, state=state)
+            curves.add_line(now)
+
+        yield on_step
+
+
+def _agreement(now: imitation.ImitationProgress) -> tuple[int, str]:
+    return now.decisions, f"agrees in {100 * now.agreement:.0f} %, loss {now.loss:.3f}"
+
+
+# --- by playing --------------------------------------------------------------
+
+
+def selfplay(
+    context: typer.Context,
+    out: options.OutputFolder,
+    minutes: options.Minutes = None,
+    updates: options.Updates = None,
+    resume: options.Resume = False,
+    allow_other_code: options.OtherCode = False,
+    init: options.Init = None,
+    rules: options.TrainedRules = None,
+    objective: options.Objective = None,
+    seed: options.TrainingSeed = None,
+    device: str | None = None,
+    threads: options.Threads = None,
+    tensorboard: options.TensorBoard = None,
+    settings: options.Settings = None,
+) -> None:
+    """Learn all three roles by self-play (PPO, with a critic that sees every hand).
+
+    Options:
+        out: Folder for the policy, the checkpoint and the curves.
+        device: cpu (default), or cuda: play and learn on a GPU; see the guide on GPUs.
+
+    Example:
+        ddz train selfplay --out runs/first --minutes 10
+        ddz train selfplay --out runs/first --minutes 60 --resume
+        ddz train selfplay --out runs/bids --updates 200 --rules bidding,doubling=true
+        ddz train selfplay --out runs/second --minutes 10 --init warm.safetensors
+        ddz train selfplay --out runs/gpu --minutes 60 --device cuda --set groups=1
+    """
+    budget = learn_run.Budget(updates, minutes)
+    named = {"rules": rules, "objective": objective, "seed": seed, "device": device}
+    given = ppo_config.SelfPlayConfig.given(named, settings or ())
+    with writing(out, folder=True):
+        run = _begun(ppo_selfplay.SelfPlay, out, threads, given, init, resume=resume)
+        _learn(run, out, budget, tensorboard, resuming(context, init=None))
+
+
+def dmc(
+    context: typer.Context,
+    out: options.OutputFolder,
+    minutes: options.Minutes = None,
+    updates: options.Updates = None,
+    resume: options.Resume = False,
+    allow_other_code: options.OtherCode = False,
+    init: options.Init = None,
+    rules: options.TrainedRules = None,
+    objective: options.Objective = None,
+    seed: options.TrainingSeed = None,
+    threads: options.Threads = None,
+    tensorboard: options.TensorBoard = None,
+    settings: options.Settings = None,
+) -> None:
+    """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline.
+
+    Options:
+        out: Folder for the weights, the checkpoint and the curves.
+
+    Example:
+        ddz train dmc --out runs/dmc --minutes 60
+        ddz train dmc --out runs/dmc --minutes 120 --resume
+        ddz train dmc --out runs/dmc-mini --rules mini --updates 100
+    """
+    budget = learn_run.Budget(updates, minutes)
+    given = dmc_run.DmcConfig.given({"rules": rules, "objective": objective, "seed": seed}, settings or ())
+    with writing(out, folder=True):
+        run = _begun(dmc_run.DeepMonteCarlo, out, threads, given, init, resume=resume)
+        _learn(run, out, budget, tensorboard, resuming(context, init=None))
 
 
 def _begun(
+    kind: type[ppo_selfplay.SelfPlay],
     out: Path,
     threads: int | None,
     settings: dict[str, Any],
     init: Path | None,
     *,
     resume: bool,
-    kind: type[SelfPlay] | None = None,
-) -> SelfPlay:
+) -> ppo_selfplay.SelfPlay:
     """The run in a folder, resumed, or a new one."""
-    from ddz_agents.neural.weights import load_weights
-    from ddz_training.learn.errors import InvalidTrainingError
-    from ddz_training.learn.ppo.selfplay import SelfPlay
-    from ddz_training.learn.run import CHECKPOINT, refuse_to_overwrite
-
     if resume:
         if init is not None:
-            raise InvalidTrainingError("--resume continues with the run's own weights: leave out --init")
-        return (kind or SelfPlay).resume(out / CHECKPOINT, threads, settings)
-    refuse_to_overwrite(out)
-    start = None if init is None else load_weights(init)
-    kind = kind or SelfPlay
+            raise learn_errors.InvalidTrainingError("--resume continues with the run's own weights: leave out --init")
+        return kind.resume(out / learn_run.CHECKPOINT, threads, settings)
+    learn_run.refuse_to_overwrite(out)
+    start = None if init is None else neural_weights.load_weights(init)
     config = kind.config_type() if start is None else kind.config_type(architecture=start.policy.architecture)
     run = kind(config.changed(settings), threads, start)
     run.provenance = run.provenance.reading("--init", init)
     return run
 
 
-@app.command(
-    epilog=examples(
-        "ddz train imitate --out warm.safetensors --decisions 500000",
-        "ddz train imitate --out warm.safetensors --data runs/games",
-    )
-)
-def imitate(
-    out: Annotated[
-        Path,
-        typer.Option(
-            help="New file for the weights; start from them with selfplay --init.",
-            callback=output_file(WEIGHTS, new=True),
-        ),
-    ],
-    decisions: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Decisions to learn from; 2,000,000 by default, with --data no more than ten times those in the set.",
-        ),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="Imitate a data set of ddz record, by its visits if it has them, instead of the rule agent.",
-            callback=input_file,
-        ),
-    ] = None,
-    init: Annotated[
-        Path | None, typer.Option(help="With --data: start from these weights.", callback=input_file)
-    ] = None,
-    rules: Annotated[
-        str | None, typer.Option(help=f"{RULES} standard by default, with --data the rules of its games.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of deals, actions and weights.")] = 0,
-    threads: Threads = None,
-    tensorboard: TensorBoard = None,
+def _learn(
+    run: ppo_selfplay.SelfPlay, out: Path, budget: learn_run.Budget, tensorboard: Path | None, again: str
 ) -> None:
-    """Learn a warm start by imitating the rule agent, or the recorded games of another."""
-    from ddz_agents.neural.network import PolicyNetwork
-    from ddz_agents.neural.weights import Weights, load_weights, save_weights
-    from ddz_training.data.games import games_file
-    from ddz_training.learn.board import board
-    from ddz_training.learn.errors import InvalidTrainingError
-    from ddz_training.learn.imitation import Imitation, RecordedLessons, random_policy, rules_teacher
-    from ddz_training.learn.recorded import load_recorded
-    from ddz_training.learn.run import SOURCE
-    from ddz_training.measure.match.one_writer import writing
-    from ddz_training.measure.match.provenance import Provenance
+    policy = out / learn_run.POLICY
 
+    def told() -> Sequence[str]:
+        return (f"{quoted(policy)} after {plural(run.counters.update, 'update')}",)
+
+    with learning_policy(run, budget, again, tensorboard, told) as calls:
+        learn_run.train(run, out, budget, **calls)
+        run.close()
+    follow_policy(policy, run.config.rules)
+
+
+def sb3(
+    context: typer.Context,
+    out: options.OutputFolder,
+    timesteps: options.Count = 1000000,
+    opponents: str | None = None,
+    num_envs: int | None = None,
+    rules: Annotated[str | None, typer.Option(help=options.RULES)] = None,
+    seed: int | None = None,
+    evaluate_every: int | None = None,
+    evaluate_deals: int | None = None,
+    resume: bool = False,
+    allow_other_code: options.OtherCode = False,
+    trust: bool = False,
+    threads: int | None = None,
+    tensorboard: options.TensorBoard = None,
+    settings: Annotated[list[str] | None, typer.Option("--set")] = None,
+) -> None:
+    """Learn one seat with Stable-Baselines3's MaskablePPO.
+
+    Options:
+        out: Folder for the model, the curves and the evaluations.
+        timesteps: The learner's decisions in total, including those before --resume.
+        opponents: random (default), rules, self (frozen past selves) or any agent (ddz agents).
+        num_envs: Games side by side; 64 by default.
+        seed: Seed of deals, actions and weights; 0 by default.
+        evaluate_every: Steps between two evaluations, 0 for none; 200,000 by default.
+        evaluate_deals: Duplicate deals per baseline; 100 by default.
+        resume: Resume from the model in --out.
+        trust: With --resume: allow the model's zip to run the code in it.
+        threads: Threads of the games and of PyTorch.
+        settings: Any other setting, name=value (n_steps=256, role=landlord ...).
+
+    Example:
+        ddz train sb3 --out runs/sb3 --timesteps 200000
+        ddz train sb3 --out runs/sb3 --opponents rules --set n_steps=256
+        ddz train sb3 --out runs/sb3 --timesteps 400000 --resume --trust
+    """
+    named = {"opponents": opponents, "num_envs": num_envs, "rules": rules, "seed": seed}
+    named |= {"evaluate_every": evaluate_every, "evaluate_deals": evaluate_deals}
+    given = sb3_config.Sb3Config.given(named, settings or ())
+    with writing(out, folder=True):
+        if resume:
+            run = sb3_run.load_run(out, trust=trust, wanted=given, threads=threads)
+        else:
+            learn_run.refuse_to_overwrite(out, sb3_run.MODEL)
+            run = sb3_run.Sb3Run(sb3_config.Sb3Config(**given), threads)
+        _learn_sb3(run, out, timesteps, tensorboard, resuming(context, trust=True))
+
+
+def _learn_sb3(run: sb3_run.Sb3Run, out: Path, timesteps: int, tensorboard: Path | None, again: str) -> None:
+    model = out / sb3_run.MODEL
+
+    def describe(line: sb3_run.Sb3Progress) -> str:
+        rates = f"wins {100 * line.wins:.0f} % · entropy {line.entropy:.2f}"
+        return f"{rates} · values explain {100 * line.explained:.0f} %"
+
+    def learned() -> tuple[int, float]:
+        return run.timesteps, run.split.total
+
+    def told() -> Sequence[str]:
+        return f"{quoted(model)} after {run.timesteps:,} steps", f"time {run.split.describe()}"
+
+    bar = partial(training_bar, timesteps, lambda: min(run.timesteps, timesteps), learned, "steps", describe)
+    with learning(again, tensorboard, run.update, told, bar) as calls:
+        sb3_train.train(run, out, timesteps, **calls)
+        run.env.close()
+    remark(_what_was_measured(run.config))
+    follow_policy(model, run.config.rules, trust=True)
+
+
+def _what_was_measured(config: sb3_config.Sb3Config) -> str:
+    """Why the bar and the evaluations differ, and what to expect of them."""
+    seats = "a seat drawn for every game" if config.role == "random" else f"the {config.role.replace('_', ' ')}'s seat"
+    bar = (
+        f"The bar's win rate is that of the games it learned from: it held {seats}, every other seat played "
+        f"{config.opponents!r}, its partner as a peasant too, and its moves were drawn at random from its policy."
+    )
+    if not config.evaluate_every:
+        return f"{bar} Nothing was evaluated; the command below is what to judge by."
+    evaluation = (
+        f"An evaluation is stricter: duplicate deals against {' and '.join(config.baselines)}, both peasants played by "
+        "the policy, always by its most likely move. Judge by it. Against 'rules' expect a few per cent in the first "
+        "minutes and slow progress: one seat learns from the end of each game only. 'ddz train selfplay' learns all "
+        "roles and is much faster."
+    )
+    return f"{bar} {evaluation}"
+
+
+def sb3_aec(
+    context: typer.Context,
+    timesteps: options.Count = 40000,
+    deals: options.Count = 100,
+    rules: options.Preset = "standard",
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1)] = 0,
+    out: Annotated[Path | None, typer.Option(callback=options.output_file(".zip", new=True))] = None,
+) -> None:
+    """Learn with MaskablePPO on the PettingZoo environment, as in PettingZoo's tutorial but with correct rewards.
+
+    Options:
+        timesteps: The learner's decisions.
+        deals: Duplicate deals of the measurement at the end.
+        seed: Seed of deals, actions and weights.
+        out: New file for the model (.zip).
+
+    Example:
+        ddz train sb3-aec --timesteps 40000 --out aec.zip
+    """
+    found = aec_tutorial.run_tutorial(timesteps, rules=rules, seed=seed, deals=deals, path=out)
+    tell(aec_tutorial.summary(found, deals))
+    if out is not None:
+        follow_policy(out, rules, trust=True)
+    else:
+        follow("to keep the model", *again(context, out="aec.zip"))
+
+
+def belief(
+    context: typer.Context,
+    out: options.OutputFolder,
+    positions: options.OptionalCount = None,
+    resume: options.Resume = False,
+    allow_other_code: options.OtherCode = False,
+    rules: options.TrainedRules = None,
+    seed: options.TrainingSeed = None,
+    threads: options.Threads = 1,
+    tensorboard: options.TensorBoard = None,
+    settings: options.Settings = None,
+) -> None:
+    """Learn where the hidden cards lie, from games of many kinds of players.
+
+    Options:
+        out: Folder for the network and the checkpoint.
+        positions: Positions to learn from in total; 3,000,000 by default.
+
+    Example:
+        ddz train belief --out runs/belief --positions 1000000
+        ddz train belief --out runs/belief --positions 3000000 --resume
+    """
+    given = belief_run.BeliefConfig.given({"rules": rules, "seed": seed, "positions": positions}, settings or ())
+    with writing(out, folder=True), stopping(f"go on with: {resuming(context)}") as asked:
+        if resume:
+            run = belief_run.BeliefTraining.resume(out / learn_run.CHECKPOINT, threads, given)
+        else:
+            learn_run.refuse_to_overwrite(out)
+            run = belief_run.BeliefTraining(belief_run.BeliefConfig().changed(given), threads)
+
+        def describe(now: belief_run.BeliefProgress) -> tuple[int, str]:
+            return now.positions, f"{now.bits:.2f} bits a hand, plain dealing {now.plain:.2f}"
+
+        with _steps("learning", run.config.positions, run.positions, tensorboard, describe) as on_step:
+            run.run(out, on_step, asked)
+        tell(f"{quoted(out / belief_run.BELIEF)} after {run.positions} positions")
+    searching = f"neural-ismcts:inference=belief,belief={out / belief_run.BELIEF}"
+    against = ("neural-ismcts", "--deals", "100")
+    follow("to search with it", "arena", searching, *against, *rules_option(run.config.rules))
+
+
+# --- from another ------------------------------------------------------------
+
+
+def expert(
+    out: options.OutputFolder,
+    rounds: options.Count = 1,
+    deals: options.OptionalCount = None,
+    search: str | None = None,
+    init: options.InputFile = None,
+    allow_other_code: options.OtherCode = False,
+    rules: options.TrainedRules = None,
+    seed: options.TrainingSeed = None,
+    processes: options.Count = 2,
+    ray: options.OnRay = False,
+    threads: options.Threads = None,
+    settings: options.Settings = None,
+) -> None:
+    """Expert iteration: a search with the policy plays, and the policy learns what it found.
+
+    Options:
+        out: Folder for the rounds' games and policies; an unfinished one is completed.
+        rounds: Rounds in total, those in --out included.
+        deals: Deals of a round; 1,000 by default.
+        search: The search, without path; neural-ismcts with 300 rollouts by default.
+        init: The first policy; the shipped one by default.
+        processes: Processes that play; results do not depend on them.
+
+    Example:
+        ddz train expert --out runs/expert --deals 500
+        ddz train expert --out runs/expert --deals 500 --rounds 2
+    """
+    named = {"rules": rules, "seed": seed, "deals": deals, "search": search}
+    config = expert_run.ExpertConfig().changed(expert_run.ExpertConfig.given(named, settings or ()))
+    with writing(out, folder=True):
+        with share_bar() as progress:
+            playing = progress.add_task("playing", total=None, state="")
+            learning = progress.add_task("learning", total=None, state="")
+
+            def on_games(done: int, total: int) -> None:
+                progress.update(playing, completed=done, total=total, state=f"{done} of {total} deals")
+
+            def on_step(now: imitation.ImitationProgress) -> None:
+                progress.update(learning, state=f"{now.decisions} decisions, {_agreement(now)[1]}")
+
+            calls: dict[str, Any] = {"on_games": on_games, "on_step": on_step}
+            done = expert_run.iterate(config, rounds, out, init, processes=processes, threads=threads, **calls)
+        for number, path, divergences in done:
+            gained = f"divergence {divergences[0]:.4f} before, {min(divergences):.4f} after"
+            tell(f"{quoted(path)}: round {number}, {gained}")
+    if done:
+        follow_policy(done[-1][1], config.rules)
+
+
+def imitate(
+    out: Annotated[Path, typer.Option(callback=options.output_file(options.WEIGHTS, new=True))],
+    decisions: options.OptionalCount = None,
+    data: options.InputFile = None,
+    init: options.InputFile = None,
+    rules: Annotated[
+        str | None, typer.Option(help=f"{options.RULES} standard by default, with --data the rules of its games.")
+    ] = None,
+    seed: options.Natural = 0,
+    threads: options.Threads = None,
+    tensorboard: options.TensorBoard = None,
+) -> None:
+    """Learn a warm start by imitating the rule agent, or the recorded games of another.
+
+    Options:
+        out: New file for the weights; start from them with selfplay --init.
+        decisions: Decisions to learn from; 2,000,000 by default, with --data no more than ten times those in the set.
+        data: Imitate a data set of ddz record, by its visits if it has them, instead of the rule agent.
+        init: With --data: start from these weights.
+        seed: Seed of deals, actions and weights.
+
+    Example:
+        ddz train imitate --out warm.safetensors --decisions 500000
+        ddz train imitate --out warm.safetensors --data runs/games
+    """
     if init is not None and data is None:
-        raise InvalidTrainingError("--init goes with --data: the rule agent is imitated from random weights")
-    start = load_weights(init).policy if init is not None else None
+        raise learn_errors.InvalidTrainingError(
+            "--init goes with --data: the rule agent is imitated from random weights"
+        )
+    start = neural_weights.load_weights(init).policy if init is not None else None
     rules = rules or "standard" if data is None else _rules_of(data, rules)
-    recorded = load_recorded(data) if data is not None else None
+    recorded = learn_recorded.load_recorded(data) if data is not None else None
     config = _imitation(decisions, recorded, rules, seed, start)
     learned = 0
-    advice = "the weights have learned from fewer decisions"
-    with writing(out) as file, stopping(advice) as asked, board(tensorboard) as curves:
-        with share_bar() as progress:
-            bar = progress.add_task("imitating", total=config.decisions, state="")
 
-            def on_step(now: ImitationProgress) -> None:
-                nonlocal learned
-                learned = now.decisions
-                state = f"agrees in {100 * now.agreement:.0f} %, loss {now.loss:.3f}"
-                progress.update(bar, completed=learned, state=state)
-                curves.add_line(now)
+    def describe(now: imitation.ImitationProgress) -> tuple[int, str]:
+        nonlocal learned
+        learned, state = _agreement(now)
+        return learned, state
 
+    with writing(out) as file, stopping("the weights have learned from fewer decisions") as asked:
+        with _steps("imitating", config.decisions, 0, tensorboard, describe) as on_step:
             if recorded is None:
-                untaught = random_policy(PolicyNetwork, config)
-                policy = Imitation(config, untaught, rules_teacher(config), threads).run(on_step, asked)
+                untaught = imitation.random_policy(network.PolicyNetwork, config)
+                teacher = imitation.rules_teacher(config)
+                policy = imitation.Imitation(config, untaught, teacher, threads).run(on_step, asked)
             else:
-                policy = RecordedLessons(config, recorded, start, threads).run(on_step, asked)
+                policy = imitation.RecordedLessons(config, recorded, start, threads).run(on_step, asked)
+        read = Provenance.of((), *learn_run.SOURCE).reading("--data", data and data_games.games_file(data))
         notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": seed}
-        notes |= (
-            Provenance.of((), *SOURCE).reading("--data", data and games_file(data)).reading("--init", init).settings()
-        )
+        notes |= read.reading("--init", init).settings()
         # With --init, too: its values belonged to the layers below them as they were.
-        save_weights(file, Weights(policy, None, rules, "win", notes, values_trained=False))
+        taught = neural_weights.Weights(policy, None, rules, "win", notes, values_trained=False)
+        neural_weights.save_weights(file, taught)
         tell(f"{quoted(out)} after {learned} decisions")
     further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
     follow("to learn on from it by self-play", *further, *rules_option(rules))
@@ -291,136 +541,113 @@ def imitate(
 
 def _rules_of(data: Path, wanted: str | None) -> str:
     """The preset of a data set; another one that is wanted is refused."""
-    from ddz_env import Rules
-    from ddz_training.data.table import rules_of_tables
-    from ddz_training.learn.errors import InvalidTrainingError
-
-    played = rules_of_tables(data)
+    played = data_table.rules_of_tables(data)
     if wanted is not None and Rules.preset(wanted) != played:
-        raise InvalidTrainingError(f"{data} was played under the {played.name} rules, not {wanted}: leave out --rules")
+        raise learn_errors.InvalidTrainingError(
+            f"{data} was played under the {played.name} rules, not {wanted}: leave out --rules"
+        )
     return played.name
 
 
 def _imitation(
-    decisions: int | None, recorded: RecordedSet | None, rules: str, seed: int, start: PolicyNetwork | None
-) -> ImitationConfig:
+    decisions: int | None,
+    recorded: learn_recorded.RecordedSet | None,
+    rules: str,
+    seed: int,
+    start: network.PolicyNetwork | None,
+) -> imitation.ImitationConfig:
     """The settings of an imitation: of a data set, few passes by default, and a word of warning of many."""
-    from ddz_agents.neural.architecture import Architecture
-    from ddz_training.learn.imitation import MANY_PASSES, PASSES, ImitationConfig
-
-    architecture = start.architecture if start is not None else Architecture()
-    config = ImitationConfig(rules=rules, seed=seed, architecture=architecture)
+    shape = start.architecture if start is not None else architecture.Architecture()
+    config = imitation.ImitationConfig(rules=rules, seed=seed, architecture=shape)
     if recorded is None or not len(recorded):
         return dataclasses.replace(config, decisions=decisions or config.decisions)
-    most = PASSES * len(recorded)
-    if decisions is not None and decisions > MANY_PASSES * len(recorded):
+    count, few = len(recorded), imitation.PASSES
+    if decisions is not None and decisions > imitation.MANY_PASSES * count:
         complain(
-            f"--decisions {decisions} goes through the {len(recorded)} decisions of the data set "
-            f"{decisions // len(recorded)} times and may learn them by heart; by default it would be {PASSES} times"
+            f"--decisions {decisions} goes through the {count} decisions of the data set {decisions // count} times "
+            f"and may learn them by heart; by default it would be {few} times"
         )
-    return dataclasses.replace(config, decisions=decisions or min(config.decisions, most))
+    return dataclasses.replace(config, decisions=decisions or min(config.decisions, few * count))
 
 
-@app.command(
-    epilog=examples(
-        "ddz train distil --out student.safetensors",
-        "ddz train distil teacher.safetensors --out student.safetensors",
-    )
-)
 def distil(
     context: typer.Context,
-    policy: Annotated[
-        Path | None, typer.Argument(help="The teacher's weights; the shipped policy by default.", callback=input_file)
-    ] = None,
-    out: Annotated[
-        Path, typer.Option(help="File of the run; export --standalone reads it.", callback=output_file(WEIGHTS))
-    ] = Path(f"student{WEIGHTS}"),
-    decisions: Annotated[int, typer.Option(min=1, help="Decisions to learn from.")] = 2_000_000,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False,
-    allow_other_code: OtherCode = False,
-    rules: Preset = "standard",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of deals, actions and weights.")] = 0,
-    threads: Threads = None,
-    tensorboard: TensorBoard = None,
+    policy: Annotated[Path | None, typer.Argument(callback=options.input_file)] = None,
+    out: Annotated[Path, typer.Option(callback=options.output_file(options.WEIGHTS))] = Path(
+        f"student{options.WEIGHTS}"
+    ),
+    decisions: options.Count = 2000000,
+    resume: bool = False,
+    allow_other_code: options.OtherCode = False,
+    rules: options.Preset = "standard",
+    seed: options.Natural = 0,
+    threads: options.Threads = None,
+    tensorboard: options.TensorBoard = None,
 ) -> None:
-    """Teach a policy to one that needs nothing of this package, once export --standalone has written it."""
-    from ddz_training.learn.board import board
-    from ddz_training.learn.distillation import ARCHITECTURE, Distillation
-    from ddz_training.learn.imitation import ImitationConfig
-    from ddz_training.measure.match.one_writer import writing
-    from ddz_training.measure.match.provenance import other_code
+    """Teach a policy to one that needs nothing of this package, once export --standalone has written it.
 
-    config = ImitationConfig(decisions=decisions, rules=rules, seed=seed, architecture=ARCHITECTURE)
-    again = f"go on with: {resuming(context)}"
-    with other_code(allow_other_code), writing(out) as file, stopping(again) as asked:
+    Options:
+        policy: The teacher's weights; the shipped policy by default.
+        out: File of the run; export --standalone reads it.
+        decisions: Decisions to learn from.
+        resume: Resume the run in --out.
+        seed: Seed of deals, actions and weights.
+
+    Example:
+        ddz train distil --out student.safetensors
+        ddz train distil teacher.safetensors --out student.safetensors
+    """
+    config = imitation.ImitationConfig(
+        decisions=decisions, rules=rules, seed=seed, architecture=distillation.ARCHITECTURE
+    )
+    with writing(out) as file, stopping(f"go on with: {resuming(context)}") as asked:
         if resume:
-            run = Distillation.resume(file, config, policy, threads)
+            run = distillation.Distillation.resume(file, config, policy, threads)
         else:
-            check_new(out, "add --resume to continue it, or name another file")
-            run = Distillation(config, policy, threads)
-        with board(tensorboard, run.decisions if resume else 0) as curves, share_bar() as progress:
-            bar = progress.add_task("distilling", total=decisions, state="", completed=run.decisions)
-
-            def on_step(now: ImitationProgress) -> None:
-                state = f"agrees in {100 * now.agreement:.0f} %, loss {now.loss:.3f}"
-                progress.update(bar, completed=now.decisions, state=state)
-                curves.add_line(now)
-
+            options.check_new(out, "add --resume to continue it, or name another file")
+            run = distillation.Distillation(config, policy, threads)
+        with _steps("distilling", decisions, run.decisions, tensorboard, _agreement) as on_step:
             run.run(file, on_step, asked)
         tell(f"{quoted(out)} after {run.decisions} decisions")
     follow("to write it for any ONNX runtime", "export", out, "--standalone", "--out", out.with_suffix(".onnx"))
 
 
-@app.command(
-    epilog=examples(
-        "ddz train curves runs/first --plot curves.png",
-        "ddz train curves first=runs/first second=runs/second --out results",
-        "ddz train curves --out results --plot curves.png",
-    )
-)
-def curves(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Folders of runs of selfplay, dmc, sb3 or exploit in order, as NAME=FOLDER; if none, the files in "
-            "--out."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for training_curves.csv and training_evaluations.csv; the last run's by default.",
-            callback=output_folder,
-        ),
-    ] = None,
-    add: Annotated[
-        bool, typer.Option("--add", help="Keep the stages in --out; one of the same name is replaced where it stands.")
-    ] = False,
-    plot: Plot = None,
-) -> None:
-    """Join and plot the curves of runs of selfplay, dmc, sb3 or exploit, each a stage that went on from the last."""
-    from ddz_training.experiments.training_curves import (
-        TAKEN,
-        load_training,
-        plot_training,
-        read_run,
-        save_training,
-        stage_table,
-    )
-    from ddz_training.measure.match.errors import InvalidExperimentError
+# --- the curves of runs ------------------------------------------------------
 
+
+def curves(
+    runs: Annotated[list[str] | None, typer.Argument()] = None,
+    out: Annotated[Path | None, typer.Option(callback=options.output_folder)] = None,
+    add: bool = False,
+    plot: options.Plot = None,
+) -> None:
+    """Join and plot the curves of runs of selfplay, dmc, sb3 or exploit, each a stage that went on from the last.
+
+    Options:
+        runs: Folders of runs of selfplay, dmc, sb3 or exploit in order, as NAME=FOLDER; if none, the files in --out.
+        out: Folder for training_curves.csv and training_evaluations.csv; the last run's by default.
+        add: Keep the stages in --out; one of the same name is replaced where it stands.
+
+    Example:
+        ddz train curves runs/first --plot curves.png
+        ddz train curves first=runs/first second=runs/second --out results
+        ddz train curves --out results --plot curves.png
+    """
     named = list(map(_named, runs or ()))
     if not named and out is None:
-        raise InvalidExperimentError(f"name folders of runs ({TAKEN}), or --out with the files of an earlier call")
+        raise InvalidExperimentError(
+            f"name folders of runs ({training_curves.TAKEN}), or --out with the files of an earlier call"
+        )
     folder = out or named[-1][1]
     if named:
-        read = {name: read_run(name, run) for name, run in named}
-        known = {stage.name: stage for stage in load_training(folder)} if add else {}
-        save_training([*(known | read).values()], folder)
-    stages = load_training(folder)
-    show(stage_table(stages))
-    draw(plot, lambda path: plot_training(stages, path))
-    if plot is None:
+        read = {name: training_curves.read_run(name, run) for name, run in named}
+        known = {stage.name: stage for stage in training_curves.load_training(folder)} if add else {}
+        training_curves.save_training([*(known | read).values()], folder)
+    stages = training_curves.load_training(folder)
+    show(training_curves.stage_table(stages))
+    if plot is not None:
+        training_curves.plot_training(stages, plot)
+    else:
         follow("to see it", "train", "curves", "--out", folder, "--plot", folder / "training_curves.png")
 
 
@@ -433,3 +660,11 @@ def _named(run: str) -> tuple[str, Path]:
     """
     name, _, folder = run.rpartition("=")
     return name or Path(folder).name, Path(folder)
+
+
+app = group(
+    "Train policies.",
+    (sb3, belief, expert, sb3_aec, selfplay, dmc, imitate, distil, curves),
+    "ddz train selfplay --out runs/first --minutes 10",
+    "ddz arena policy:path=runs/first/policy.safetensors rules",
+)

@@ -154,10 +154,13 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def _memory(self, position: Position) -> Space:
         """The search's memory, made for the rules that are played."""
         if self._space is None or not np.array_equal(self._space.stack.rules, position.rules):
-            scale = search.probabilities() if self.options.values == "win-rate" else search.log_odds()
-            self._space = search.new_space(position.rules.copy(), self.weights, scale)
+            self._space = search.new_space(position.rules.copy(), self.weights, self._scale())
         self._space.stack.counters[:] = 0, 1 << 60, 0
         return self._space
+
+    def _scale(self) -> npt.NDArray[np.float64]:
+        """The value of every evaluation."""
+        return search.probabilities() if self.options.values == "win-rate" else search.log_odds()
 
     def _deepen(self, position: Position, deals: Any, mains: Any, kickers: Any) -> npt.NDArray[np.float64]:
         """The mean values at the depth, or at the deepest one that there is time for."""

@@ -112,6 +112,18 @@ def preset_table() -> str:
     return markdown_table(("option", *names), ([_plain(cell) for cell in row] for row in rows))
 
 
+def preset_differences_table() -> str:
+    """What each preset changes of the standard rules."""
+    standard = Rules()
+    rows = []
+    for name, rules in PRESETS.items():
+        options = (option for option in differing_options() if getattr(rules, option) != getattr(standard, option))
+        changes = [f"`{option}={as_written(getattr(rules, option))}`" for option in options]
+        changes += [f"other {field}" for field in ("categories", "deck") if getattr(rules, field) != getattr(standard, field)]
+        rows.append((f"`{name}`", ", ".join(changes) or "–"))
+    return markdown_table(("preset", "differs from `standard` in"), rows)
+
+
 def _plain(value: object) -> object:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
@@ -222,6 +234,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "state": lambda: _layout_table(STATE),
     "infos": info_table,
     "presets": preset_table,
+    "preset-differences": preset_differences_table,
     "options": option_table,
     "agents": agents_table,
     "agent-options": agent_options_tables,

@@ -2,8 +2,8 @@
 
 A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
 block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  ``<!-- table: belief without positions;
-all inside -->`` leaves out a column, by its heading, and the rows that begin so.  ``<!-- site: agent-isuct -->`` is the
-same block on the built site only: what the program prints anyway does not fill the pages of the repository.  Tables of
+all * -->`` leaves out a column, by its heading, and the rows that begin so (``*`` is any text).  ``<!-- site: state
+-->`` is a block that only the built site shows: what the program prints anyway does not fill the pages of the repository.  Tables of
 experiments are computed from the results in the checkout's ``docs/results/``, also those of the README and of the model
 card, which lies beside the shipped weights.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import fnmatch
 import importlib
 import json
 import re
@@ -347,7 +348,7 @@ def _thinned(table: str, without: str) -> str:
     starts, used, lines = tuple(name for name in names if name not in head), set(), []
     for line in table.splitlines():
         cells = re.split(r" \| ", line[2:-2]) if line.startswith("| ") else []
-        if begins := [start for start in starts if cells and " | ".join(cells).startswith(start)]:
+        if begins := [start for start in starts if cells and fnmatch.fnmatchcase(" | ".join(cells), f"{start}*")]:
             used.update(begins)
         else:
             lines.append(f"| {' | '.join(cells[place] for place in kept)} |" if cells else line)

@@ -18,6 +18,7 @@ from ddz_env.playing.registry import agent_options
 from ddz_training.apps.documentation import (
     COMMANDS,
     CONFIGS,
+    INPUTS,
     MODEL_CARD,
     TABLES,
     StaleDocsError,
@@ -53,7 +54,7 @@ def test_generated_tables_are_current(page: Path) -> None:
 def test_every_table_stands_in_some_page() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     shown = set(re.findall(r"<!-- (?:table|site): ([\w-]+)(?: without .+?)? -->", text, re.DOTALL))
-    assert {*TABLES, *COMMANDS, *CONFIGS, *experiment_tables()} <= shown
+    assert {*TABLES, *COMMANDS, *CONFIGS, *INPUTS, *experiment_tables()} <= shown
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "<!-- site: " in page.read_text(encoding="utf-8")], ids=name)
@@ -117,12 +118,13 @@ def test_the_options_of_learned_agents_are_those_of_their_page(agent: str) -> No
     assert told == {option.name: str(option.default).lower() for option in agent_options(agent)}
 
 
-@pytest.mark.parametrize("table", ["POLICY_INPUTS", "REST_INPUTS", "CRITIC_INPUTS"])
-def test_the_inputs_of_the_networks_are_those_of_their_page(table: str) -> None:
+@pytest.mark.parametrize("name", INPUTS)
+def test_the_inputs_of_the_networks_are_those_of_their_page(name: str) -> None:
     """A table each, rows in order."""
-    rows = getattr(pytest.importorskip("ddz_agents.neural.columns"), table).rows()
+    rows = getattr(pytest.importorskip("ddz_agents.neural.columns"), f"{name[7:].upper()}_INPUTS").rows()
     page = (REPOSITORY / "docs" / "reference" / "network-inputs.md").read_text(encoding="utf-8")
-    assert "".join(f"| {' | '.join(row)} |\n" for row in (("input", "columns", "what"), ("---",) * 3, *rows)) in page
+    assert f"<!-- site: {name} -->" in page
+    assert block(name, Path()).splitlines()[2:] == [f"| {' | '.join(row)} |" for row in rows]
 
 
 def test_the_size_in_the_model_card_is_that_of_the_networks() -> None:

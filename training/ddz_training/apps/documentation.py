@@ -259,6 +259,9 @@ CONFIGS = {
 }
 """Tables of the settings of trainings, which need PyTorch."""
 
+INPUTS = {f"inputs-{name}": f"ddz_agents.neural.columns:{name.upper()}_INPUTS" for name in ("policy", "rest", "critic")}
+"""Tables of what the networks read."""
+
 
 def sabotage_table(results: Path) -> str:
     """What ``python -m tests.sabotage --out`` counted."""
@@ -304,6 +307,8 @@ def block(name: str, results: Path) -> str:
         return str(_named(COMMANDS[name])())
     if name in CONFIGS:
         return config_table(_named(CONFIGS[name]))
+    if name in INPUTS:
+        return markdown_table(("input", "columns", "what"), _named(INPUTS[name]).rows())
     if name.startswith("agent-"):
         try:
             return agent_table(name.removeprefix("agent-"))
@@ -318,7 +323,7 @@ def block(name: str, results: Path) -> str:
     except FileNotFoundError as error:
         path = Path(error.filename)
         return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
-    known = ", ".join((*TABLES, *COMMANDS, *CONFIGS, "agent-NAME", *experiment_tables(results)))
+    known = ", ".join((*TABLES, *COMMANDS, *CONFIGS, *INPUTS, "agent-NAME", *experiment_tables(results)))
     raise StaleDocsError(f"no table is called {name!r}; there are {known}")
 
 

@@ -2,10 +2,10 @@
 
 A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
 block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  ``<!-- table: belief without positions;
-all * -->`` leaves out a column, by its heading, and the rows that begin so (``*`` is any text).  ``<!-- site: state
--->`` is a block that only the built site shows: what the program prints anyway does not fill the pages of the repository.  Tables of
-experiments are computed from the results in the checkout's ``docs/results/``, also those of the README and of the model
-card, which lies beside the shipped weights.
+all * -->`` leaves out a column, by its heading, and the rows that begin so (``*`` is any text).  ``<!-- site: state -->``
+is a block that only the built site shows: what the program prints anyway does not fill the pages of the repository.
+Tables of experiments are computed from the results in the checkout's ``docs/results/``, also those of the README and of
+the model card, which lies beside the shipped weights.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from ddz_training.measure.markdown import markdown_table
 from ddz_training.measure.speed import page as bench_page
 
 _BLOCK = re.compile(
-    r"(<!-- table: (?P<name>[\w-]+)(?: without (?P<without>.+?))? -->\n).*?((?:# )?<!-- end -->)", re.DOTALL
+    r"(<!-- table: (?P<name>[\w-]+)(?: without (?P<without>(?:(?!-->).)+?))? -->\n).*?((?:# )?<!-- end -->)", re.DOTALL
 )
 """In the head of a model card, which is YAML, the markers stand behind ``# ``."""
-_ON_SITE = re.compile(r"<!-- site: ([\w-]+) -->")
+_ON_SITE = re.compile(r"(?m)^<!-- site: ([\w-]+) -->$")
 
 
 class StaleDocsError(DouDizhuError):
@@ -120,7 +120,9 @@ def preset_differences_table() -> str:
     for name, rules in PRESETS.items():
         options = (option for option in differing_options() if getattr(rules, option) != getattr(standard, option))
         changes = [f"`{option}={as_written(getattr(rules, option))}`" for option in options]
-        changes += [f"other {field}" for field in ("categories", "deck") if getattr(rules, field) != getattr(standard, field)]
+        changes += [
+            f"other {field}" for field in ("categories", "deck") if getattr(rules, field) != getattr(standard, field)
+        ]
         rows.append((f"`{name}`", ", ".join(changes) or "–"))
     return markdown_table(("preset", "differs from `standard` in"), rows)
 

@@ -68,7 +68,7 @@ def test_what_only_the_site_shows_can_be_made(page: Path) -> None:
 
 
 def test_a_page_may_leave_out_columns_and_rows() -> None:
-    marker = "<!-- table: actions without count; length;\n1–15 | solo; plane -->\n<!-- end -->"
+    marker = "<!-- table: actions without count; length;\n1–15 | solo; * | plane -->\n<!-- end -->"
     lines = refreshed(marker).splitlines()
     assert lines[2:6] == ["| ids | category | kickers | first |", "| --- | --- | --- | --- |", lines[4], lines[5]]
     assert (lines[4], lines[5]) == ("| 0 | pass | – | `pass` |", "| 16–28 | pair | – | `33` |")
@@ -89,7 +89,7 @@ def test_a_stale_page_is_refused_and_mended(tmp_path: Path) -> None:
 
 
 def test_readme_and_model_card_have_the_results_of_the_docs(tmp_path: Path) -> None:
-    card = tmp_path / "agents" / "neural" / "shipped" / "MODEL_CARD.md"
+    card = tmp_path / MODEL_CARD
     results = tmp_path / "docs" / "results"
     card.parent.mkdir(parents=True)
     results.mkdir(parents=True)

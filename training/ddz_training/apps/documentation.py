@@ -2,8 +2,8 @@
 
 A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
 block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  ``<!-- table: belief without positions;
-all * -->`` leaves out a column, by its heading, and the rows that begin so (``*`` is any text).  ``<!-- site: state -->``
-is a block that only the built site shows: what the program prints anyway does not fill the pages of the repository.
+all * -->`` leaves out a column, by its heading, and the rows that begin so (``*`` is any text).  A block named like
+``<!-- site: state -->`` is on the built site only: what the program prints anyway does not fill the repository's pages.
 Tables of experiments are computed from the results in the checkout's ``docs/results/``, also those of the README and of
 the model card, which lies beside the shipped weights.
 """

@@ -79,7 +79,8 @@ class SelfPlayConfig(TrainingSettings):
         magnet: Weight of the policy's divergence from its running average (``average``) at the start; it falls as the
             step size does.
         auxiliary: Weight of guessing the next seat's hand from what the policy sees
-        (:mod:`ddz_training.learn.ppo.guessing`). value_weight: Weight of the policy's own value in its loss.
+            (:mod:`ddz_training.learn.ppo.guessing`).
+        value_weight: Weight of the policy's own value in its loss.
         critic_updates: Updates at the start in which only the critic learns (after a warm start).
         opponent_share: Share of the games in which one side is played by a past self.
         rules_share: Share of the games in which one side is played by the rule agent.

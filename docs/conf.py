@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from sphinx.search.en import SearchEnglish
 
 from ddz_env import __version__
+from ddz_training.apps.documentation import on_site
 
 project = "ddz-env"
 author = "The ddz-env authors"
@@ -54,10 +56,27 @@ _OUTSIDE = re.compile(r"\]\(((?:\.\./)+(?:agents|results)/[^)#]*)(?:#[^)]*)?\)")
 _PROJECT = re.compile(r"\]\((?:\.\./)+(CONTRIBUTING|CHANGELOG)\.md")
 
 
+_MODULE = re.compile(r"(?m)^- `([\w.]+)`$")
+
+
 def _lead_outside(app: Any, page: str, source: list[str]) -> None:
     """Links to files that are no pages, which a code host shows, become downloads, or the page that includes them."""
     text = _OUTSIDE.sub(r"](path:\1)", source[0])
     source[0] = _PROJECT.sub(lambda link: f"](/project/{link[1].lower()}.md", text)
+
+
+def _fill(app: Any, page: str, source: list[str]) -> None:
+    """Long tables, and the docstrings of the modules that the pages in ``reference/api`` list."""
+    source[0] = on_site(source[0], Path(app.srcdir) / "results")
+    if page.startswith("reference/api/"):
+        source[0] = _MODULE.sub(_documented, source[0])
+
+
+def _documented(match: re.Match[str]) -> str:
+    """A module's heading and docstrings; a package's with what it offers from its modules."""
+    found = find_spec(match[1])
+    packages = "   :imported-members:\n" if found and found.submodule_search_locations else ""
+    return f"## {match[1]}\n\n```{{eval-rst}}\n.. automodule:: {match[1]}\n{packages}```\n"
 
 
 class Search(SearchEnglish):
@@ -89,6 +108,7 @@ function splitQuery(query) {
 
 
 def setup(app: Any) -> None:
-    """Let Sphinx know of both."""
+    """Let Sphinx know of these."""
     app.add_search_language(Search)
     app.connect("source-read", _lead_outside)
+    app.connect("source-read", _fill)

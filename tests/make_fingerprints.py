@@ -162,7 +162,7 @@ def tables() -> dict[str, str]:
         name = ""
         for line in page.read_text(encoding="utf-8").splitlines():
             if line.startswith("<!-- table: "):
-                name = line.removeprefix("<!-- table: ").removesuffix(" -->")
+                name = line.removeprefix("<!-- table: ").removesuffix(" -->").partition(" without ")[0]
                 blocks[name] = ""
             elif line.startswith("<!-- end"):
                 name = ""

@@ -22,9 +22,10 @@ from ddz_training.apps.cli.console import print_table
 from ddz_training.apps.cli.info import CHOICE, DEMANDING, VARIANTS
 from ddz_training.apps.cli.measure import results_table
 from ddz_training.apps.cli.study import _tables
-from ddz_training.apps.documentation import refresh_strengths
+from ddz_training.apps.documentation import block, refresh_strengths
 from ddz_training.apps.strengths import strengths
 from ddz_training.experiments.experiment import Table
+from ddz_training.experiments.registry import load_experiments
 from ddz_training.measure.league.bradley_terry import rate
 from ddz_training.measure.league.report import cross_table, ratings_table
 from ddz_training.measure.match.round_robin import Arena, run_arena
@@ -100,11 +101,9 @@ def _speeds() -> Iterator[Table]:
 
 
 def _of_experiments() -> Iterator[Table]:
-    """The tables of the experiments as pages have them, which are computed from large files."""
-    for page in sorted((ROOT / "docs" / "measurements").glob("*.md")):
-        if page.name in ("gallery.md", "index.md"):  # pictures and links
-            continue
-        for found in re.findall(r"(?m)^\|.*\|\n\|[-| ]+\|\n(?:\|.*\|\n)+", page.read_text(encoding="utf-8")):
+    """The tables of the experiments with all columns and rows, computed from large files."""
+    for name in (name for experiment in load_experiments() for name in experiment.tables):
+        for found in re.findall(r"(?m)^\|.*\|\n\|[-| ]+\|\n(?:\|.*\|\n)+", f"{block(name, RESULTS)}\n"):
             header, _, *lines = ([cell.strip() for cell in line.split("|")[1:-1]] for line in found.splitlines())
             if all(len(line) == len(header) for line in lines):
                 yield Table("", header, lines)

@@ -1,15 +1,18 @@
 """The generated parts of the docs: tables computed from the code, written between markers.
 
 A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
-block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  Tables of experiments are computed from
-the results in the checkout's ``docs/results/``, also those of the README and of the model card, which lies beside the
-shipped weights.
+block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  ``<!-- table: belief without positions;
+all * -->`` leaves out a column, by its heading, and the rows that begin so (``*`` is any text).  A block named like
+``<!-- site: state -->`` is on the built site only: what the program prints anyway does not fill the repository's pages.
+Tables of experiments are computed from the results in the checkout's ``docs/results/``, also those of the README and of
+the model card, which lies beside the shipped weights.
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
+import fnmatch
 import importlib
 import itertools
 import json
@@ -37,8 +40,11 @@ from ddz_training.measure.benchmark import leaderboard
 from ddz_training.measure.markdown import markdown_table
 from ddz_training.measure.speed import page as bench_page
 
-_BLOCK = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?((?:# )?<!-- end -->)", re.DOTALL)
+_BLOCK = re.compile(
+    r"(<!-- table: (?P<name>[\w-]+)(?: without (?P<without>(?:(?!-->).)+?))? -->\n).*?((?:# )?<!-- end -->)", re.DOTALL
+)
 """In the head of a model card, which is YAML, the markers stand behind ``# ``."""
+_ON_SITE = re.compile(r"(?m)^<!-- site: ([\w-]+) -->$")
 
 
 class StaleDocsError(DouDizhuError):
@@ -94,6 +100,20 @@ def preset_table() -> str:
     return markdown_table(("option", *names), ([_plain(cell) for cell in row] for row in rows))
 
 
+def preset_differences_table() -> str:
+    """What each preset changes of the standard rules."""
+    standard = Rules()
+    rows = []
+    for name, rules in PRESETS.items():
+        options = (option for option in differing_options() if getattr(rules, option) != getattr(standard, option))
+        changes = [f"`{option}={as_written(getattr(rules, option))}`" for option in options]
+        changes += [
+            f"other {field}" for field in ("categories", "deck") if getattr(rules, field) != getattr(standard, field)
+        ]
+        rows.append((f"`{name}`", ", ".join(changes) or "–"))
+    return markdown_table(("preset", "differs from `standard` in"), rows)
+
+
 def _plain(value: object) -> object:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
@@ -112,6 +132,12 @@ def agent_table(name: str) -> str:
     """
     lines = ((f"`{option.name}`", option.written, option.values, option.meaning) for option in agent_options(name))
     return markdown_table(("option", "default", "values", "meaning"), _safe(lines))
+
+
+def agent_options_tables() -> str:
+    """The options of every agent that has some, each under a heading."""
+    names = sorted(entry.name for entry in metadata.entry_points(group=GROUP))
+    return "\n\n".join(f"### `{name}`\n\n{agent_table(name)}" for name in names if any(agent_options(name)))
 
 
 def agents_table() -> str:
@@ -134,6 +160,30 @@ def _summary(module: str, name: str) -> str:
     kinds = ast.ClassDef | ast.FunctionDef
     [defined] = [node for node in source.body if isinstance(node, kinds) and node.name == name]
     return opening(ast.get_docstring(defined))
+
+
+ROOMS = {"ddz_env": "ddz_env", "ddz_agents": "agents/ddz_agents", "ddz_training": "training/ddz_training"}
+"""The packages, and where they lie in a checkout."""
+
+
+def folders_table() -> str:
+    """The folders of each package, from the first sentences of their docstrings."""
+    rows = []
+    for package, folder in ROOMS.items():
+        [where] = getattr(find_spec(package), "submodule_search_locations", None) or [folder]
+        for file in (Path(where) / "__init__.py", *sorted(Path(where).glob("*/__init__.py"))):
+            about = opening(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))))
+            path = "/".join((folder, *file.parent.relative_to(where).parts))
+            rows.append((f"`{path}/`", re.split(r"(?<=\.) ", about)[0]))
+    return markdown_table(("folder", "what it holds"), _safe(rows))
+
+
+def command_names_table() -> str:
+    """The names of all commands, by the headings of ``ddz --help``."""
+    groups: dict[str, list[str]] = {}
+    for heading, name, _ in _named("ddz_training.apps.cli:named_commands")():
+        groups.setdefault(heading.lower(), []).append(f"`{name}`")
+    return markdown_table(("to", "`ddz` …"), ((heading, ", ".join(names)) for heading, names in groups.items()))
 
 
 def experiment_table() -> str:
@@ -174,16 +224,22 @@ TABLES: dict[str, Callable[[], str]] = {
     "state": lambda: _layout_table(STATE),
     "infos": info_table,
     "presets": preset_table,
+    "preset-differences": preset_differences_table,
     "options": option_table,
     "agents": agents_table,
+    "agent-options": agent_options_tables,
     "experiments": experiment_table,
+    "folders": folders_table,
     "data-columns": columns_table,
     "data-games": lambda: markdown_table(("field", "meaning"), _safe(_fields(RecordedGame))),
 }
 """Tables of the code; further ones are ``agent-NAME``, of an agent's options, and those of :data:`CONFIGS`."""
 
-COMMANDS = {"commands": "ddz_training.apps.cli:commands_table"}
-"""The table of the command line, of which ``ddz docs`` is a part."""
+COMMANDS = {
+    "commands": "ddz_training.apps.cli:commands_table",
+    "command-names": "ddz_training.apps.documentation:command_names_table",
+}
+"""Tables of the command line, of which ``ddz docs`` is a part."""
 
 CONFIGS = {
     "config-selfplay": "ddz_training.learn.ppo.config:SelfPlayConfig",
@@ -191,6 +247,9 @@ CONFIGS = {
     "config-sb3": "ddz_training.learn.sb3.config:Sb3Config",
 }
 """Tables of the settings of trainings, which need PyTorch."""
+
+INPUTS = {f"inputs-{name}": f"ddz_agents.neural.columns:{name.upper()}_INPUTS" for name in ("policy", "rest", "critic")}
+"""Tables of what the networks read."""
 
 
 def sabotage_table(results: Path) -> str:
@@ -237,6 +296,8 @@ def block(name: str, results: Path) -> str:
         return str(_named(COMMANDS[name])())
     if name in CONFIGS:
         return config_table(_named(CONFIGS[name]))
+    if name in INPUTS:
+        return markdown_table(("input", "columns", "what"), _named(INPUTS[name]).rows())
     if name.startswith("agent-"):
         try:
             return agent_table(name.removeprefix("agent-"))
@@ -251,7 +312,7 @@ def block(name: str, results: Path) -> str:
     except FileNotFoundError as error:
         path = Path(error.filename)
         return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
-    known = ", ".join((*TABLES, *COMMANDS, *CONFIGS, "agent-NAME", *experiment_tables(results)))
+    known = ", ".join((*TABLES, *COMMANDS, *CONFIGS, *INPUTS, "agent-NAME", *experiment_tables(results)))
     raise StaleDocsError(f"no table is called {name!r}; there are {known}")
 
 
@@ -263,19 +324,55 @@ def refreshed(text: str, results: Path = Path("docs/results")) -> str:
         results: Where the results of experiments are.
 
     Raises:
-        StaleDocsError: If a block names a table that does not exist.
+        StaleDocsError: If a block names a table that does not exist, or leaves out what the table does not have.
     """
-    return _BLOCK.sub(lambda match: f"{match[1]}{block(match['name'], results)}\n{match[3]}", text)
+
+    def written(match: re.Match[str]) -> str:
+        table = block(match["name"], results)
+        return f"{match[1]}{_thinned(table, match['without']) if match['without'] else table}\n{match[4]}"
+
+    return _BLOCK.sub(written, text)
+
+
+def _thinned(table: str, without: str) -> str:
+    """A table without some columns, by their headings, and without the rows that begin with some text."""
+    names = [" ".join(name.split()) for name in without.split(";")]
+    head = table.partition("\n")[0][2:-2].split(" | ")
+    kept = [place for place, heading in enumerate(head) if heading not in names]
+    starts, used, lines = tuple(name for name in names if name not in head), set(), []
+    for line in table.splitlines():
+        cells = re.split(r" \| ", line[2:-2]) if line.startswith("| ") else []
+        if begins := [start for start in starts if cells and fnmatch.fnmatchcase(" | ".join(cells), f"{start}*")]:
+            used.update(begins)
+        else:
+            lines.append(f"| {' | '.join(cells[place] for place in kept)} |" if cells else line)
+    if unknown := [name for name in starts if name not in used]:
+        raise StaleDocsError(f"a table with the columns {', '.join(head)} has neither column nor row {unknown[0]!r}")
+    return "\n".join(lines)
+
+
+def on_site(text: str, results: Path) -> str:
+    """Return a page with the blocks that only the built site shows.
+
+    Args:
+        text: The page.
+        results: Where the results of experiments are.
+
+    Raises:
+        StaleDocsError: If a marker names a table that does not exist.
+    """
+    return _ON_SITE.sub(lambda match: block(match[1], results), text)
 
 
 MODEL_CARD = Path("agents/ddz_agents/neural/shipped/MODEL_CARD.md")
 README = Path("README.md")
+CONTRIBUTING = Path("CONTRIBUTING.md")
 """The generated pages outside ``docs/``, from the root of the checkout."""
 
 
 def generated_pages(root: Path) -> list[Path]:
     """All pages of a checkout that may have generated blocks."""
-    pages = (root / README, *sorted((root / "docs").rglob("*.md")), root / MODEL_CARD)
+    pages = (root / README, root / CONTRIBUTING, *sorted((root / "docs").rglob("*.md")), root / MODEL_CARD)
     return [page for page in pages if page.is_file()]
 
 

@@ -118,7 +118,7 @@ def test_a_bar_loses_nothing_on_a_narrow_screen(width: int, monkeypatch: pytest.
     assert counted.startswith("deals × 120 pairs")
     assert " 15000/120000 " in counted
     for line in (bar, counted):
-        assert "0:00:00 eta -:--:--" in line
+        assert re.search(r"\d:\d\d:\d\d eta -:--:--", line)  # seconds may pass between the task and the picture
         assert len(line.rstrip()) <= width
 
 

@@ -194,16 +194,16 @@ class Snapshot:
         if self.acting is None:
             if self.winner is None:
                 return say("no game")
-            side = "landlord" if self.winner == self.landlord else "peasants" if len(self.seats) > 2 else "peasant"
-            verb = "win" if side == "peasants" else "wins"
-            return say(f"{side} {verb}", seat=self.winner, spring=say("spring") if self.spring else "")
+            peasants = "peasants win" if len(self.seats) > 2 else "peasant wins"
+            side = "landlord wins" if self.winner == self.landlord else peasants
+            return say(side, seat=self.winner, spring=say("spring") if self.spring else "")
         seat = self.acting.number
         if self.stage == "bid" and self.robbing:
             return say("may rob", seat=seat, stake=self.stake) if self.highest_bid else say("may call", seat=seat)
         if self.stage == "bid":
             return say("bids", seat=seat, bid=self.highest_bid) if self.highest_bid else say("bids first", seat=seat)
         if self.stage in ("double", "show"):
-            return say(f"may {self.stage}", seat=seat)
+            return say("may double" if self.stage == "double" else "may show", seat=seat)
         if self.building is not None:
             left, category = self.building.kickers_left, say(self.building.category)
             kickers = plural(left, "more kicker")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from ddz_training.apps.cli.reproduce import app
+from ddz_training.apps.cli import app
 from ddz_training.experiments import mini
 from ddz_training.experiments.experiment import Saved, read_saved
 from ddz_training.experiments.mini import (
@@ -289,12 +289,12 @@ def test_plots_are_drawn(tmp_path: Path) -> None:
 def test_the_command_prints_the_papers_figures_beside_ours(tmp_path: Path) -> None:
     path = tmp_path / "census.csv"
     path.write_bytes((RESULTS / "mini_census.csv").read_bytes())
-    result = CliRunner().invoke(app, ["mini-census", "--out", str(path)])
+    result = CliRunner().invoke(app, ["reproduce", "mini-census", "--out", str(path)])
     assert result.exit_code == 0, result.output
     for text in ("8832", "66", "70.7", "70.71"):
         assert text in result.output
     for command in ("mini-agents", "mini-inference", "mini-uct"):
-        assert command in CliRunner().invoke(app, ["--help"]).output
+        assert command in CliRunner().invoke(app, ["reproduce", "--help"]).output
 
 
 @dataclass(frozen=True)

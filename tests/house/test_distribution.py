@@ -209,6 +209,7 @@ import importlib.metadata
 points = importlib.metadata.distribution("ddz-env").entry_points
 for point in points:
     assert callable(point.load()), point
+    assert point.value.startswith("ddz_"), point
 print(sorted(point.name for point in points if point.group == "console_scripts"))
 import ddz_training
 print(ddz_training.__file__)

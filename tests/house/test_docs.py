@@ -33,7 +33,7 @@ from ddz_training.apps.documentation import (
 from ddz_training.experiments.registry import EXPERIMENTS, load_experiment
 from ddz_training.experiments.strengths import shipped_fingerprint
 from ddz_training.measure.match.results import read_results
-from tests.rooms import ROOT
+from tests.rooms import ROOT, SOURCES
 
 REPOSITORY = ROOT
 PAGES = generated_pages(REPOSITORY)
@@ -179,6 +179,35 @@ def test_links_lead_somewhere(page: Path) -> None:
             there = page.parent / target if target else page
             assert there.exists(), f"{page.name} links to {target}"
             assert not heading or heading in headings(there), f"{page.name} links to {target}#{heading}"
+
+
+def is_there(dotted: str) -> bool:
+    """Whether a module is there, and the class, function or constant named in it stands in its source."""
+    top, *below = dotted.split(".")
+    place = SOURCES[top]
+    while below and (place / below[0]).is_dir():
+        place /= below.pop(0)
+    file = place / f"{below.pop(0)}.py" if below and (place / f"{below[0]}.py").is_file() else place / "__init__.py"
+    source = file.read_text(encoding="utf-8")
+    return not below or re.search(rf"\b{below[0]}\b", source) is not None
+
+
+NOT_NAMES = {"ddz_env.agents"}
+"""The group of entry points."""
+
+
+def test_every_name_of_ours_that_is_written_somewhere_is_there() -> None:
+    assert is_there("ddz_env.core.rules.Rules.preset")
+    assert not is_there("ddz_env.core.rules.Nobody")
+    assert not is_there("ddz_env.core.nowhere")
+    sources = [file for folder in SOURCES.values() for file in folder.rglob("*.py")]
+    gone = {
+        f"{name(file)}: {dotted}"
+        for file in [*PAGES, *sources, *(ROOT / "notebooks").glob("*.ipynb")]
+        for dotted in re.findall(r"(?<![\w/.])((?:ddz_env|ddz_agents|ddz_training)(?:\.\w+)+)", file.read_text("utf-8"))
+        if dotted not in NOT_NAMES and not is_there(dotted)
+    }
+    assert gone == set()
 
 
 FROM_AN_INDEX = re.compile(r"""(?:pipx?|uv) (?:pip )?(?:install|add) (?:-\S+ )*\\?["']?ddz-env(?! @)""")

@@ -134,7 +134,7 @@ def infer(
         particles: How many determinizations.
         models: Player model(s) of the hidden seats; None for the fitted rule models.
         rounds: At most so many times the particles are drawn anew by weight and may swap cards
-            (:mod:`ddz_agents.worlds.annealing`); with 0 they stay as drawn, and the weights say everything.
+            (:func:`ddz_agents.worlds.particles.anneal`); with 0 they stay as drawn, and the weights say everything.
         temper: Exponent on each seat's likelihood under each model: 0 ignores the moves, 1 is Bayes' rule.
         window: Weigh the last so many decisions of hidden seats only; None for all.
         least_ess: Floor under the effective number of different deals, as a share of those drawn: the weights are

@@ -445,7 +445,7 @@ AGENT_STRENGTH = Experiment(
     agents=play.match_agents,
     tables={"strengths-of-agents": agent_strength_table},
 )
-"""``ddz agents`` shows the win rates; :mod:`ddz_training.measure.strengths` joins them with larger experiments'."""
+"""``ddz agents`` shows the win rates; :mod:`ddz_training.apps.strengths` joins them with larger experiments'."""
 
 
 # --- Levels of play ---------------------------------------------------------------------------------------------------

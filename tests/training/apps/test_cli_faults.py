@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -350,7 +351,7 @@ def test_a_missing_extra_is_named_with_its_command(
 def test_what_a_shell_takes_away_is_made_up_for_or_named(
     before: str, command: str, code: int, said: str, tmp_path: Path
 ) -> None:
-    ddz = f"{sys.executable} -m training"
+    ddz = f"{shlex.quote(sys.executable)} -m ddz_training"
     script = f"{before}\n{ddz} {command.format(ddz=ddz)}"
     environment = {**os.environ, "PYTHONPATH": pythonpath(), "COLUMNS": "200", "DDZ_GAMES_DIR": str(tmp_path)}
     done = subprocess.run(

@@ -35,8 +35,8 @@ from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from ddz_training.apps.cli import app  # noqa: E402
 from ddz_training.experiments.hidden_hands import hidden_counts, plain_hand  # noqa: E402
 from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining  # noqa: E402
+from ddz_training.learn.checkpoint import CHECKPOINT  # noqa: E402
 from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError  # noqa: E402
-from ddz_training.learn.run import CHECKPOINT  # noqa: E402
 
 SMALL = BeliefArchitecture(width=8, blocks=1, hidden=6)
 TINY = BeliefConfig(positions=300, architecture=SMALL, players=("random",), shares=(), num_games=8)

@@ -280,7 +280,6 @@ WRONG: dict[str, tuple[str, str]] = {
     "train expert": ("--out empty", "cannot write into empty"),
     "train imitate": ("--out .", "is a folder"),
     "train sb3": ("--out empty", "cannot write into empty"),
-    "train sb3-aec": ("--out .", "is a folder"),
     "train selfplay": ("--out empty", "cannot write into empty"),
 }
 """One wrong input for every command, and what is said to it."""

@@ -142,7 +142,6 @@ def test_an_output_that_cannot_be_written_is_found_before_the_first_game(
         ("reproduce", "mini-agents", "--out"),
         ("export", "--out"),
         ("train", "imitate", "--out"),
-        ("train", "sb3-aec", "--out"),
     ],
 )
 def test_every_command_checks_the_file_that_it_will_write(command: tuple[str, ...], tmp_path: Path) -> None:
@@ -201,7 +200,6 @@ KEPT = {
         ("train imitate --out old.safetensors", "old.safetensors is there already: name another file"),
         ("train imitate --out games.jsonl", "games.jsonl must end in .safetensors"),
         ("train distil --out old.safetensors", "old.safetensors is there already: add --resume to continue it"),
-        ("train sb3-aec --out old.zip", "old.zip is there already: name another file"),
         ("train selfplay --updates 1 --out new --resume", "there is no such file"),
         ("benchmark random --out old.json", "old.json is there already: name another file"),
     ],

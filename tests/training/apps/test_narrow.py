@@ -134,7 +134,6 @@ PRINT_TABLES = {
 """A quick line of every command that prints a table as soon as it is asked."""
 SHOW_ELSEWHERE = {
     "benchmark", "demo", "rate", "reproduce", "speed", "study equivalent", "study exploit", "train dmc", "train sb3",
-    "train sb3-aec",
     "train selfplay",
 }  # fmt: skip
 """What prints the tables of the test above, or evaluations as in tests/training/apps/test_cli.py, after much work."""
@@ -232,7 +231,7 @@ def test_agents_that_see_all_hands_are_listed_as_such() -> None:
 RUNS = {
     "arena", "benchmark", "demo", "export", "rate", "record", "study equivalent", "study exploit", "study tendency",
     "train belief", "train curves", "train distil", "train dmc", "train expert", "train imitate", "train sb3",
-    "train sb3-aec", "train selfplay",
+    "train selfplay",
 }  # fmt: skip
 
 

@@ -52,7 +52,7 @@ import json, sys
 import numpy as np
 from tests.training.learn.test_cuda_training import new_run, noted
 from ddz_training.learn.ppo.selfplay import SelfPlay
-from ddz_training.learn.run import save_checkpoint
+from ddz_training.learn.checkpoint import save_checkpoint
 
 run = new_run(json.loads(sys.argv[1]), device="cuda")
 assert not run.device.on_host

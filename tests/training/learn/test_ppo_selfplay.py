@@ -25,6 +25,7 @@ from ddz_agents.neural.tensor_file import Arrays, write_tensor_file  # noqa: E40
 from ddz_agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from ddz_env.core.errors import DouDizhuError, InvalidOptionError, UnknownAgentError  # noqa: E402
 from ddz_env.playing.provenance import agent_files, code_stamp  # noqa: E402
+from ddz_training.learn.checkpoint import CHECKPOINT, refuse_to_overwrite, save_checkpoint  # noqa: E402
 from ddz_training.learn.curves import CurveFile, CurveLine  # noqa: E402
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError  # noqa: E402
 from ddz_training.learn.ppo import ppo  # noqa: E402
@@ -38,16 +39,7 @@ from ddz_training.learn.ppo.games import (  # noqa: E402
 from ddz_training.learn.ppo.kernels import NONE  # noqa: E402
 from ddz_training.learn.ppo.ppo import collect  # noqa: E402
 from ddz_training.learn.ppo.selfplay import SelfPlay, new_collector  # noqa: E402
-from ddz_training.learn.run import (  # noqa: E402
-    CHECKPOINT,
-    CURVES,
-    EVALUATIONS,
-    POLICY,
-    Budget,
-    refuse_to_overwrite,
-    save_checkpoint,
-    train,
-)
+from ddz_training.learn.run import CURVES, EVALUATIONS, POLICY, Budget, train  # noqa: E402
 from ddz_training.learn.strength import Evaluation, measure_strength  # noqa: E402
 from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError  # noqa: E402
 from ddz_training.measure.match.provenance import other_code  # noqa: E402

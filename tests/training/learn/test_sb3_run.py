@@ -21,8 +21,8 @@ from ddz_env.core.errors import InvalidRulesError, command_line
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.playing.provenance import code_stamp
 from ddz_training.apps.cli import app
+from ddz_training.learn.checkpoint import refuse_to_overwrite
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
-from ddz_training.learn.run import refuse_to_overwrite
 from ddz_training.learn.sb3.config import Sb3Config
 from ddz_training.learn.sb3.run import ABOUT, MODEL, POOL, PastSelf, Sb3Progress, Sb3Run, TimeSplit, load_run
 from ddz_training.learn.sb3.train import Stopwatch, train

@@ -58,8 +58,8 @@ class _Trainer:
 
     def _resumed(self, folder: Path) -> Any:
         """The run of a folder; None if it has none."""
+        from ddz_training.learn.checkpoint import CHECKPOINT
         from ddz_training.learn.ppo.selfplay import SelfPlay
-        from ddz_training.learn.run import CHECKPOINT
 
         path = folder / CHECKPOINT
         return SelfPlay.resume(path, self._options.threads) if path.exists() else None

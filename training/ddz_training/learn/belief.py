@@ -20,7 +20,7 @@ from ddz_agents.neural.tensor_file import Arrays
 from ddz_agents.neural.weights import module_arrays
 from ddz_env.core.engine.layout import STAGE, STAGE_PLAY
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_training.learn import run
+from ddz_training.learn import checkpoint, run
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.opponents import FrozenAgent, agents_state, restore_agents
 from ddz_training.learn.settings import Count, Positive, PositiveShare, Share, TrainingSettings
@@ -91,7 +91,7 @@ class BeliefProgress:
     plain: float
 
 
-class BeliefTraining(run.Job):
+class BeliefTraining(run.Training, checkpoint.Resumable):
     """A belief network that learns by maximum likelihood, from games of mixed players side by side.
 
     Args:
@@ -128,7 +128,7 @@ class BeliefTraining(run.Job):
         self._memory: Arrays = {"kinds": self._kinds, "tallies": self._tallies, "tricks": self._tricks}
         self._begin(np.arange(games))
         self.positions = 0
-        self.provenance = Provenance.of(config.players, *run.SOURCE)
+        self.provenance = Provenance.of(config.players, *checkpoint.SOURCE)
 
     def step(self) -> BeliefProgress:
         """Learn from one position of every game that has one, and play on."""
@@ -189,7 +189,7 @@ class BeliefTraining(run.Job):
         notes |= self.provenance.settings()
         stored = StoredBelief(self.config.architecture, module_arrays(self.network, ""), self.config.rules, notes)
         write_belief(place / BELIEF, stored)
-        run.save_checkpoint(place / run.CHECKPOINT, self)
+        checkpoint.save_checkpoint(place / checkpoint.CHECKPOINT, self)
 
     def close(self) -> None:
         """Release what the players hold."""
@@ -197,20 +197,20 @@ class BeliefTraining(run.Job):
             agent.close()
 
     def networks(self) -> dict[str, nn.Module]:
-        """See :meth:`~ddz_training.learn.run.Job.networks`."""
+        """See :meth:`~ddz_training.learn.checkpoint.Resumable.networks`."""
         return {"network.": self.network}
 
     def others(self) -> tuple[Arrays, dict[str, Any]]:
-        """See :meth:`~ddz_training.learn.run.Job.others`."""
-        arrays, plain = run.parted("batch.", self._batch.state_dict())
+        """See :meth:`~ddz_training.learn.checkpoint.Resumable.others`."""
+        arrays, plain = checkpoint.parted("batch.", self._batch.state_dict())
         arrays |= agents_state(self._agents) | {f"memory.{name}": part for name, part in self._memory.items()}
         games = {"batch": plain, "generators": [rng.bit_generator.state for rng in self._rngs]}
         return {f"games.{name}": part for name, part in arrays.items()}, {"positions": self.positions, "games": games}
 
     def restore_others(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """See :meth:`~ddz_training.learn.run.Job.restore_others`."""
-        games, plain = run.behind("games.", arrays), about["games"]
-        self._batch.load_state_dict(run.behind("batch.", games) | plain["batch"])
+        """See :meth:`~ddz_training.learn.checkpoint.Resumable.restore_others`."""
+        games, plain = checkpoint.behind("games.", arrays), about["games"]
+        self._batch.load_state_dict(checkpoint.behind("batch.", games) | plain["batch"])
         for name, part in self._memory.items():
             part[:] = games[f"memory.{name}"]
         restore_agents(self._agents, games)

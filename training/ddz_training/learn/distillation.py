@@ -19,7 +19,7 @@ from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.standalone import KIND, VERSION, StandalonePolicy, load_standalone
 from ddz_agents.neural.stored_policy import POLICY
 from ddz_agents.neural.tensor_file import Arrays
-from ddz_training.learn import run
+from ddz_training.learn import checkpoint, run
 from ddz_training.learn.imitation import Imitation, ImitationConfig, policy_teacher, random_policy
 from ddz_training.measure.match.provenance import Provenance
 
@@ -30,7 +30,7 @@ ARCHITECTURE = Architecture(rest_width=128)
 """The student's: what it makes of a hand that an action leaves has to stand for its prospects."""
 
 
-class Distillation(Imitation[StandalonePolicy]):
+class Distillation(Imitation[StandalonePolicy], checkpoint.Resumable):
     """A standalone policy that learns from a policy.
 
     Args:
@@ -42,7 +42,7 @@ class Distillation(Imitation[StandalonePolicy]):
     kind = KIND, VERSION
     config_type = ImitationConfig
     grows = "decisions"
-    run = run.Job.run  # type: ignore[assignment]  # into a file
+    run = run.Training.run  # type: ignore[assignment]  # into a file
 
     def __init__(self, config: ImitationConfig, policy: Path | None = None, threads: int | None = None) -> None:
         teacher = load_policy(policy)
@@ -50,19 +50,19 @@ class Distillation(Imitation[StandalonePolicy]):
         self._draws = np.random.default_rng([config.seed, 4])
         student = random_policy(StandalonePolicy, config)
         super().__init__(config, student, policy_teacher(teacher, self._draws), threads)
-        self.provenance = Provenance.of((), *run.SOURCE).reading("policy", policy or shipped_policy_path())
+        self.provenance = Provenance.of((), *checkpoint.SOURCE).reading("policy", policy or shipped_policy_path())
 
     def save(self, place: Path) -> None:
         """Write everything that the run is into one file."""
-        run.save_checkpoint(place, self)
+        checkpoint.save_checkpoint(place, self)
 
     def networks(self) -> dict[str, nn.Module]:
-        """See :meth:`~ddz_training.learn.run.Job.networks`."""
+        """See :meth:`~ddz_training.learn.checkpoint.Resumable.networks`."""
         return {POLICY: self.policy}
 
     def others(self) -> tuple[Arrays, dict[str, Any]]:
-        """See :meth:`~ddz_training.learn.run.Job.others`; the file is a standalone policy's, too."""
-        arrays, games = run.parted("games.", self.batch.state_dict())
+        """See :meth:`~ddz_training.learn.checkpoint.Resumable.others`; the file is a standalone policy's, too."""
+        arrays, games = checkpoint.parted("games.", self.batch.state_dict())
         about = {
             "architecture": self.config.architecture.as_dict(),
             "rules": self.config.rules,
@@ -74,8 +74,8 @@ class Distillation(Imitation[StandalonePolicy]):
         return arrays, about
 
     def restore_others(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """See :meth:`~ddz_training.learn.run.Job.restore_others`."""
-        self.batch.load_state_dict(run.behind("games.", arrays) | about["games"])
+        """See :meth:`~ddz_training.learn.checkpoint.Resumable.restore_others`."""
+        self.batch.load_state_dict(checkpoint.behind("games.", arrays) | about["games"])
         for rng, state in zip((self.rng, self._draws), about["generators"], strict=True):
             rng.bit_generator.state = state
         self.decisions = int(about["notes"]["decisions"])

@@ -32,10 +32,11 @@ from ddz_training.data.dataset import write_data_set
 from ddz_training.data.errors import DataSetError
 from ddz_training.data.games import GAMES
 from ddz_training.data.recording import Recording, record_games
+from ddz_training.learn.checkpoint import SOURCE
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.imitation import ImitationConfig, ImitationProgress, RecordedLessons
 from ddz_training.learn.recorded import RecordedSet, load_recorded
-from ddz_training.learn.run import POLICY, SOURCE, OnLine
+from ddz_training.learn.run import POLICY, OnLine
 from ddz_training.learn.settings import Count, Positive, TrainingSettings
 from ddz_training.learn.threads import shards
 from ddz_training.measure.match.provenance import Provenance

@@ -28,7 +28,7 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.kernels import drawn
 from ddz_training.learn.recorded import RecordedSet
-from ddz_training.learn.run import Job, OnLine, Stop, step_size
+from ddz_training.learn.run import OnLine, Stop, Training, step_size
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
 from ddz_training.learn.threads import Threads, shards
 
@@ -102,7 +102,7 @@ def random_policy(kind: Callable[[Architecture], _Policy], config: ImitationConf
         return kind(config.architecture)
 
 
-class Student(Job, Generic[_Policy]):
+class Student(Training, Generic[_Policy]):
     """A policy that learns from distributions over actions until it has learned the decisions of its settings.
 
     Args:
@@ -123,7 +123,7 @@ class Student(Job, Generic[_Policy]):
         self._threads = Threads(threads)
         self.policy: _Policy = policy
         self._weights: list[torch.nn.Parameter] = list(policy.train().parameters())
-        self.optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
+        self.optimizer: torch.optim.Optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
         self.decisions = 0
 
     def learn(self, observations: Bytes, masks: Bytes, shares: Floats) -> tuple[Floats, float, float]:

@@ -37,6 +37,7 @@ from ddz_training.measure.speed.parts import PARTS
 
 with lazily:
     from ddz_agents.neural import weights as neural_weights
+    from ddz_training.learn import checkpoint as learn_checkpoint
     from ddz_training.learn import errors as learn_errors
     from ddz_training.learn import run as learn_run
     from ddz_training.learn import strength
@@ -191,8 +192,10 @@ def _begun(
     if resume:
         if start is not None:
             raise learn_errors.InvalidTrainingError("--resume continues with the run's own weights: leave out --start")
-        return ppo_selfplay.SelfPlay.resume(out / learn_run.CHECKPOINT, threads, {"frozen": (agent,), **settings})
-    learn_run.refuse_to_overwrite(out)
+        return ppo_selfplay.SelfPlay.resume(
+            out / learn_checkpoint.CHECKPOINT, threads, {"frozen": (agent,), **settings}
+        )
+    learn_checkpoint.refuse_to_overwrite(out)
     path = response.starting_path(agent, start)
     weights = None if path is None else neural_weights.load_weights(path)
     run = ppo_selfplay.SelfPlay(response.response_config(agent, weights, settings), threads, weights)

@@ -14,7 +14,7 @@ import typer
 from ddz_env import Rules
 from ddz_env.core.errors import plural
 from ddz_training.apps.cli import options
-from ddz_training.apps.cli.commands import again, follow, follow_policy, group, resuming, rules_option
+from ddz_training.apps.cli.commands import follow, follow_policy, group, resuming, rules_option
 from ddz_training.apps.cli.console import complain, print_table, quoted, remark, share_bar, show, stopping, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.experiments.experiment import Table
@@ -30,6 +30,7 @@ with lazily:
     from ddz_training.experiments import training_curves
     from ddz_training.learn import belief as belief_run
     from ddz_training.learn import board as learn_board
+    from ddz_training.learn import checkpoint as learn_checkpoint
     from ddz_training.learn import curves as learn_curves
     from ddz_training.learn import distillation, imitation, strength
     from ddz_training.learn import dmc as dmc_run
@@ -39,7 +40,6 @@ with lazily:
     from ddz_training.learn import run as learn_run
     from ddz_training.learn.ppo import config as ppo_config
     from ddz_training.learn.ppo import selfplay as ppo_selfplay
-    from ddz_training.learn.sb3 import aec_tutorial
     from ddz_training.learn.sb3 import config as sb3_config
     from ddz_training.learn.sb3 import run as sb3_run
     from ddz_training.learn.sb3 import train as sb3_train
@@ -248,8 +248,8 @@ def _begun(
     if resume:
         if init is not None:
             raise learn_errors.InvalidTrainingError("--resume continues with the run's own weights: leave out --init")
-        return kind.resume(out / learn_run.CHECKPOINT, threads, settings)
-    learn_run.refuse_to_overwrite(out)
+        return kind.resume(out / learn_checkpoint.CHECKPOINT, threads, settings)
+    learn_checkpoint.refuse_to_overwrite(out)
     start = None if init is None else neural_weights.load_weights(init)
     config = kind.config_type() if start is None else kind.config_type(architecture=start.policy.architecture)
     run = kind(config.changed(settings), threads, start)
@@ -315,7 +315,7 @@ def sb3(
         if resume:
             run = sb3_run.load_run(out, trust=trust, wanted=given, threads=threads)
         else:
-            learn_run.refuse_to_overwrite(out, sb3_run.MODEL)
+            learn_checkpoint.refuse_to_overwrite(out, sb3_run.MODEL)
             run = sb3_run.Sb3Run(sb3_config.Sb3Config(**given), threads)
         _learn_sb3(run, out, timesteps, tensorboard, resuming(context, trust=True))
 
@@ -359,33 +359,6 @@ def _what_was_measured(config: sb3_config.Sb3Config) -> str:
     return f"{bar} {evaluation}"
 
 
-def sb3_aec(
-    context: typer.Context,
-    timesteps: options.Count = 40000,
-    deals: options.Count = 100,
-    rules: options.Preset = "standard",
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1)] = 0,
-    out: Annotated[Path | None, typer.Option(callback=options.output_file(".zip", new=True))] = None,
-) -> None:
-    """Learn with MaskablePPO on the PettingZoo environment, as in PettingZoo's tutorial but with correct rewards.
-
-    Options:
-        timesteps: The learner's decisions.
-        deals: Duplicate deals of the measurement at the end.
-        seed: Seed of deals, actions and weights.
-        out: New file for the model (.zip).
-
-    Example:
-        ddz train sb3-aec --timesteps 40000 --out aec.zip
-    """
-    found = aec_tutorial.run_tutorial(timesteps, rules=rules, seed=seed, deals=deals, path=out)
-    tell(aec_tutorial.summary(found, deals))
-    if out is not None:
-        follow_policy(out, rules, trust=True)
-    else:
-        follow("to keep the model", *again(context, out="aec.zip"))
-
-
 def belief(
     context: typer.Context,
     out: options.OutputFolder,
@@ -411,9 +384,9 @@ def belief(
     given = belief_run.BeliefConfig.given({"rules": rules, "seed": seed, "positions": positions}, settings or ())
     with writing(out, folder=True), stopping(f"go on with: {resuming(context)}") as asked:
         if resume:
-            run = belief_run.BeliefTraining.resume(out / learn_run.CHECKPOINT, threads, given)
+            run = belief_run.BeliefTraining.resume(out / learn_checkpoint.CHECKPOINT, threads, given)
         else:
-            learn_run.refuse_to_overwrite(out)
+            learn_checkpoint.refuse_to_overwrite(out)
             run = belief_run.BeliefTraining(belief_run.BeliefConfig().changed(given), threads)
 
         def describe(now: belief_run.BeliefProgress) -> tuple[int, str]:
@@ -528,7 +501,7 @@ def imitate(
                 policy = imitation.Imitation(config, untaught, teacher, threads).run(on_step, asked)
             else:
                 policy = imitation.RecordedLessons(config, recorded, start, threads).run(on_step, asked)
-        read = Provenance.of((), *learn_run.SOURCE).reading("--data", data and data_games.games_file(data))
+        read = Provenance.of((), *learn_checkpoint.SOURCE).reading("--data", data and data_games.games_file(data))
         notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": seed}
         notes |= read.reading("--init", init).settings()
         # With --init, too: its values belonged to the layers below them as they were.
@@ -664,7 +637,7 @@ def _named(run: str) -> tuple[str, Path]:
 
 app = group(
     "Train policies.",
-    (sb3, belief, expert, sb3_aec, selfplay, dmc, imitate, distil, curves),
+    (sb3, belief, expert, selfplay, dmc, imitate, distil, curves),
     "ddz train selfplay --out runs/first --minutes 10",
     "ddz arena policy:path=runs/first/policy.safetensors rules",
 )

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ddz_training.learn.checkpoint import CHECKPOINT
 from ddz_training.learn.curves import CurveLine
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.selfplay import SelfPlay
-from ddz_training.learn.run import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Budget, measure, train
+from ddz_training.learn.run import CURVES, EVALUATIONS, POLICY, Budget, measure, train
 from ddz_training.learn.strength import Evaluation
 from ddz_training.measure.match.one_writer import writing
 

@@ -27,7 +27,7 @@ from ddz_env.envs.opponents import ASKED, UNIFORM, Opponent, make_opponent, rand
 from ddz_env.envs.stepping import LOG_MOVES, check_actions, restore_state
 from ddz_env.playing.agent import BatchPlayer, close
 from ddz_env.playing.game import call
-from ddz_training.learn.run import behind
+from ddz_training.learn.checkpoint import behind
 
 _MOST = 2**64 - 1
 

@@ -21,7 +21,7 @@ from ddz_agents.neural.network import Critic, NetworkPolicy, PolicyNetwork
 from ddz_agents.neural.stored_policy import check_architecture
 from ddz_agents.neural.tensor_file import Arrays
 from ddz_agents.neural.weights import Weights, save_weights
-from ddz_training.learn import run
+from ddz_training.learn import checkpoint, run
 from ddz_training.learn.curves import CurveLine
 from ddz_training.learn.errors import CheckpointMismatchError
 from ddz_training.learn.ppo.config import SelfPlayConfig
@@ -48,7 +48,7 @@ class Counters:
     seconds: float = 0.0
 
 
-class SelfPlay(run.Job):
+class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
     """A training run.
 
     A training of another kind that plays and is saved in the same way is a subclass, with settings and a learner of its
@@ -85,7 +85,7 @@ class SelfPlay(run.Job):
 
     def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
         self.config, self.rivals = config, config.opponents
-        self.provenance = Provenance.of((*config.opponents, *config.frozen), *run.SOURCE)
+        self.provenance = Provenance.of((*config.opponents, *config.frozen), *checkpoint.SOURCE)
         self.counters = Counters()
         self.rng = np.random.default_rng([config.seed, 1])
         self.device = Device(config.device)
@@ -147,7 +147,7 @@ class SelfPlay(run.Job):
                     mean.lerp_(now, weight)
 
     @property
-    def update(self) -> int:  # type: ignore[override]
+    def update(self) -> int:
         """Updates so far."""
         return self.counters.update
 
@@ -188,7 +188,7 @@ class SelfPlay(run.Job):
     def save(self, place: Path) -> None:
         """Write the weights and the checkpoint into the run's folder."""
         save_weights(place / run.POLICY, self.weights())
-        run.save_checkpoint(place / run.CHECKPOINT, self)
+        checkpoint.save_checkpoint(place / checkpoint.CHECKPOINT, self)
 
     def close(self) -> None:
         """End the threads, and release what the agents hold."""
@@ -197,16 +197,16 @@ class SelfPlay(run.Job):
             group.close()
 
     def networks(self) -> dict[str, nn.Module]:
-        """See :meth:`~ddz_training.learn.run.Job.networks`."""
+        """See :meth:`~ddz_training.learn.checkpoint.Resumable.networks`."""
         names, learner = ("policy.", "critic.", "average.", "average_critic."), self.learner
         found: dict[str, nn.Module] = dict(zip(names, (learner.policy, learner.critic, *self.averages), strict=True))
         return found if learner.guess is None else {**found, "guess.": learner.guess}
 
     def others(self) -> tuple[Arrays, dict[str, Any]]:
-        """See :meth:`~ddz_training.learn.run.Job.others`."""
+        """See :meth:`~ddz_training.learn.checkpoint.Resumable.others`."""
         arrays, games = self.past_selves.arrays(), []
         for number, group in enumerate(self.groups):
-            found, plain = run.parted(f"games.{number}.", group.state_dict())
+            found, plain = checkpoint.parted(f"games.{number}.", group.state_dict())
             arrays |= found
             games.append(plain)
         about = {
@@ -218,12 +218,12 @@ class SelfPlay(run.Job):
         return arrays, about if self.device.on_host else about | {"order": self.order.bit_generator.state}
 
     def restore_others(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """See :meth:`~ddz_training.learn.run.Job.restore_others`."""
+        """See :meth:`~ddz_training.learn.checkpoint.Resumable.restore_others`."""
         if about["config"] != self.config.as_dict():
             raise CheckpointMismatchError(f"{where} was written under other settings")
         self.past_selves.restore(arrays, about["pool"], self._past, where)
         for number, (group, rest) in enumerate(zip(self.groups, about["games"], strict=True)):
-            group.load_state_dict(run.behind(f"games.{number}.", arrays) | rest)
+            group.load_state_dict(checkpoint.behind(f"games.{number}.", arrays) | rest)
         self.rng.bit_generator.state = about["generator"]
         if "order" in about:
             self.order.bit_generator.state = about["order"]

@@ -30,10 +30,11 @@ from ddz_agents.neural.tensor_file import Arrays, plain_values, read_tensor_file
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.rules import Rules
 from ddz_env.playing.agent import BatchPlayer
+from ddz_training.learn.checkpoint import SOURCE, check_settings
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError
 from ddz_training.learn.ppo.kernels import drawn
 from ddz_training.learn.ppo.opponents import PastSelves
-from ddz_training.learn.run import SOURCE, Job, check_settings
+from ddz_training.learn.run import Evaluated
 from ddz_training.learn.sb3.config import SELF, Sb3Config
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 from ddz_training.measure.match.provenance import Provenance
@@ -206,7 +207,7 @@ class PastSelf(ModelAgent):
         return found
 
 
-class Sb3Run(Job):
+class Sb3Run(Evaluated):
     """A run.
 
     Args:
@@ -263,7 +264,7 @@ class Sb3Run(Job):
         return int(self.model.num_timesteps)
 
     @property
-    def update(self) -> int:  # type: ignore[override]
+    def update(self) -> int:
         """Updates so far."""
         return self.timesteps // (self.config.num_envs * self.config.n_steps)
 

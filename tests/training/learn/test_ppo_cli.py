@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,6 @@ torch = pytest.importorskip("torch")
 from ddz_agents.neural.weights import load_weights  # noqa: E402
 from ddz_env.core.errors import command_line  # noqa: E402
 from ddz_training.apps.cli import app  # noqa: E402
-from tests.rooms import ROOT  # noqa: E402
 
 SMALL = [
     part
@@ -79,33 +75,3 @@ def test_bad_input_is_one_named_line(arguments: tuple[str, ...], message: str, t
     assert result.exit_code == 2
     assert message in result.output
     assert not list(tmp_path.iterdir())
-
-
-def test_a_killed_run_resumes_to_the_bit(tmp_path: Path) -> None:
-    """Killed where it stands, without a chance to save, it ends with the weights and curves of a run left alone."""
-    settings = [*SMALL[:4], *SMALL[10:], "--set", "evaluate_every=0", "--set", "checkpoint_every=3"]
-    killed, whole = tmp_path / "killed", tmp_path / "whole"
-    command = ["train", "selfplay", "--threads", "1", "--out", str(killed), "--updates", "100000", *settings]
-    source = f"from ddz_training.apps.cli import main; import sys; sys.argv = ['ddz', *{command!r}]; main()"
-    process = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(6000):  # ten minutes at most
-            if (killed / "curves.csv").is_file() and len((killed / "curves.csv").read_text().splitlines()) > 5:
-                break
-            time.sleep(0.1)
-    finally:
-        process.kill()
-        process.wait()
-    done = len((killed / "curves.csv").read_text().splitlines()) - 1
-    assert done > 3
-    end = str(done + 4)
-    assert ddz("train", "selfplay", "--out", killed, "--resume", "--updates", end, "--threads", "1").exit_code == 0
-    assert ddz("train", "selfplay", "--out", whole, "--updates", end, "--threads", "1", *settings).exit_code == 0
-    curves = [
-        [line.rpartition(",")[0] for line in (folder / "curves.csv").read_text().splitlines()]  # but for the seconds
-        for folder in (killed, whole)
-    ]
-    assert curves[0] == curves[1]
-    assert len(curves[0]) == 1 + int(end)
-    ends = [load_weights(folder / "policy.safetensors").policy.state_dict() for folder in (killed, whole)]
-    assert all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])

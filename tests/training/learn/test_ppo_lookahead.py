@@ -61,13 +61,6 @@ def test_candidates_are_the_likeliest_actions_that_are_likely_enough_if_there_ar
     assert (found.actions != NONE).any() == (room > 1 and least <= 0.5)
 
 
-def test_actions_that_are_equally_likely_are_all_candidates() -> None:
-    policies = np.full((1, NUM_ACTIONS), -np.inf, np.float32)
-    policies[0, [3, 50, 399]] = np.log(1 / 3)
-    found = picked(policies, 0.05)
-    assert sorted(found.actions[0].tolist()) == [NONE, 3, 50, 399]
-
-
 def test_an_action_whose_probability_rounds_to_zero_is_no_candidate() -> None:
     """Its ratio would be a division by zero, however small a probability the settings ask for."""
     policies = np.full((1, NUM_ACTIONS), -np.inf, np.float32)
@@ -351,14 +344,3 @@ def test_before_there_is_a_landlord_nothing_is_foreseen_and_the_candidates_are_d
     assert (candidates.actions[~bids] == before.actions[~bids]).all()
     assert (candidates.probabilities[~bids] == before.probabilities[~bids]).all()
     assert candidates.advantages[~bids].any()
-
-
-def test_where_no_action_is_contested_nothing_is_written() -> None:
-    states, _ = decisions("standard", 1)
-    rows, observations = stacked(states)
-    candidates, workers = Candidates.allocate(len(states), ROOM), Threads(1)
-    before = copy.deepcopy(candidates)
-    look_ahead(Positions(rows, observations, nowhere(rows)), candidates, Rules(), "win", fake_critic, workers)
-    workers.close()
-    for name, array in vars(before).items():
-        assert (getattr(candidates, name) == array).all()

@@ -20,21 +20,13 @@ from tests.training.learn.test_ppo_rollout import SMALL
     ("settings", "message"),
     [
         ({"objective": "elo"}, "objective='elo' must be one of win, stake"),
-        ({"num_games": 0}, "num_games=0 must be a whole number from 1"),
-        ({"groups": 0}, "groups=0 must be a whole number from 1"),
         ({"groups": 5, "num_games": 24}, "groups=5 must divide num_games=24"),
         ({"candidates": 1}, "candidates=1 must be a whole number from 2"),
         ({"least": 0.0}, "least=0.0 must be a number"),
         ({"floor": 1.5}, r"floor=1.5 must be a number from 0 to 1"),
-        ({"settled_share": 0.0}, "settled_share=0.0 must be a number"),
-        ({"critic_average": -0.1}, r"critic_average=-0.1 must be a number from 0 to 1"),
-        ({"lookahead": 1.5}, r"lookahead=1.5 must be a number from 0 to 1"),
         ({"epochs": 1.5}, "epochs=1.5 must be a whole number"),
-        ({"lam": 1.1}, r"lam=1.1 must be a number from 0 to 1"),
         ({"learning_rate": 0}, "learning_rate=0 must be a number above 0"),
         ({"entropy": float("nan")}, "entropy=nan must be a number of at least 0"),
-        ({"clip": "wide"}, "clip='wide' must be a number above 0"),
-        ({"seed": -1}, "seed=-1"),
         ({"seed": 2**63}, "seed=9223372036854775808 must be a whole number from 0 to 9,223,372,036,854,775,807"),
         ({"evaluate_every": True}, "evaluate_every=True"),
     ],
@@ -66,7 +58,6 @@ def test_settings_are_read_as_they_are_written() -> None:
     config = SelfPlayConfig().changed(SelfPlayConfig.read(texts))
     assert (config.lam, config.opponents, config.rules) == (0.9, ("rules",), "rlcard")
     assert config.architecture == dataclasses.replace(SelfPlayConfig().architecture, width=64, blocks=3)
-    assert SelfPlayConfig.from_dict(config.as_dict()) == config
     assert SelfPlayConfig.from_dict(json.loads(json.dumps(config.as_dict()))) == config
     small = SelfPlayConfig(architecture=SMALL).changed({"architecture.width": 8})
     assert small.architecture == dataclasses.replace(SMALL, width=8)

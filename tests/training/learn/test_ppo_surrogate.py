@@ -112,12 +112,6 @@ def test_illegal_actions_have_no_gradient_at_all(share: float) -> None:
     assert np.isfinite(sums).all()
 
 
-def test_the_gradient_of_a_decision_sums_to_zero() -> None:
-    """Adding a number to all logits changes nothing."""
-    gradient, _ = compiled(random_batch(3), 0.5)
-    np.testing.assert_allclose(gradient.sum(1), 0, atol=1e-6)
-
-
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_the_sums_are_loss_entropy_divergence_and_clipped_ratios(share: float) -> None:
     batch = random_batch(4)
@@ -141,38 +135,6 @@ def test_sums_are_added_to_and_do_not_depend_on_the_entropys_weight() -> None:
     assert again.tolist() == pytest.approx((2 * sums).tolist())
 
 
-def test_beyond_the_clip_only_entropy_pulls() -> None:
-    """Where chosen action and candidates have moved as far as they may, in the direction of their advantages."""
-    masks = np.zeros((1, NUM_ACTIONS), np.int8)
-    masks[0, :3] = 1
-    logits = np.zeros((1, NUM_ACTIONS), np.float32)
-    logits[0, :3] = np.log([0.7, 0.2, 0.1])
-    batch = SurrogateInputs(
-        logits,
-        masks,
-        np.ones(1, np.float32),
-        np.array([0]),
-        np.log(np.array([0.4], np.float32)),
-        np.array([1.0], np.float32),
-        np.array([[0, 1, NONE]], np.int16),
-        np.array([[0.4, 0.35, 0.0]], np.float32),
-        np.array([[1.5, -2.0, 0.0]], np.float32),
-    )
-    gradient, sums = compiled(batch, 0.5, 0.0)
-    assert (gradient == 0).all()
-    assert sums[0] == pytest.approx(-0.5 * 1.2 + 0.5 * (-0.4 * 1.2 * 1.5 + 0.35 * 0.8 * 2.0), abs=1e-6)
-    assert (compiled(batch, 0.5, 1.0)[0][0, :3] != 0).all()
-
-
-def test_decisions_without_candidates_count_by_their_rewards_alone_and_in_full() -> None:
-    batch = random_batch(6)
-    batch.candidates[:] = NONE
-    gradient, sums = compiled(batch, 0.25, 0.0)
-    whole, all_of_it = compiled(batch, 0.0, 0.0)
-    assert (gradient == whole).all()
-    assert sums[0] == all_of_it[0]
-
-
 def test_a_decision_counts_as_often_as_it_is_said_to() -> None:
     batch = random_batch(7)
     weights = np.random.default_rng(8).choice([0.0, 0.5, 4.0], len(batch.actions)).astype(np.float32)
@@ -184,44 +146,3 @@ def test_a_decision_counts_as_often_as_it_is_said_to() -> None:
         _, found = compiled(SurrogateInputs(*(part[row : row + 1] for part in batch)), 0.5)
         alone += weight * found
     assert sums.tolist() == pytest.approx(alone.tolist(), rel=1e-6)
-
-
-@pytest.mark.parametrize(("chance", "rises"), [(0.2 * FLOOR, True), (0.7 * FLOOR, False), (2 * FLOOR, False)])
-def test_what_is_better_in_some_deals_and_worse_in_most_settles_below_the_floor(chance: float, rises: bool) -> None:
-    """In three deals of ten an action gains as much as it loses in the others: it settles at 3/7 of the floor."""
-    masks = np.zeros((10, NUM_ACTIONS), np.int8)
-    masks[:, :2] = 1
-    chances = np.tile(np.array([1 - chance, chance], np.float32), (10, 1))
-    logits = np.zeros((10, NUM_ACTIONS), np.float32)
-    logits[:, :2] = np.log(chances)
-    gain = np.where(np.arange(10) < 3, 1.0, -1.0)  # of the second action over the first
-    foreseen = np.stack([-chance * gain, (1 - chance) * gain], axis=1).astype(np.float32)
-    ones, nothing = np.ones(10, np.float32), np.zeros(10, np.float32)
-    actions = np.tile(np.array([0, 1], np.int16), (10, 1))
-    batch = SurrogateInputs(
-        logits, masks, ones, np.zeros(10, np.int64), logits[:, 0].copy(), nothing, actions, chances, foreseen
-    )
-    gradient, _ = compiled(batch, 1.0, 0.0)
-    assert (gradient[:, 1].sum() < 0) == rises
-    without = np.zeros_like(logits)
-    surrogate_gradient(batch, LossWeights(1.0, 0.0, CLIP, 0.0), without, np.zeros(SURROGATE_SUMS))
-    assert without[:, 1].sum() > 0  # without a floor it always sinks
-
-
-def test_what_is_better_counts_for_more_than_its_probability_and_what_is_worse_does_not() -> None:
-    """A probe of next to no probability: pulled up by the floor where it is good, left alone where it is bad."""
-    masks = np.zeros((2, NUM_ACTIONS), np.int8)
-    masks[:, :2] = 1
-    logits = np.where(masks, np.log([0.9999, 0.0001, *[1.0] * 398]), 0.0).astype(np.float32)
-    old, nothing = np.log(np.full(2, 0.9999, np.float32)), np.zeros(2, np.float32)
-    actions, chances = (
-        np.tile(np.array([0, 1], np.int16), (2, 1)),
-        np.tile(np.array([0.9999, 0.0001], np.float32), (2, 1)),
-    )
-    foreseen = np.array([[0.0, 3.0], [0.0, -3.0]], np.float32)
-    batch = SurrogateInputs(
-        logits, masks, np.ones(2, np.float32), np.zeros(2, np.int64), old, nothing, actions, chances, foreseen
-    )
-    gradient, _ = compiled(batch, 1.0, 0.0)
-    assert gradient[0, 1] == pytest.approx(-FLOOR * 3, rel=1e-3)
-    assert gradient[1, 1] == pytest.approx(0.0001 * 3, rel=1e-3)

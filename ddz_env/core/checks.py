@@ -59,8 +59,9 @@ def check_integer(
     """
     number = as_integer(value)
     if number is None or not least <= number <= most:
-        bounds = "0..2**64-1" if (least, most) == (0, LARGEST_WORD) else f"{least}..{most}"
-        raise error(f"{name}={shown(value)} must be an integer in {bounds}")
+        largest = "2**64-1" if most == LARGEST_WORD else most
+        text = f"{name}={{number}} must be an integer in {{least}}..{{most}}"
+        raise error(text, number=shown(value), least=least, most=largest)
     return number
 
 

@@ -7,10 +7,52 @@ import os
 import shlex
 import subprocess
 from collections.abc import Iterable
+from typing import Any
+
+
+class Message(str):
+    """A text that knows what it was made of, so that another language can say the same.
+
+    Args:
+        text: English, with the names of values in braces: what a translation is found by.
+        **values: What stands in their places: numbers, texts, moves, lists of these, or other messages.
+
+    Attributes:
+        text: The same.
+        values: The same, by name.
+
+    Example:
+        >>> said = Message("{number} cards of rank {rank}", number=5, rank="A")
+        >>> said, said.text, said.values["number"]
+        ('5 cards of rank A', '{number} cards of rank {rank}', 5)
+    """
+
+    text: str
+    values: dict[str, Any]
+
+    def __new__(cls, text: str, /, **values: Any) -> Message:
+        words = {name: ", ".join(map(str, part)) if isinstance(part, list) else part for name, part in values.items()}
+        said = super().__new__(cls, text.format(**words) if values else text)
+        said.text, said.values = text, values
+        return said
 
 
 class DouDizhuError(ValueError):
-    """Base class of every error that bad input raises."""
+    """Base class of every error that bad input raises.
+
+    Args:
+        text: What was wrong, and what would be right; as of a :class:`Message` if there are values.
+        **values: As of a :class:`Message`.
+    """
+
+    def __init__(self, text: str = "", /, **values: Any) -> None:
+        super().__init__(text if isinstance(text, Message) else Message(text, **values))
+
+    @property
+    def said(self) -> Message:
+        """What was wrong, with the values that the text was made of."""
+        said: Message = self.args[0]
+        return said
 
 
 class InvalidMoveError(DouDizhuError):
@@ -121,14 +163,14 @@ def command_line(*words: object) -> str:
     return subprocess.list2cmdline(texts) if os.name == "nt" else shlex.join(texts)
 
 
-def plural(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> Message:
     """A number with its noun.
 
     Example:
         >>> plural(1, "card"), plural(2, "card")
         ('1 card', '2 cards')
     """
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    return Message(f"1 {noun}") if number == 1 else Message(f"{{number}} {noun}s", number=f"{number:,}")
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
@@ -136,10 +178,10 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     if not isinstance(name, str) or len(name) > _MOST_SHOWN:
         return ""
     near = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    return Message(" (did you mean {near}?)", near=repr(near[0])) if near else ""
 
 
-def unknown(what: str, name: object, known: Iterable[str]) -> str:
+def unknown(what: str, name: object, known: Iterable[str]) -> Message:
     """The message for a name that does not exist.
 
     Args:
@@ -152,4 +194,5 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
         "unknown scoring 'wins' (did you mean 'win'?); choose from win, stake"
     """
     names = list(known)
-    return f"unknown {what} {shown(name)}{did_you_mean(name, names)}; choose from {', '.join(names)}"
+    values = {"name": shown(name), "near": did_you_mean(name, names), "names": names}
+    return Message(f"unknown {what} {{name}}{{near}}; choose from {{names}}", **values)

@@ -29,7 +29,7 @@ from ddz_env.core.actions import (
 )
 from ddz_env.core.cards import BLACK_JOKER, CHAIN_RANKS, FULL_DECK, NUM_RANKS, RANK_NAMES, cards_to_counts
 from ddz_env.core.checks import as_integer
-from ddz_env.core.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, shown
+from ddz_env.core.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, Message, shown
 from ddz_env.core.rules import Rules
 
 _TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
@@ -42,7 +42,7 @@ _CHINESE = {"不叫": BID_BASE, "叫地主": BID_BASE + 1, "不抢": BID_BASE, "
 _CHINESE |= {"不加倍": DOUBLE_BASE, "加倍": DOUBLE_BASE + 1, "不明牌": DOUBLE_BASE, "明牌": DOUBLE_BASE + 1}
 _WORDS = {action_name(a): a for a in range(BID_BASE, NUM_ACTIONS)} | _CHINESE
 _WORDS |= {word: action for words in (_CALLED, _ROBBED, _SHOWN) for action, word in words.items()}
-_BIDS = [action_name(a) for a in range(BID_BASE, DOUBLE_BASE)]
+_BIDS = range(BID_BASE, DOUBLE_BASE)
 
 
 def _integers(values: object) -> tuple[int, ...] | None:
@@ -66,8 +66,10 @@ def _parse_counts(text: str) -> tuple[int, ...]:
         token = _TOKEN.match(plain, position)
         if token is None:
             raise InvalidHandError(
-                f"cannot read {plain[position]!r} in {shown(text)}: cards are written 3 4 5 6 7 8 9 T (or 10) J Q K A "
-                "2 B (black joker) R (red joker)"
+                "cannot read {letter} in {text}: cards are written 3 4 5 6 7 8 9 T (or 10) J Q K A 2 B (black joker) "
+                "R (red joker)",
+                letter=repr(plain[position]),
+                text=shown(text),
             )
         counts[RANK_NAMES.index(_SYNONYMS.get(token[1], token[1]))] += 1
         position = token.end()
@@ -122,7 +124,9 @@ class Hand:
                 self.__post_init__()
                 return
             if not 0 <= count <= most:
-                raise InvalidHandError(f"{count} cards of rank {RANK_NAMES[rank]}: the pack has {most}")
+                raise InvalidHandError(
+                    "{number} cards of rank {rank}: the pack has {most}", number=count, rank=RANK_NAMES[rank], most=most
+                )
 
     def _convert(self) -> None:
         """Take whole numbers of other types, and counts in a list."""
@@ -322,26 +326,31 @@ class Move:
         if word in _WORDS:
             return cls(_WORDS[word])
         if word.startswith("bid"):
-            raise InvalidMoveError(f"there is no {word!r}: the bids are {', '.join(_BIDS)}")
+            raise InvalidMoveError(
+                "there is no {word}: the bids are {moves}", word=repr(word), moves=[cls(bid) for bid in _BIDS]
+            )
         try:
             if "+" in text:
                 return cls._parse_separated(text, rules)
             return cls._parse_bare(text, rules)
         except InvalidHandError as error:
-            raise InvalidMoveError(str(error)) from error
+            raise InvalidMoveError(error.said) from error
 
     @classmethod
     def _parse_separated(cls, text: str, rules: Rules) -> Move:
         parts = text.split("+")
         if len(parts) != 2:
-            raise InvalidMoveError(f"{text!r} has more than one '+': write body+kickers, as 333444+57")
+            raise InvalidMoveError("{text} has more than one '+': write body+kickers, as 333444+57", text=repr(text))
         body, rest = _parse_counts(parts[0]), _parse_counts(parts[1])
         readings = [
             move for group in MAIN_GROUPS if group.need == body and (move := _complete(group, rest, rules)) is not None
         ]
         if not readings:
             raise InvalidMoveError(
-                f"{_counts_text(body)!r} with kickers {_counts_text(rest)!r} is no move under the {rules.name} rules"
+                "{body} with kickers {kickers} is no move under the {rules} rules",
+                body=repr(_counts_text(body)),
+                kickers=repr(_counts_text(rest)),
+                rules=Message(rules.name),
             )
         return readings[0]
 
@@ -351,12 +360,16 @@ class Move:
         readings = readings_of(cards, rules)
         if not readings:
             raise InvalidMoveError(
-                f"{str(cards)!r} is no move under the {rules.name} rules; write solos 3, pairs 33, trios 333 or 333+4, "
-                "bombs 3333, chains 34567, planes 333444+57, or pass"
+                "{cards} is no move under the {rules} rules; write solos 3, pairs 33, trios 333 or 333+4, bombs 3333, "
+                "chains 34567, planes 333444+57, or pass",
+                cards=repr(str(cards)),
+                rules=Message(rules.name),
             )
         if len(readings) > 1 and rules.ambiguous_cards == "ask":
             raise AmbiguousMoveError(
-                f"{str(cards)!r} can be read as {' or '.join(map(str, readings))}: separate the kickers by '+'"
+                "{cards} can be read as {readings}: separate the kickers by '+'",
+                cards=repr(str(cards)),
+                readings=" or ".join(map(str, readings)),
             )
         return readings[0]
 

@@ -25,6 +25,7 @@ from ddz_env.core.errors import (
     InvalidDealError,
     InvalidMoveError,
     InvalidRulesError,
+    Message,
     plural,
     shown,
 )
@@ -34,6 +35,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
 
 SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone": SCORE_BOTZONE}
+ILLEGAL = "{move} is not legal for seat {seat}: {why}"
 
 
 def game_key(seed: int, game: int = 0) -> np.uint64:
@@ -127,7 +129,12 @@ class State:
             if len(hand) == 0:
                 raise InvalidDealError(f"seat {seat} has no cards")
         if check_sizes and not rules.half_deck and len(low) != rules.bottom:
-            raise InvalidDealError(f"{plural(len(low), 'landlord card')}; {rules.name} has {rules.bottom}")
+            raise InvalidDealError(
+                "{cards}; {rules} has {most}",
+                cards=plural(len(low), "landlord card"),
+                rules=Message(rules.name),
+                most=rules.bottom,
+            )
         total = [sum(column) for column in zip(low.counts, *(hand.counts for hand in parsed), strict=True)]
         for rank, (count, most) in enumerate(zip(total, rules.deck, strict=True)):
             if count > most:
@@ -333,22 +340,23 @@ class State:
             apply_and_record(row, ring, np.uint64(action), self._rule_words)
         return True
 
-    def _explain(self, move: Move) -> str:
+    def _explain(self, move: Move) -> Message:
         """Say what is wrong with a move and what would be right."""
-        legal = self.legal_moves()
-        shown = ", ".join(map(str, legal[:12])) + (f" and {len(legal) - 12} more" if len(legal) > 12 else "")
-        hand = self.hand()
+        legal, hand = self.legal_moves(), self.hand()
         missing = [RANK_NAMES[r] for r, (a, b) in enumerate(zip(move.cards.counts, hand.counts, strict=True)) if a > b]
         if self.stage in AUCTION or move.main >= KICKER_BASE:
-            reason = f"the stage is {self.stage}"
+            why = Message("the stage is {stage}", stage=Message(self.stage))
         elif missing:
-            reason = f"the hand {hand} has not enough {', '.join(missing)}"
+            why = Message("the hand {hand} has not enough {ranks}", hand=hand, ranks=missing)
         elif move.main == PASS:
-            reason = "the leader of a trick cannot pass"
+            why = Message("the leader of a trick cannot pass")
+        elif target := self.view().target:
+            why = Message("it does not beat {move}", move=target[1])
         else:
-            target = self.view().target
-            reason = f"it does not beat {target[1]}" if target else f"the {self._rules.name} rules do not allow it now"
-        return f"{move} is not legal for seat {self.seat}: {reason}; legal are {shown}"
+            why = Message("the {rules} rules do not allow it now", rules=Message(self._rules.name))
+        more = " and {number} more" if len(legal) > 12 else ""
+        values = {"move": move, "seat": self.seat, "why": why, "moves": legal[:12], "number": len(legal) - 12}
+        return Message(f"{ILLEGAL}; legal are {{moves}}{more}", **values)
 
     def _apply(self, action: int) -> None:
         seat, before = self.seat, int(self._row[at.MOVES])

@@ -346,7 +346,9 @@ def _import_module(name: str) -> Any:
             raise _unknown(name) from error
         near = did_you_mean(name, agent_names())
         raise UnknownAgentError(
-            f"there is no module {shown(name)} in the current folder or on the path, and no such agent{near}"
+            "there is no module {name} in the current folder or on the path, and no such agent{near}",
+            name=shown(name),
+            near=near,
         ) from error
     except (TypeError, ValueError) as error:  # an empty or relative name
         raise UnknownAgentError(f"{name!r} is no module name; {_known()}") from error
@@ -381,7 +383,7 @@ def _unknown(name: str) -> UnknownAgentError:
     if isinstance(name, str) and name in _declared():
         return UnknownAgentError(f"the agent {name!r} is not installed: {_install()}")
     near = did_you_mean(name, [*agent_names(), *(level.name for level in LEVELS)])
-    return UnknownAgentError(f"no agent is called {shown(name)}{near}; {_known()}")
+    return UnknownAgentError("no agent is called {name}{near}; {names}", name=shown(name), near=near, names=_known())
 
 
 def _known() -> str:

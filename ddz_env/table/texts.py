@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from ddz_env.core.checks import check_choice
+from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.notation import Move
 from ddz_env.table.complaints import in_chinese
 
@@ -256,7 +257,8 @@ class Texts:
 
     def complaint(self, error: Exception | str) -> str:
         """What was wrong; in Chinese only what a person at the table can type wrongly."""
-        return in_chinese(str(error), self.move) if self.language == "zh" else str(error)
+        said = error if isinstance(error, str) else error.said if isinstance(error, DouDizhuError) else str(error)
+        return in_chinese(said, self.move) if self.language == "zh" else said
 
     def help(self, question: str) -> str:
         """What can be typed where something is asked (:func:`ddz_env.core.notation.question`)."""

@@ -18,9 +18,19 @@ import numpy.typing as npt
 from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.checks import check_flag, check_integer, check_seed
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidDealError, InvalidRulesError, plural, shown
+from ddz_env.core.errors import (
+    DouDizhuError,
+    IllegalMoveError,
+    InvalidDealError,
+    InvalidRulesError,
+    Message,
+    plural,
+    shown,
+)
+from ddz_env.core.state import ILLEGAL
 
 _NOTHING = Hand((0,) * NUM_RANKS)
+_MADE = "move {number}, {move} of seat {seat}: {why}"
 
 Moves = Sequence[tuple[int, Move]]
 """Whole moves with the seats that made them, in order."""
@@ -185,9 +195,19 @@ class Deal:
             raise InvalidDealError("an endgame, or a game with open or shown hands, needs all hands")
         [own] = [hand for hand in hands if hand is not None]
         if len(own) != rules.hand_size:
-            raise InvalidDealError(f"your hand has {plural(len(own), 'card')}; {rules.name} deals {rules.hand_size}")
+            raise InvalidDealError(
+                "your hand has {cards}; {rules} deals {most}",
+                cards=plural(len(own), "card"),
+                rules=Message(rules.name),
+                most=rules.hand_size,
+            )
         if self.bottom is not None and len(self.bottom) != rules.bottom:
-            raise InvalidDealError(f"{plural(len(self.bottom), 'landlord card')}; {rules.name} has {rules.bottom}")
+            raise InvalidDealError(
+                "{cards}; {rules} has {most}",
+                cards=plural(len(self.bottom), "landlord card"),
+                rules=Message(rules.name),
+                most=rules.bottom,
+            )
 
     def _made_up(self, moves: Moves) -> State:
         """The game with hands for the others that could have played all this."""
@@ -199,19 +219,24 @@ class Deal:
             return state
         landlord = state.view().landlord
         if landlord is None:
-            raise IllegalMoveError(f"{moves[len(auction)][1]} is no bid: the stage is {state.stage}")
+            stage = Message("the stage is {stage}", stage=Message(state.stage))
+            raise IllegalMoveError("{move} is no bid: {why}", move=moves[len(auction)][1], why=stage)
         if self.bottom is None:
             raise SessionError("the landlord cards have been turned up: tell them before the next move")
         needed = np.zeros((self.rules.players, NUM_RANKS), np.int64)
         for number, (seat, move) in enumerate(moves, 1):
             if not 0 <= seat < len(needed):
-                raise IllegalMoveError(f"move {number}, {move} of seat {seat}: there is no such seat")
+                raise IllegalMoveError(_MADE, number=number, move=move, seat=seat, why=Message("there is no such seat"))
             needed[seat] += move.cards.counts
         needed[landlord] = np.maximum(needed[landlord] - self.bottom.counts, 0)
         try:
             return _played(self._filled(needed), moves)
-        except IllegalMoveError as error:  # it lists the moves of a hand that may be made up
-            raise IllegalMoveError(str(error).partition("; legal are")[0]) from None
+        except IllegalMoveError as error:
+            if "moves" not in error.said.values:
+                raise
+            raise IllegalMoveError(
+                ILLEGAL, **error.said.values
+            ) from None  # those moves are of a hand that may be made up
 
     def _filled(self, needed: npt.NDArray[np.int64]) -> State:
         """A game in which every other seat is dealt what it needs, counts ``[players, 15]``, and some of what is left.
@@ -225,13 +250,16 @@ class Deal:
         pool = np.array(rules.deck) - np.sum(counts, axis=0)
         for short in np.flatnonzero(pool < 0):
             raise IllegalMoveError(
-                f"that would be {rules.deck[short] - pool[short]} cards of rank {RANK_NAMES[short]}, "
-                f"yours and the landlord cards included; the deck has {rules.deck[short]}"
+                "that would be {number} cards of rank {rank}, yours and the landlord cards included; the deck has "
+                "{most}",
+                number=rules.deck[short] - pool[short],
+                rank=RANK_NAMES[short],
+                most=rules.deck[short],
             )
         for place, held in enumerate(counts):
             size = rules.hand_size if place < rules.players else rules.bottom
             if held.sum() > size:
-                raise IllegalMoveError(f"seat {place} would have played more cards than it was dealt")
+                raise IllegalMoveError("seat {seat} would have played more cards than it was dealt", seat=place)
             for rank in range(NUM_RANKS):
                 taken = min(pool[rank], size - held.sum())
                 pool[rank] -= taken
@@ -244,7 +272,7 @@ def _played(state: State, moves: Moves) -> State:
     """Play moves, each by the seat that is named."""
     for number, (seat, move) in enumerate(moves, 1):
         if seat != state.seat or state.is_over:
-            whose = "the game is over" if state.is_over else f"it is seat {state.seat}'s turn"
-            raise IllegalMoveError(f"move {number}, {move} of seat {seat}: {whose}")
+            why = Message("the game is over") if state.is_over else Message("it is seat {seat}'s turn", seat=state.seat)
+            raise IllegalMoveError(_MADE, number=number, move=move, seat=seat, why=why)
         state.step(move)
     return state

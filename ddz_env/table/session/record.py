@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_env import Hand, Move, Rules
-from ddz_env.core.errors import DouDizhuError, shown
+from ddz_env.core.errors import DouDizhuError, Message, shown
 from ddz_env.core.whole_file import replace_file
 from ddz_env.table.session.deal import Deal, RecordError
 
@@ -96,7 +96,7 @@ class Record:
             RecordError: If the text is none, or a move in it cannot be played; the message names the line.
         """
         if not isinstance(text, str) or not text.startswith(_FIRST) or len(text) > _MOST_CHARACTERS:
-            raise RecordError(f"a record begins with the line {_FIRST!r}, not {shown(text)}")
+            raise RecordError("a record begins with the line {line}, not {text}", line=repr(_FIRST), text=shown(text))
         lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.splitlines()[1:], start=2)]
         fields: dict[str, str] = {}
         moves: list[tuple[int, str]] = []
@@ -110,9 +110,10 @@ class Record:
                 moves.append((number, line))
         try:
             deal, players = _read_fields(fields)
+        except RecordError:
+            raise
         except DouDizhuError as error:
-            what = error if isinstance(error, RecordError) else f"the deal cannot be read: {error}"
-            raise RecordError(str(what)) from error
+            raise RecordError(f"the deal cannot be read: {error}") from error
         return cls(deal, players, _read_moves(deal, moves))
 
     def save(self, path: Path) -> None:
@@ -200,10 +201,10 @@ def _hand(text: str) -> Hand | None:
 def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, Move], ...]:
     """The moves, each checked where it stands."""
     moves: list[tuple[int, Move]] = []
-    state, where = deal.state(), ""
+    state, where = deal.state(), Message("")
     try:
         for number, line in lines:
-            where = f"line {number}"
+            where = Message("line {number}", number=number)
             seat, _, text = line.partition(" ")
             if not _WHOLE.fullmatch(seat):
                 raise RecordError(f"a move is a seat and its move, as '0 34567', not {shown(line)}")
@@ -212,9 +213,9 @@ def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int
                 if int(seat) != state.seat:
                     raise RecordError(f"it is seat {state.seat}'s turn, not seat {seat}'s")
                 state.step(moves[-1][1])
-        where = "the moves cannot be played"
+        where = Message("the moves cannot be played")
         if deal.observer is not None:
             deal.state(moves)
     except DouDizhuError as error:
-        raise RecordError(f"{where}: {error}") from error
+        raise RecordError("{where}: {why}", where=where, why=error.said) from error
     return tuple(moves)

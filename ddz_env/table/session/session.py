@@ -11,7 +11,7 @@ import numpy as np
 
 from ddz_env import Hand, Move, State, View
 from ddz_env.core.checks import as_integer, check_integer
-from ddz_env.core.errors import DouDizhuError, InvalidDealError, InvalidMoveError, UnknownAgentError, shown
+from ddz_env.core.errors import DouDizhuError, InvalidDealError, InvalidMoveError, Message, UnknownAgentError, shown
 from ddz_env.core.notation import question, spoken, worded
 from ddz_env.playing.agent import Agent, cheats, close, sight
 from ddz_env.playing.game import play_answer, tell
@@ -369,7 +369,9 @@ class Session:
             raise SessionError("there is nothing to take back")
         chosen = mine[-1] if number is None else as_integer(number)
         if chosen is None or chosen not in mine:
-            raise SessionError(f"move {shown(number)} is no decision of yours: choose from {', '.join(map(str, mine))}")
+            raise SessionError(
+                "move {number} is no decision of yours: choose from {numbers}", number=shown(number), numbers=mine
+            )
         who, move = self._moves[chosen]
         self._state = self.deal.state(self._moves[:chosen])
         del self._moves[chosen:]
@@ -394,7 +396,9 @@ class Session:
         """
         own = self.seat if seat is None else as_integer(seat)
         if own is None or self.is_over or own != self.seat:
-            raise NotYourTurnError("the game is over" if self.is_over else f"it is seat {self.seat}'s turn")
+            raise NotYourTurnError(
+                "the game is over" if self.is_over else Message("it is seat {seat}'s turn", seat=self.seat)
+            )
         view = self.view(own)
         with self._adviser(agent, own) as adviser:
             return think(adviser, agent, sight(adviser, self._state), view.seat, self._generator(own, _HINT))
@@ -419,7 +423,7 @@ class Session:
         with self._advisers.lent(name) as agent:
             self._check_blind(agent)
             if cheats(agent) and not self.rules.open_hands:
-                raise HiddenCardsError(f"{name} looks at hidden cards: ask another")
+                raise HiddenCardsError("{agent} looks at hidden cards: ask another", agent=name)
             tell(agent, seat, self.rules, self._moves)
             yield agent
 
@@ -500,4 +504,6 @@ class Session:
 
     def _check_blind(self, agent: Agent) -> None:
         if self.observer is not None and cheats(agent):
-            raise HiddenCardsError(f"{agent.name} looks at hidden cards, and at this table nobody knows them")
+            raise HiddenCardsError(
+                "{agent} looks at hidden cards, and at this table nobody knows them", agent=agent.name
+            )

@@ -74,7 +74,7 @@ def fault_of(error: BaseException) -> Fault | None:
     if isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
         return Fault("interrupted", EXIT_INTERRUPTED)
     if isinstance(error, DouDizhuError):
-        return Fault(str(error), EXIT_BAD_INPUT)
+        return Fault(error.said, EXIT_BAD_INPUT)
     if isinstance(error, ImportError):
         package = (error.name or "").partition(".")[0]
         hint = f": {install_hint(_EXTRAS[package])}" if package in _EXTRAS else ""

@@ -86,7 +86,7 @@ def check_new(path: Path, advice: str = "name another file") -> None:
         OutputError: If it is there.
     """
     if path.is_file():
-        raise OutputError(f"{path} is there already: {advice}")
+        raise OutputError("{file} is there already: {advice}", file=path, advice=advice)
 
 
 def check_output_folder(path: Path) -> None:

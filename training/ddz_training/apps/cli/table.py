@@ -13,7 +13,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from ddz_env import Hand, Move, Rules
-from ddz_env.core.errors import DouDizhuError, InvalidDealError, command_line, plural, unknown
+from ddz_env.core.errors import DouDizhuError, InvalidDealError, Message, command_line, plural, unknown
 from ddz_env.core.folders import user_folder
 from ddz_training.apps.cli.board import Board, understood, word_typed
 from ddz_training.apps.cli.commands import leave_out
@@ -105,7 +105,9 @@ def _kept_game(command: str, out: Path | None) -> tuple[table_session.Record, Pa
             continue
         if not record.deal.state(record.moves).is_over:
             return record, file
-    raise table_session.RecordError(f"there is no unfinished game of 'ddz {command}' in {games_folder()}")
+    raise table_session.RecordError(
+        "there is no unfinished game of {command} in {folder}", command=f"'ddz {command}'", folder=games_folder()
+    )
 
 
 class Keeper:
@@ -135,7 +137,7 @@ class Keeper:
         viewer: int | None = None,
     ) -> None:
         if out is not None and not resumed:
-            check_new(out, "--resume goes on with its game, or name another file")
+            check_new(out, Message("--resume goes on with its game, or name another file"))
         stem = command if viewer is None else "seen"  # --resume looks for games that go on
         self.path = out or games_folder() / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
         with contextlib.suppress(OSError):  # whoever saves the game says so
@@ -283,7 +285,9 @@ class Talk:
             board.belief(session.belief(agent, self.viewer), session.view(self.viewer), agent)
         elif word == "undo":
             if rest and not rest.isdecimal():
-                raise table_session.SessionError(f"undo takes the number of a move, as 'undo 12', not {rest!r}")
+                raise table_session.SessionError(
+                    "undo takes the number of a move, as 'undo 12', not {text}", text=repr(rest)
+                )
             turn = session.undo(int(rest) if rest else None)
             self._advice = None
             board.line("took back", move=board.say.move(session.worded(turn.move)))
@@ -607,7 +611,13 @@ def _cards(board: Board, rules: Rules, given: str | None, key: str, number: int)
     def read(text: str) -> Hand:
         cards = Hand.parse(text)
         if len(cards) != number:
-            raise InvalidDealError(f"{plural(len(cards), 'card')}, {cards}; the {rules.name} rules deal {number}")
+            raise InvalidDealError(
+                "{count}, {cards}; the {rules} rules deal {most}",
+                count=plural(len(cards), "card"),
+                cards=cards,
+                rules=Message(rules.name),
+                most=number,
+            )
         return cards
 
     return _told(board, given, board.say(key, number=number), read)

@@ -51,7 +51,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ddz_env.core.errors import DouDizhuError
+from ddz_env.core.errors import DouDizhuError, Message
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.table.session import HiddenCardsError, NotYourTurnError
 from ddz_env.table.texts import Texts
@@ -101,12 +101,15 @@ def _failure(error: DouDizhuError | OSError, say: Texts) -> JSONResponse:
     """What a page is told, in its language, when a request cannot be answered."""
     if isinstance(error, OSError):
         _log.error("a game cannot be kept: %s", error)
-        text = f"the game cannot be kept: {error.strerror or 'the disk failed'}"
+        text = Message("the game cannot be kept: {reason}", reason=error.strerror or "the disk failed")
         return _Answer({"error": say.complaint(text)}, 507)
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
     if isinstance(error, AgentFaultError):
         _log.warning("%s", error)
-        return _Answer({"error": say.complaint(f"{error.agent} failed; the server's terminal says why")}, status)
+        return _Answer(
+            {"error": say.complaint(Message("{agent} failed; the server's terminal says why", agent=error.agent))},
+            status,
+        )
     return _Answer({"error": say.complaint(error), **getattr(error, "about", {})}, status)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from ddz_agents.open_cards.solver.puzzles import Puzzle, shipped_puzzles
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.core.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError
+from ddz_env.core.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.view import ROLES
 from ddz_env.playing.agent import cheats, close
@@ -225,7 +225,7 @@ class Server:
         hand = Hand.parse(_text(body, "hand"))
         if seat == 0 and rules.bottom and len(hand) == rules.hand_size + rules.bottom:
             if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
-                raise RequestError(f"the landlord's {len(hand)} cards have the landlord cards among them")
+                raise RequestError("the landlord's {number} cards have the landlord cards among them", number=len(hand))
             hand = Hand(tuple(a - b for a, b in zip(hand.counts, bottom.counts, strict=True)))
         record = Record(Deal.observed(rules, seat, hand, bottom), (PERSON,) * rules.players)
         session = Session(record, advisers=self.games.advisers)
@@ -276,7 +276,7 @@ class Server:
 
     def _puzzle(self, number: int) -> Record:
         if not 1 <= number <= len(self._puzzles):
-            raise RequestError(f"puzzles are numbered from 1 to {len(self._puzzles)}")
+            raise RequestError("puzzles are numbered from 1 to {most}", most=len(self._puzzles))
         return Record(self._puzzles[number - 1].deal(), (PERSON, SOLVER))
 
 
@@ -284,7 +284,7 @@ class FailedError(DouDizhuError):
     """An agent failed; the game stands where it stood."""
 
     def __init__(self, error: AgentFaultError, seat: int) -> None:
-        super().__init__(f"{error.agent} on seat {seat} failed; the server's terminal says why")
+        super().__init__("{agent} on seat {seat} failed; the server's terminal says why", agent=error.agent, seat=seat)
         self.about: Json = {"failed": seat}
 
 
@@ -297,7 +297,8 @@ class RefusedError(RequestError):
     """
 
     def __init__(self, error: DouDizhuError, line: int | None) -> None:
-        super().__init__(str(error) if line is None else f"line {line}: {error}")
+        where = Message("line {number}", number=line)
+        super().__init__(error.said if line is None else Message("{where}: {why}", where=where, why=error.said))
         reason = None
         if isinstance(error, InvalidMoveError) and not isinstance(error, AmbiguousMoveError):
             reason = "no combination"

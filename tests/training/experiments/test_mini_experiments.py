@@ -35,7 +35,7 @@ def test_deals_and_their_probabilities() -> None:
 def test_the_census_is_exact_and_that_of_its_file(tmp_path: Path) -> None:
     """8,832 deals, at most 66 states, 70.71 % for player 1; the second half after a line that was cut off."""
     path = tmp_path / "census.csv"
-    hands = list(mini.MINI_CENSUS.tasks(mini.NoOptions()).items())  # type: ignore[union-attr]
+    hands = list(mini.MINI_CENSUS.tasks(mini.MINI_CENSUS.options()).items())  # type: ignore[union-attr]
     mini.MINI_CENSUS.run(None, path, tasks=dict(hands[:100]))
     path.write_bytes(path.read_bytes()[:-7])
     results = mini.MINI_CENSUS.run(None, path).results

@@ -18,20 +18,16 @@ from ddz_agents.rules.agent import Rule, RulesAgent, RulesWithoutAgent, hide_few
 from ddz_env import State
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, write_observation
-from ddz_training.experiments.equivalents import (
+from ddz_training.experiments import equivalents as eq
+from ddz_training.experiments.equivalents import EQUIVALENTS, KNOWLEDGE, EquivalentResult
+from ddz_training.experiments.experiment import Saved
+from ddz_training.experiments.known_equivalents import (
     EQUIVALENT_KNOWN,
-    EQUIVALENTS,
-    KNOWLEDGE,
-    EquivalentResult,
-    EquivalentsOptions,
     KnownOptions,
     KnownResult,
     draw_bounds,
-    equivalents_table,
-    knowledge_table,
     known_table,
 )
-from ddz_training.experiments.experiment import Saved
 from ddz_training.measure.match.errors import InvalidExperimentError
 
 RNG = np.random.default_rng(0)
@@ -43,19 +39,13 @@ def moves(state: State, *rules: Rule) -> list[str]:
     return [str(agent.act(state.view(), RNG)) for agent in agents]
 
 
-def test_without_control_a_solo_is_led_to_an_enemy_with_one_card() -> None:
-    state = State.from_hands(["45TT", "J", "7788"], check_sizes=False)
-    assert moves(state, "control", "bombs", "pass") == ["TT", "4", "TT", "TT"]
-
-
-def test_without_keeping_bombs_a_bomb_goes_as_a_quad() -> None:
+def test_each_rule_matters_where_it_should() -> None:
+    solo = State.from_hands(["45TT", "J", "7788"], check_sizes=False)  # to an enemy with one card
+    assert moves(solo, "control", "bombs", "pass") == ["TT", "4", "TT", "TT"]
     assert moves(State.new(3), "bombs", "control", "pass") == ["5", "KKKK+45", "5", "5"]
-
-
-def test_without_following_lightly_only_what_helps_is_played() -> None:
-    state = State.from_hands(["3KK9", "4445", "67"], check_sizes=False)
-    state.step("3")
-    assert moves(state, "pass", "control", "bombs") == ["5", "pass", "5", "5"]
+    follow = State.from_hands(["3KK9", "4445", "67"], check_sizes=False)
+    follow.step("3")
+    assert moves(follow, "pass", "control", "bombs") == ["5", "pass", "5", "5"]
 
 
 def test_without_control_an_enemy_with_few_cards_seems_to_have_three() -> None:
@@ -149,7 +139,7 @@ SAVED = Saved(
 
 
 def test_agents_are_ranked_by_their_wins_against_the_rule_agent() -> None:
-    table = equivalents_table(SAVED)
+    table = eq.equivalents_table(SAVED)
     assert [line[1:5] for line in table.lines] == [
         ("policy", "1", "60.0 ±2.0", "> 100 (wins 70.0 %)"),
         ("rules", "2", "–", "1,200 (600–2,400)"),
@@ -158,7 +148,7 @@ def test_agents_are_ranked_by_their_wins_against_the_rule_agent() -> None:
 
 
 def test_the_value_of_a_rule_is_the_factor_of_the_equivalents() -> None:
-    (line,) = knowledge_table(SAVED).lines
+    (line,) = eq.knowledge_table(SAVED).lines
     far = 2 ** math.sqrt(2)
     assert line[2:6] == (
         "1,200 (600–2,400)",
@@ -170,7 +160,7 @@ def test_the_value_of_a_rule_is_the_factor_of_the_equivalents() -> None:
 
 def test_equivalents_are_found_and_resumed(tmp_path: Path) -> None:
     path = tmp_path / "equivalents.csv"
-    options = EquivalentsOptions(only=("random",), deals=20, most=8, rung_deals=2, processes=1)
+    options = eq.EquivalentsOptions(only=("random",), deals=20, most=8, rung_deals=2, processes=1)
     first = EQUIVALENTS.run(options, path).results
     assert [one.name for one in first] == ["random"]
     assert first[0].found.iterations.count == 20
@@ -178,7 +168,7 @@ def test_equivalents_are_found_and_resumed(tmp_path: Path) -> None:
     assert again.played == first[0].played
     assert len(path.read_text().splitlines()) == 3
     with pytest.raises(InvalidExperimentError, match="unknown agent 'ruels'"):
-        EQUIVALENTS.run(EquivalentsOptions(only=("ruels",)))
+        EQUIVALENTS.run(eq.EquivalentsOptions(only=("ruels",)))
 
 
 def test_bounds_are_drawn_on_both_sides() -> None:

@@ -12,15 +12,8 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import LEVELS, make_agent, read_agent, split_bidder
 from ddz_training.experiments.experiment import Saved, read_saved
-from ddz_training.experiments.strengths import (
-    LEVELS_OF_PLAY,
-    YARDSTICK,
-    LevelOptions,
-    MatchResult,
-    pairs,
-    rates,
-    ratings,
-)
+from ddz_training.experiments.levels import LEVELS_OF_PLAY, YARDSTICK, LevelOptions, pairs, rates, ratings
+from ddz_training.experiments.matches import MatchResult
 from tests.rooms import ROOT
 
 RESULTS = ROOT / "docs" / "results" / "levels.csv"

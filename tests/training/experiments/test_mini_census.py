@@ -9,7 +9,6 @@ from functools import cache
 from math import comb, prod
 
 import numpy as np
-import pytest
 
 from ddz_env.core.engine import layout
 from ddz_env.core.engine.deal import new_game
@@ -45,29 +44,14 @@ def census() -> dict[Deal, Fraction]:
     }
 
 
-def test_there_are_8832_deals() -> None:
+def test_the_deals_are_those_of_the_paper_and_both_players_are_dealt_alike() -> None:
     assert len(census()) == 8_832
-
-
-def test_each_deal_has_seven_seven_and_four_cards() -> None:
-    for one, two in census():
-        assert (sum(one), sum(two)) == (7, 7)
-        assert sum(without(RULES.deck, together(one, two))) == 4
-
-
-def test_probabilities_sum_to_one() -> None:
-    assert min(census().values()) > 0
     assert sum(census().values()) == 1
-
-
-@pytest.mark.parametrize("seat", [0, 1])
-def test_an_information_set_has_at_most_66_states(seat: int) -> None:
-    states = Counter(deal[seat] for deal in census())
-    assert max(states.values()) == 66
-
-
-def test_both_players_are_dealt_alike() -> None:
-    assert all(census()[two, one] == probability for (one, two), probability in census().items())
+    for (one, two), probability in census().items():
+        assert [sum(hand) for hand in (one, two, without(RULES.deck, together(one, two)))] == [7, 7, 4]
+        assert census()[two, one] == probability > 0
+    for seat in (0, 1):
+        assert max(Counter(deal[seat] for deal in census()).values()) == 66
 
 
 def test_the_engine_deals_by_these_probabilities() -> None:

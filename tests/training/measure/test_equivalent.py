@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_training.apps.cli import app
-from ddz_training.experiments.equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions, simulated_table
+from ddz_training.experiments.known_equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions, simulated_table
 from ddz_training.measure.equivalent import (
     Bounds,
     Duel,

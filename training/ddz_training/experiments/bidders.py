@@ -30,7 +30,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
 from ddz_training.experiments.matches import AUCTION_HEADER, Pair, auction_cells, deals_note
-from ddz_training.measure.match.duplicate import seatings
+from ddz_training.measure.match.duplicate import check_agents, seatings
 from ddz_training.measure.match.ordered_map import Worker
 from ddz_training.measure.match.results import Key
 
@@ -208,8 +208,7 @@ def _auctions(options: BidderOptions) -> Mapping[Key, Any]:
     pairings = _pairings(options)
     deals = range(options.first_deal, options.first_deal + options.deals)
     tasks = {(deal,): (deal, pairings) for deal in deals}
-    for spec in _bidders(tasks):
-        make_agent(spec)
+    check_agents(_bidders(tasks))
     if Rules.preset(_rules(options)).bidding == "fixed":
         raise options.error(f"rules={options.rules!r} have no auction")
     return tasks

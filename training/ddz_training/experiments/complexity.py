@@ -174,10 +174,8 @@ def compare_sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
         ("positions", "", counting.positions_by_ranks(), f"the same, {ranks}"),
     ):
         yield ex.Comparison(what, paper, _power(number), note)
-    groups = grouped(results, "play")
-    for name in PLAYS:
-        if name in groups:
-            yield from _compare_play(name, groups[name])
+    for name, blocks in grouped(results, "play", order=PLAYS).items():
+        yield from _compare_play(name, blocks)
     printed, again = f"10^{counting.tree_exponent(15, 72):.1f}", "deals × C(34,17) × 15^72, worked out again"
     yield ex.Comparison("game tree, the thesis's own figures", "10^125", printed, again)
 
@@ -366,17 +364,12 @@ def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, .
     return (str(len(children)), f"{sum(columns[0]):,}", *ends)
 
 
-def _of_games(saved: Saved[ChildResult]) -> dict[str, list[ChildResult]]:
-    found = grouped(saved.results, "game")
-    return {game: found[game] for game in GAMES if game in found}
-
-
 def _columns(saved: Saved[ChildResult], before: str = "") -> dict[str, tuple[str, ...]]:
     """The eleven numbers of each game, by the thesis's rule or by standard errors."""
     names = [before + part for part in _PARTS]
     return {
         game: eleven_numbers([tuple(getattr(one, name) for name in names) for one in children])
-        for game, children in _of_games(saved).items()
+        for game, children in grouped(saved.results, "game", order=GAMES).items()
     }
 
 
@@ -403,7 +396,7 @@ def error_table(saved: Saved[ChildResult]) -> Table:
 
 def plot_complexity(saved: Saved[ChildResult], path: Path) -> None:
     """Figures 4.2 to 4.5, a row each, and a column a game."""
-    games = _of_games(saved)
+    games = grouped(saved.results, "game", order=GAMES)
     figure, rows = new_grid(len(games), 4)
     for column, (game, children) in enumerate(games.items()):
         panels = [axes[column] for axes in rows]

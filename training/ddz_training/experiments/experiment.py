@@ -262,12 +262,18 @@ def read_saved(result: type[_Result], path: Path) -> Saved[_Result]:
     return Saved(of_rows(result, rows), settings, path)
 
 
-def grouped(results: Iterable[_Result], *names: str) -> dict[Any, list[_Result]]:
-    """Results by the value of a field, or by the values of several, in the order in which these come first."""
-    groups: dict[Any, list[_Result]] = {}
+def grouped(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) -> dict[Any, list[_Result]]:
+    """Results by the value of a field, or by the values of several.
+
+    Args:
+        results: What is grouped.
+        names: The fields.
+        order: Values that come first, in this order; others follow in the order in which they come first.
+    """
+    groups: dict[Any, list[_Result]] = {value: [] for value in order}
     for result in results:
         groups.setdefault(attrgetter(*names)(result), []).append(result)
-    return groups
+    return {value: own for value, own in groups.items() if own}
 
 
 def chosen(what: str, names: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:

@@ -129,8 +129,8 @@ def _follow(options: DealOptions, task: tuple[str, int]) -> list[BranchingResult
 
 def compare_branching(results: Sequence[BranchingResult]) -> list[Comparison]:
     """The paper's words beside our distributions."""
-    players = sorted(grouped(results, "player").items(), key=lambda item: PLAYERS.index(item[0]))
-    firsts = players[0][1]  # the deals alone decide them
+    players = grouped(results, "player", order=PLAYERS)
+    firsts = next(iter(players.values()))  # the deals alone decide them
     main_groups = [[result.first.main_groups] for result in firsts]
     whole_moves = [[result.first.whole_moves] for result in firsts]
     by_suit = [[result.first_by_suit] for result in firsts]
@@ -142,7 +142,7 @@ def compare_branching(results: Sequence[BranchingResult]) -> list[Comparison]:
         *_distribution("first decision, whole moves by suit", "", by_suit),
         _share("first decision, more than 300 whole moves by suit", "often", by_suit, lambda count: count > 300),
     ]
-    for player, own in players:
+    for player, own in players.items():
         main_groups = [[choices.main_groups for choices in result.later] for result in own]
         whole_moves = [[choices.whole_moves for choices in result.later] for result in own]
         name = f"later, played by {player}"

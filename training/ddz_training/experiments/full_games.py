@@ -1,8 +1,8 @@
 """Games of the full-game experiments of Whitehouse, Powley and Cowling (2011): line-ups of agents on the same deals.
 
 The paper plays all its experiments on one set of 1,000 deals, chosen to reduce the variance as its reference [16]
-describes, and publishes neither.  Ours stand in ``deals_2011.csv``: a number and a seed a line, for
-:meth:`ddz_env.State.new` under the standard rules.  They are not selected in any way.
+describes, and publishes neither.  Ours are not selected in any way: the seed of a deal, for :meth:`ddz_env.State.new`
+under the standard rules, is the upper half of the key of a numbered stream of SplitMix64.
 
 The games of a deal are numbered.  Each seat's generator follows from the seed, the experiment, the line-up, the deal
 and the number of the game, so a game does not depend on which others are played, on the number of processes or on where
@@ -12,12 +12,10 @@ second: a run that ends early is still balanced, and a file can be resumed for m
 
 from __future__ import annotations
 
-import csv
 import functools
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -31,7 +29,6 @@ from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, grouped
 from ddz_training.measure.match.duplicate import AgentKeeper, check_agents
-from ddz_training.measure.match.errors import InvalidExperimentError, ResultsFileError
 from ddz_training.measure.match.results import Key
 from ddz_training.measure.match.statistics import Interval, clustered_interval, within
 
@@ -42,56 +39,10 @@ LIST_SEED = 2011
 DEAL_LIST = "deals_2011"
 """Name of the list in the settings of results."""
 
-_FILE = f"{DEAL_LIST}.csv"
-_SEED_BITS = np.uint64(32)
-
-
-def draw_seeds(count: int = DEAL_COUNT, seed: int = LIST_SEED) -> list[int]:
-    """How the list was made: the upper 32 bits of the keys of SplitMix64's numbered streams."""
-    return [int(np.uint64(key(np.uint64(seed), np.uint64(number))) >> _SEED_BITS) for number in range(count)]
-
-
-@functools.cache
-def deal_seeds() -> tuple[int, ...]:
-    """The committed seeds, in the order of the deals' numbers.
-
-    Raises:
-        ResultsFileError: If the list is not 1,000 different seeds, numbered from 0.
-    """
-    return read_seeds(resources.files("ddz_training.experiments").joinpath(_FILE).read_text(encoding="utf-8"))
-
-
-def read_seeds(text: str) -> tuple[int, ...]:
-    """Read a list of deals, and check that nothing is missing.
-
-    Raises:
-        ResultsFileError: If the list is not 1,000 different seeds, numbered from 0.
-    """
-    rows = list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
-    try:
-        numbers, seeds = ([int(row[column]) for row in rows] for column in ("deal", "seed"))
-    except (KeyError, TypeError, ValueError) as error:
-        raise ResultsFileError(f"{_FILE} cannot be read: every line must be a deal and its seed") from error
-    if numbers != list(range(DEAL_COUNT)) or len(set(seeds)) != DEAL_COUNT:
-        raise ResultsFileError(
-            f"{_FILE} must number {DEAL_COUNT} different seeds from 0; it has {len(numbers)} lines and "
-            f"{len(set(seeds))} seeds"
-        )
-    return tuple(seeds)
-
 
 def new_game(deal: int) -> State:
-    """The game of a deal before the first move; seat 0 is the landlord.
-
-    Raises:
-        InvalidExperimentError: If there is no such deal.
-    """
-    if not 0 <= deal < DEAL_COUNT:
-        raise InvalidExperimentError(f"deal={deal} must be in 0..{DEAL_COUNT - 1}")
-    return State.new(seed=deal_seeds()[deal])
-
-
-# --- Line-ups and their games -----------------------------------------------------------------------------------------
+    """The game of a deal before the first move; seat 0 is the landlord."""
+    return State.new(seed=int(key(np.uint64(LIST_SEED), np.uint64(deal))) >> 32)
 
 
 LANDLORD = 0
@@ -209,8 +160,7 @@ class _GameWorker(AgentKeeper):
         number, state = game_number(self._experiment, lineup, deal, game), new_game(deal)
         agents = [self.agent(spec, seat) for seat, spec in enumerate(specs)]
         play_game(state, agents, seat_generators([self._seed, number], len(agents), published_generator))
-        if state.winner is None:
-            raise InvalidExperimentError(f"deal {deal} ended without a winner")
+        assert state.winner is not None, "somebody has gone out"
         return [GameResult(game, deal, lineup, state.winner, len(state.history))]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple
 
 from ddz_env.core.options import Range
 from ddz_training.experiments import full_games as full
@@ -138,38 +137,6 @@ ITERATIONS_EXPLORATION = 0.44
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """Settings of one parameter.
-
-    Attributes:
-        name: Name of the experiment and of the parameter.
-        base: The value that the others are compared with.
-        paper: What the paper says of each value that is tried, or the win rate in percent that it prints.
-    """
-
-    name: str
-    base: float
-    paper: Mapping[float, str]
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the line-ups."""
-        return tuple(f"{value:g}" for value in self.paper)
-
-    def played(self, results: Iterable[GameResult]) -> dict[str, float]:
-        """The values of which there are games, by the names of their line-ups."""
-        found = {result.lineup for result in results}
-        return {f"{value:g}": value for value in self.paper if f"{value:g}" in found}
-
-
-_RISES: dict[float, str] = dict.fromkeys((500, 1000, 2000, 5000), "rises to 10,000")
-_SAME: dict[float, str] = dict.fromkeys((20_000, 30_000), "no significant change")
-ITERATIONS = Sweep("iterations", 10_000, {**_RISES, 10_000: "40.8", **_SAME})
-_POOR, _LITTLE = "poor below 0.5", dict.fromkeys((1.5, 2.0, 3.0), "little change from 1")
-EXPLORATION = Sweep("exploration", 1.0, {0.1: _POOR, 0.2: _POOR, 0.44: _POOR, 0.7: "", 1.0: "", **_LITTLE})
-
-
-@dataclass(frozen=True)
 class IterationsOptions(FullOptions):
     """The options of the sweep of iterations.
 
@@ -194,62 +161,97 @@ class ExplorationOptions(FullOptions):
 SweepOptions = IterationsOptions | ExplorationOptions
 
 
-def sweep_cast(sweep: Sweep, options: SweepOptions) -> full.Cast:
-    """A landlord for each value; a file may hold the games of other values as well.
+@dataclass(frozen=True)
+class Sweep:
+    """Settings of one parameter.
 
-    Raises:
-        InvalidExperimentError: If a value is none of the sweep's.
+    Attributes:
+        name: Name of the experiment and of the parameter.
+        base: The value that the others are compared with.
+        landlord: The landlord with a value, from the options.
+        paper: What the paper says of each value that is tried, or the win rate in percent that it prints.
     """
-    chosen, peasant = options.at or tuple(sweep.paper), options.determinized
-    unknown = [value for value in chosen if value not in sweep.paper]
-    if unknown:
-        raise InvalidExperimentError(f"{sweep.name}: {unknown} is not among {', '.join(sweep.labels)}")
-    landlords = {f"{value:g}": _landlord(sweep, value, options) for value in sweep.paper if value in chosen}
-    agents = {"landlord at the base": _landlord(sweep, sweep.base, options), "peasants": peasant}
-    return full.Cast({name: (landlord, peasant, peasant) for name, landlord in landlords.items()}, agents)
+
+    name: str
+    base: float
+    landlord: Callable[[FullOptions, float], str]
+    paper: Mapping[float, str]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the line-ups."""
+        return tuple(f"{value:g}" for value in self.paper)
+
+    def cast(self, options: SweepOptions) -> full.Cast:
+        """A landlord for each value; a file may hold the games of other values as well.
+
+        Raises:
+            InvalidExperimentError: If a value is none of the sweep's.
+        """
+        chosen, peasant = options.at or tuple(self.paper), options.determinized
+        if unknown := [value for value in chosen if value not in self.paper]:
+            raise InvalidExperimentError(f"{self.name}: {unknown} is not among {', '.join(self.labels)}")
+        landlords = {f"{value:g}": self.landlord(options, value) for value in self.paper if value in chosen}
+        agents = {"landlord at the base": self.landlord(options, self.base), "peasants": peasant}
+        return full.Cast({name: (landlord, peasant, peasant) for name, landlord in landlords.items()}, agents)
+
+    def played(self, results: Iterable[GameResult]) -> dict[str, float]:
+        """The values of which there are games, by the names of their line-ups."""
+        found = {result.lineup for result in results}
+        return {f"{value:g}": value for value in self.paper if f"{value:g}" in found}
+
+    def compare(self, results: Sequence[GameResult]) -> list[Comparison]:
+        """Win rates by value with the paper's words beside them, and the differences from the base, paired by deal."""
+        played, base = self.played(results), f"{self.base:g}"
+        names = {label: f"{self.name} {value:,g}" for label, value in played.items()}
+        lines = [
+            full.rate_line(names[label], self.paper[value], full.win_rate(results, label))
+            for label, value in played.items()
+        ]
+        for label in (label for label in played if base in played and label != base):
+            gained = full.difference(results, label, base)
+            lines.append(full.gain_line(f"{names[label]} over {self.base:,g}", "", gained))
+        return lines
+
+    def plot(self, saved: Saved[GameResult], path: Path) -> None:
+        """Win rates over the values tried."""
+        figure, axes = new_axes(6.5)
+        played = self.played(saved.results)
+        values = list(played.values())
+        heights, errors = percentages([full.win_rate(saved.results, label) for label in played])
+        axes.errorbar(values, heights, yerr=errors, fmt="o-", capsize=3, color=BLUE, label="ours")
+        if printed := {value: float(said) for value, said in self.paper.items() if said[:1].isdigit()}:
+            axes.plot(list(printed), list(printed.values()), label="paper", **PAPER)
+        axes.set_xscale("log")
+        axes.set_xticks(values, [f"{value:,g}" for value in values], fontsize=8)
+        axes.minorticks_off()
+        finish_figure(figure, axes, path, self.name, "landlord wins, %")
+
+    def experiment(self, options: type[FullOptions], about: str) -> Experiment[FullOptions, GameResult]:
+        """The experiment that tries them."""
+        title = f"Information-set UCT as landlord: {self.name}"
+        return full.lineup_experiment(
+            self.name, "section IV.D", title, about, self.cast, self.compare, self.plot, options
+        )
 
 
-def _landlord(sweep: Sweep, value: float, options: FullOptions) -> str:
-    if sweep is ITERATIONS:
-        return options.information_set(ITERATIONS_EXPLORATION, int(value))
-    return options.information_set(value)
+_RISES: dict[float, str] = dict.fromkeys((500, 1000, 2000, 5000), "rises to 10,000")
+_SAME: dict[float, str] = dict.fromkeys((20_000, 30_000), "no significant change")
+ITERATIONS = Sweep(
+    "iterations",
+    10_000,
+    lambda options, value: options.information_set(ITERATIONS_EXPLORATION, int(value)),
+    {**_RISES, 10_000: "40.8", **_SAME},
+)
+_POOR, _LITTLE = "poor below 0.5", dict.fromkeys((1.5, 2.0, 3.0), "little change from 1")
+EXPLORATION = Sweep(
+    "exploration",
+    1.0,
+    FullOptions.information_set,
+    {0.1: _POOR, 0.2: _POOR, 0.44: _POOR, 0.7: "", 1.0: "", **_LITTLE},
+)
 
-
-def compare_sweep(sweep: Sweep, results: Sequence[GameResult]) -> list[Comparison]:
-    """Win rates by value with the paper's words beside them, and the differences from the base, paired by deal."""
-    played, base = sweep.played(results), f"{sweep.base:g}"
-    rates = {label: (f"{sweep.name} {value:,g}", sweep.paper[value]) for label, value in played.items()}
-    lines = [full.rate_line(*what, full.win_rate(results, label)) for label, what in rates.items()]
-    for label in (label for label in played if base in played and label != base):
-        what = f"{rates[label][0]} over {sweep.base:,g}"
-        lines.append(full.gain_line(what, "", full.difference(results, label, base)))
-    return lines
-
-
-def plot_sweep(sweep: Sweep, saved: Saved[GameResult], path: Path) -> None:
-    """Win rates over the values tried."""
-    figure, axes = new_axes(6.5)
-    played = sweep.played(saved.results)
-    values = list(played.values())
-    heights, errors = percentages([full.win_rate(saved.results, label) for label in played])
-    axes.errorbar(values, heights, yerr=errors, fmt="o-", capsize=3, color=BLUE, label="ours")
-    if printed := {value: float(said) for value, said in sweep.paper.items() if said[:1].isdigit()}:
-        axes.plot(list(printed), list(printed.values()), label="paper", **PAPER)
-    axes.set_xscale("log")
-    axes.set_xticks(values, [f"{value:,g}" for value in values], fontsize=8)
-    axes.minorticks_off()
-    finish_figure(figure, axes, path, sweep.name, "landlord wins, %")
-
-
-def _sweep(sweep: Sweep, options: type[FullOptions], about: str) -> Experiment[FullOptions, GameResult]:
-    cast, compare = functools.partial(sweep_cast, sweep), functools.partial(compare_sweep, sweep)
-    plot = functools.partial(plot_sweep, sweep)
-    title = f"Information-set UCT as landlord: {sweep.name}"
-    return full.lineup_experiment(sweep.name, "section IV.D", title, about, cast, compare, plot, options)
-
-
-ITERATIONS_SWEEP = _sweep(
-    ITERATIONS,
+ITERATIONS_SWEEP = ITERATIONS.experiment(
     IterationsOptions,
     """Information-set UCT as landlord with 500 to 30,000 iterations: rises to 10,000 (40.8 %).
 
@@ -257,8 +259,7 @@ ITERATIONS_SWEEP = _sweep(
     default.  (The paper: 5 games.)
     """,
 )
-EXPLORATION_SWEEP = _sweep(
-    EXPLORATION,
+EXPLORATION_SWEEP = EXPLORATION.experiment(
     ExplorationOptions,
     """Information-set UCT as landlord with exploration 0.1 to 3: poor below 0.5, best above 1.
 
@@ -279,8 +280,7 @@ EXPLORATION_SWEEP = _sweep(
 # with the halves exchanged.
 
 
-@dataclass(frozen=True)
-class Threshold:
+class Threshold(NamedTuple):
     """A row of table 2.
 
     Attributes:
@@ -313,8 +313,7 @@ THRESHOLD_COLUMNS = (
 """Headings of table 2 with ours beside it."""
 
 
-@dataclass(frozen=True)
-class Filtered:
+class Filtered(NamedTuple):
     """Win rates in the deals that pass a filter; each deal is one observation (two, if both halves chose it).
 
     Attributes:
@@ -330,8 +329,7 @@ class Filtered:
     gain: Interval
 
 
-@dataclass(frozen=True)
-class ThresholdResult:
+class ThresholdResult(NamedTuple):
     """One row of table 2.
 
     Attributes:
@@ -345,18 +343,13 @@ class ThresholdResult:
     held_out: Filtered
 
 
-@dataclass(frozen=True)
-class _Case:
+class _Case(NamedTuple):
     """One judgement of a deal: by how much cheating wins more, and the rates to report if the filter takes it."""
 
     deal: int
     advantage: Fraction
     determinized: Fraction
     information_set: Fraction
-
-    @property
-    def gain(self) -> Fraction:
-        return self.information_set - self.determinized
 
 
 def filter_deals(results: Iterable[GameResult]) -> list[ThresholdResult]:
@@ -384,23 +377,24 @@ def _rate(won: Sequence[bool]) -> Fraction:
 
 def _select(cases: Sequence[_Case], threshold: Threshold) -> Filtered:
     deals = grouped((case for case in cases if threshold.admits(case.advantage)), "deal").values()
-    names = ("determinized", "information_set", "gain")
-    rates = (clustered_interval([[float(getattr(case, name)) for case in own] for own in deals]) for name in names)
-    determinized, information_set, gain = rates
-    return Filtered(len(deals), within(determinized, 0.0, 1.0), within(information_set, 0.0, 1.0), gain)
+    determinized, information_set = (
+        within(clustered_interval([[float(getattr(case, name)) for case in own] for own in deals]), 0.0, 1.0)
+        for name in ("determinized", "information_set")
+    )
+    gain = clustered_interval([[float(case.information_set - case.determinized) for case in own] for own in deals])
+    return Filtered(len(deals), determinized, information_set, gain)
 
 
 def threshold_cells(results: Sequence[ThresholdResult]) -> Lines:
     """Table 2 with ours beside it, a row a list."""
     return [
-        [row.threshold.label, *row.threshold.paper, *_filtered_cells(row.same), *_filtered_cells(row.held_out)]
-        for row in results
+        [threshold.label, *threshold.paper, *_filtered_cells(same), *_filtered_cells(held_out)]
+        for threshold, same, held_out in results
     ]
 
 
-def _filtered_cells(filtered: Filtered) -> list[str]:
-    rates = filtered.determinized.text(), filtered.information_set.text()
-    return [*rates, filtered.gain.both("+.1f"), f"{filtered.deals:,}"]
+def _filtered_cells(own: Filtered) -> list[str]:
+    return [own.determinized.text(), own.information_set.text(), own.gain.both("+.1f"), f"{own.deals:,}"]
 
 
 def _table(saved: Saved[GameResult]) -> Table:
@@ -413,20 +407,19 @@ def _table(saved: Saved[GameResult]) -> Table:
 
 def plot_thresholds(saved: Saved[GameResult], path: Path) -> None:
     """Table 2: information-set minus determinized UCT, row by row."""
-    results = filter_deals(saved.results)
     figure, axes = new_axes(7.0)
-    series = (
-        ("chosen and reported by the same games", ORANGE, -0.1, [result.same for result in results]),
-        ("reported games held out", BLUE, 0.1, [result.held_out for result in results]),
-    )
-    for label, color, offset, filtered in series:
+    rows, same, held_out = zip(*filter_deals(saved.results), strict=True)
+    for label, color, offset, filtered in (
+        ("chosen and reported by the same games", ORANGE, -0.1, same),
+        ("reported games held out", BLUE, 0.1, held_out),
+    ):
         heights, errors = percentages([one.gain for one in filtered])
-        places = [place + offset for place in range(len(results))]
+        places = [place + offset for place in range(len(rows))]
         axes.errorbar(places, heights, yerr=errors, fmt="o", capsize=3, color=color, label=label)
-    printed = [float(result.threshold.paper[1]) - float(result.threshold.paper[0]) for result in results]
-    axes.plot(range(len(results)), printed, label="paper", **PAPER)
+    printed = [float(row.paper[1]) - float(row.paper[0]) for row in rows]
+    axes.plot(range(len(rows)), printed, label="paper", **PAPER)
     axes.axhline(0, color="black", linewidth=0.8)
-    axes.set_xticks(range(len(results)), [result.threshold.label for result in results])
+    axes.set_xticks(range(len(rows)), [row.label for row in rows])
     below = "deals by how much more cheating wins than determinized UCT"
     finish_figure(figure, axes, path, below, "information-set over\ndeterminized UCT, points")
 
@@ -438,10 +431,6 @@ class ThresholdOptions(FullOptions):
     games: Annotated[int, Range(1, 2**32)] = 2
 
 
-def _as_landlord(options: FullOptions) -> Mapping[str, Any]:
-    return {**LANDLORD.more(options), "experiment": LANDLORD.name}
-
-
 THRESHOLDS_2011 = replace(
     LANDLORD,
     name="thresholds",
@@ -451,7 +440,7 @@ THRESHOLDS_2011 = replace(
     picks luck as well; the held-out figures, which need 2 games a deal, avoid that.
     """,
     options=ThresholdOptions,
-    more=_as_landlord,
+    more=lambda options: {**LANDLORD.more(options), "experiment": LANDLORD.name},
     tables={"full-thresholds": _table},
     source="Whitehouse, Powley and Cowling 2011, section IV.D, table 2",
     plot=plot_thresholds,

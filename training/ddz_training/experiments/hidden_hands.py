@@ -1,4 +1,4 @@
-"""How well the cards that a seat does not see are known: by weighted particles, and by the belief network.
+"""How well the cards that a seat does not see are known: the scores, and what weighted particles know.
 
 Games of several kinds of players (all three seats alike) are watched by every seat at some of its own decisions.  For
 each rank of which the seat cannot place every card, its belief gives the probability of the true split among the other
@@ -9,29 +9,20 @@ hypergeometric probability).
 under the belief that the seats are the rule agent, which is right for the first kind of game and wrong for the last.
 The paper (Whitehouse, Powley and Cowling 2011) leaves inference for the full game open, so there is no figure of theirs
 beside ours.
-
-*Belief* compares particles, those of ``neural-ismcts``, with as many worlds of the network.  Two of the kinds of
-players never played in the network's training.  The network also gives the probability of the whole hidden hand, and so
-does plain dealing; particles do not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, lgamma, log, prod
+from math import comb, log, prod
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.belief.model import load_belief
-from ddz_agents.neural.loading import load_policy
-from ddz_agents.neural.shipped import shipped_belief_path
-from ddz_agents.neural_search.agent import believed_players
-from ddz_agents.worlds.determinize import WorldPool
-from ddz_agents.worlds.inference import DEFAULT_PARTICLES, infer, inferred_pool
+from ddz_agents.worlds.inference import DEFAULT_PARTICLES, infer
 from ddz_agents.worlds.particles import Particles
 from ddz_agents.worlds.rules_player import FAITHFUL, RulesPlayer
 from ddz_env import State, View
@@ -41,13 +32,10 @@ from ddz_env.core.notation import word_to_counts
 from ddz_env.core.options import Range
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
-from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, SeedOptions, Table, grouped
-from ddz_training.measure.match.ordered_map import Worker
+from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table, grouped
 from ddz_training.measure.match.statistics import Interval, normal_interval
-from ddz_training.measure.match.timing import processor_time
-from ddz_training.measure.plotting import finish_figure, new_axes, save_figure
+from ddz_training.measure.plotting import finish_figure, new_axes
 
 _WATCHES = 2
 """Decisions a seat and game at which it looks at the others' hands."""
@@ -57,7 +45,7 @@ more, not infinitely many."""
 
 FloatArray = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
-_Nats = Annotated[float, ".5f"]
+Nats = Annotated[float, ".5f"]
 
 
 def hidden_counts(row: npt.NDArray[np.uint64], seat: int) -> Counts:
@@ -89,6 +77,17 @@ def plain_splits(truth: Counts) -> FloatArray:
     places, ranks = truth.sum(axis=1).tolist(), truth.T.tolist()
     ways = [prod(comb(place, count) for place, count in zip(places, counts, strict=True)) for counts in ranks]
     return np.array([way / comb(sum(places), sum(counts)) for way, counts in zip(ways, ranks, strict=True)])
+
+
+def plain_hand(truth: Counts, seat: int) -> float:
+    """The log-probability of the whole hidden hand under plain dealing, in nats.
+
+    Args:
+        truth: Cards by holder and rank (:func:`hidden_counts`), shape ``[4, 15]``.
+        seat: The observer.
+    """
+    following, pool = truth[(seat + 1) % 3].tolist(), truth.sum(axis=0).tolist()
+    return log(prod(map(comb, pool, following)) / comb(sum(pool), sum(following)))
 
 
 def inferred_splits(truth: Counts, view: View, known: Particles) -> FloatArray:
@@ -200,10 +199,10 @@ class WatchResult:
     moves: int
     decisions: int
     ranks: int
-    uniform: _Nats
-    default: _Nats
-    rules: _Nats
-    ess: _Nats
+    uniform: Nats
+    default: Nats
+    rules: Nats
+    ess: Nats
 
 
 @dataclass(frozen=True)
@@ -232,13 +231,14 @@ def _watch(options: WatchOptions, task: tuple[str, int]) -> list[WatchResult]:
         rules = infer(view, rng, options.particles, RulesPlayer(FAITHFUL))
         scored = [log_probability(truth, inferred_splits(truth, view, known)) for known in (default, rules)]
         nats = log_probability(truth, plain_splits(truth)), *scored, default.ess
-        counts = len(view.history), sum(mover != seat for mover, _ in view.history), _hidden_ranks(truth)
+        counts = len(view.history), sum(mover != seat for mover, _ in view.history), hidden_ranks(truth)
         # Rounded as a file holds them, so that a run and its file say the same.
         results.append(WatchResult(player, game, seat, *counts, *(round(value, 5) for value in nats)))
     return results
 
 
-def _hidden_ranks(truth: Counts) -> int:
+def hidden_ranks(truth: Counts) -> int:
+    """How many ranks have cards that the observer cannot place."""
     return int((truth.sum(axis=0) > 0).sum())
 
 
@@ -311,283 +311,4 @@ HAND_INFERENCE = Experiment(
     agents=lambda tasks: dict.fromkeys(PLAYERS[player] for player, _ in tasks),
     tables={"hand-inference": player_table, "hand-inference-stages": stage_table},
     plot=plot_hand_inference,
-)
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Processor time of inference.
-
-    Attributes:
-        decision_us: Microseconds a deal and decision of a hidden seat, drawing the deal included.
-        look_ms: Milliseconds a call of :func:`ddz_agents.worlds.inference.infer` as it is by default.
-    """
-
-    decision_us: float
-    look_ms: float
-
-
-def measure_cost(moments: int = 20, moves: int = 12) -> Cost:
-    """Time inference in games of the rule agent.
-
-    Args:
-        moments: Positions to look at, one a game.
-        moves: Moves into the game; until about 12 hardly any deal is drawn twice.
-    """
-    agent, rng = make_agent("rules"), np.random.default_rng(WATCH_SEED)
-    plain, look, asked = 0.0, 0.0, 0
-    for game in range(moments + 1):
-        state = State.new(seed=WATCH_SEED, game=game)
-        while not state.is_over and len(state.history) < moves:
-            state.step(agent.act(state.view(), rng))
-        view = state.view((state.seat + 1) % 3)
-        times = [processor_time()]
-        known = infer(view, rng, rounds=0)
-        times.append(processor_time())
-        infer(view, rng)
-        times.append(processor_time())
-        if game:  # the first look compiles
-            plain, look = plain + times[1] - times[0], look + times[2] - times[1]
-            asked += len(np.unique(known.hands, axis=0)) * sum(seat != view.seat for seat, _ in view.history)
-    return Cost(1e6 * plain / asked, 1e3 * look / moments)
-
-
-# --- The belief network -----------------------------------------------------------------------------------------------
-
-IN_TRAINING: Mapping[str, bool] = {
-    "policy": True,
-    "rules": True,
-    "isuct:iterations=1000": True,
-    "random": True,
-    "rlcard-rule": False,
-    "rollout:iterations=200": False,
-}
-"""Who plays the games, and whether such a player was in the network's training."""
-BINS = 10
-TIMED = 64
-"""Worlds of a timed call."""
-SOURCES = ("particles", "network")
-_ROUNDS = 2
-"""Of annealing, as in the search."""
-_Sums = tuple[Annotated[float, "g"], ...]
-"""For each bin of predicted probabilities: predictions, their sum, and how many came true."""
-
-
-@dataclass(frozen=True)
-class BeliefResult:
-    """What one seat knew at one of its decisions.
-
-    Attributes:
-        player: Who played the game.
-        game: The game's number.
-        seat: The observer.
-        moves: Moves made in the game.
-        ranks: Ranks of which the observer cannot place every card.
-        plain: Sum over them of the log-probability of their true splits under plain dealing, in nats.
-        particles: The same under the particles.
-        network: The same under as many worlds of the network.
-        plain_bits: The whole hidden hand under plain dealing, in bits.
-        network_bits: The same under the network.
-        particles_ms: Milliseconds of a processor to weigh 64 particles.
-        network_ms: Milliseconds to draw 64 worlds.
-        particles_bins: How often what the particles say comes true.
-        network_bins: The same of the network.
-    """
-
-    player: str
-    game: int
-    seat: int
-    moves: int
-    ranks: int
-    plain: _Nats
-    particles: _Nats
-    network: _Nats
-    plain_bits: _Nats
-    network_bits: _Nats
-    particles_ms: _Nats
-    network_ms: _Nats
-    particles_bins: _Sums
-    network_bins: _Sums
-
-
-@dataclass(frozen=True)
-class BeliefOptions(ParallelOptions):
-    """How much is watched.
-
-    Attributes:
-        seed: Seed of the games.
-        games: Games for each kind of player.
-        worlds: Particles, and worlds of the network.
-        belief: The belief network's file; none for the shipped one.
-    """
-
-    seed: Annotated[int, Range(0, 2**64 - 1)] = 2027
-    games: Annotated[int, Range(1)] = 40
-    worlds: Annotated[int, Range(1)] = 256
-    belief: Path | None = None
-
-
-class _Believer(Worker[tuple[str, int], list[BeliefResult]]):
-    """Plays games, then looks at them from every seat at some of its decisions."""
-
-    def __init__(self, options: BeliefOptions) -> None:
-        self._options = options
-        self._network = load_belief(options.belief)
-        self._players = believed_players(load_policy(None), "mixed")
-
-    def play(self, task: tuple[str, int]) -> list[BeliefResult]:
-        (player, game), seed = task, self._options.seed
-        rng = np.random.default_rng([seed, game, 3])
-        moments = watched(player, seed, game, rng, lambda state: len(state.legal_moves()) > 1)
-        return [self._look(player, game, state, rng) for state, _ in moments]
-
-    def _look(self, player: str, game: int, state: State, rng: np.random.Generator) -> BeliefResult:
-        """What the seat to act knows."""
-        view, truth = state.view(), hidden_counts(state.row, state.seat)
-        sources: tuple[Callable[[int], WorldPool], ...] = (
-            lambda count: inferred_pool(view, rng, count, self._players, _ROUNDS),
-            lambda count: self._network.worlds(view, rng, count),
-        )
-        nats, bins, spent = [log_probability(truth, plain_splits(truth))], [], []
-        for source in sources:
-            known = as_particles(source(self._options.worlds))
-            nats.append(log_probability(truth, inferred_splits(truth, view, known)))
-            bins.append(calibration(truth, view, known))
-            began = processor_time()
-            source(TIMED)
-            spent.append(1000 * (processor_time() - began))
-        logs = self._network.log_probabilities(view, truth[(state.seat + 1) % 3][None])
-        assert logs is not None, "a game of three seats after the auction"
-        bits = [-hand / log(2) for hand in (plain_hand(truth, state.seat), float(logs[0]))]
-        about = player, game, state.seat, len(state.history), _hidden_ranks(truth)
-        # Rounded as a file holds them, so that a run and its file say the same.
-        numbers: list[Any] = [round(value, 5) for value in (*nats, *bits, *spent)]
-        return BeliefResult(*about, *numbers, *bins)
-
-
-def as_particles(pool: WorldPool) -> Particles:
-    """A pool as particles."""
-    weights = np.diff(pool.cumulative, prepend=0.0)
-    return Particles(pool.hands, weights, float(1 / np.square(weights).sum()), 1.0)
-
-
-def plain_hand(truth: Counts, seat: int) -> float:
-    """The log-probability of the whole hidden hand under plain dealing, in nats.
-
-    Args:
-        truth: Cards by holder and rank (:func:`hidden_counts`), shape
-            ``[4, 15]``.
-        seat: The observer.
-    """
-
-    def log_ways(cards: int, chosen: int) -> float:
-        return lgamma(cards + 1) - lgamma(chosen + 1) - lgamma(cards - chosen + 1)
-
-    following, pool = truth[(seat + 1) % 3].tolist(), truth.sum(axis=0).tolist()
-    return sum(map(log_ways, pool, following)) - log_ways(sum(pool), sum(following))
-
-
-def calibration(truth: Counts, view: View, known: Particles) -> tuple[float, ...]:
-    """How often the predicted chance that the next seat holds a hidden rank came true, by tenths of the chance.
-
-    Args:
-        truth: Cards by holder and rank, shape ``[4, 15]``.
-        view: The observer's view.
-        known: What it believes.
-
-    Returns:
-        The number of predictions in each bin, their sums, and how many came true, one behind the other.
-    """
-    following = (view.seat + 1) % 3
-    shown = view.known_cards.counts if view.landlord == following else (0,) * NUM_RANKS
-    planes = known.hands[:, following, None] >> np.arange(64, dtype=np.uint64)
-    counts = (planes & np.uint64(1)).reshape(-1, 4, 16)[:, :, :NUM_RANKS].sum(axis=1).astype(np.int64)
-    chances = known.weights @ (counts > np.array(shown))
-    asked = truth.sum(axis=0) > 0
-    places = np.minimum((chances[asked] * BINS).astype(np.int64), BINS - 1)
-    sums = (
-        np.bincount(places, weights, BINS) for weights in (None, chances[asked], (truth[following] > 0)[asked] * 1.0)
-    )
-    return tuple(round(float(value), 3) for part in sums for value in part)
-
-
-def _mean(results: Sequence[BeliefResult], name: str) -> float:
-    return float(np.mean([getattr(result, name) for result in results]))
-
-
-def _line(results: Sequence[BeliefResult]) -> list[str]:
-    gains = [nats_gained(results, source, "plain").both("+.3f", 1) for source in SOURCES]
-    bits = [f"{_mean(results, name):.2f}" for name in ("plain_bits", "network_bits")]
-    return [str(len(results)), *gains, *bits, *(f"{_mean(results, f'{source}_ms'):.2f}" for source in SOURCES)]
-
-
-def _in_training(saved: Saved[BeliefResult], inside: bool) -> list[BeliefResult]:
-    return [result for result in saved.results if IN_TRAINING.get(result.player, False) is inside]
-
-
-def belief_table(saved: Saved[BeliefResult]) -> Table:
-    """What particles and network know in games of each kind of player."""
-    by_player = grouped(saved.results, "player")
-    played = [player for player in IN_TRAINING if player in by_player]
-    lines = [(f"`{one}`", "yes" if IN_TRAINING[one] else "no", *_line(by_player[one])) for one in played]
-    sides = (("inside", _in_training(saved, True)), ("outside", _in_training(saved, False)))
-    lines += [(f"all {name}", "", *_line(own)) for name, own in sides if own]
-    units = (("particles", "nats"), ("network", "nats"), ("plain", "bits"), ("network", "bits"))
-    times = ("particles, ms", "network, ms")
-    header = ("games of", "in training", "positions", *(f"{what}, {unit}" for what, unit in units), *times)
-    note = (
-        "Nats: gain over plain dealing in the log-probability of the true split of a hidden rank, with 95 % intervals "
-        f"over games, from {saved.settings['worlds']} particles and as many worlds of the network. Bits: what the "
-        f"whole hidden hand costs. Milliseconds of a processor: for {TIMED} worlds. Computed from {saved.name}; the "
-        f"network is `{saved.settings['weights']}`."
-    )
-    return Table("What the belief network knows", header, lines, note)
-
-
-def calibration_table(saved: Saved[BeliefResult]) -> Table:
-    """Predicted and true shares of hidden ranks that the next seat holds."""
-    lines = [[f"{place / BINS:.1f} to {(place + 1) / BINS:.1f}"] for place in range(BINS)]
-    for source in SOURCES:
-        for line, (count, *others) in zip(lines, _bin_sums(saved.results, source).T, strict=True):
-            line += [f"{count:,.0f}", *(f"{other / count:.3f}" if count else "–" for other in others)]
-    header = ("chance", *(f"{source}: {what}" for source in SOURCES for what in ("n", "said", "true")))
-    note = f"The chance that the next seat holds at least one more card of a rank. Computed from {saved.name}."
-    return Table("Calibration", header, lines, note)
-
-
-def _bin_sums(results: Sequence[BeliefResult], source: str) -> FloatArray:
-    sums: FloatArray = np.sum([getattr(result, f"{source}_bins") for result in results], axis=0).reshape(3, BINS)
-    return sums
-
-
-def plot_belief(saved: Saved[BeliefResult], path: Path) -> None:
-    """Calibration, in games of players in and outside the training."""
-    figure, panels = new_axes(7.2, 3.6, 2)
-    for panel, inside in zip(panels, (True, False), strict=True):
-        own = _in_training(saved, inside)
-        panel.plot([0, 1], [0, 1], color="#bbbbbb", linestyle=":")
-        for source in SOURCES if own else ():
-            count, predicted, true = _bin_sums(own, source)
-            full = count >= 10
-            panel.plot(predicted[full] / count[full], true[full] / count[full], marker="o", label=source)
-        panel.set_title("players in the training" if inside else "players outside it")
-        panel.set_xlabel("chance said")
-    panels[0].set_ylabel("share that came true")
-    panels[0].legend(frameon=False)
-    save_figure(figure, path)
-
-
-BELIEF = Experiment(
-    name="belief",
-    about="How well the belief network knows the hidden cards, beside weighted particles.",
-    unit="games",
-    options=BeliefOptions,
-    result=BeliefResult,
-    tasks=lambda options: [(player, game) for player in IN_TRAINING for game in range(options.games)],
-    worker=_Believer,
-    settings=("seed", "worlds"),
-    more=lambda options: {"weights": file_digest(options.belief or shipped_belief_path())},
-    agents=lambda tasks: dict.fromkeys(player for player, _ in tasks),
-    tables={"belief": belief_table, "belief-calibration": calibration_table},
-    plot=plot_belief,
 )

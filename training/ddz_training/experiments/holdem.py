@@ -135,23 +135,20 @@ def chips_interval(own: Sequence[HoldemResult]) -> Interval:
 
 def holdem_table(saved: Saved[HoldemResult]) -> Table:
     """A line a pairing."""
-    groups, lines = grouped(saved.results, "a", "b"), []
-    for a, b in PAIRINGS:
-        if own := groups.get((a, b)):
-            totals = [sum(result.chips for result in match) for match in grouped(own, "match").values()]
-            won = f"{sum(total > 0 for total in totals)} of {len(totals)}"
-            bets = _percent(own, _is_small), _percent(own, _is_large)
-            lines.append((f"`{a}`", f"`{b}`", f"{len(own):,}", chips_interval(own).plus_minus(), won, *bets))
+    lines = []
+    for (a, b), own in grouped(saved.results, "a", "b", order=PAIRINGS).items():
+        totals = [sum(result.chips for result in match) for match in grouped(own, "match").values()]
+        won = f"{sum(total > 0 for total in totals)} of {len(totals)}"
+        lines.append((f"`{a}`", f"`{b}`", f"{len(own):,}", chips_interval(own).plus_minus(), won, *_bets(own)))
     header = ("agent", "against", "hands", "chips a hand", "matches won", "bet < ¼ stack %", "bet > ½ stack %")
     return Table("No-limit hold'em", header, lines, f"95 % intervals over deals. Computed from {saved.name}.")
 
 
-def _is_small(result: HoldemResult) -> bool:
-    return result.bet < _SMALL
-
-
-def _is_large(result: HoldemResult) -> bool:
-    return result.bet > _LARGE
+def _bets(own: Sequence[HoldemResult]) -> tuple[str, str]:
+    """How many of the hands had small and large bets, in per cent."""
+    tests = [one.bet < _SMALL for one in own], [one.bet > _LARGE for one in own]
+    small, large = (f"{100 * sum(test) / len(own):.1f}" for test in tests)
+    return small, large
 
 
 _PRINTED = {
@@ -170,16 +167,11 @@ def compare_holdem(results: Sequence[HoldemResult]) -> Iterable[Comparison]:
             continue
         chips, count, bets = chips_interval(own), f"of {len(own):,} hands", f"{name}, % of hands with"
         yield Comparison(f"{name} against the policy, chips a hand", sign, f"{chips.mean:+.2f}", chips.span("+.2f", 1))
-        yield Comparison(f"{bets} less than ¼ of the stack bet", small, _percent(own, _is_small), count)
-        yield Comparison(f"{bets} more than ½ of the stack bet", large, _percent(own, _is_large), count)
-        risky = [result for result in own if _is_large(result)]
-        if risky:
+        for what, printed, ours in zip(("less than ¼", "more than ½"), (small, large), _bets(own), strict=True):
+            yield Comparison(f"{bets} {what} of the stack bet", printed, ours, count)
+        if risky := [result for result in own if result.bet > _LARGE]:
             share = f"{100 * sum(result.chips > 0 for result in risky) / len(risky):.0f}"
             yield Comparison(f"{name}, % of these won", large_won, share, f"of {len(risky)} hands")
-
-
-def _percent(own: Sequence[HoldemResult], test: Any) -> str:
-    return f"{100 * sum(map(test, own)) / len(own):.1f}"
 
 
 def plot_holdem(saved: Saved[HoldemResult], path: Path) -> None:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 from ddz_env import Rules
 from ddz_env.playing.generators import published_generator
@@ -16,6 +16,7 @@ from ddz_training.measure.match.results import Key
 from ddz_training.measure.match.statistics import Interval, normal_interval, paired_difference, within, won_by_side
 
 Pair = tuple[str, str]
+_Line = TypeVar("_Line")
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def _deal_worker(
     return DealWorker(line, functools.partial(DealPlayer, Rules.preset(rules), options.seed, **named))
 
 
-def match_line(kind: Callable[..., MatchResult], records: Sequence[GameRecord]) -> list[MatchResult]:
+def match_line(kind: Callable[..., _Line], records: Sequence[GameRecord]) -> list[_Line]:
     """Who won a deal, in the first five fields of a result."""
     game, _, wins = won_by_side(records)
     return [kind(game.a, game.b, game.deal, *wins)]

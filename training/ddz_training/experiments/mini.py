@@ -1,4 +1,4 @@
-"""Mini Dou Dizhu (Whitehouse, Powley and Cowling 2011): four experiments on its 8,832 deals.
+"""Mini Dou Dizhu (Whitehouse, Powley and Cowling 2011): its 8,832 deals and their exact agents.
 
 All deals are played, or solved, and weighted by their probabilities.
 """
@@ -6,7 +6,6 @@ All deals are played, or solved, and weighted by their probabilities.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,26 +19,17 @@ from ddz_agents.mini import agents as exact
 from ddz_agents.mini.inference import History, Inference
 from ddz_agents.mini.information_set import shares
 from ddz_agents.open_cards.minimax import MinimaxSolver
-from ddz_agents.tree_search.agent import DeterminizedUctAgent, IsUctAgent
-from ddz_env import State
 from ddz_env.core.engine.deal import start_game
 from ddz_env.core.engine.layout import HANDS, HIDDEN, ROW_WORDS, SEAT, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import remove_hand
 from ddz_env.core.notation import Hand, counts_to_word
-from ddz_env.core.options import Range
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.view import write_view
-from ddz_env.playing.agent import Agent
-from ddz_env.playing.game import play_game, seat_generators
-from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, SeedOptions, Table, grouped
-from ddz_training.measure.markdown import markdown_table
+from ddz_training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, Table, grouped
 from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.results import Key
-from ddz_training.measure.match.statistics import Z95, Interval
-from ddz_training.measure.plotting import BLUE, finish_figure, new_axes, percentages
+from ddz_training.measure.plotting import BLUE, finish_figure, new_axes
 
 PAPER = "Whitehouse, Powley and Cowling 2011"
 MINI = PRESETS["mini"]
@@ -278,14 +268,11 @@ def pair_table(saved: Saved[PairResult]) -> Table:
     return Table("Player 1's win rate on all deals, %", ("player 1 ↓, player 2 →", *KINDS), played)
 
 
-_ABSENT: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "bottom", "fontsize": 7, "color": "grey"}
-"""What stands in the place of a bar that there is not."""
-
-
 def plot_mini_agents(saved: Saved[PairResult], path: Path) -> None:
     """Figure 3 of the paper: groups by player 2, bars by player 1; a pair without a result is named in its place."""
     figure, axes = new_axes(9.0)
     rates = _rates(saved.results)
+    absent: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "bottom", "fontsize": 7, "color": "grey"}
     groups = [two for two in KINDS if any((one, two) in rates for one in KINDS)]
     for index, one in enumerate(KINDS):
         places = {two: group + 0.16 * (index - 2) for group, two in enumerate(groups)}
@@ -293,7 +280,7 @@ def plot_mini_agents(saved: Saved[PairResult], path: Path) -> None:
         drawn = axes.bar([places[two] for two in played], [rates[one, two] for two in played], width=0.15, label=one)
         axes.bar_label(drawn, fmt="%.0f", fontsize=7)
         for two in (two for two in groups if two not in played):
-            axes.text(places[two], 1, "not defined" if one == two == CORRECT else "not played", **_ABSENT)
+            axes.text(places[two], 1, "not defined" if one == two == CORRECT else "not played", **absent)
     axes.set_xticks(range(len(groups)), [group.replace("+", "\n+ ") for group in groups])
     axes.set_ylim(0, 105)
     legend = {"title": "player 1", "loc": "center left", "bbox_to_anchor": (1, 0.5)}
@@ -418,148 +405,4 @@ MINI_INFERENCE = Experiment(
     tables={"mini-inference": ex.compared("Inference against expectimax on Mini", compare_mini_inference)},
     source=f"{PAPER}, section IV.B.3",
     plot=plot_mini_inference,
-)
-
-
-# --- Section IV.C: information-set UCT and determinized UCT as player 1 against determinized UCT ----------------------
-
-PAPER_RATES = {"isuct": "67.2", "duct": "62.7"}
-_UCT_NAMES = {"isuct": "information-set UCT 4,000", "duct": "determinized UCT 20 × 200"}
-FILES = {
-    "mini_uct.csv": "taken at once, in simulations and by the agent",
-    "mini_uct_plain.csv": "not taken at once (`--no-finish`): the paper to the letter",
-}
-"""The files that the page compares, and what they differ in."""
-
-
-@dataclass(frozen=True)
-class UctResult:
-    """One deal.
-
-    Attributes:
-        deal: Its number.
-        isuct_wins: Games that information-set UCT won as player 1.
-        duct_wins: Games that determinized UCT won.
-    """
-
-    deal: int
-    isuct_wins: int
-    duct_wins: int
-
-
-@dataclass(frozen=True)
-class UctOptions(SeedOptions):
-    """What may differ from our default searches.
-
-    Attributes:
-        seed: Seed of all agents.
-        games: Games for each deal and agent; the paper played 10.
-        exploration: Exploration constant of all agents.
-        finish: Take finishing moves at once (the paper does not).
-    """
-
-    games: Annotated[int, Range(1)] = 10
-    exploration: Annotated[float, Range(0)] = 1.0
-    finish: bool = True
-
-
-def _unusual(options: UctOptions) -> dict[str, Any]:
-    """What differs from the searches' defaults, which files do not name."""
-    searches = {"exploration": options.exploration, "finish": options.finish}
-    return {name: value for name, value in searches.items() if value != 1}
-
-
-class _UctGames(Worker[Key, list[UctResult]]):
-    """Plays all games of one deal at a time."""
-
-    def __init__(self, options: UctOptions) -> None:
-        self._seed, self._games = options.seed, options.games
-        same: dict[str, Any] = {"exploration": options.exploration, "finish": options.finish}
-        self._contenders: list[Agent] = [IsUctAgent(4000, **same), DeterminizedUctAgent(200, trees=20, **same)]
-        self._opponent: Agent = DeterminizedUctAgent(200, trees=20, **same)
-
-    def play(self, task: Key) -> list[UctResult]:
-        deal = mini_deals()[task[0]]
-        return [UctResult(deal.number, self._wins(deal, 0), self._wins(deal, 1))]
-
-    def _wins(self, deal: MiniDeal, kind: int) -> int:
-        """Games that player 1 wins.  Numbers of games never repeat over deals, repetitions and kinds."""
-        won, agents = 0, [self._contenders[kind], self._opponent]
-        for repetition in range(self._games):
-            number = (repetition * len(mini_deals()) + deal.number) * len(self._contenders) + kind
-            rngs = seat_generators([self._seed, number], 2, published_generator)
-            won += play_game(State(deal.row.copy(), MINI), agents, rngs).winner == 0
-        return won
-
-
-def uct_rate(results: Sequence[UctResult], kind: str, games: int) -> Interval:
-    """The probability that player 1 wins a randomly dealt game, with a 95 % interval.
-
-    All deals are played, so only the agents' own randomness spreads the estimate: the variance is the sum over deals of
-    the squared probability times that of the deal's mean, ``m (g - m) / (g² (g - 1))`` for ``m`` wins of ``g`` games
-    (at most ``1 / (4 g)`` is assumed where one game was played).
-    """
-    deals = mini_deals()
-    mass = sum(deals[result.deal].probability for result in results)
-    mean = variance = 0.0
-    for result in results:
-        share, won = deals[result.deal].probability / mass, getattr(result, f"{kind}_wins")
-        mean += share * won / games
-        variance += share**2 * (won * (games - won) / (games**2 * (games - 1)) if games > 1 else 0.25)
-    margin = Z95 * math.sqrt(variance)
-    return Interval(mean, mean - margin, mean + margin, games * len(results))
-
-
-def _uct_rates(saved: Saved[UctResult]) -> dict[str, Interval]:
-    return {kind: uct_rate(saved.results, kind, saved.settings["games"]) for kind in PAPER_RATES}
-
-
-def uct_table(saved: Saved[UctResult]) -> Table:
-    """The paper's figures beside ours."""
-    lines = [
-        Comparison(
-            f"{_UCT_NAMES[kind]} as player 1, %", PAPER_RATES[kind], rate.text(), f"{rate.span()}; {rate.count:,} games"
-        )
-        for kind, rate in _uct_rates(saved).items()
-    ]
-    return ex.comparison_table("UCT on Mini against determinized UCT 20 × 200", lines, ex.computed_from(saved))
-
-
-def _page_table(folder: Path) -> str:
-    """Player 1's win rate on Mini as our searches are and as the paper's are."""
-    lines = []
-    for name, what in FILES.items():
-        saved = ex.read_saved(UctResult, folder / name)
-        games = saved.settings["games"] * len(saved.results)
-        lines.append((what, f"`{name}`", f"{games:,}", *(rate.both() for rate in _uct_rates(saved).values())))
-    header = ("finishing moves", "file", "games each", "information-set %", "determinized %")
-    return markdown_table(header, [*lines, ("paper", "", "", *PAPER_RATES.values())])
-
-
-def plot_mini_uct(saved: Saved[UctResult], path: Path) -> None:
-    """Both kinds of player 1 beside the paper."""
-    figure, axes = new_axes(5.5)
-    kinds = list(PAPER_RATES)
-    heights, errors = percentages(list(_uct_rates(saved).values()))
-    drawn = axes.bar(kinds, heights, width=0.5, yerr=errors, color=BLUE)
-    axes.bar_label(drawn, fmt="%.1f", padding=2)
-    axes.plot(kinds, [float(rate) for rate in PAPER_RATES.values()], "k+", markersize=12, label="paper")
-    axes.set_ylim(0, 100)
-    finish_figure(figure, axes, path, "", "player 1 wins, %")
-
-
-MINI_UCT = Experiment(
-    name="mini-uct",
-    about="Information-set UCT and determinized UCT on all deals of Mini: 67.2 % and 62.7 %.",
-    unit="deals",
-    options=UctOptions,
-    result=UctResult,
-    tasks=lambda options: [(deal.number,) for deal in mini_deals()],
-    worker=_UctGames,
-    settings=("seed", "games"),
-    more=_unusual,
-    tables={"mini-uct-rates": uct_table},
-    source=f"{PAPER}, section IV.C",
-    plot=plot_mini_uct,
-    pages={"mini-uct": _page_table},
 )

@@ -12,8 +12,7 @@ import hashlib
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -28,7 +27,6 @@ from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.ordered_map import Share, Worker, executed_by, on_this_machine, workers
 from ddz_training.measure.match.ray_cluster import on_ray
 from ddz_training.measure.match.results import Key, OnProgress, ResultStore
-from ddz_training.measure.plotting import BLUE, GREY, new_axes, save_figure
 
 FORMS = ("serial", "processes", "ray")
 OPPONENT = "rules"
@@ -106,9 +104,8 @@ def _run(options: FormOptions, task: tuple[str, int]) -> list[FormResult]:
     form, repetition = task
     count = 1 if form == "serial" else options.processes
     make = functools.partial(_Player, options.seed, _agent(options))
-    place: Callable[[], AbstractContextManager[None]] = on_ray if form == "ray" else _locally
     begun = time.perf_counter()
-    with place(), workers(make, count) as share:
+    with on_ray() if form == "ray" else executed_by(on_this_machine), workers(make, count) as share:
         _warm(share, count)
         start, before = time.perf_counter(), _processor_seconds()
         played = list(share(range(options.deals)))
@@ -134,10 +131,6 @@ def _processor_seconds() -> float:
     while more := {process for process, parent in parents.items() if parent in own} - own:
         own |= more
     return sum(ticks.get(process, 0) for process in own) / os.sysconf("SC_CLK_TCK") if ticks else 0.0
-
-
-def _locally() -> AbstractContextManager[None]:
-    return executed_by(on_this_machine)
 
 
 def _warm(share: Share[int, _Played], count: int) -> None:
@@ -197,17 +190,6 @@ def _ratio(what: str, paper: str, ratios: Sequence[float]) -> ex.Comparison:
     return ex.Comparison(what, paper, f"{median(ratios):.2f}", span)
 
 
-def plot_forms(saved: Saved[FormResult], path: Path) -> None:
-    """Seconds by form, a dot a run."""
-    figure, axes = new_axes(4.5)
-    groups = grouped(saved.results, "form")
-    axes.bar([*groups], [fmean(result.seconds for result in own) for own in groups.values()], color=GREY)
-    for form, own in groups.items():
-        axes.plot([form] * len(own), [result.seconds for result in own], "o", color=BLUE)
-    axes.set_ylabel(f"seconds, {saved.results[0].games} games")
-    save_figure(figure, path)
-
-
 PARALLEL_FORMS = Experiment(
     name="parallel-forms",
     about="Play the same search games serially, in processes and on Ray, and compare the times and the results.",
@@ -221,5 +203,4 @@ PARALLEL_FORMS = Experiment(
     agents=(OPPONENT,),
     tables={"parallel-forms": forms_table, "parallel-forms-paper": ex.compared("Table 3.1", compare_forms)},
     source="Wang 2020 (thesis, in Chinese), table 3.1",
-    plot=plot_forms,
 )

@@ -208,27 +208,19 @@ def _look_at_games(
     return [result for task in tasks for result in store.found.get(task, ())]
 
 
-def in_order(
-    results: Sequence[GainResult], agents: Sequence[str] = tuple(dict.fromkeys((*SEARCHES, *BUDGETS)))
-) -> list[GainResult]:
-    """Results agent by agent, in the order of ``agents`` (others behind them), and game by game."""
-    places = {spec: place for place, spec in enumerate(agents)}
-    return sorted(results, key=lambda result: (places.get(result.agent, len(places)), result.agent, result.game))
-
-
 GAIN_HEADER = ("search", "games", "decisions", "changed %", "ms", "landlord", "peasants", "both", "over the first")
 """Heads of the columns of :func:`gain_cells`."""
 
 
 def gain_cells(results: Sequence[GainResult]) -> list[tuple[str, ...]]:
-    """A line a search: gains in points of win rate.
+    """A line a search, those of ``SEARCHES`` and ``BUDGETS`` first: gains in points of win rate.
 
     ``landlord`` and ``peasants`` are a game's mean gains of one side; ``both`` is half of their sum, what is predicted
     for a duplicate deal; the last column compares with the first search on the games that both have looked at.  These
     two have 95 % intervals over games.
     """
     lines, first = [], dict[int, float]()
-    for agent, own in grouped(results, "agent").items():
+    for agent, own in grouped(results, "agent", order=(*SEARCHES, *BUDGETS)).items():
         decisions, changed = sum(result.decisions for result in own), sum(result.changed for result in own)
         sides = [normal_interval([100 * getattr(result, side) for result in own]) for side in SIDES]
         gains = {result.game: predicted(result) for result in own}
@@ -256,7 +248,7 @@ def gain_table(saved: Saved[GainResult]) -> Table:
     settings = saved.settings
     note = f"{saved.name}, seed {settings['seed']}, {settings['playouts']} games to value a move"
     note += f"; the weights are `{settings['weights']}`."
-    return Table("Gains over the policy, points of win rate", GAIN_HEADER, gain_cells(in_order(saved.results)), note)
+    return Table("Gains over the policy, points of win rate", GAIN_HEADER, gain_cells(saved.results), note)
 
 
 def plot_gains(saved: Saved[GainResult], path: Path) -> None:

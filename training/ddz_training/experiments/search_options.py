@@ -22,9 +22,9 @@ from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches as play
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
-from ddz_training.measure.match.duplicate import GameRecord, Match, check_agents
+from ddz_training.measure.match.duplicate import Match, check_agents
 from ddz_training.measure.match.results import Key, OnProgress, ResultStore
-from ddz_training.measure.match.statistics import normal_interval, won_by_side
+from ddz_training.measure.match.statistics import normal_interval
 from ddz_training.measure.match.timing import processor_time
 
 PLAIN = "isuct"
@@ -79,10 +79,8 @@ class DealResult:
     peasants: int
 
 
-def deal_result(records: Sequence[GameRecord]) -> list[DealResult]:
-    """The line of a deal."""
-    game, _, wins = won_by_side(records)
-    return [DealResult(game.a, game.b, game.deal, *wins)]
+_player = play.deal_worker(functools.partial(play.match_line, DealResult), timing=False)
+"""Makes what plays."""
 
 
 def option_cells(results: Sequence[DealResult]) -> list[tuple[str, ...]]:
@@ -233,7 +231,7 @@ def _play_at_equal_time(
         (name, opponent, deal): Match((name, opponent), deal, (specs[name], str(plain.get(opponent, opponent))))
         for name, opponent, deal in tasks
     }
-    start = functools.partial(play.deal_worker(deal_result, timing=False), options)
+    start = functools.partial(_player, options)
     return store.fill(matches, start, options.processes, on_progress)
 
 
@@ -327,7 +325,7 @@ SEARCH_DEPTH = Experiment(
     options=DepthOptions,
     result=DealResult,
     tasks=_depths,
-    worker=play.deal_worker(deal_result, timing=False),
+    worker=_player,
     agents=(RULES,),
     tables={"search-depth": depth_table},
 )

@@ -1,16 +1,14 @@
 """How strong agents are, on duplicate deals that nothing was chosen on.
 
-Experiments of the shipped policies, of all named agents and of the levels of play.  Where weights play, the file of
+Experiments of the shipped policies and of all named agents.  Where weights play, the file of
 results names them, so that the games of other weights are never mixed in.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median
 from typing import Annotated, Any
@@ -18,10 +16,9 @@ from typing import Annotated, Any
 from ddz_agents.neural.shipped import shipped_douzero_path, shipped_points_path, shipped_policy_path
 from ddz_env.core.options import Range
 from ddz_env.playing.provenance import file_digest
-from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import matches as play
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped, read_saved
-from ddz_training.experiments.matches import MatchResult, Pair, win_interval
+from ddz_training.experiments.matches import MatchResult, win_interval
 from ddz_training.measure.markdown import markdown_table
 from ddz_training.measure.match import statistics
 from ddz_training.measure.match.duplicate import GameRecord
@@ -356,12 +353,8 @@ def points_result(records: Sequence[GameRecord]) -> list[PointsResult]:
 
 def points_table(saved: Saved[PointsResult]) -> Table:
     """A line an opponent."""
-    places = {(POINTS_AGENT, opponent): place for place, opponent in enumerate(POINTS_OPPONENTS)}
-    groups = sorted(
-        grouped(saved.results, "agent", "opponent").items(), key=lambda group: places.get(group[0], len(places))
-    )
-    lines = []
-    for (agent, opponent), own in groups:
+    order, lines = [(POINTS_AGENT, opponent) for opponent in POINTS_OPPONENTS], []
+    for (agent, opponent), own in grouped(saved.results, "agent", "opponent", order=order).items():
         name = f"`{opponent}`" if agent == POINTS_AGENT else f"`{opponent}` (`{agent}`)"
         lines.append((name, *play.auction_cells(own), *_median_times(own)))
     note = (
@@ -446,89 +439,3 @@ AGENT_STRENGTH = Experiment(
     tables={"strengths-of-agents": agent_strength_table},
 )
 """``ddz agents`` shows the win rates; :mod:`ddz_training.apps.strengths` joins them with larger experiments'."""
-
-
-# --- Levels of play ---------------------------------------------------------------------------------------------------
-
-FIRST_OF_LEVELS = 6_000_000
-"""The agents were chosen on the deals from 500,000 on."""
-ANCHOR, YARDSTICK = "rules", "random"
-_LEAST, _MOST = 0.001, 0.999
-"""Rates beyond these have no rating."""
-
-
-@dataclass(frozen=True)
-class LevelOptions(ParallelOptions):
-    """What is played.
-
-    Attributes:
-        seed: Seed of deals and agents.
-        deals: Duplicate deals of every pair.
-        slow: Duplicate deals of a pair with the strongest level, which searches.
-    """
-
-    deals: Annotated[int, Range(1)] = 1000
-    slow: Annotated[int, Range(1)] = 200
-
-
-def pairs() -> list[Pair]:
-    """Who plays whom, the stronger agent first: neighbours, and the weakest level with ``random``."""
-    ladder = [YARDSTICK, *(level.agent for level in LEVELS)]
-    return [(stronger, weaker) for weaker, stronger in pairwise(ladder)]
-
-
-def _neighbours(options: LevelOptions) -> Mapping[Key, Any]:
-    strongest = LEVELS[-1].agent
-    deals = {pair: options.slow if strongest in pair else options.deals for pair in pairs()}
-    return play.matches(deals, FIRST_OF_LEVELS)
-
-
-def rates(results: Sequence[MatchResult]) -> Mapping[Pair, Interval]:
-    """The win rate of every pair's stronger agent over both sides, with its 95 % interval over deals."""
-    return {pair: win_interval(own) for pair, own in grouped(results, "agent", "opponent").items()}
-
-
-def elo(rate: float) -> float:
-    """The difference of two ratings, from the win rate of one over the other."""
-    rate = min(max(rate, _LEAST), _MOST)
-    return 400 * math.log10(rate / (1 - rate))
-
-
-def ratings(results: Sequence[MatchResult]) -> dict[str, float]:
-    """The rating of every level by its name; the rule agent's is 0."""
-    found = rates(results)
-    total, ladder = 0.0, {LEVELS[0].name: 0.0}
-    for weaker, stronger in pairwise(LEVELS):
-        total += elo(found[stronger.agent, weaker.agent].mean)
-        ladder[stronger.name] = total
-    anchor = next(ladder[level.name] for level in LEVELS if level.agent == ANCHOR)
-    return {name: rating - anchor for name, rating in ladder.items()}
-
-
-def levels_table(saved: Saved[MatchResult]) -> Table:
-    """The levels, their ratings, and what each wins against the one below it."""
-    found, rated = rates(saved.results), ratings(saved.results)
-    below = dict(pairs())
-    lines = []
-    for level in LEVELS:
-        rate = found[level.agent, below[level.agent]]
-        number = sum(result.agent == level.agent for result in saved.results)
-        cells = (level.name, f"`{level.agent}`", f"{rated[level.name]:+.0f}", f"`{below[level.agent]}`", f"{number:,}")
-        lines.append((*cells, rate.both(to="–")))
-    note = f"Ratings are added up from the win rates between neighbours; `{ANCHOR}` is 0. {saved.name}."
-    return Table("Levels of play", ("level", "agent", "Elo", "against", "deals", "win %"), lines, note)
-
-
-LEVELS_OF_PLAY = Experiment(
-    name="levels",
-    about="""How far the levels easy, medium, hard and master stand apart, by duplicate deals between neighbours.""",
-    unit="duplicate deals",
-    options=LevelOptions,
-    result=MatchResult,
-    tasks=_neighbours,
-    worker=play.deal_worker(functools.partial(play.match_line, MatchResult)),
-    agents=play.match_agents,
-    tables={"levels": levels_table},
-)
-"""The ratings of :data:`ddz_env.playing.registry.LEVELS` are these, added up from ``hard`` (the rule agent, 0) in both
-directions."""

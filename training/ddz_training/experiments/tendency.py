@@ -99,8 +99,7 @@ def _agents(names: Iterable[str]) -> list[str]:
 
 
 def _by_judges(saved: Saved[TendencyResult]) -> dict[str, list[TendencyResult]]:
-    found = grouped(sorted(saved.results, key=lambda result: result.deal), "judges")
-    return {name: found[name] for name in JUDGES if name in found}
+    return grouped(sorted(saved.results, key=lambda result: result.deal), "judges", order=JUDGES)
 
 
 def tendency_table(saved: Saved[TendencyResult]) -> Table:

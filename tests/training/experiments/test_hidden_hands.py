@@ -1,4 +1,4 @@
-"""What hand inference is worth: the scores, the file, and the fit of the responses."""
+"""What is known of hidden hands: the scores, the files, and the tables."""
 
 from __future__ import annotations
 
@@ -9,37 +9,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
+from ddz_agents.belief.model import write_belief
 from ddz_agents.worlds.inference import draw_hands
 from ddz_agents.worlds.particles import Particles
 from ddz_agents.worlds.rules_player import F_KIND, describe_move
 from ddz_env import Move, State
 from ddz_env.core.engine.layout import HANDS, HIDDEN
-from ddz_training.experiments.experiment import Saved
+from ddz_training.experiments import hidden_hands as hidden
+from ddz_training.experiments.belief import BELIEF, BINS, BeliefOptions, belief_table, calibration, calibration_table
 from ddz_training.experiments.hidden_hands import (
-    HAND_INFERENCE,
-    PLAYERS,
-    WatchOptions,
     WatchResult,
     hidden_counts,
     inferred_splits,
     log_probability,
-    measure_cost,
     nats_gained,
     plain_splits,
-    player_table,
-    plot_hand_inference,
-    stage_table,
 )
-from ddz_training.measure.match.errors import SettingsMismatchError
-from ddz_training.measure.plotting import can_plot
+from tests.agents.belief.test_belief import network, stored
 from tests.rooms import ROOT
 
-TASKS = [("rules", 0), ("rules", 1)]
 RESULTS = ROOT / "docs" / "results" / "hand_inference.csv"
-
-
-class Killed(Exception):
-    """Thrown into a run from its progress report."""
 
 
 def belief(hands: np.ndarray) -> Particles:
@@ -99,48 +90,23 @@ def test_the_gain_is_a_mean_over_ranks() -> None:
 # --- The experiment ---------------------------------------------------------------------------------------------------
 
 
-def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    def kill(done: int, total: int) -> None:
-        if done == 1 < total:
-            raise Killed
-
-    whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
-    options = WatchOptions(games=2, particles=50, seed=1)
-    results = HAND_INFERENCE.run(options, whole, tasks=TASKS).results
-    with pytest.raises(Killed):
-        HAND_INFERENCE.run(options, cut, kill, tasks=TASKS)
-    cut.write_bytes(cut.read_bytes() + b"rules,1,0")
-    assert HAND_INFERENCE.run(options, cut, tasks=TASKS).results == results
-    assert cut.read_bytes() == whole.read_bytes()
-    assert {result.seat for result in results} == {0, 1, 2}
-    assert all(result.decisions > 0 and result.ranks > 0 for result in results)
-    with pytest.raises(SettingsMismatchError):
-        HAND_INFERENCE.run(replace(options, particles=60), cut, tasks=TASKS)
-
-
 def test_the_published_results_are_read_without_playing() -> None:
     """The mixture of beliefs gains on every kind of game; the rule agent alone costs on games of the two others."""
     before = RESULTS.read_bytes()
-    saved = HAND_INFERENCE.run(WatchOptions(), RESULTS)
+    saved = hidden.HAND_INFERENCE.run(hidden.WatchOptions(), RESULTS)
     results = saved.results
     assert RESULTS.read_bytes() == before, "nothing was played: the file is whole"
     games = {(result.player, result.game) for result in results}
-    assert len(games) == WatchOptions().games * len(PLAYERS)
-    seen = {player: [result for result in results if result.player == player] for player in PLAYERS}
+    assert len(games) == hidden.WatchOptions().games * len(hidden.PLAYERS)
+    seen = {player: [result for result in results if result.player == player] for player in hidden.PLAYERS}
     assert nats_gained(seen["rules"], "default", "uniform").low > 0.25
     assert nats_gained(seen["isuct"], "default", "uniform").low > 0
     assert nats_gained(seen["random"], "default", "uniform").low > 0
     assert nats_gained(seen["isuct"], "rules", "uniform").high < 0
     assert nats_gained(seen["random"], "rules", "uniform").high < 0
-    assert [line[0] for line in player_table(saved).lines] == list(PLAYERS.values())
-    assert player_table(saved).lines[0][1:3] == ("0.371", "0.505 (+0.307, +0.274 to +0.340)")
-    assert stage_table(saved).lines[-1][1] == "0.431 → 0.861 (+0.691, +0.584 to +0.799)"
-
-
-def test_the_cost_is_processor_time_above_zero() -> None:
-    cost = measure_cost(moments=1, moves=3)
-    assert 0 < cost.decision_us < 1000
-    assert cost.look_ms > 0
+    assert [line[0] for line in hidden.player_table(saved).lines] == list(hidden.PLAYERS.values())
+    assert hidden.player_table(saved).lines[0][1:3] == ("0.371", "0.505 (+0.307, +0.274 to +0.340)")
+    assert hidden.stage_table(saved).lines[-1][1] == "0.431 → 0.861 (+0.691, +0.584 to +0.799)"
 
 
 def test_a_move_that_a_hand_does_not_allow_is_described_as_such() -> None:
@@ -149,8 +115,31 @@ def test_a_move_that_a_hand_does_not_allow_is_described_as_such() -> None:
     assert describe_move(state.row, state.rules, missing)[F_KIND] < 0
 
 
-@pytest.mark.skipif(not can_plot(), reason="matplotlib is not installed")
-def test_a_plot_is_drawn(tmp_path: Path) -> None:
-    one = WatchResult("rules", 0, 0, 5, 3, 10, -7.0, -6.0, -5.0, 100.0)
-    plot_hand_inference(Saved([one, replace(one, player="random", decisions=12)]), tmp_path / "deeper" / "plot.png")
-    assert (tmp_path / "deeper" / "plot.png").read_bytes().startswith(b"\x89PNG")
+# --- The belief network -----------------------------------------------------------------------------------------------
+
+
+def test_calibration_counts_what_comes_true() -> None:
+    state = State.new(seed=9)
+    truth = hidden_counts(state.row, 0)
+    sure = Particles(state.row[None, :4].copy(), np.ones(1), 1.0, 1.0)
+    count, said, true = np.array(calibration(truth, state.view(), sure)).reshape(3, BINS)
+    assert count.sum() == (truth.sum(axis=0) > 0).sum()
+    assert (count[1:-1] == 0).all()
+    assert (said[-1], true[-1]) == (count[-1], count[-1])
+    assert (said[0], true[0]) == (0, 0)
+    assert count[-1] == (truth[1] > 0).sum()
+
+
+def test_a_run_is_kept_and_shown(tmp_path: Path) -> None:
+    weights, path = tmp_path / "belief.safetensors", tmp_path / "belief.csv"
+    write_belief(weights, stored(network(0.0)))
+    options = BeliefOptions(games=1, worlds=8, belief=weights, processes=1)
+    saved = BELIEF.run(options, path, tasks=[("random", 0)])
+    assert len(saved.results) == 6
+    assert all(one.network_bits == pytest.approx(one.plain_bits, abs=1e-3) for one in saved.results)
+    again = BELIEF.run(replace(options, games=1), path, tasks=[("random", 0)])
+    assert again.results == saved.results
+    [line, total] = belief_table(saved).lines
+    assert line[:3] == ("`random`", "yes", "6")
+    assert total[0] == "all inside"
+    assert len(calibration_table(saved).lines) == BINS

@@ -180,15 +180,8 @@ def wait_for_more(path: Path, games: int) -> None:
 @pytest.mark.long
 @POSIX
 def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-c",
-        "from ddz_training.apps.cli import main; main()",
-        "rate",
-        "random",
-        "random-staged",
-        "rules",
-    ]
+    specs = ("random", "random-staged", "rules")
+    command = [sys.executable, "-m", "ddz_training", "rate", *specs]
     command += ["--no-timing", "--block", "10", "--deals", "2000", "--resume", "--out"]
     moments, kept, path = random.Random(2), set[GameRecord](), tmp_path / "cut.sqlite"
     for number in range(20):
@@ -214,7 +207,6 @@ def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
             assert found >= kept
             kept = found
     assert len(kept) > 100
-    specs = ("random", "random-staged", "rules")
     played = Arena(specs, timing=False)
     deals = len(kept) // 6 + 20
     play(path, deals, played, resume=True, processes=2, block=10)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import itertools
 import os
 import subprocess
 import sys
@@ -59,13 +58,6 @@ class Ref:
         return self._future
 
 
-_NAMES = itertools.count()
-
-
-class Text(str):
-    hex = str.__str__
-
-
 class PretendedRay:
     """Ray's functions, in this process."""
 
@@ -91,14 +83,14 @@ class PretendedRay:
         return {"CPU": self.cores}
 
     def put(self, make: Any) -> Any:
-        self._make = make
-        return Text(next(_NAMES))
+        name = os.urandom(8).hex()
+        return SimpleNamespace(make=make, hex=lambda: name)
 
     def remote(self, **options: Any) -> Any:
-        def begin(play: Callable[..., Any], name: str, made: object, task: int) -> Ref:
+        def begin(play: Callable[..., Any], name: str, made: Any, task: int) -> Ref:
             assert options == {"num_cpus": 1, "max_retries": 2}
             self.begun += 1
-            return Ref(play, name, self._make, task)
+            return Ref(play, name, made.make, task)
 
         def declared(play: Callable[..., Any]) -> Any:
             releases = play is ray_cluster._release

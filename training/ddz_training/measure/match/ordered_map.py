@@ -8,7 +8,6 @@ share calls :func:`ordered_map` or :func:`workers` and knows nothing of the form
 from __future__ import annotations
 
 import atexit
-import functools
 import itertools
 import multiprocessing
 import os
@@ -172,7 +171,7 @@ def on_this_machine(make: Make, processes: int) -> Iterator[Share[Any, Any]]:
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start, (make,))
     finished = False
     try:
-        yield in_turn(functools.partial(pool.submit, _work), lambda: processes * TASKS_IN_FLIGHT)
+        yield in_turn(lambda task: pool.submit(_work, task), lambda: processes * TASKS_IN_FLIGHT)
         finished = True
     except BrokenProcessPool as error:
         raise WorkerDiedError("a worker process died (killed, or out of memory?); what is saved is kept") from error

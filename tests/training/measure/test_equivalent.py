@@ -12,20 +12,16 @@ from typer.testing import CliRunner
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_training.apps.cli import app
 from ddz_training.experiments.known_equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions, simulated_table
+from ddz_training.measure.curve import Bounds, Tally, as_text, of_text, posterior
 from ddz_training.measure.equivalent import (
-    Bounds,
     Duel,
     Ladder,
     Play,
     SequentialOptions,
-    Tally,
-    as_text,
     binary_search,
     duel_store,
     initial_bounds,
-    of_text,
     playing,
-    posterior,
     sequential_search,
 )
 from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
@@ -186,36 +182,19 @@ def test_searches_that_count_no_iterations_are_refused() -> None:
 
 def test_the_command_finds_one(tmp_path: Path) -> None:
     path = tmp_path / "random.csv"
-    arguments = [
-        "study",
-        "equivalent",
-        "random",
-        "--deals",
-        "25",
-        "--most",
-        "50",
-        "--processes",
-        "1",
-        "--out",
-        str(path),
-    ]
-    result = CliRunner().invoke(app, arguments)
+    command = ["study", "equivalent", "random", "--processes", "1"]
+    result = CliRunner().invoke(app, [*command, "--deals", "25", "--most", "50", "--out", str(path)])
     assert result.exit_code == 0, result.output
     assert "isuct plays as strongly as random with" in " ".join(result.output.split())
     assert "25 duplicate deals" in result.output
     assert len(path.read_text().splitlines()) == 27
-    binary = CliRunner().invoke(
-        app, ["study", "equivalent", "random", "--method", "binary", "--upper", "4", "--deals", "2", "--processes", "1"]
-    )
+    binary = CliRunner().invoke(app, [*command, "--method", "binary", "--upper", "4", "--deals", "2"])
     assert binary.exit_code == 0, binary.output
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        (["--method", "ternary"], "method"),
-        (["--lower", "50", "--upper", "9"], "not above upper=9"),
-    ],
+    [(["--method", "ternary"], "method"), (["--lower", "50", "--upper", "9"], "not above upper=9")],
 )
 def test_wrong_options_are_named(options: list[str], message: str) -> None:
     result = CliRunner().invoke(app, ["study", "equivalent", "random", *options])

@@ -117,15 +117,11 @@ def test_a_folder_that_was_made_for_nothing_goes_with_the_lock(tmp_path: Path) -
     assert names(tmp_path / "kept") == {"file"}
 
 
-def league(path: Path) -> LeagueStore:
-    return LeagueStore(path, ARENA, resume=True)
-
-
 @pytest.mark.parametrize(
     ("write", "name"),
     [
         (lambda path: ARENA.store(path, resume=True), "games.csv"),
-        (league, "league.sqlite"),
+        (lambda path: LeagueStore(path, ARENA, resume=True), "league.sqlite"),
         (lambda path: replace_file(path, b"weights"), "student.safetensors"),
     ],
 )

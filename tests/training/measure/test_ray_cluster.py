@@ -1,6 +1,6 @@
 """Work on a Ray cluster: what a dead worker had is done again, and results are those of this machine.
 
-A stand-in for Ray's few functions shows how workers are started, given tasks and replaced; the long tests run Ray.
+A stand-in for Ray's few functions shows what it is asked for; the long tests run Ray.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +28,7 @@ from ddz_training.measure.match import ray_cluster
 from ddz_training.measure.match.errors import OtherCodeError, WorkerDiedError
 from ddz_training.measure.match.ordered_map import Share, executed_by, on_this_machine, ordered_map, workers
 from ddz_training.measure.match.provenance import Provenance, SameCode
-from ddz_training.measure.match.ray_cluster import _Actors, on_ray
+from ddz_training.measure.match.ray_cluster import on_ray
 from ddz_training.measure.match.round_robin import Arena, run_arena
 from tests.rooms import pythonpath
 
@@ -40,152 +41,134 @@ class RayError(Exception):
 
 
 class RayTaskError(RayError):
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
+    cause = KeyError("no such task")
+
+
+class Ref:
+    """What Ray gives for a task: one of -1 fails, of -2 its process dies, of -3 it never ends."""
+
+    def __init__(self, play: Callable[..., Any], name: str, make: Any, task: int) -> None:
+        self._future: Future[Any] = Future()
+        if task >= 0:
+            self._future.set_result(play(name, make, task))
+        elif task > -3:
+            self._future.set_exception(RayTaskError() if task == -1 else RayError("its process died"))
+
+    def future(self) -> Future[Any]:
+        return self._future
 
 
 class PretendedRay:
-    """Ray's functions in this process; of what the workers do the last one's comes back first.
-
-    Attributes:
-        started: Workers that were started.
-        dies: Told a task before it is done; whether its worker dies of it.
-        cores: Workers that can be made; the others wait.
-    """
+    """Ray's functions, in this process."""
 
     exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
 
-    def __init__(self, dies: Callable[[Any], bool] = lambda task: False, cores: int = 9) -> None:
-        self.dies, self.cores = dies, cores
-        self.started = 0
-        self.most_waiting = 0
-        self._calls: dict[object, tuple[Any, str, tuple[Any, ...]]] = {}
+    def __init__(self, cores: int = 2, cluster: bool = False) -> None:
+        self.cores, self.cluster, self.joined = cores, cluster, False
+        self.cancelled: list[Ref] = []
+        self.begun = 0
 
-    def remote(self, **options: Any) -> Callable[[type], Any]:
-        def declared(kind: type) -> Any:
-            def made(make: Callable[[], Any]) -> Any:
-                self.started += 1
-                actor = SimpleNamespace(hand=kind(make), number=self.started, dead=False)
-                for name in ("start", "play", "close"):
-                    setattr(actor, name, SimpleNamespace(remote=functools.partial(self._call, actor, name)))
-                return actor
+    def is_initialized(self) -> bool:
+        return self.joined
 
-            return SimpleNamespace(remote=made)
+    def init(self, **options: Any) -> None:
+        if self.cluster and "num_cpus" in options:
+            raise ValueError("there is a cluster")
+        self.joined = True
+
+    def shutdown(self) -> None:
+        self.joined = False
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": self.cores}
+
+    def put(self, make: Any) -> Any:
+        name = os.urandom(8).hex()
+        return SimpleNamespace(make=make, hex=lambda: name)
+
+    def remote(self, **options: Any) -> Any:
+        def begin(play: Callable[..., Any], name: str, made: Any, task: int) -> Ref:
+            assert options == {"num_cpus": 1, "max_retries": 2}
+            self.begun += 1
+            return Ref(play, name, made.make, task)
+
+        def declared(play: Callable[..., Any]) -> Any:
+            releases = play is ray_cluster._release
+            return SimpleNamespace(remote=(lambda pause: play()) if releases else functools.partial(begin, play))
 
         return declared
 
-    def _call(self, actor: Any, name: str, *arguments: Any) -> object:
-        ref = object()
-        self._calls[ref] = actor, name, arguments
-        return ref
+    def wait(self, refs: list[object], num_returns: int, timeout: float) -> None:
+        assert len(refs) == num_returns == self.cores
 
-    def put(self, value: Any) -> Any:
-        return value
+    def cancel(self, ref: Ref, force: bool) -> None:
+        self.cancelled.append(ref)
 
-    def wait(self, refs: list[object], num_returns: int, timeout: float) -> tuple[list[object], list[object]]:
-        assert refs
-        able = [ref for ref in refs if self._calls[ref][0].number <= self.cores]
-        waiting = [ref for ref in able if self._calls[ref][1] == "play"]
-        self.most_waiting = max(self.most_waiting, len(waiting))
-        first: dict[int, object] = {}
-        for ref in able:  # an actor does its calls in order
-            first.setdefault(self._calls[ref][0].number, ref)
-        starts = [ref for ref in first.values() if self._calls[ref][1] == "start"]
-        return (starts or list(first.values()))[-1:], []
 
-    def get(self, ref: object) -> Any:
-        actor, name, arguments = self._calls.pop(ref)
-        if actor.dead or (name == "play" and self.dies(arguments[0])):
-            actor.dead = True
-            raise RayError("the actor died")
-        try:
-            return getattr(actor.hand, name)(*arguments)
-        except Exception as error:
-            raise RayTaskError(error) from error
-
-    def kill(self, actor: Any) -> None:
-        actor.dead = True
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> PretendedRay:
+    pretended = PretendedRay()
+    monkeypatch.setattr(ray_cluster, "_ray", lambda: pretended)
+    return pretended
 
 
 class Doubler:
-    """Answers with the double of a task; a task of -1 is an error."""
+    """Answers with the double of a task."""
+
+    def __init__(self, notes: list[str]) -> None:
+        self._notes = notes
+        notes.append("made")
 
     def play(self, task: int) -> int:
-        if task == -1:
-            raise KeyError("no such task")
         return 2 * task
 
     def close(self) -> None:
-        pass
+        self._notes.append("closed")
 
 
-def test_results_come_in_order_whatever_comes_back_first_and_the_workers_are_kept() -> None:
-    ray = PretendedRay()
-    actors = _Actors(ray, Doubler, lambda: 3)
-    assert list(actors.share(range(100))) == list(range(0, 200, 2))
-    assert sorted(actors.share(range(50), in_order=False)) == list(range(0, 100, 2))
-    assert ray.started == 3
-    assert ray.most_waiting == 6, "each has the next task at hand"
-    assert list(actors.share([])) == []
+@pytest.mark.parametrize("cluster", [False, True])
+def test_a_cluster_is_joined_or_begun_for_work_and_left(ray: PretendedRay, cluster: bool) -> None:
+    ray.cluster = cluster
+    notes: list[str] = []
+    make, other = functools.partial(Doubler, notes), functools.partial(Doubler, notes)
+    with on_ray():
+        assert not ray.joined
+        with workers(make, 2) as share:
+            assert list(share(range(100))) == list(range(0, 200, 2))
+            assert sorted(share(range(50), in_order=False)) == list(range(0, 100, 2))
+            assert list(share([])) == []
+        assert notes == ["made"], "a worker is kept from task to task"
+        assert list(ordered_map(other, [4], 2)) == [8]
+        assert notes == ["made", "closed", "made"]
+        assert ray.joined
+    assert not ray.joined
+    assert notes == ["made", "closed"] * 2
+    ray.joined = True
+    with on_ray():
+        assert list(ordered_map(make, [4], 2)) == [8]
+    assert ray.joined, "who began it ends it"
 
 
-def test_one_task_starts_one_worker_and_a_worker_without_a_machine_holds_nothing_up() -> None:
-    ray = PretendedRay()
-    assert list(_Actors(ray, Doubler, lambda: 8).share([4])) == [8]
-    assert ray.started == 1
-    ray = PretendedRay(cores=1)
-    assert list(_Actors(ray, Doubler, lambda: 4).share(range(40))) == list(range(0, 80, 2))
+def test_a_cluster_that_grows_gets_more_tasks(ray: PretendedRay) -> None:
+    make = functools.partial(Doubler, [])
+    with on_ray(), workers(make, 1) as share:
+        results = share(range(100))
+        assert next(results) == 0
+        assert ray.begun == 32
+        ray.cores = 4
+        assert next(results) == 2
+        assert ray.begun == 65
+        ray.cores = 0  # for a while nobody is there
+        assert list(results) == list(range(4, 200, 2))
 
 
-def test_long_tasks_do_not_wait_behind_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = PretendedRay()
-    monkeypatch.setattr(ray_cluster, "_SHORT", 0.0)
-    assert list(_Actors(ray, Doubler, lambda: 3).share(range(30))) == list(range(0, 60, 2))
-    assert ray.most_waiting == 3
-
-
-def test_a_cluster_that_grows_gets_workers() -> None:
-    ray, most = PretendedRay(), [1]
-    results = _Actors(ray, Doubler, lambda: most[0]).share(range(60))
-    assert [next(results) for _ in range(3)] == [0, 2, 4]
-    most[0] = 5
-    assert list(results) == list(range(6, 120, 2))
-    assert ray.started == 5
-
-
-def test_what_a_dead_worker_had_is_done_again() -> None:
-    deaths = [7, 20, 20, 33]
-
-    def dies(task: int) -> bool:
-        if task in deaths:
-            deaths.remove(task)
-            return True
-        return False
-
-    ray = PretendedRay(dies)
-    assert list(_Actors(ray, Doubler, lambda: 2).share(range(40))) == list(range(0, 80, 2))
-    assert deaths == []
-    assert ray.started == 6
-
-
-def test_a_task_of_which_every_worker_dies_is_an_error() -> None:
-    ray = PretendedRay(lambda task: task == 5)
-    with pytest.raises(WorkerDiedError, match="3 workers on the cluster died of the same task"):
-        list(_Actors(ray, Doubler, lambda: 2).share(range(9)))
-    ray = PretendedRay()
-    with pytest.raises(KeyError, match="no such task"):
-        list(_Actors(ray, Doubler, lambda: 2).share([1, -1, 2]))
-
-
-def test_work_that_is_given_up_leaves_no_worker_with_old_tasks() -> None:
-    ray = PretendedRay()
-    actors = _Actors(ray, Doubler, lambda: 2)
-    results = actors.share(range(40))
-    assert next(results) == 0
-    results.close()
-    assert list(actors.share(range(3))) == [0, 2, 4]
-    assert ray.started == 3, "the one that was idle is kept"
+@pytest.mark.parametrize(("task", "error"), [(-1, KeyError), (-2, WorkerDiedError)])
+def test_what_goes_wrong_in_a_task_is_an_error_here_and_the_others_are_given_up(
+    ray: PretendedRay, task: int, error: type[Exception]
+) -> None:
+    with on_ray(), pytest.raises(error, match=r"no such task|3 workers on the cluster died of the same task"):
+        list(ordered_map(functools.partial(Doubler, []), [1, task, -3, -3, 2], 2))
+    assert len(ray.cancelled) == 2
 
 
 def test_everything_that_is_shared_goes_to_the_executor_that_is_asked_for() -> None:
@@ -199,7 +182,7 @@ def test_everything_that_is_shared_goes_to_the_executor_that_is_asked_for() -> N
 
     arena = Arena(("random", "random-staged"), timing=False)
     with executed_by(elsewhere):
-        assert list(ordered_map(Doubler, [1, 2, 3], 2)) == [2, 4, 6]
+        assert list(ordered_map(functools.partial(Doubler, []), [1, 2, 3], 2)) == [2, 4, 6]
         there = run_arena(arena, 3, processes=3)
     assert asked == [2, 3]
     assert there == run_arena(arena, 3)
@@ -207,9 +190,10 @@ def test_everything_that_is_shared_goes_to_the_executor_that_is_asked_for() -> N
 
 
 def test_a_worker_with_other_code_plays_nothing() -> None:
-    assert SameCode(Doubler, Provenance.of(["rules"]))().play(2) == 4
+    make = functools.partial(Doubler, [])
+    assert SameCode(make, Provenance.of(["rules"]))().play(2) == 4
     with pytest.raises(OtherCodeError, match=r"has the code [0-9.]+ [0-9a-f]+, the process that shares the work has x"):
-        SameCode(Doubler, Provenance(("x",)))()
+        SameCode(make, Provenance(("x",)))()
 
 
 def test_whatever_shares_work_takes_ray() -> None:
@@ -240,6 +224,7 @@ class Fragile:
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
+        self._folder.mkdir(exist_ok=True)
 
     def play(self, task: int) -> int:
         if task in (3, 11):
@@ -267,16 +252,18 @@ def test_ray_replays_what_a_killed_worker_had_and_ends(tmp_path: Path) -> None:
         with workers(make, 2) as share:
             assert list(share(range(40))) == list(range(0, 80, 2))
             assert sorted(share(range(20), in_order=False)) == list(range(0, 40, 2))
-        # Who takes a dead worker's place may still be starting when the last task is done: it has nothing to release.
-        assert len([note for note in tmp_path.iterdir() if note.name.startswith("closed")]) in (1, 2)
         with pytest.raises(WorkerDiedError, match="died of the same task"):
             list(ordered_map(make, [1, -1, 2], 2))
         with pytest.raises(OtherCodeError, match="told as it is"):
             list(ordered_map(make, [1, -2, 2], 2))
+        before = {note.name for note in tmp_path.iterdir()}
+        assert list(ordered_map(functools.partial(Fragile, str(tmp_path / "last")), [20, 21], 1)) == [40, 42]
     assert not ray.is_initialized()
+    assert any(name.startswith("closed") for name in before), "by the next worker of its process"
+    assert list((tmp_path / "last").iterdir()), "by the end"
 
 
-class Slow(Doubler):
+class Slow(Fragile):
     """Takes its time, and says on which machine."""
 
     def play(self, task: int) -> Any:
@@ -288,7 +275,7 @@ class Slow(Doubler):
 
 @runs_ray
 @pytest.mark.long
-def test_a_machine_that_dies_changes_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_dies_changes_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
     from ray.cluster_utils import Cluster
 
@@ -299,7 +286,9 @@ def test_a_machine_that_dies_changes_no_result(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv("RAY_ADDRESS", cluster.address)
         found: list[Any] = []
         with on_ray():
-            for result in ordered_map(Slow, range(400), 1):  # a cluster that was there has all its cores at work
+            for result in ordered_map(
+                functools.partial(Slow, ""), range(400), 1
+            ):  # a cluster that was there has all its cores at work
                 found.append(result)
                 if second is not None and len({place for _, place in found}) == 2:
                     cluster.remove_node(second, allow_graceful=False)

@@ -128,7 +128,6 @@ def test_an_agent_that_fails_is_blamed_in_its_game_not_while_it_is_warmed_up() -
 CLOCKS_OF_THEIR_OWN = {
     "timing.py",
     "agent_process.py",  # limits how long it waits
-    "ray_cluster.py",  # how long tasks take
     "parallel_forms.py",  # whole runs
     "solver_curve.py",  # positions of the solver, which is no decision of an agent
 }

@@ -234,7 +234,8 @@ class RecordedGame:
         opener = start.seat if start.stage == "bid" else None
         deal = Deal.given(rules, _hands(start), start.bottom, opener)
         remarks = (f"deal {self.deal}, game {self.game}", f"win: {_numbers(self.win)}; stake: {_numbers(self.stake)}")
-        return Record(deal, tuple(_agent(agents, letter) for letter in self.seats), tuple(moves), remarks)
+        names = dict(zip("abc", agents, strict=False))
+        return Record(deal, tuple(names.get(letter, letter) for letter in self.seats), tuple(moves), remarks)
 
 
 def _hands(start: State) -> list[Hand]:
@@ -243,11 +244,6 @@ def _hands(start: State) -> list[Hand]:
     if start.rules.bidding == "fixed":
         hands[0] = Hand(tuple(a - b for a, b in zip(hands[0].counts, start.bottom.counts, strict=True)))
     return hands
-
-
-def _agent(agents: Sequence[str], letter: str) -> str:
-    place = ord(letter) - ord("a")
-    return agents[place] if 0 <= place < len(agents) else letter
 
 
 def _numbers(values: Sequence[float]) -> str:

@@ -6,7 +6,6 @@ A game of a match is the very game that the arena plays with the same agents, se
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,8 +81,9 @@ class Recording:
             DataSetError: If visits are wanted of an agent that does not tell them, or cheats.
         """
         check_agents(self.agents)
-        if self.visits:
-            _check_searches(self.agents)
+        for spec in self.agents if self.visits else ():
+            if not asked(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
+                raise DataSetError(f"{spec!r} has no visits to record: it must tell them (decide) and not cheat")
         settings, games = self.settings(), len(self.seatings)
         return ResultStore(RecordedGame, path, settings, ("deal",), agents=self.agents, per_key=games, place="folder")
 
@@ -173,9 +173,3 @@ def record_games(
     tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
     start = functools.partial(GameRecorder, recording)
     return (store or recording.store()).fill(tasks, start, processes, on_progress)
-
-
-def _check_searches(specs: Sequence[str]) -> None:
-    for spec in specs:
-        if not asked(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
-            raise DataSetError(f"{spec!r} has no visits to record: it must tell them (decide) and not cheat")

@@ -1,17 +1,6 @@
 """Monte Carlo equivalent: the number of search iterations that play as strongly as an agent.
 
-Duplicate deals between the agent and a search say which number that is.  Deals that end evenly say nothing about who is
-stronger.  Of the *decisive* ones the agent takes
-
-    P(agent) = 1 / (1 + exp(b (x - x0)))
-
-against a search with ``2**x`` iterations: ``2**x0`` is the equivalent, and ``b`` is what doubling the iterations adds
-to the log-odds.  Both are unknown.  Their posterior is kept on a grid, as psychophysics does for the threshold and
-slope of a perceiver (L. L. Kontsevich and C. W. Tyler, "Bayesian adaptive estimation of psychometric slope and
-threshold", Vision Research 39, 1999); the equivalent is the median of ``x0``, its interval the middle 95 %.
-
-Strength is not a straight line in the logarithm of the iterations, it levels off.  So only budgets within two octaves
-of the equivalent count in the end: there the line is good enough.
+What duplicate deals between the agent and a search say of it is in :mod:`ddz_training.measure.curve`.
 
 There are two ways to find it.  The thesis (Peking University 2020, section 5.1.2) plays a fixed number of games against
 one number of iterations after the other: algorithm 4 halves an interval until the wins are equal or nothing is left of
@@ -27,183 +16,29 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ddz_env import Rules
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.core.options import Options, Range
 from ddz_env.playing.game import MakeGenerator
 from ddz_env.playing.generators import agent_generator
+from ddz_training.measure.curve import Bounds as Bounds
+from ddz_training.measure.curve import Posterior, Tally, posterior
+from ddz_training.measure.curve import Tallies as Tallies
+from ddz_training.measure.curve import as_text as as_text
+from ddz_training.measure.curve import of_text as of_text
 from ddz_training.measure.match.duplicate import DealPlayer, check_agents
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.ordered_map import workers
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress, rules_settings
 from ddz_training.measure.match.statistics import Interval, balance, normal_interval, wins_by_deal, within
-
-
-class Tally(NamedTuple):
-    """Duplicate deals against a search with some number of iterations.
-
-    Attributes:
-        ahead: Deals on which the agent did better than the search.
-        behind: Deals on which it did worse.
-        even: Deals that say nothing.
-    """
-
-    ahead: int = 0
-    behind: int = 0
-    even: int = 0
-
-    @property
-    def deals(self) -> int:
-        """All of them."""
-        return sum(self)
-
-
-Tallies = Mapping[int, Tally]
-"""What has been played, by the iterations of the search."""
-
-
-def as_text(tallies: Tallies) -> tuple[str, ...]:
-    """Tallies for a file, in the order of the iterations.
-
-    Example:
-        >>> as_text({500: Tally(3, 1, 16)})
-        ('500:3/1/16',)
-    """
-    return tuple(f"{many}:{'/'.join(map(str, tally))}" for many, tally in sorted(tallies.items()))
-
-
-def of_text(parts: Iterable[str]) -> dict[int, Tally]:
-    """The inverse of :func:`as_text`."""
-    split = (part.partition(":") for part in parts)
-    return {int(many): Tally(*map(int, counts.split("/"))) for many, _, counts in split}
-
-
-# --- The curve through them -------------------------------------------------------------------------------------------
-
-OCTAVE = 16
-"""Points of the grid for each doubling of the iterations."""
-NEAR = 2.0
-"""Octaves around the equivalent from which deals count in the end."""
-
-_ENOUGH = 60
-"""Decisive deals nearer than that, from which on those farther away are left out."""
-_MARGIN = 3
-"""Octaves beyond the bounds that the grid reaches, so that an equivalent out there shows."""
-_SLOPES = np.geomspace(0.05, 1.6, 10)
-_USUAL_SLOPE, _SLOPE_SPREAD = 0.5, 0.6
-"""Centre of the prior of the slope, and the standard deviation of its logarithm: half-deck games have 0.3 to 0.7."""
-_SLOPE_PRIOR = -0.5 * (np.log(_SLOPES / _USUAL_SLOPE) / _SLOPE_SPREAD) ** 2
-"""The logarithm of the prior of each slope."""
-
-
-class Bounds(NamedTuple):
-    """Where an equivalent is looked for.
-
-    Attributes:
-        lower: Iterations from which on all equivalents are equally likely at first.
-        upper: Iterations up to which they are.
-    """
-
-    lower: int
-    upper: int
-
-    @classmethod
-    def of(cls, lower: int, upper: int) -> Bounds:
-        """Bounds as a user gives them.
-
-        Raises:
-            InvalidExperimentError: If they are the wrong way round, or below 1.
-        """
-        if not 1 <= lower <= upper:
-            raise InvalidExperimentError(f"lower={lower} must be at least 1 and not above upper={upper}")
-        return cls(lower, upper)
-
-
-class Posterior(NamedTuple):
-    """What is known of the logarithm of the equivalent.
-
-    Attributes:
-        places: Logarithms to base 2, shape ``[n]``.
-        chance: The probability that it is at most so large, shape ``[n]``.
-    """
-
-    places: NDArray[np.float64]
-    chance: NDArray[np.float64]
-
-    def quantile(self, share: float) -> float:
-        """The logarithm that the equivalent stays below with this probability."""
-        return float(np.interp(share, self.chance, self.places))
-
-    def above(self, iterations: float) -> float:
-        """The probability that the equivalent is larger."""
-        return 1 - float(np.interp(math.log2(iterations), self.places, self.chance))
-
-
-def posterior(tallies: Tallies, bounds: Bounds, near: bool = True) -> Posterior:
-    """What deals say about the equivalent.
-
-    Args:
-        tallies: What has been played.
-        bounds: Where it is looked for.  Beyond them it is the less likely the farther away, by a normal tail with a
-            standard deviation of an octave.
-        near: Whether deals more than ``NEAR`` octaves from the equivalent are left out, once enough are nearer.
-
-    Returns:
-        Its distribution.
-    """
-    first = math.floor((math.log2(bounds.lower) - _MARGIN) * OCTAVE)
-    size = math.ceil((math.log2(bounds.upper) + _MARGIN) * OCTAVE) - first + 1
-    places = (first + np.arange(size)) / OCTAVE
-    beyond = np.maximum(math.log2(bounds.lower) - places, places - math.log2(bounds.upper)).clip(0)
-    prior = _SLOPE_PRIOR[:, None] - beyond**2 / 2
-    found = _of_logs(places, _with_deals(prior, tallies, first))
-    if near:
-        centre = found.quantile(0.5)
-        close = {many: tally for many, tally in tallies.items() if abs(math.log2(many) - centre) <= NEAR}
-        if sum(tally.ahead + tally.behind for tally in close.values()) >= _ENOUGH:
-            found = _of_logs(places, _with_deals(prior, close, first))
-    return found
-
-
-def _with_deals(prior: NDArray[np.float64], tallies: Tallies, first: int) -> NDArray[np.float64]:
-    """The logarithm of the posterior, ``[slopes, places]``, but for a constant."""
-    logs, size = prior.copy(), prior.shape[1]
-    for many, tally in tallies.items():
-        place = round(math.log2(many) * OCTAVE) - first
-        reach = max(size, place + 1, size - place)
-        ahead, behind = _log_chances(reach)
-        here = slice(reach - 1 - place, reach - 1 - place + size)
-        logs += tally.ahead * ahead[:, here] + tally.behind * behind[:, here]
-    return logs
-
-
-def _of_logs(places: NDArray[np.float64], logs: NDArray[np.float64]) -> Posterior:
-    weights = np.exp(logs - logs.max()).sum(axis=0)
-    chance = np.cumsum(weights)
-    return Posterior(places, (chance - weights / 2) / chance[-1])
-
-
-@functools.cache
-def _log_chances(reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log-chances that the agent or the search takes a decisive deal.
-
-    Returns:
-        Shape ``[slopes, 2 * reach - 1]``: the equivalent less the budget, from ``1 - reach`` to ``reach - 1`` points.
-    """
-    odds = _SLOPES[:, None] * np.arange(1 - reach, reach) / OCTAVE
-    return -np.logaddexp(0, -odds), -np.logaddexp(0, odds)
-
 
 # --- Finding it -------------------------------------------------------------------------------------------------------
 
@@ -299,10 +134,9 @@ class _Played:
     def __call__(self, budgets: Sequence[int]) -> int:
         """By how many deals the agent was ahead."""
         found = self._play(budgets)
-        for (many, sign), count in Counter(zip(budgets, found, strict=True)).items():
-            counts = list(self.tallies.get(many, Tally()))
-            counts[(1, -1, 0).index(sign)] += count
-            self.tallies[many] = Tally(*counts)
+        for many, sign in zip(budgets, found, strict=True):
+            ahead, behind, even = self.tallies.get(many, Tally())
+            self.tallies[many] = Tally(ahead + (sign > 0), behind + (sign < 0), even + (sign == 0))
         return sum(found)
 
     @property

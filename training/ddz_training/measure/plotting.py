@@ -29,25 +29,19 @@ def new_axes(width: float, height: float = 3.6, panels: int = 1) -> tuple[Any, A
         height: In inches.
         panels: Axes beside each other; of several a list is returned.
     """
-    figure = _new_figure(width, height)
-    every = _bare(figure.subplots(1, panels, sharey=True, squeeze=False))[0]
+    figure, (every,) = _bare(width, height, 1, panels, sharey=True)
     return figure, every[0] if panels == 1 else every
 
 
-def _new_figure(width: float, height: float) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def _bare(width: float, height: float, rows: int, columns: int, **shared: Any) -> tuple[Any, Any]:
+    """A figure and its axes, ``[rows, columns]``, without the lines above and to the right."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _bare(grid: Any) -> Any:
-    """Axes without the lines above and to the right."""
+    grid = figure.subplots(rows, columns, squeeze=False, **shared)
     for axes in grid.flat:
         axes.spines[["top", "right"]].set_visible(False)
-    return grid
+    return figure, grid
 
 
 def new_grid(columns: int, rows: int, width: float = 2.8, height: float = 2.0) -> tuple[Any, Any]:
@@ -59,8 +53,7 @@ def new_grid(columns: int, rows: int, width: float = 2.8, height: float = 2.0) -
         width: Inches a column.
         height: Inches a row.
     """
-    figure = _new_figure(columns * width, rows * height)
-    return figure, _bare(figure.subplots(rows, columns, squeeze=False))
+    return _bare(columns * width, rows * height, rows, columns)
 
 
 def finish_figure(figure: Any, axes: Any, path: Path, xlabel: str, ylabel: str, **legend: Any) -> None:

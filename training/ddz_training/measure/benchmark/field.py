@@ -21,7 +21,7 @@ from importlib import resources
 from pathlib import Path
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.errors import unknown
+from ddz_env.core.checks import check_choice
 from ddz_env.playing.agent import Agent, observe, reset
 from ddz_env.playing.game import ask, read_answer
 from ddz_env.playing.generators import agent_generator
@@ -123,9 +123,7 @@ def deal_list(name: str) -> DealList:
     Raises:
         InvalidBenchmarkRequestError: If there is none.
     """
-    if name not in DEALS:
-        raise InvalidBenchmarkRequestError(unknown("deal list", name, DEALS))
-    return DEALS[name]
+    return DEALS[check_choice("deal list", name, DEALS, InvalidBenchmarkRequestError)]
 
 
 SAMPLE_SEED = 71_400_003

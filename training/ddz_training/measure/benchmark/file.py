@@ -99,15 +99,15 @@ def results_of(contest: Contest, records: Sequence[GameRecord], store: ResultSto
         records: The games.
         store: Where they were kept: it knows the code and the agents' files.
     """
-    times = {pair: (_milliseconds(records, pair, "a"), _milliseconds(records, pair, "b")) for pair in contest.pairs}
-    said = store.settings
+    games, said = by_pair(records), store.settings
+    times = {
+        pair: tuple(
+            round(milliseconds_a_decision((record, letter) for record in games[pair]), _TIME_DIGITS) for letter in "ab"
+        )
+        for pair in contest.pairs
+    }
     deals = len({record.deal for record in records})
     return Results(contest, deals, records, times, tuple(said["code"]), said.get("files", {}), store.path)
-
-
-def _milliseconds(records: Sequence[GameRecord], pair: Pair, letter: str) -> float:
-    mean = milliseconds_a_decision((record, letter) for record in records if (record.a, record.b) == pair)
-    return round(mean, _TIME_DIGITS)
 
 
 def game_text(record: GameRecord) -> str:

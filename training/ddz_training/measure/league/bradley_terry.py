@@ -71,39 +71,23 @@ class Rating:
         return statistics.plain_values(self)
 
 
-class _Games:
-    """Games of a kind as counts: for each deal and each sum of parameters, games played and won."""
+_Game = tuple[int, Terms, float]  # deal, sum of parameters, and what was won
 
-    def __init__(self, parameters: int, gauge: Sequence[Sequence[int]]) -> None:
-        self._parameters = parameters
-        self._gauge = gauge
-        self._row: dict[Terms, int] = {}
-        self._cells: dict[tuple[int, int], list[float]] = {}
 
-    def add(self, deal: int, terms: Terms, won: float) -> None:
-        row = self._row.setdefault(terms, len(self._row))
-        cell = self._cells.setdefault((deal, row), [0, 0.0])
-        cell[0] += 1
-        cell[1] += won
-
-    def solve(self, deals: int, replicates: int, seed: int) -> Array:
-        """The parameters ``[1 + replicates, parameters]``, of the games as they are first."""
-        rows = len(self._row)
-        design = np.zeros((rows, self._parameters))
-        for terms, row in self._row.items():
-            for place, factor in terms:
-                design[row, place] += factor
-        counts = np.zeros((2, deals, rows))
-        for (deal, row), cell in self._cells.items():
-            counts[:, deal, row] = cell
-        flat = np.concatenate(tuple(counts), axis=1)
-        sums = flat.sum(axis=0, keepdims=True)
-        if deals > 1 and replicates:
-            sums = np.concatenate([sums, statistics.bootstrap_sums(flat, replicates, seed)])
-        gauge = np.zeros((len(self._gauge), self._parameters))
-        for row, places in enumerate(self._gauge):
-            gauge[row, list(places)] = 1
-        return fit(design, sums[:, :rows] + 1, sums[:, rows:] + 0.5, gauge)
+def _solve(games: Sequence[_Game], gauge: Array, deals: int, replicates: int, seed: int) -> Array:
+    """The parameters ``[1 + replicates, parameters]``, of the games as they are first."""
+    row = {terms: number for number, terms in enumerate(dict.fromkeys(terms for _, terms, _ in games))}
+    design, counts = np.zeros((len(row), gauge.shape[1])), np.zeros((deals, 2, len(row)))
+    for terms, number in row.items():
+        for place, factor in terms:
+            design[number, place] += factor
+    for deal, terms, won in games:
+        counts[deal, :, row[terms]] += 1, won
+    flat = counts.reshape(deals, 2 * len(row))
+    sums = flat.sum(axis=0, keepdims=True)
+    if deals > 1 and replicates:
+        sums = np.concatenate([sums, statistics.bootstrap_sums(flat, replicates, seed)])
+    return fit(design, sums[:, : len(row)] + 1, sums[:, len(row) :] + 0.5, gauge)
 
 
 def fit(design: Array, played: Array, won: Array, gauge: Array, known: Array | float = 0.0) -> Array:
@@ -139,20 +123,19 @@ def information(design: Array, weights: Array) -> Array:
     return (weights @ products).reshape(len(weights), design.shape[1], design.shape[1])
 
 
-def _counted(records: Sequence[GameRecord], place: dict[str, int]) -> tuple[_Games, _Games, int]:
+def _counted(records: Sequence[GameRecord], place: dict[str, int]) -> tuple[list[_Game], list[_Game], int]:
     """The games for the overall ratings and those for the ratings by role, and the number of deals."""
-    agents = len(place)
-    landlords, peasants = range(1, 1 + agents), range(1 + agents, 1 + 2 * agents)
-    overall, roles = _Games(agents, [range(agents)]), _Games(1 + 2 * agents, [landlords, peasants])
-    deals: dict[int, int] = {}
+    landlords, peasants = 1, 1 + len(place)
+    deals = {deal: number for number, deal in enumerate(dict.fromkeys(game.deal for game in records))}
+    overall, roles = list[_Game](), list[_Game]()
     for game in records:
-        deal = deals.setdefault(game.deal, len(deals))
-        overall.add(deal, ((place[game.a], 1), (place[game.b], -1)), statistics.balance(game, "a"))
+        deal, pair = deals[game.deal], ((place[game.a], 1.0), (place[game.b], -1.0))
+        overall.append((deal, pair, statistics.balance(game, "a")))
         if game.winner:
             others = sorted(game.label(taken) for seat, taken in enumerate(game.seats) if seat != game.landlord)
-            against = tuple((peasants[place[label]], -1 / len(others)) for label in others)
-            terms = ((0, 1.0), (landlords[place[game.landlord_agent]], 1.0), *against)
-            roles.add(deal, terms, game.winner == SIDES[0])
+            against = tuple((peasants + place[label], -1 / len(others)) for label in others)
+            terms = ((0, 1.0), (landlords + place[game.landlord_agent], 1.0), *against)
+            roles.append((deal, terms, float(game.winner == SIDES[0])))
     return overall, roles, len(deals)
 
 
@@ -183,8 +166,10 @@ def rate(
         raise InvalidArenaError(unknown("anchor", anchor, place))
     overall, roles, deals = _counted(games, place)
     agents = len(place)
-    by_role = ELO * roles.solve(deals, replicates, seed)
-    columns = [ELO * overall.solve(deals, replicates, seed), by_role[:, 1 : 1 + agents], by_role[:, 1 + agents :]]
+    sides = np.kron(np.eye(2), np.ones(agents))  # of each role the mean is 0
+    by_role = ELO * _solve(roles, np.insert(sides, 0, 0.0, axis=1), deals, replicates, seed)
+    total = ELO * _solve(overall, np.ones((1, agents)), deals, replicates, seed)
+    columns = [total, by_role[:, 1 : 1 + agents], by_role[:, 1 + agents :]]
     if anchor is not None:
         columns = [column - column[:, [place[anchor]]] for column in columns]
     ratings = [_rating(agent, [column[:, place[agent]] for column in columns], games) for agent in place]

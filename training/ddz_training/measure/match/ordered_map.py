@@ -8,7 +8,6 @@ share calls :func:`ordered_map` or :func:`workers` and knows nothing of the form
 from __future__ import annotations
 
 import atexit
-import functools
 import itertools
 import multiprocessing
 import os
@@ -29,8 +28,8 @@ _TaskIn = TypeVar("_TaskIn", contravariant=True)
 _Result = TypeVar("_Result")
 _ResultOut = TypeVar("_ResultOut", covariant=True)
 
-_TASKS_IN_FLIGHT = 16
-"""Tasks a process that may wait for an earlier one; bounds memory and what a kill loses."""
+TASKS_IN_FLIGHT = 16
+"""Tasks a worker that may wait for an earlier one; bounds memory and what a kill loses."""
 
 
 class Worker(Protocol[_TaskIn, _ResultOut]):
@@ -48,7 +47,7 @@ class Worker(Protocol[_TaskIn, _ResultOut]):
 Make = Callable[[], Worker[Any, Any]]
 """Makes a worker."""
 
-_worker: Worker[Any, Any] | None = None
+_worker: Worker[Any, Any]
 """The worker of a worker process."""
 
 
@@ -78,15 +77,13 @@ def _start(make: Make) -> None:
 
 
 def _work(task: Any) -> Any:
-    if _worker is None:
-        raise WorkerDiedError("the worker was not started")
     return _worker.play(task)
 
 
 class Share(Protocol[_TaskIn, _ResultOut]):
     """Has tasks done by workers."""
 
-    def __call__(self, tasks: Sequence[_TaskIn], in_order: bool = True) -> Generator[_ResultOut, None, None]:
+    def __call__(self, tasks: Sequence[_TaskIn], in_order: bool = True) -> Iterator[_ResultOut]:
         """The results, in the order of the tasks or, if that is not asked for, each as soon as it is there."""
         ...
 
@@ -140,29 +137,41 @@ def executed_by(executor: Executor) -> Iterator[None]:
         _executor.reset(token)
 
 
-def on_this_machine(
-    make: Callable[[], Worker[_Task, _Result]], processes: int
-) -> AbstractContextManager[Share[_Task, _Result]]:
+def in_turn(submit: Callable[[Any], Future[Any]], room: Callable[[], int]) -> Share[Any, Any]:
+    """What has tasks done, from what does one of them some time.
+
+    Args:
+        submit: Begins a task.
+        room: How many may be begun and not yet be told; asked again and again.
+    """
+
+    def share(tasks: Sequence[Any], in_order: bool = True) -> Iterator[Any]:
+        left, waiting = iter(tasks), deque[Future[Any]]()
+        while True:
+            waiting.extend(submit(task) for task in itertools.islice(left, max(0, room() - len(waiting))))
+            if not waiting:
+                return
+            if not in_order and not waiting[0].done():
+                ended = next(iter(wait(waiting, return_when=FIRST_COMPLETED).done))
+                waiting.remove(ended)
+                waiting.appendleft(ended)
+            yield waiting.popleft().result()
+
+    return share
+
+
+@contextmanager
+def on_this_machine(make: Make, processes: int) -> Iterator[Share[Any, Any]]:
     """Workers in processes of this machine; a single one in this process."""
-    return _in_processes(make, processes) if processes > 1 else _here(make)
-
-
-_executor: ContextVar[Executor] = ContextVar("executor", default=on_this_machine)
-
-
-@contextmanager
-def _here(make: Callable[[], Worker[_Task, _Result]]) -> Iterator[Share[_Task, _Result]]:
-    with closing(make()) as worker:
-        yield functools.partial(_do_here, worker)
-
-
-@contextmanager
-def _in_processes(make: Callable[[], Worker[_Task, _Result]], processes: int) -> Iterator[Share[_Task, _Result]]:
+    if processes <= 1:
+        with closing(make()) as worker:
+            yield lambda tasks, in_order=True: map(worker.play, tasks)
+        return
     strangers = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start, (make,))
     finished = False
     try:
-        yield functools.partial(_do_in_processes, pool, processes)
+        yield in_turn(lambda task: pool.submit(_work, task), lambda: processes * TASKS_IN_FLIGHT)
         finished = True
     except BrokenProcessPool as error:
         raise WorkerDiedError("a worker process died (killed, or out of memory?); what is saved is kept") from error
@@ -173,24 +182,4 @@ def _in_processes(make: Callable[[], Worker[_Task, _Result]], processes: int) ->
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _do_here(
-    worker: Worker[_Task, _Result], tasks: Sequence[_Task], in_order: bool = True
-) -> Generator[_Result, None, None]:
-    for task in tasks:
-        yield worker.play(task)
-
-
-def _do_in_processes(
-    pool: ProcessPoolExecutor, processes: int, tasks: Sequence[Any], in_order: bool = True
-) -> Generator[Any, None, None]:
-    left = iter(tasks)
-    waiting: deque[Future[Any]] = deque(
-        pool.submit(_work, task) for task in itertools.islice(left, processes * _TASKS_IN_FLIGHT)
-    )
-    while waiting:
-        if not in_order and not waiting[0].done():
-            ended = next(iter(wait(waiting, return_when=FIRST_COMPLETED).done))
-            waiting.remove(ended)
-            waiting.appendleft(ended)
-        yield waiting.popleft().result()
-        waiting.extend(pool.submit(_work, task) for task in itertools.islice(left, 1))
+_executor: ContextVar[Executor] = ContextVar("executor", default=on_this_machine)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ddz_env import Rules, __version__
-from ddz_env.core.errors import unknown
+from ddz_env.core.checks import LARGEST_WORD, check_choice, check_integer
 from ddz_training.measure.match.duplicate import (
     KEY,
     ON_FAULT,
@@ -64,12 +64,10 @@ class Arena:
     def __post_init__(self) -> None:
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
-        if not 0 <= self.seed < 2**64:
-            raise InvalidArenaError(f"seed={self.seed} must be in 0..2**64-1")
+        check_integer("seed", self.seed, 0, LARGEST_WORD, InvalidArenaError)
         if self.time_limit is not None and not 0 < self.time_limit < math.inf:
             raise InvalidArenaError(f"time_limit={self.time_limit} must be a positive number of seconds")
-        if self.on_fault not in ON_FAULT:
-            raise InvalidArenaError(unknown("on_fault", self.on_fault, ON_FAULT))
+        check_choice("on_fault", self.on_fault, ON_FAULT, InvalidArenaError)
         if self.names and len(self.names) != len(self.agents):
             raise InvalidArenaError(f"{len(self.names)} names for {len(self.agents)} agents: give each one, in order")
         for name, times in Counter(self.names).items():
@@ -86,12 +84,10 @@ class Arena:
         """
         if self.names:
             return self.names
-        seen: Counter[str] = Counter()
-        labels = []
-        for agent in self.agents:
-            seen[agent] += 1
-            labels.append(agent if seen[agent] == 1 else f"{agent} #{seen[agent]}")
-        return tuple(labels)
+        before = [self.agents[:place].count(agent) for place, agent in enumerate(self.agents)]
+        return tuple(
+            f"{agent} #{times + 1}" if times else agent for agent, times in zip(self.agents, before, strict=True)
+        )
 
     @property
     def pairs(self) -> int:

@@ -148,14 +148,6 @@ def normal_interval(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - margin, mean + margin, len(values))
 
 
-def _pooled(clusters: Iterable[Sequence[float]]) -> tuple[list[Sequence[float]], Interval]:
-    """The clusters that have values, and the mean of these without an interval."""
-    groups = [group for group in clusters if group]
-    count = sum(len(group) for group in groups)
-    mean = sum(map(sum, groups)) / count if count else math.nan
-    return groups, Interval(mean, math.nan, math.nan, count)
-
-
 def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
     """The mean of values that come in clusters, such as the games of a deal, with its 95 % interval.
 
@@ -167,10 +159,11 @@ def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
         >>> round(interval.mean, 3), round(interval.half_width, 3), interval.count
         (0.5, 0.4, 8)
     """
-    groups, whole = _pooled(clusters)
+    groups = [group for group in clusters if group]
+    count = sum(len(group) for group in groups)
+    mean = sum(map(sum, groups)) / count if count else math.nan
     if len(groups) < 2:
-        return whole
-    mean, count = whole.mean, whole.count
+        return Interval(mean, math.nan, math.nan, count)
     squares = sum((sum(group) - mean * len(group)) ** 2 for group in groups)
     margin = Z95 * math.sqrt(squares * len(groups) / (len(groups) - 1)) / count
     return Interval(mean, mean - margin, mean + margin, count)
@@ -220,24 +213,6 @@ def percentile_interval(estimate: float, replicates: NDArray[np.float64], count:
         return Interval(estimate, math.nan, math.nan, count)
     low, high = np.quantile(replicates, [0.025, 0.975])
     return Interval(estimate, float(low), float(high), count)
-
-
-def bootstrap_interval(clusters: Iterable[Sequence[float]], replicates: int = 2000, seed: int = 0) -> Interval:
-    """The mean of values that come in clusters, with the 95 % interval of a bootstrap that draws whole clusters.
-
-    Every value counts alike, as in :func:`clustered_interval`.
-
-    Example:
-        >>> interval = bootstrap_interval([[1, 1], [0, 1], [1, 0], [0, 0]] * 10)
-        >>> round(interval.mean, 3), round(interval.half_width, 2), interval.count
-        (0.5, 0.11, 80)
-    """
-    groups, whole = _pooled(clusters)
-    if len(groups) < 2:
-        return whole
-    mean, count = whole.mean, whole.count
-    sums = bootstrap_sums(np.array([(sum(group), len(group)) for group in groups], dtype=np.float64), replicates, seed)
-    return percentile_interval(mean, sums[:, 0] / sums[:, 1], count)
 
 
 def within(interval: Interval, least: float, most: float) -> Interval:
@@ -362,8 +337,7 @@ def milliseconds_a_decision(samples: Iterable[tuple[GameRecord, str]]) -> float:
     return sum(count * ms for count, ms in spent) / decisions if decisions else math.nan
 
 
-_Sample = tuple[GameRecord, str]
-"""A game and the letter of the agent in question."""
+_Sample = tuple[GameRecord, str]  # a game and the letter of the agent in question
 _Value = Callable[[GameRecord, str], float]
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key")

@@ -158,7 +158,7 @@ def rate(work: Callable[_Options, Work]) -> Callable[_Options, Prepare]:
 
 
 def measure(
-    part: Part, repeats: int, seconds: float | None = None, on_repeat: Callable[[str], None] | None = None
+    part: Part, repeats: int, seconds: float | None = None, on_repeat: Callable[[str], None] = lambda name: None
 ) -> list[Measurement]:
     """Measure the contenders of a part in turns.
 
@@ -171,11 +171,10 @@ def measure(
     # It loads numba.cuda, for which the help of the command does not wait.
     from ddz_env.envs.cuda_batch import NoDeviceError
 
-    told = on_repeat or (lambda name: None)
     ready: dict[str, Repeat] = {}
     notes: dict[str, str] = {}
     for one in part.contenders:
-        told(f"{one.name} (preparing)")
+        on_repeat(f"{one.name} (preparing)")
         try:
             ready[one.name] = one.prepare(seconds or part.seconds)
         except ImportError as error:
@@ -187,7 +186,7 @@ def measure(
     values: dict[str, list[float]] = {one.name: [] for one in part.contenders}
     for _ in range(min(repeats, part.repeats)):
         for name, repeat in ready.items():
-            told(name)
+            on_repeat(name)
             values[name].append(repeat())
     return [_measurement(part, one, values, notes.get(one.name, "")) for one in part.contenders]
 

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from ddz_env import Move, State, View
 from ddz_training.measure.speed.benchmark import Contender, Work, rate
-
-if TYPE_CHECKING:
-    from ddz_env import Move, View
 
 DECISIONS = 256
 """As many as random games give, of all roles, where there is more than one legal move."""
@@ -32,10 +32,6 @@ _NUMBERS = (*range(3, 15), 17, 20, 30)
 @functools.cache
 def decisions() -> tuple[View, ...]:
     """What is decided."""
-    import numpy as np
-
-    from ddz_env import State
-
     rng, game = np.random.default_rng(0), 0
     views: list[View] = []
     while len(views) < DECISIONS:
@@ -71,8 +67,6 @@ def ours(together: int) -> Work:
     Args:
         together: How many decisions are made at once.
     """
-    import numpy as np
-
     from ddz_agents.external.douzero.agent import DouZeroAgent
 
     with _checkpoints() as folder:

@@ -8,6 +8,9 @@ import random
 import time
 from typing import Any
 
+import numpy as np
+
+from ddz_env import Rules, State
 from ddz_training.measure.speed import douzero, fresh_process, training, web
 from ddz_training.measure.speed.benchmark import Contender, Part, Work, rate
 
@@ -19,9 +22,6 @@ _RANDOM_GAMES = 2_000
 @rate
 def random_games() -> Work:
     """``random-staged`` games inside compiled code."""
-    import numpy as np
-
-    from ddz_env import Rules
     from ddz_env.core.engine import playout
 
     rules = Rules().words()
@@ -109,10 +109,7 @@ def hidden_search(simulation: str = "random") -> Work:
     Args:
         simulation: As the agent's option.
     """
-    import numpy as np
-
     from ddz_agents.tree_search.agent import IsUctAgent
-    from ddz_env import State
 
     agent = IsUctAgent(iterations=ITERATIONS, simulation=simulation)
     rng = np.random.default_rng(0)
@@ -124,9 +121,6 @@ def hidden_search(simulation: str = "random") -> Work:
 @rate
 def drawn_worlds() -> Work:
     """What an iteration begins with."""
-    import numpy as np
-
-    from ddz_env import State
     from ddz_training.measure.speed.search_time import draw_worlds
 
     view = State.new(seed=0).view()
@@ -213,16 +207,17 @@ _AGED = 60
 
 
 @rate
-def stepping(*, observation: bool, sampling: bool = False) -> Work:
+def stepping(*, observation: bool, sampling: bool = False, threads: int | None = THREADS) -> Work:
     """Decisions of ``step``.
 
     Args:
         observation: Whether observations and byte masks are written, or the masks alone.
         sampling: Whether the random choice of the actions is on the clock too.
+        threads: Threads of the batch; None for all cores.
     """
     from ddz_env.envs.batch import SelfPlayBatch
 
-    batch = SelfPlayBatch(num_games=GAMES, seed=0, threads=THREADS, observation=observation)
+    batch = SelfPlayBatch(num_games=GAMES, seed=0, threads=threads, observation=observation)
     for _ in range(_AGED):
         batch.step(batch.sample_actions())
     while True:
@@ -243,34 +238,27 @@ _STEPS = 20
 
 
 @rate
-def batch_steps(num_games: int = 4096, *, gpu: bool = False) -> Work:
-    """Decisions of the batch on the processor, all cores, or on a GPU; observations, masks and random choice included.
+def stepping_on_gpu(num_games: int) -> Work:
+    """Decisions of the batch on a GPU; observations, masks and random choice included.
 
     Args:
         num_games: Games that are stepped side by side.
-        gpu: Whether they are on a GPU.
     """
-    if gpu:
-        from numba import cuda
+    from numba import cuda
 
-        from ddz_env.envs.cuda_batch import CudaSelfPlayBatch
+    from ddz_env.envs.cuda_batch import CudaSelfPlayBatch
 
-        batch: Any = CudaSelfPlayBatch(num_games, check=False)
-    else:
-        from ddz_env.envs.batch import SelfPlayBatch
-
-        batch = SelfPlayBatch(num_games)
+    batch = CudaSelfPlayBatch(num_games, check=False)
     while True:
         for _ in range(_STEPS):
             batch.step(batch.sample_actions())
-        if gpu:
-            cuda.synchronize()
+        cuda.synchronize()
         yield _STEPS * num_games
 
 
 GPU_STEP = (
-    Contender("CPU, all cores", batch_steps()),
-    Contender("GPU", batch_steps(65536, gpu=True), 10_000_000),  # rows, rings and observations: a hundred megabytes
+    Contender("CPU, all cores", stepping(observation=True, sampling=True, threads=None)),
+    Contender("GPU", stepping_on_gpu(65536), 10_000_000),  # rows, rings and observations: a hundred megabytes
 )
 
 # --- A learner against opponents who answer inside `step` -------------------------------------------------------------
@@ -282,9 +270,6 @@ LEARNERS = 1024
 def learning(opponents: str) -> Work:
     """Decisions of a learner against opponents who answer inside ``step``, theirs not counted."""
     import gymnasium
-    import numpy as np
-
-    import ddz_env  # noqa: F401  # registers the environment
 
     kind: dict[str, Any] = {"vectorization_mode": "vector_entry_point", "opponents": opponents, "threads": THREADS}
     games = gymnasium.make_vec("ddz_env/DouDizhu-v0", LEARNERS, autoreset_mode="SameStep", **kind)
@@ -314,8 +299,6 @@ def evaluating(rows: int, *, pytorch: bool) -> Work:
         rows: Decisions of one evaluation.
         pytorch: Whether PyTorch evaluates the same weights, or what agents use.
     """
-    import numpy as np
-
     from ddz_agents.neural.loading import load_policy
     from ddz_env.envs.batch import SelfPlayBatch
 
@@ -366,7 +349,7 @@ _ALL = (
     Part("start", _START, "s", fresh_process.START, repeats=3, **_LESS),
     Part("memory", "memory above import", "MB", fresh_process.MEMORY, repeats=3, **_LESS),
     Part("douzero", _DOUZERO, "decisions/s", douzero.NETWORKS, repeats=5, seconds=2.0, on_request=True),
-    Part("training", _TRAINING, "moves/s", training.BESIDE_DOUZERO, **_LONG),
+    Part("training", _TRAINING, "moves/s", training.OURS, **_LONG),
     Part("gpu-step", _GPU_STEP, "decisions/s", GPU_STEP, on_request=True),
     Part("gpu-train", _GPU_TRAIN, "moves/s", training.BESIDE_GPU, **_LONG),
     Part("web", "what a person at `ddz web` waits for", "ms", web.WAITING, on_request=True, **_LESS),

@@ -1,0 +1,175 @@
+"""The curve through duplicate deals of an agent against searches: with how many iterations one plays as strongly.
+
+Deals that end evenly say nothing about who is stronger.  Of the *decisive* ones the agent takes
+
+    P(agent) = 1 / (1 + exp(b (x - x0)))
+
+against a search with ``2**x`` iterations: ``2**x0`` is the equivalent, and ``b`` is what doubling the iterations adds
+to the log-odds.  Both are unknown.  Their posterior is kept on a grid, as psychophysics does for the threshold and
+slope of a perceiver (L. L. Kontsevich and C. W. Tyler, "Bayesian adaptive estimation of psychometric slope and
+threshold", Vision Research 39, 1999); the equivalent is the median of ``x0``, its interval the middle 95 %.
+
+Strength is not a straight line in the logarithm of the iterations, it levels off.  So only budgets within two octaves
+of the equivalent count in the end: there the line is good enough.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddz_training.measure.match.errors import InvalidExperimentError
+
+
+class Tally(NamedTuple):
+    """Duplicate deals against a search with some number of iterations.
+
+    Attributes:
+        ahead: Deals on which the agent did better than the search.
+        behind: Deals on which it did worse.
+        even: Deals that say nothing.
+    """
+
+    ahead: int = 0
+    behind: int = 0
+    even: int = 0
+
+    @property
+    def deals(self) -> int:
+        """All of them."""
+        return sum(self)
+
+
+Tallies = Mapping[int, Tally]
+"""What has been played, by the iterations of the search."""
+
+
+def as_text(tallies: Tallies) -> tuple[str, ...]:
+    """Tallies for a file, in the order of the iterations.
+
+    Example:
+        >>> as_text({500: Tally(3, 1, 16)})
+        ('500:3/1/16',)
+    """
+    return tuple(f"{many}:{'/'.join(map(str, tally))}" for many, tally in sorted(tallies.items()))
+
+
+def of_text(parts: Iterable[str]) -> dict[int, Tally]:
+    """The inverse of :func:`as_text`."""
+    split = (part.partition(":") for part in parts)
+    return {int(many): Tally(*map(int, counts.split("/"))) for many, _, counts in split}
+
+
+OCTAVE = 16
+"""Points of the grid for each doubling of the iterations."""
+NEAR = 2.0
+"""Octaves around the equivalent from which deals count in the end."""
+
+_ENOUGH = 60
+"""Decisive deals nearer than that, from which on those farther away are left out."""
+_MARGIN = 3
+"""Octaves beyond the bounds that the grid reaches, so that an equivalent out there shows."""
+_SLOPES = np.geomspace(0.05, 1.6, 10)
+_USUAL_SLOPE, _SLOPE_SPREAD = 0.5, 0.6
+"""Centre of the prior of the slope, and the standard deviation of its logarithm: half-deck games have 0.3 to 0.7."""
+_SLOPE_PRIOR = -0.5 * (np.log(_SLOPES / _USUAL_SLOPE) / _SLOPE_SPREAD) ** 2
+"""The logarithm of the prior of each slope."""
+
+
+class Bounds(NamedTuple):
+    """Where an equivalent is looked for.
+
+    Attributes:
+        lower: Iterations from which on all equivalents are equally likely at first.
+        upper: Iterations up to which they are.
+    """
+
+    lower: int
+    upper: int
+
+    @classmethod
+    def of(cls, lower: int, upper: int) -> Bounds:
+        """Bounds as a user gives them.
+
+        Raises:
+            InvalidExperimentError: If they are the wrong way round, or below 1.
+        """
+        if not 1 <= lower <= upper:
+            raise InvalidExperimentError(f"lower={lower} must be at least 1 and not above upper={upper}")
+        return cls(lower, upper)
+
+
+class Posterior(NamedTuple):
+    """What is known of the logarithm of the equivalent.
+
+    Attributes:
+        places: Logarithms to base 2, shape ``[n]``.
+        chance: The probability that it is at most so large, shape ``[n]``.
+    """
+
+    places: NDArray[np.float64]
+    chance: NDArray[np.float64]
+
+    def quantile(self, share: float) -> float:
+        """The logarithm that the equivalent stays below with this probability."""
+        return float(np.interp(share, self.chance, self.places))
+
+    def above(self, iterations: float) -> float:
+        """The probability that the equivalent is larger."""
+        return 1 - float(np.interp(math.log2(iterations), self.places, self.chance))
+
+
+def posterior(tallies: Tallies, bounds: Bounds, near: bool = True) -> Posterior:
+    """What deals say about the equivalent.
+
+    Args:
+        tallies: What has been played.
+        bounds: Where it is looked for.  Beyond them it is the less likely the farther away, by a normal tail with a
+            standard deviation of an octave.
+        near: Whether deals more than ``NEAR`` octaves from the equivalent are left out, once enough are nearer.
+
+    Returns:
+        Its distribution.
+    """
+    lower, upper = math.log2(bounds.lower), math.log2(bounds.upper)
+    first = math.floor((lower - _MARGIN) * OCTAVE)
+    places = np.arange(first, math.ceil((upper + _MARGIN) * OCTAVE) + 1) / OCTAVE
+    beyond = np.maximum(lower - places, places - upper).clip(0)
+    prior = _SLOPE_PRIOR[:, None] - beyond**2 / 2
+    found = _with_deals(prior, tallies, places)
+    if near:
+        centre = found.quantile(0.5)
+        close = {many: tally for many, tally in tallies.items() if abs(math.log2(many) - centre) <= NEAR}
+        if sum(tally.ahead + tally.behind for tally in close.values()) >= _ENOUGH:
+            found = _with_deals(prior, close, places)
+    return found
+
+
+def _with_deals(prior: NDArray[np.float64], tallies: Tallies, places: NDArray[np.float64]) -> Posterior:
+    """The posterior from the logarithm of the prior, ``[slopes, places]``."""
+    logs, size, first = prior.copy(), len(places), round(places[0] * OCTAVE)
+    for many, tally in tallies.items():
+        place = round(math.log2(many) * OCTAVE) - first
+        reach = max(size, place + 1, size - place)
+        ahead, behind = _log_chances(reach)
+        here = slice(reach - 1 - place, reach - 1 - place + size)
+        logs += tally.ahead * ahead[:, here] + tally.behind * behind[:, here]
+    weights = np.exp(logs - logs.max()).sum(axis=0)
+    chance = np.cumsum(weights)
+    return Posterior(places, (chance - weights / 2) / chance[-1])
+
+
+@functools.cache
+def _log_chances(reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Log-chances that the agent or the search takes a decisive deal.
+
+    Returns:
+        Shape ``[slopes, 2 * reach - 1]``: the equivalent less the budget, from ``1 - reach`` to ``reach - 1`` points.
+    """
+    odds = _SLOPES[:, None] * np.arange(1 - reach, reach) / OCTAVE
+    return -np.logaddexp(0, -odds), -np.logaddexp(0, odds)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +13,7 @@ import typer
 from ddz_env import Rules
 from ddz_env.core.errors import plural
 from ddz_training.apps.cli import options
-from ddz_training.apps.cli.commands import again, follow, follow_policy, group, resuming, rules_option
+from ddz_training.apps.cli.commands import again, follow, follow_policy, group, leave_out, resuming, rules_option
 from ddz_training.apps.cli.console import complain, print_table, quoted, remark, share_bar, show, stopping, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.experiments.experiment import Table
@@ -44,6 +43,9 @@ with lazily:
     from ddz_training.learn.sb3 import run as sb3_run
     from ddz_training.learn.sb3 import train as sb3_train
 
+OWN_WEIGHTS = "--resume continues with the run's own weights"
+"""Why weights to start from are refused beside it."""
+
 # --- what is shown meanwhile -------------------------------------------------
 
 
@@ -54,8 +56,10 @@ def training_bar(
     learned: Callable[[], tuple[int, float]],
     unit: str,
     describe: Callable[[Any], str],
-    board: learn_board.Board | None = None,
-) -> Iterator[tuple[Callable[[Any], None], Callable[[Sequence[strength.Evaluation]], None]]]:
+    *,
+    tensorboard: Path | None = None,
+    updates: int = 0,
+) -> Iterator[dict[str, Any]]:
     """A bar of how much is done, with a line of what the run is doing.
 
     Args:
@@ -64,13 +68,14 @@ def training_bar(
         learned: What the run has learned from so far, and in how many seconds.
         unit: Of what it learns from.
         describe: What else an update brought, a line of the curves.
-        board: Where the curves go, too.
+        tensorboard: Where the curves go, too.
+        updates: Updates before.
 
     Yields:
-        What to call after an update, and after an evaluation.
+        What a training calls after an update and after an evaluation, by the names of its parameters.
     """
     count, seconds = learned()
-    with share_bar() as progress:
+    with learn_board.board(tensorboard, updates) as curves, share_bar() as progress:
         bar = progress.add_task("training", total=total, state="")
         progress.update(bar, completed=done())
 
@@ -79,16 +84,14 @@ def training_bar(
             speed = (now - count) / max(elapsed - seconds, 1e-9)
             state = f"update {line.update} · {line.games:,} games · {speed:,.0f} {unit}/s · {describe(line)}"
             progress.update(bar, completed=done(), state=state)
-            if board is not None:
-                board.add_line(line)
+            curves.add_line(line)
 
         def on_evaluation(found: Sequence[strength.Evaluation]) -> None:
-            if board is not None:
-                board.add_evaluations(found)
+            curves.add_evaluations(found)
             if found:
                 print_table(progress.console, _evaluation_table(found))
 
-        yield on_update, on_evaluation
+        yield {"on_update": on_update, "on_evaluation": on_evaluation}
 
 
 def _evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
@@ -101,36 +104,9 @@ def _evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
     return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)
 
 
-@contextmanager
-def learning(
-    again: str, tensorboard: Path | None, update: int, told: Callable[[], Sequence[str]], bar: Callable[..., Any]
-) -> Iterator[Mapping[str, Any]]:
-    """A training under a bar that Ctrl-C ends after the update at hand.
-
-    Args:
-        again: The command that goes on with it.
-        tensorboard: Where the curves go, too.
-        update: Updates before.
-        told: The lines that it ends with.
-        bar: :func:`training_bar` but for its last parameter.
-
-    Yields:
-        What a training calls, by the names of its parameters.
-    """
-    with stopping(f"go on with: {again}") as asked, learn_board.board(tensorboard, update) as curves:
-        with bar(curves) as (on_update, on_evaluation):
-            yield {"on_update": on_update, "on_evaluation": on_evaluation, "stop": asked}
-        for line in told():
-            tell(line)
-
-
-def learning_policy(
-    run: ppo_selfplay.SelfPlay,
-    budget: learn_run.Budget,
-    again: str,
-    tensorboard: Path | None,
-    told: Callable[[], Sequence[str]] = tuple,
-) -> AbstractContextManager[Mapping[str, Any]]:
+def policy_bar(
+    run: ppo_selfplay.SelfPlay, budget: learn_run.Budget, tensorboard: Path | None
+) -> AbstractContextManager[dict[str, Any]]:
     """The same for a policy that learns by playing, within a budget."""
 
     def describe(line: learn_curves.CurveLine) -> str:
@@ -139,8 +115,8 @@ def learning_policy(
     def learned() -> tuple[int, float]:
         return run.counters.decisions, run.counters.seconds
 
-    bar = partial(training_bar, 1.0, lambda: budget.share(run), learned, "decisions", describe)
-    return learning(again, tensorboard, run.counters.update, told, bar)
+    curves = {"tensorboard": tensorboard, "updates": run.counters.update}
+    return training_bar(1.0, lambda: budget.share(run), learned, "decisions", describe, **curves)
 
 
 @contextmanager
@@ -199,8 +175,8 @@ def selfplay(
     named = {"rules": rules, "objective": objective, "seed": seed, "device": device}
     given = ppo_config.SelfPlayConfig.given(named, settings or ())
     with writing(out, folder=True):
-        run = _begun(ppo_selfplay.SelfPlay, out, threads, given, init, resume=resume)
-        _learn(run, out, budget, tensorboard, resuming(context, init=None))
+        run = _begun(context, ppo_selfplay.SelfPlay, out, threads, given, init, resume=resume)
+        _learn(context, run, out, budget, tensorboard)
 
 
 def dmc(
@@ -231,11 +207,12 @@ def dmc(
     budget = learn_run.Budget(updates, minutes)
     given = dmc_run.DmcConfig.given({"rules": rules, "objective": objective, "seed": seed}, settings or ())
     with writing(out, folder=True):
-        run = _begun(dmc_run.DeepMonteCarlo, out, threads, given, init, resume=resume)
-        _learn(run, out, budget, tensorboard, resuming(context, init=None))
+        run = _begun(context, dmc_run.DeepMonteCarlo, out, threads, given, init, resume=resume)
+        _learn(context, run, out, budget, tensorboard)
 
 
 def _begun(
+    context: typer.Context,
     kind: type[ppo_selfplay.SelfPlay],
     out: Path,
     threads: int | None,
@@ -246,8 +223,7 @@ def _begun(
 ) -> ppo_selfplay.SelfPlay:
     """The run in a folder, resumed, or a new one."""
     if resume:
-        if init is not None:
-            raise learn_errors.InvalidTrainingError("--resume continues with the run's own weights: leave out --init")
+        leave_out(context, OWN_WEIGHTS, "--init")
         return kind.resume(out / learn_run.CHECKPOINT, threads, settings)
     learn_run.refuse_to_overwrite(out)
     start = None if init is None else neural_weights.load_weights(init)
@@ -258,16 +234,18 @@ def _begun(
 
 
 def _learn(
-    run: ppo_selfplay.SelfPlay, out: Path, budget: learn_run.Budget, tensorboard: Path | None, again: str
+    context: typer.Context,
+    run: ppo_selfplay.SelfPlay,
+    out: Path,
+    budget: learn_run.Budget,
+    tensorboard: Path | None,
 ) -> None:
     policy = out / learn_run.POLICY
-
-    def told() -> Sequence[str]:
-        return (f"{quoted(policy)} after {plural(run.counters.update, 'update')}",)
-
-    with learning_policy(run, budget, again, tensorboard, told) as calls:
-        learn_run.train(run, out, budget, **calls)
-        run.close()
+    with stopping(f"go on with: {resuming(context, init=None)}") as asked:
+        with policy_bar(run, budget, tensorboard) as calls:
+            learn_run.train(run, out, budget, **calls, stop=asked)
+            run.close()
+        tell(f"{quoted(policy)} after {plural(run.counters.update, 'update')}")
     follow_policy(policy, run.config.rules)
 
 
@@ -317,10 +295,12 @@ def sb3(
         else:
             learn_run.refuse_to_overwrite(out, sb3_run.MODEL)
             run = sb3_run.Sb3Run(sb3_config.Sb3Config(**given), threads)
-        _learn_sb3(run, out, timesteps, tensorboard, resuming(context, trust=True))
+        _learn_sb3(context, run, out, timesteps, tensorboard)
 
 
-def _learn_sb3(run: sb3_run.Sb3Run, out: Path, timesteps: int, tensorboard: Path | None, again: str) -> None:
+def _learn_sb3(
+    context: typer.Context, run: sb3_run.Sb3Run, out: Path, timesteps: int, tensorboard: Path | None
+) -> None:
     model = out / sb3_run.MODEL
 
     def describe(line: sb3_run.Sb3Progress) -> str:
@@ -330,13 +310,14 @@ def _learn_sb3(run: sb3_run.Sb3Run, out: Path, timesteps: int, tensorboard: Path
     def learned() -> tuple[int, float]:
         return run.timesteps, run.split.total
 
-    def told() -> Sequence[str]:
-        return f"{quoted(model)} after {run.timesteps:,} steps", f"time {run.split.describe()}"
-
-    bar = partial(training_bar, timesteps, lambda: min(run.timesteps, timesteps), learned, "steps", describe)
-    with learning(again, tensorboard, run.update, told, bar) as calls:
-        sb3_train.train(run, out, timesteps, **calls)
-        run.env.close()
+    curves = {"tensorboard": tensorboard, "updates": run.update}
+    bar = training_bar(timesteps, lambda: min(run.timesteps, timesteps), learned, "steps", describe, **curves)
+    with stopping(f"go on with: {resuming(context, trust=True)}") as asked:
+        with bar as calls:
+            sb3_train.train(run, out, timesteps, **calls, stop=asked)
+            run.env.close()
+        tell(f"{quoted(model)} after {run.timesteps:,} steps")
+        tell(f"time {run.split.describe()}")
     remark(_what_was_measured(run.config))
     follow_policy(model, run.config.rules, trust=True)
 

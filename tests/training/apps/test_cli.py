@@ -23,7 +23,7 @@ from typer.testing import CliRunner, Result
 from ddz_training.apps.cli import app, named_commands
 from ddz_training.apps.cli.console import counting_bar, share_bar, stopping
 from ddz_training.apps.cli.signals import STOPPING
-from ddz_training.apps.cli.train import training_bar
+from ddz_training.apps.cli.training_bars import training_bar
 from ddz_training.measure.match.results import read_results
 from ddz_training.measure.speed.benchmark import Contender, Part, measure
 from ddz_training.measure.speed.parts import PARTS
@@ -90,10 +90,9 @@ def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: 
     done = iter([0.0, 0.25])
     learned = iter([(100, 1.0), (180, 3.0)])  # resumed after 100 decisions: their second does not count
     with training_bar(1.0, lambda: next(done), lambda: next(learned), "decisions", describe) as calls:
-        on_update, on_evaluation = calls
-        on_update(Line(1, 1200))
-        on_evaluation([])
-        on_evaluation(found)
+        calls["on_update"](Line(1, 1200))
+        calls["on_evaluation"]([])
+        calls["on_evaluation"](found)
     told = capsys.readouterr().err
     for text in ("After 1 update, 50 duplicate deals each", "random", "75.0", "70.0–80.0", "60.0", "90.0"):
         assert text in told

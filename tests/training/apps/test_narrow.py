@@ -18,9 +18,9 @@ from typer.testing import CliRunner, Result
 
 from ddz_env.playing.registry import agent_factory, agent_names
 from ddz_training.apps.cli import RENAMED, app, named_commands
-from ddz_training.apps.cli.console import print_table
+from ddz_training.apps.cli.console import show
 from ddz_training.apps.cli.info import CHOICE, DEMANDING, VARIANTS
-from ddz_training.apps.cli.measure import results_table
+from ddz_training.apps.cli.results import results_table
 from ddz_training.apps.cli.study import _tables
 from ddz_training.apps.documentation import block, refresh_strengths
 from ddz_training.apps.strengths import strengths
@@ -70,7 +70,7 @@ def assert_readable(narrow: str, wide: str, width: int) -> None:
 
 def shown(table: Table, width: int) -> str:
     screen = io.StringIO()
-    print_table(Console(file=screen, width=width, highlight=False), table)
+    show(table, screen=Console(file=screen, width=width, highlight=False))
     return screen.getvalue()
 
 

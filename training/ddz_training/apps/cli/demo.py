@@ -23,12 +23,13 @@ from ddz_env.playing.registry import make_agent
 from ddz_training.apps.cli.commands import follow
 from ddz_training.apps.cli.console import console, quoted, remark, share_bar, show, tell
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.measure import note, results_table, run_with_progress
+from ddz_training.apps.cli.measure import run_with_progress
 from ddz_training.apps.cli.options import Count, Natural, OnRay, OutputFolder
+from ddz_training.apps.cli.results import note, results_table
 from ddz_training.experiments.experiment import Table
 from ddz_training.measure.speed.benchmark import machine, machine_lines
 
-with lazily:
+with lazily():
     from ddz_env.table import render as table_render
     from ddz_training.apps import demo as demonstration
     from ddz_training.measure import plotting

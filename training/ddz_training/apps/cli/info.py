@@ -21,7 +21,7 @@ from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.options import Preset
 from ddz_training.experiments.experiment import Spare, Table
 
-with lazily:
+with lazily():
     from ddz_training.apps import documentation, strengths, tables
 
 

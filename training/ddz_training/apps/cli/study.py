@@ -18,7 +18,8 @@ from ddz_training.apps.cli import options
 from ddz_training.apps.cli.commands import again, follow, group, leave_out, resuming, rules_option
 from ddz_training.apps.cli.console import error_console, remark, show, stopping, with_bar
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.train import OWN_WEIGHTS, policy_bar
+from ddz_training.apps.cli.train import OWN_WEIGHTS
+from ddz_training.apps.cli.training_bars import policy_bar
 from ddz_training.experiments.experiment import Spare, Table
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.one_writer import writing
@@ -35,7 +36,7 @@ from ddz_training.measure.speed.benchmark import (
 )
 from ddz_training.measure.speed.parts import PARTS
 
-with lazily:
+with lazily():
     from ddz_agents.neural import weights as neural_weights
     from ddz_training.learn import errors as learn_errors
     from ddz_training.learn import run as learn_run

@@ -14,7 +14,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 pytest.importorskip("torch")
 
@@ -22,7 +21,6 @@ from ddz_agents.neural.weights import load_weights
 from ddz_env.playing.agent import close
 from ddz_env.playing.registry import make_agent
 from ddz_training.apps import demo
-from ddz_training.apps.cli import app
 from ddz_training.apps.demo import (
     LearningPoint,
     demonstration_settings,
@@ -36,6 +34,7 @@ from ddz_training.experiments.experiment import Table
 from ddz_training.measure.match.round_robin import Arena, run_arena
 from ddz_training.measure.match.statistics import summarize
 from tests.rooms import pythonpath
+from tests.training.apps.terminal import ddz, refused
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SMALL = {"num_games": 16, "steps": 32, "opponents": ("random",), "evaluate_deals": 2, "architecture.width": 8}
@@ -108,8 +107,7 @@ def test_a_killed_demo_leaves_nothing_broken_and_the_next_one_reports(
 
     shrink(monkeypatch.setattr)
     monkeypatch.chdir(tmp_path)
-    arguments = ["demo", "--minutes", "0.01", "--deals", "1", "--processes", "1", "--seed", "2"]
-    done = CliRunner().invoke(app, arguments, env={"COLUMNS": "160", "NO_COLOR": "1"})
+    done = ddz("demo", "--minutes", "0.01", "--deals", "1", "--processes", "1", "--seed", "2")
     assert done.exit_code == 0, done.output
     for text in (
         "landlord cards",
@@ -203,12 +201,6 @@ def test_what_a_page_quotes_is_not_read_as_markup(tmp_path: Path) -> None:
     assert Checker(text).pictures == [PNG]
 
 
-def test_what_is_missing_is_said_before_anything_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    refused = CliRunner().invoke(app, ["demo", "--out", "a,b"])
-    assert (refused.exit_code, "a,b" in refused.stderr) == (2, True)
-    monkeypatch.setitem(sys.modules, "torch", None)
-    refused = CliRunner().invoke(app, ["demo"])
-    assert (refused.exit_code, "pip install -e '.[train]'" in refused.stderr) == (2, True)
-    assert "landlord" not in refused.output
+def test_a_folder_that_no_option_of_an_agent_can_name_is_refused(tmp_path: Path) -> None:
+    assert "a,b" in refused("demo", "--out", tmp_path / "a,b")
     assert list(tmp_path.iterdir()) == []

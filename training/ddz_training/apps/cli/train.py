@@ -204,8 +204,10 @@ def _learn_sb3(
     def learned() -> tuple[int, float]:
         return run.timesteps, run.split.total
 
-    curves = {"tensorboard": tensorboard, "updates": run.update}
-    bar = training_bar(timesteps, lambda: min(run.timesteps, timesteps), learned, "steps", describe, **curves)
+    def done() -> int:
+        return min(run.timesteps, timesteps)
+
+    bar = training_bar(timesteps, done, learned, "steps", describe, tensorboard, run.update)
     with stopping(f"go on with: {resuming(context, trust=True)}") as asked:
         with bar as calls:
             sb3_train.train(run, out, timesteps, **calls, stop=asked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ def training_bar(
     learned: Callable[[], tuple[int, float]],
     unit: str,
     describe: Callable[[Any], str],
-    *,
     tensorboard: Path | None = None,
     updates: int = 0,
 ) -> Iterator[dict[str, Any]]:
@@ -86,8 +86,8 @@ def policy_bar(
     def learned() -> tuple[int, float]:
         return run.counters.decisions, run.counters.seconds
 
-    curves = {"tensorboard": tensorboard, "updates": run.counters.update}
-    return training_bar(1.0, lambda: budget.share(run), learned, "decisions", describe, **curves)
+    spent, updates = partial(budget.share, run), run.counters.update
+    return training_bar(1.0, spent, learned, "decisions", describe, tensorboard, updates)
 
 
 @contextmanager

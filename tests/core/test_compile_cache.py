@@ -18,7 +18,7 @@ import pytest
 
 from ddz_env.core.engine import cache
 from ddz_env.core.engine.cache import CompileCacheWarning, why_not_private
-from ddz_training.apps.cli.table import games_folder
+from ddz_training.apps.cli.keeping import games_folder
 from tests.rooms import ROOT, SOURCES
 
 TOY = """

@@ -9,38 +9,22 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 import typer
 from rich.console import Console
 from rich.progress import Progress
-from typer.testing import CliRunner, Result
 
-from ddz_training.apps.cli import app, named_commands
+from ddz_training.apps.cli import named_commands
 from ddz_training.apps.cli.console import counting_bar, share_bar, stopping
 from ddz_training.apps.cli.signals import STOPPING
-from ddz_training.apps.cli.train import training_bar
-from ddz_training.measure.match.results import read_results
+from ddz_training.apps.cli.training_bars import training_bar
 from ddz_training.measure.speed.benchmark import Contender, Part, measure
 from ddz_training.measure.speed.parts import PARTS
-from tests.rooms import pythonpath
-
-
-def ddz(*arguments: str, text: str | None = None) -> Result:
-    return CliRunner().invoke(app, list(arguments), input=text, env={"COLUMNS": "160", "NO_COLOR": "1"})
-
-
-def refused(result: Result) -> str:
-    """The one line of a friendly error."""
-    assert result.exit_code == 2, result.output
-    assert "Traceback" not in result.output
-    lines = [line for line in result.stderr.splitlines() if line.strip()]
-    assert len(lines) == 1, lines
-    return lines[0]
+from tests.training.apps.terminal import ddz, refused, start_ddz
 
 
 def shown(progress: Progress, width: int) -> list[str]:
@@ -79,7 +63,8 @@ def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: 
     pytest.importorskip("torch")
     from ddz_training.learn.strength import Evaluation
 
-    class Line(NamedTuple):
+    @dataclass
+    class Line:
         update: int
         games: int
 
@@ -90,10 +75,9 @@ def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: 
     done = iter([0.0, 0.25])
     learned = iter([(100, 1.0), (180, 3.0)])  # resumed after 100 decisions: their second does not count
     with training_bar(1.0, lambda: next(done), lambda: next(learned), "decisions", describe) as calls:
-        on_update, on_evaluation = calls
-        on_update(Line(1, 1200))
-        on_evaluation([])
-        on_evaluation(found)
+        calls["on_update"](Line(1, 1200))
+        calls["on_evaluation"]([])
+        calls["on_evaluation"](found)
     told = capsys.readouterr().err
     for text in ("After 1 update, 50 duplicate deals each", "random", "75.0", "70.0–80.0", "60.0", "90.0"):
         assert text in told
@@ -138,8 +122,8 @@ def test_arena_prints_a_table_and_writes_files(tmp_path: Path) -> None:
     assert len(games.read_text().splitlines()) == 11
     again = ddz("arena", "random", "random-staged", "--deals", "5", "--out", str(games), "--resume")
     assert again.exit_code == 0
-    assert "--resume" in refused(ddz("arena", "random", "random-staged", "--out", str(games)))
-    assert "seed" in refused(ddz("arena", "random", "random-staged", "--seed", "9", "--out", str(games), "--resume"))
+    assert "--resume" in refused("arena", "random", "random-staged", "--out", games)
+    assert "seed" in refused("arena", "random", "random-staged", "--seed", "9", "--out", games, "--resume")
 
 
 def test_arena_of_three_ends_with_standings() -> None:
@@ -155,37 +139,10 @@ def test_own_agent_from_the_current_directory(tmp_path: Path) -> None:
     (tmp_path / "cli_own_agent.py").write_text(
         "class MyAgent:\n    name = 'mine'\n    def act(self, view, rng):\n        return view.legal_moves()[0]\n"
     )
-    done = run_ddz("arena", "cli_own_agent:MyAgent", "random", "--deals", "2", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "cli_own_agent:MyAgent" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("arena", "random", "nobody"), "no agent is called 'nobody'"),
-        (("arena", "random"), "two agents"),
-        (("arena", "random", "random", "--rules", "poker"), "unknown rules preset 'poker'"),
-        (("arena", "random", "random", "--scoring", "chess"), "unknown scoring 'chess'"),
-        (("arena", "random", "random", "--resume"), "--out"),
-        (("arena", "random", "random", "--out", "games.xls"), "jsonl"),
-        (("speed", "--only", "engine,poetry"), "unknown part 'poetry'"),
-        (("rules", "poker"), "unknown rules preset"),
-        (("docs", "nowhere.md"), "no such page"),
-        (("actions", "34J"), "is no move"),
-        (("play", "--role", "king"), "unknown role 'king'"),
-        (("play", "--role", "landlord", "--rules", "bidding"), "--seat"),
-        (("play", "--agents", "random;random;random"), "3 agents for 2 other seats"),
-        (("play", "--seat", "2", "--rules", "mini"), "no seat 2"),
-        (("solve", "--deal", "12"), "two or three hands separated by '+'"),
-        (("puzzles", "--make", "2", "--deal", "8"), "two or three hands separated by '+'"),
-        (("arena", "mymodule:MyAgent", "random"), "no module 'mymodule' in the current folder or on the path"),
-        (("arena", "json.nosuch:Foo", "random"), "no module 'json.nosuch' in the current folder or on the path"),
-        (("arena", "botzon:./bot", "random"), "did you mean 'botzone'?"),
-    ],
-)
-def test_errors_are_one_line_with_exit_code_2(arguments: tuple[str, ...], message: str) -> None:
-    assert message in refused(ddz(*arguments))
+    done = start_ddz("arena", "cli_own_agent:MyAgent", "random", "--deals", "2", cwd=tmp_path)
+    told, errors = done.communicate(timeout=300)
+    assert done.returncode == 0, errors
+    assert "cli_own_agent:MyAgent" in told
 
 
 IGNORED = [
@@ -209,6 +166,7 @@ IGNORED = [
     ("play --puzzle 12 --rules mini", "--rules"),
     ("play --puzzle 12 --resume", "--puzzle"),
     ("watch rules --resume --seed 3", "the agents and --seed"),
+    ("watch --resume --seat 0", "--seat"),
     ("advise --resume --opener 1", "--opener"),
     ("benchmark rules --all --deals 1", "--all"),
     ("benchmark --check mine.json --deals 3", "--deals"),
@@ -223,9 +181,7 @@ def test_an_option_that_would_be_ignored_is_refused_before_any_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    result = ddz(*shlex.split(line))
-    assert refused(result).endswith(f": leave out {without_effect}")
-    assert result.stdout == ""
+    assert refused(*shlex.split(line)).endswith(f": leave out {without_effect}")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
@@ -246,69 +202,86 @@ def test_the_help_of_speed_names_every_part_that_can_be_measured() -> None:
     assert [key for key in PARTS if not re.search(rf"(?<![\w-]){key}[,; ]", told)] == []
 
 
-WRONG: dict[str, tuple[str, str]] = {
-    "actions": ("zebra", "cannot read 'Z'"),
-    "advise": ("--hand 34", "2 cards, 34; the standard rules deal 17"),
-    "agents": ("nobody", "no agent is called 'nobody'"),
-    "arena": ("rules nobody", "no agent is called 'nobody'"),
-    "speed": ("--only poetry", "unknown part 'poetry'"),
-    "benchmark": ("nobody", "no agent is called 'nobody'"),
-    "botzone bot": ("--agent nobody", "no agent is called 'nobody'"),
-    "botzone bundle": ("--agent nobody --out bot.zip", "no agent is called 'nobody'"),
-    "botzone log": ("empty", "empty is empty"),
-    "botzone match": ("rules", "a match has 3 seats"),
-    "demo": ("--out empty", "cannot write into empty"),
-    "docs": ("nowhere.md", "no such page"),
-    "study equivalent": ("rules --search rules", "there is no option 'iterations'"),
-    "study exploit": ("rules --out x", "say how long to train"),
-    "export": ("--out .", "is a folder"),
-    "bidding": ("34", "seat 0 has 2 cards"),
-    "play": ("--puzzle 99999", "there is no puzzle 99999"),
-    "puzzles": ("99999", "there is no puzzle 99999"),
-    "rate": ("rules", "two agents"),
-    "record": ("rules --out empty", "cannot write into empty"),
-    "replay": ("empty", "begins with the line"),
-    "rules": ("poker", "unknown rules preset"),
-    "solve": ("--file empty", "no position in empty"),
-    "study tendency": ("--out .", "is a folder"),
-    "watch": ("rules rules", "name one agent, or 3"),
-    "web": ("--adviser nobody", "no agent is called 'nobody'"),
-    "train belief": ("--out empty", "cannot write into empty"),
-    "train curves": ("--out empty", "cannot write into empty"),
-    "train dmc": ("--out empty", "cannot write into empty"),
-    "train distil": ("empty --out x.safetensors", "empty"),
-    "train expert": ("--out empty", "cannot write into empty"),
-    "train imitate": ("--out .", "is a folder"),
-    "train sb3": ("--out empty", "cannot write into empty"),
-    "train selfplay": ("--out empty", "cannot write into empty"),
-}
-"""One wrong input for every command, and what is said to it."""
+WRONG = [
+    ("actions", "zebra", "cannot read 'Z'"),
+    ("actions", "34J", "is no move"),
+    ("advise", "--hand 34", "2 cards, 34; the standard rules deal 17"),
+    ("agents", "nobody", "no agent is called 'nobody'"),
+    ("arena", "rules nobody", "no agent is called 'nobody'"),
+    ("arena", "random", "two agents"),
+    ("arena", "random random --rules poker", "unknown rules preset 'poker'"),
+    ("arena", "random random --scoring chess", "unknown scoring 'chess'"),
+    ("arena", "random random --resume", "--out"),
+    ("arena", "mymodule:MyAgent random", "no module 'mymodule' in the current folder or on the path"),
+    ("arena", "json.nosuch:Foo random", "no module 'json.nosuch' in the current folder or on the path"),
+    ("arena", "botzon:./bot random", "did you mean 'botzone'?"),
+    ("benchmark", "nobody", "no agent is called 'nobody'"),
+    ("bidding", "34", "seat 0 has 2 cards"),
+    ("botzone bot", "--agent nobody", "no agent is called 'nobody'"),
+    ("botzone bundle", "--agent nobody --out bot.zip", "no agent is called 'nobody'"),
+    ("botzone log", "empty", "empty is empty"),
+    ("botzone match", "rules", "a match has 3 seats"),
+    ("demo", "--out empty", "cannot write into empty"),
+    ("docs", "nowhere.md", "no such page"),
+    ("export", "--out .", "is a folder"),
+    ("play", "--puzzle 99999", "there is no puzzle 99999"),
+    ("play", "--role king", "unknown role 'king'"),
+    ("play", "--role landlord --rules bidding", "--seat"),
+    ("play", "--agents random;random;random", "3 agents for 2 other seats"),
+    ("play", "--seat 2 --rules mini", "no seat 2"),
+    ("puzzles", "99999", "there is no puzzle 99999"),
+    ("puzzles", "--make 2 --deal 8", "two or three hands separated by '+'"),
+    ("rate", "rules", "two agents"),
+    ("record", "rules --out empty", "cannot write into empty"),
+    ("replay", "empty", "begins with the line"),
+    ("rules", "poker", "unknown rules preset"),
+    ("solve", "--file empty", "no position in empty"),
+    ("solve", "--deal 12", "two or three hands separated by '+'"),
+    ("speed", "--only poetry", "unknown part 'poetry'"),
+    ("study equivalent", "rules --search rules", "there is no option 'iterations'"),
+    ("study exploit", "rules --out x", "say how long to train"),
+    ("study tendency", "--out .", "is a folder"),
+    ("train belief", "--out empty", "cannot write into empty"),
+    ("train curves", "--out empty", "cannot write into empty"),
+    ("train distil", "empty --out x.safetensors", "empty"),
+    ("train dmc", "--out empty", "cannot write into empty"),
+    ("train expert", "--out empty", "cannot write into empty"),
+    ("train imitate", "--out .", "is a folder"),
+    ("train sb3", "--out empty", "cannot write into empty"),
+    ("train selfplay", "--out empty", "cannot write into empty"),
+    ("watch", "rules rules", "name one agent, or 3"),
+    ("web", "--adviser nobody", "no agent is called 'nobody'"),
+    ("advise", "--hand 3344567TJQQKA22BR --bottom 359 --role king", "unknown role 'king'"),
+    ("advise", "--hand 3344567TJQQKA22BR --bottom 35 --role landlord", "2 cards, 35; "),
+    ("advise", "--hand 3344567TJQQKA22BR --bottom 333 --role landlord", "5 cards of rank 3"),
+    ("play", "--lang fr", "unknown language 'fr'"),
+    ("play", "--resume", "there is no unfinished game of 'ddz play'"),
+    ("play", "--agents nobody --seed 1", "no agent is called 'nobody'"),
+    ("replay", "nowhere.txt", "nowhere.txt cannot be read"),
+    ("watch", "person", "ddz play is for people"),
+    ("watch", "rules --rules mini --seat 2", "seat=2 must be an integer in 0..1"),
+]
+"""Wrong inputs, one for every command at least, and what is said to them."""
 
 
-@pytest.mark.parametrize("command", WRONG)
+@pytest.mark.parametrize(("command", "arguments", "message"), WRONG)
 def test_every_command_says_in_one_line_what_is_wrong(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if command.startswith("train") or command in ("demo", "study exploit", "export"):
         pytest.importorskip("torch")
     if command == "web":
         pytest.importorskip("starlette")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DDZ_GAMES_DIR", "none")
     (tmp_path / "empty").touch()
-    arguments, message = WRONG[command]
-    assert message in refused(ddz(*command.split(), *arguments.split()))
+    assert message in refused(*command.split(), *arguments.split())
     assert [path.name for path in tmp_path.iterdir()] == ["empty"]
 
 
 def test_no_command_is_without_a_wrong_input() -> None:
     """Experiments check theirs alike: tests/training/apps/test_cli_faults.py."""
-    assert {name for _, name, _ in named_commands()} == set(WRONG) - {"docs"} | {"reproduce"}
-
-
-def test_debug_shows_the_traceback() -> None:
-    for arguments in (("--debug", "rules", "poker"), ("rules", "poker", "--debug")):
-        result = ddz(*arguments)
-        assert type(result.exception).__name__ == "InvalidRulesError"
+    assert {name for _, name, _ in named_commands()} == {name for name, _, _ in WRONG} - {"docs"} | {"reproduce"}
 
 
 def test_unknown_commands_and_options_are_usage_errors() -> None:
@@ -323,24 +296,6 @@ def test_lists() -> None:
     assert "384 (kicker 8)" in ddz("actions", "333444+58").output
     assert "trio+solo 333+" in ddz("actions", "42").output
     assert "isuct" in ddz("agents").output
-
-
-def test_play_a_game_to_the_end() -> None:
-    """The person always passes or leads the first legal move; mistakes are explained on the way."""
-    mistakes = ["?", "", "hello", "55555", "pass"]
-    replies = [reply for _ in range(60) for reply in ("pass", *(f"{rank}" for rank in "3456789TJQKA2BR"))]
-    result = ddz("play", "--agents", "random", "--seed", "1", text="\n".join(mistakes + replies))
-    assert result.exit_code == 0, result.output
-    assert "cannot read 'H'" in result.output
-    assert "cannot pass" in result.output
-    assert any(text in result.output for text in ("You win", "You lose", "goodbye"))
-
-
-def test_play_can_be_left() -> None:
-    result = ddz("play", "--agents", "random;random-staged", "--role", "peasant-up", "--seed", "3", text="?\nquit\n")
-    assert result.exit_code == 0, result.output
-    assert "You hold seat 2" in result.output
-    assert "goodbye" in result.output
 
 
 def test_bench_engine(tmp_path: Path) -> None:
@@ -380,32 +335,6 @@ def test_measuring_takes_turns_and_reports_what_is_missing() -> None:
 
 # --- killed and interrupted --------------------------------------------------
 
-_MAIN = "from ddz_training.apps.cli import main; main()"
-
-
-def run_ddz(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", _MAIN, *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": pythonpath()},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-
-
-def start_ddz(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", _MAIN, *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": pythonpath()},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
 
 def wait_for_lines(path: Path, lines: int, process: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + 600
@@ -430,17 +359,8 @@ def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_si
         assert sorted(shlex.split(said)) == sorted(["ddz", *arena, "--deals", "100000", "--out", str(cut), "--resume"])
     kept = cut.read_bytes().count(b"\n") // 2
     deals = str(kept + 5)
-    resumed = run_ddz(*arena, "--deals", deals, "--out", str(cut), "--resume", cwd=tmp_path)
-    assert resumed.returncode == 0, resumed.stderr
-    assert run_ddz(*arena, "--deals", deals, "--out", str(whole), cwd=tmp_path).returncode == 0
+    for file, more in ((cut, ["--resume"]), (whole, [])):
+        done = start_ddz(*arena, "--deals", deals, "--out", str(file), *more, cwd=tmp_path)
+        _, errors = done.communicate(timeout=300)
+        assert done.returncode == 0, errors
     assert cut.read_bytes() == whole.read_bytes()
-
-
-def test_results_file_is_read_back_by_pandas_style_readers(tmp_path: Path) -> None:
-    path = tmp_path / "games.csv"
-    assert ddz("arena", "random", "random", "--deals", "1", "--processes", "1", "--out", str(path)).exit_code == 0
-    comment, header, *rows = path.read_text().splitlines()
-    assert json.loads(comment.removeprefix("# "))["seed"] == 0
-    assert header.split(",")[:4] == ["deal", "a", "b", "game"]
-    assert all(len(row.split(",")) == len(header.split(",")) for row in rows)
-    assert len(read_results(path)[1]) == 2

@@ -18,29 +18,17 @@ from typing import Any
 
 import pytest
 import typer
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from ddz_env.core.errors import InvalidMoveError
-from ddz_training.apps.cli import app
 from ddz_training.apps.cli.commands import EXIT_BAD_INPUT, EXIT_FAULT, FriendlyGroup, fault_of
 from ddz_training.apps.cli.options import OutputError, check_output, check_output_folder
 from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, STOPPING, finishing, interruptible
 from tests.rooms import ROOT, pythonpath
+from tests.training.apps.terminal import ddz, refused
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="files and signals are those of POSIX")
 GAMES = ("arena", "random", "random-staged", "--deals", "1", "--processes", "1")
-
-
-def ddz(*arguments: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "160", "NO_COLOR": "1"})
-
-
-def refusal(result: Result) -> str:
-    """The line that the command ends with; nothing has been played."""
-    assert (result.exit_code, result.stdout) == (EXIT_BAD_INPUT, ""), result.output
-    assert "Traceback" not in result.output
-    [line] = result.stderr.splitlines()
-    return line
 
 
 def cut_off() -> SystemError:
@@ -129,42 +117,10 @@ def test_an_output_that_cannot_be_written_is_found_before_the_first_game(
     if name.startswith("loop"):
         (tmp_path / name).symlink_to(name)
     before = sorted(path.name for path in tmp_path.iterdir())
-    said = refusal(ddz(*GAMES, option, tmp_path / name))
+    said = refused(*GAMES, option, tmp_path / name)
     assert message in said
     assert str(tmp_path / name) in said
     assert sorted(path.name for path in tmp_path.iterdir()) == before
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("speed", "--only", "engine", "--json"),
-        ("reproduce", "mini-agents", "--out"),
-        ("export", "--out"),
-        ("train", "imitate", "--out"),
-    ],
-)
-def test_every_command_checks_the_file_that_it_will_write(command: tuple[str, ...], tmp_path: Path) -> None:
-    folder = tmp_path / "folder.csv"
-    folder.mkdir()
-    assert "is a folder: name a file in it" in refusal(ddz(*command, folder))
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("demo", "--out"),
-        ("record", "isuct", "--out"),
-        ("train", "selfplay", "--updates", "1", "--out"),
-        ("train", "sb3", "--out"),
-        ("train", "curves", "--out"),
-    ],
-)
-def test_every_command_checks_the_folder_that_it_will_write_into(command: tuple[str, ...], tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_text("in the way")
-    assert "cannot write into" in refusal(ddz(*command, file))
-    assert "cannot write into" in refusal(ddz(*command, file / "below"))
 
 
 TWO = "random random-staged --deals 1 --processes 1"
@@ -213,7 +169,7 @@ def test_no_command_replaces_what_it_was_not_asked_to_replace(
     for name, text in KEPT.items():
         Path(name).write_text(text)
     os.link("games.csv", "linked.csv")
-    assert message in refusal(ddz(*command.split()))
+    assert message in refused(*command.split())
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {**KEPT, "linked.csv": KEPT["games.csv"]}
 
 
@@ -231,13 +187,13 @@ def test_tables_may_go_to_a_device_and_replace_earlier_tables(tmp_path: Path) ->
 )
 def test_a_plot_that_cannot_be_drawn_is_refused_before_the_run(name: str, message: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    assert message in refusal(ddz("reproduce", "mini-agents", "--plot", tmp_path / name))
+    assert message in refused("reproduce", "mini-agents", "--plot", tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_hint_keeps_its_brackets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ddz_training.measure.plotting.can_plot", lambda: False)
-    said = refusal(ddz("reproduce", "mini-agents", "--plot", tmp_path / "x.png"))
+    said = refused("reproduce", "mini-agents", "--plot", tmp_path / "x.png")
     assert "pip install -e '.[plot]' (in a clone of ddz-env)" in said
 
 
@@ -280,10 +236,10 @@ def test_an_unwritable_temporary_file_is_named_by_its_folder(tmp_path: Path, mon
 def test_garbage_where_curves_should_be_is_named(garbage: bytes, tmp_path: Path) -> None:
     for name in ("training_curves.csv", "training_evaluations.csv"):
         (tmp_path / name).write_bytes(garbage)
-    assert "training_curves.csv is no such curve" in refusal(ddz("train", "curves", "--out", tmp_path))
+    assert "training_curves.csv is no such curve" in refused("train", "curves", "--out", tmp_path)
     header = b"stage,update,decisions,games,seconds\na,1,many,1,1\n"
     (tmp_path / "training_curves.csv").write_bytes(header)
-    assert "is no such curve" in refusal(ddz("train", "curves", "--out", tmp_path))
+    assert "is no such curve" in refused("train", "curves", "--out", tmp_path)
 
 
 @pytest.fixture
@@ -315,6 +271,7 @@ def imported_anew() -> Iterator[None]:
         (("train", "distil", "--out", "out.safetensors"), "torch"),
         (("export", "--out", "out.onnx"), "torch"),
         (("demo", "--out", "out"), "torch"),
+        (("web",), "uvicorn"),
     ],
 )
 def test_a_missing_extra_is_named_with_its_command(
@@ -322,8 +279,8 @@ def test_a_missing_extra_is_named_with_its_command(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.chdir(tmp_path)
-    said = refusal(ddz(*command))
-    assert "pip install -e '.[train" in said
+    said = refused(*command)
+    assert f"pip install -e '.[{'web' if package == 'uvicorn' else 'train'}" in said
     assert not list(tmp_path.iterdir())
 
 

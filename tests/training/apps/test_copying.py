@@ -9,64 +9,30 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, get_type_hints
 
 import pytest
 import typer
-from rich.markup import render
 from typer.testing import CliRunner, Result
 
 from ddz_env.core.errors import command_line
 from ddz_env.peers.botzone.games import botzone_game
 from ddz_env.table.texts import TEXTS
 from ddz_training.apps.botzone.match import play_match
-from ddz_training.apps.cli import app
 from ddz_training.apps.cli.commands import FriendlyCommand, FriendlyGroup, FriendlyTyper, resuming
 from ddz_training.apps.cli.console import quoted, tell
 from tests.rooms import SOURCES
+from tests.training.apps.terminal import commands, ddz, examples
 
 CLI = SOURCES["ddz_training"] / "apps" / "cli"
-ROOT = typer.main.get_command(app)
-WIDTHS = (40, 80, 200)
 GAME = ("--agents", "rules", "--hints", "rules", "--seed", "1")
 CARDS = ("--hand", "3344567TJQQKA22BR", "--bottom", "359", "--role", "landlord")
 TWO = ("random", "random-staged", "--deals", "1", "--processes", "1")
 
 
-def ddz(*arguments: object, width: int = 40, text: str = "") -> Result:
-    """A command whose screen is so wide."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ddz_training.apps.cli.console._LOG_WIDTH", width)
-        return CliRunner().invoke(app, list(map(str, arguments)), input=text, env={"COLUMNS": str(width)})
-
-
 def lines(result: Result) -> list[str]:
     """What was printed."""
     return result.output.splitlines()
-
-
-def commands(command: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every command of ``ddz`` with the words that lead to it."""
-    yield path, command
-    if hasattr(command, "list_commands"):
-        context = command.context_class(command)
-        for name in command.list_commands(context):
-            yield from commands(command.get_command(context, name), (*path, name))
-
-
-def examples(command: Any) -> list[str]:
-    """The command lines at the end of a help."""
-    return [line.strip() for line in render(command.epilog or "").plain.splitlines() if line.startswith("  ddz")]
-
-
-@pytest.fixture(autouse=True)
-def _commands_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The runner would make all of them anew for each call."""
-
-    def made(wanted: typer.Typer) -> Any:
-        return ROOT if wanted is app else typer.main.get_command(wanted)
-
-    monkeypatch.setattr("typer.testing._get_command", made, raising=False)
 
 
 @pytest.fixture
@@ -127,7 +93,7 @@ def test_the_examples_of_every_help_can_be_copied() -> None:
     known = dict(commands())
     assert all(isinstance(command, (FriendlyCommand, FriendlyGroup)) for command in known.values())
     for path in ((), ("play",), ("train",), ("train", "selfplay"), ("reproduce", "mini-uct")):
-        assert set(examples(known[path])) <= {line.strip() for line in lines(ddz(*path, "-h"))}, path
+        assert set(examples(known[path])) <= {line.strip() for line in lines(ddz(*path, "-h", width=40))}, path
 
 
 def _options_with_files() -> Iterator[tuple[tuple[str, ...], str]]:
@@ -165,7 +131,7 @@ def test_a_file_that_cannot_be_used_is_named_on_one_line_by_every_command(
         words = list(OTHERWISE.get(path, OTHERWISE.get((*path, option), words)))
         if option in words:
             del words[words.index(option) : words.index(option) + 2]
-        told = ddz(*path, *words, *([option] if option.startswith("-") else []), file)
+        told = ddz(*path, *words, *([option] if option.startswith("-") else []), file, width=40)
         named = [line for line in lines(told) if str(file) in line or quoted(file) in line]
         if len(named) != 1 or told.exit_code != 2:
             broken.append((*path, option, told.output or repr(told.exception)))
@@ -234,7 +200,7 @@ def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
     monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.measure"), "_report_league", lambda *_: False)
     for name, file in (("arena", long / "games.csv"), ("rate", long / "league.sqlite")):
         words = (name, "random", "rules", "--out", file)
-        told = ddz(*words)
+        told = ddz(*words, width=40)
         assert told.exit_code == 130, told.output
         [line] = [line for line in lines(told) if "go on with" in line]
         assert line.endswith(f"{quoted(file)} is valid, go on with: {command_line('ddz', *words, '--resume')}")

@@ -14,21 +14,27 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 pytest.importorskip("torch")
 
 from ddz_agents.neural.weights import load_weights
 from ddz_env.playing.agent import close
 from ddz_env.playing.registry import make_agent
-from ddz_training.apps.cli import app
-from ddz_training.apps.demo import entrants, fresh
-from ddz_training.apps.demo.entrants import ENTRANTS, InvalidDemonstrationError, specifications
-from ddz_training.apps.demo.fresh import LearningPoint, demonstration_settings, train_fresh
-from ddz_training.apps.demo.report import Page, ReportError, Section, percent_chart, win_matrix
+from ddz_training.apps import demo
+from ddz_training.apps.demo import (
+    LearningPoint,
+    demonstration_settings,
+    percent_chart,
+    report,
+    specifications,
+    train_fresh,
+    win_matrix,
+)
+from ddz_training.experiments.experiment import Table
 from ddz_training.measure.match.round_robin import Arena, run_arena
 from ddz_training.measure.match.statistics import summarize
 from tests.rooms import pythonpath
+from tests.training.apps.terminal import ddz, refused
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SMALL = {"num_games": 16, "steps": 32, "opponents": ("random",), "evaluate_deals": 2, "architecture.width": 8}
@@ -36,10 +42,10 @@ SMALL = {"num_games": 16, "steps": 32, "opponents": ("random",), "evaluate_deals
 
 def shrink(replace: Callable[[object, str, object], None]) -> None:
     """A demonstration of seconds: a tiny network, two measurements, three agents."""
-    replace(fresh, "SETTINGS", SMALL)
-    replace(fresh, "STAGES", 2)
+    replace(demo, "SETTINGS", SMALL)
+    replace(demo, "STAGES", 2)
     names = ("shipped policy", "fresh policy", "random")
-    replace(entrants, "ENTRANTS", tuple(one for one in ENTRANTS if one.name in names))
+    replace(demo, "ENTRANTS", {name: demo.ENTRANTS[name] for name in names})
     replace(sys.modules["ddz_training.apps.cli.demo"], "LANDLORD", "random")
 
 
@@ -101,8 +107,7 @@ def test_a_killed_demo_leaves_nothing_broken_and_the_next_one_reports(
 
     shrink(monkeypatch.setattr)
     monkeypatch.chdir(tmp_path)
-    arguments = ["demo", "--minutes", "0.01", "--deals", "1", "--processes", "1", "--seed", "2"]
-    done = CliRunner().invoke(app, arguments, env={"COLUMNS": "160", "NO_COLOR": "1"})
+    done = ddz("demo", "--minutes", "0.01", "--deals", "1", "--processes", "1", "--seed", "2")
     assert done.exit_code == 0, done.output
     for text in (
         "landlord cards",
@@ -149,7 +154,7 @@ def test_a_fresh_policy_is_measured_before_between_and_after(tmp_path: Path, mon
     assert (points[0].seconds, points[0].decisions) == (0, 0)
     assert points[-1].seconds == updates[-1] >= 0.6
     assert [point.decisions for point in points] == sorted({point.decisions for point in points})
-    assert all(0 <= point.low <= point.wins <= point.high <= 1 for point in points)
+    assert all(0 <= one.low <= one.wins <= one.high <= 1 for _, _, one in points)
     weights = load_weights(tmp_path / "policy.safetensors")
     assert (weights.notes["updates"], weights.notes["decisions"]) == (len(updates), points[-1].decisions)
 
@@ -157,12 +162,10 @@ def test_a_fresh_policy_is_measured_before_between_and_after(tmp_path: Path, mon
 def test_every_entrant_can_be_made_once_there_is_a_fresh_policy() -> None:
     from ddz_agents.neural.shipped import shipped_policy_path
 
-    made = specifications(ENTRANTS, shipped_policy_path(), 5)
-    assert list(made.values()) == [one.name for one in ENTRANTS]
+    made = specifications(shipped_policy_path(), 5)
+    assert list(made.values()) == list(demo.ENTRANTS)
     for specification in made:
         close(make_agent(specification))
-    with pytest.raises(InvalidDemonstrationError, match="without"):
-        specifications(ENTRANTS, Path("a,b") / "policy.safetensors", 5)
 
 
 def test_the_matrix_holds_each_pair_from_both_sides() -> None:
@@ -192,23 +195,12 @@ def test_the_chart_shows_every_value_at_its_height() -> None:
 
 def test_what_a_page_quotes_is_not_read_as_markup(tmp_path: Path) -> None:
     odd = '<b>&"'
-    page = Page(odd, [Section(odd, [odd], "x.png", [odd], [[odd]], [odd])], {"x.png": PNG})
-    path = page.write(tmp_path / "new" / "folder")
-    text = path.read_text(encoding="utf-8")
+    (tmp_path / "x.png").write_bytes(PNG)
+    text = report(odd, [Table(odd, [odd], [[odd]], odd)], {odd: tmp_path / "x.png"})
     assert odd not in text
     assert Checker(text).pictures == [PNG]
-    assert sorted(file.name for file in path.parent.iterdir()) == ["report.html", "x.png"]
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ReportError, match="cannot write"):
-        page.write(tmp_path / "file")
 
 
-def test_what_is_missing_is_said_before_anything_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    refused = CliRunner().invoke(app, ["demo", "--out", "a,b"])
-    assert (refused.exit_code, "a,b" in refused.stderr) == (2, True)
-    monkeypatch.setitem(sys.modules, "torch", None)
-    refused = CliRunner().invoke(app, ["demo"])
-    assert (refused.exit_code, "pip install -e '.[train]'" in refused.stderr) == (2, True)
-    assert "landlord" not in refused.output
+def test_a_folder_that_no_option_of_an_agent_can_name_is_refused(tmp_path: Path) -> None:
+    assert "a,b" in refused("demo", "--out", tmp_path / "a,b")
     assert list(tmp_path.iterdir()) == []

@@ -7,14 +7,11 @@ import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from rich.console import Console
-from typer.testing import CliRunner, Result
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError
@@ -22,52 +19,26 @@ from ddz_env.core.notation import question
 from ddz_env.playing.registry import LEVELS, agent_names, agent_options
 from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_env.table.texts import LANGUAGES, Texts, cells
-from ddz_training.apps.cli import app
 from ddz_training.apps.cli.board import moves_by_kind, moves_table, understood
 from ddz_training.measure.match.errors import InvalidArenaError
 from ddz_training.measure.match.round_robin import Arena
-from tests.rooms import ROOT as HOUSE
-
-ROOT = typer.main.get_command(app)
-
-
-def ddz(*arguments: str, width: int = 160) -> Result:
-    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(width), "NO_COLOR": "1"})
-
-
-def commands(command: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every command of ``ddz`` with the words that lead to it."""
-    yield path, command
-    if hasattr(command, "list_commands"):
-        context = command.context_class(command)
-        for name in command.list_commands(context):
-            yield from commands(command.get_command(context, name), (*path, name))
-
+from tests.rooms import ROOT
+from tests.training.apps.terminal import commands, ddz, examples
 
 # --- at the table ----------------------------------------------------------------------------------------------------
 
 
-def played(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: tuple[str, ...]) -> list[str]:
-    """The lines of a terminal of 80 columns after somebody typed something, which a terminal echoes."""
-    screen, answers = io.StringIO(), iter(typed)
-
-    def answer(prompt: object = "") -> str:
-        text = next(answers, None)
-        screen.write(f"{text}\n")
-        if text is None:
-            raise EOFError
-        return text
-
-    monkeypatch.setattr("builtins.input", answer)
-    monkeypatch.setattr("ddz_training.apps.cli.board.console", lambda: Console(file=screen, width=80, highlight=False))
-    result = CliRunner().invoke(app, ["play", "--hints", "random", *arguments])
+def played(*arguments: str, typed: tuple[str, ...]) -> list[str]:
+    """The lines of a screen of 80 columns after somebody typed something."""
+    text = "".join(f"{line}\n" for line in typed)
+    result = ddz("play", "--hints", "random", *arguments, width=80, text=text)
     assert result.exit_code == 0, result.output
-    return screen.getvalue().splitlines()
+    return result.stdout.splitlines()
 
 
-def test_a_person_is_understood_at_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_is_understood_at_the_table() -> None:
     typed = ("?", "h", "help", "hint", "bid 5", "q", "hint", "quit")
-    lines = played(monkeypatch, "--agents", "random", "--seed", "1", typed=typed)
+    lines = played("--agents", "random", "--seed", "1", typed=typed)
     told = "\n".join(lines)
     assert not [line for line in lines if len(line) > 80 and "kept in" not in line]
     for text in (
@@ -85,21 +56,21 @@ def test_a_person_is_understood_at_the_table(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("leave", [":q", "quit", "EXIT", None])
-def test_the_table_can_be_left(monkeypatch: pytest.MonkeyPatch, leave: str | None) -> None:
+def test_the_table_can_be_left(leave: str | None) -> None:
     typed = (leave,) if leave else ()
-    assert played(monkeypatch, "--agents", "random", "--seed", "1", typed=typed)[-1] == "goodbye"
+    assert played("--agents", "random", "--seed", "1", typed=typed)[-1].endswith("goodbye")
 
 
-def test_the_auction_and_doubling_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_auction_and_doubling_are_understood() -> None:
     rules = ("--agents", "random", "--seed", "1", "--seat", "1", "--rules", "bidding,doubling=true")
-    lines = played(monkeypatch, *rules, typed=("?", "h", "3", "?", "h", "double", "quit"))
+    lines = played(*rules, typed=("?", "h", "3", "?", "h", "double", "quit"))
     told = "\n".join(lines)
     for text in ("bid 1  bid 2  bid 3", "type bid 1", "may double", "double (2)", "type double, or no", "×2"):
         assert text in told
     assert not [line for line in lines if len(line) > 80 and "kept in" not in line]
 
 
-def test_calling_robbing_and_showing_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calling_robbing_and_showing_are_understood() -> None:
     session = Session(Record(Deal(Rules.preset("robbing,showing=true"), seed=5), (PERSON,) * 3))
     typed = []
     for answer, asked in (("yes", "call"), ("no", "rob"), ("y", "rob"), ("no", "rob"), ("yes", "show")):
@@ -116,7 +87,7 @@ def test_calling_robbing_and_showing_are_understood(monkeypatch: pytest.MonkeyPa
     landlord = session.sight(0).table.landlord
     assert all(session.sight(seat).table.seats[landlord].unseen == 0 for seat in range(3))
     rules = ("--agents", "random", "--seed", "3", "--seat", "0", "--rules", "robbing,showing=true")
-    told = played(monkeypatch, *rules, typed=("h", "?", "no", "quit"))
+    told = played(*rules, typed=("h", "?", "no", "quit"))
     assert any("may call" in line or "may rob" in line for line in told)
 
 
@@ -171,16 +142,15 @@ def test_legal_moves_are_few_lines_and_none_is_missing() -> None:
     state = State.from_hands(["333444555666789TJQKA", "7", "8"], check_sizes=False)
     moves = state.legal_moves()
     assert len(moves) > 248
-    screen = io.StringIO()
-    Console(file=screen, width=80).print(moves_table(moves))
-    lines = screen.getvalue().splitlines()
+    shown = io_of(moves_table(moves))
+    lines = shown.splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80
     kinds = moves_by_kind(moves)
     numbers = Counter(move.category for move in moves)
     assert list(kinds) == list(numbers)
     for kind, number in numbers.items():
-        assert f"{kind} ({number})" in screen.getvalue() or number == 1
+        assert f"{kind} ({number})" in shown or number == 1
     assert "333444+2×[56789TJQKA]" in kinds["plane+solos"]
     assert {Move.parse(text) for text in kinds["solo chain"]} == {m for m in moves if m.category == "solo chain"}
 
@@ -204,7 +174,7 @@ def test_every_help_has_examples_that_can_be_typed() -> None:
         assert "…" not in result.output, f"{path}: a word is wider than its column"
         assert "Usage" in result.output
         assert not re.search(r"`|:\w+:", result.output), path
-        lines = [line.strip() for line in (command.epilog or "").replace("\\[", "[").splitlines() if "ddz" in line]
+        lines = examples(command)
         assert lines, f"ddz {' '.join(path)} has no example"
         for line in lines:
             seen += 1
@@ -311,7 +281,7 @@ def test_plots_start_at_zero_and_name_what_is_missing(monkeypatch: pytest.Monkey
     from ddz_training.experiments.experiment import read_saved
 
     drawn: list[Any] = []
-    results = HOUSE / "docs" / "results"
+    results = ROOT / "docs" / "results"
     for module, experiment in ((mini_uct, mini_uct.MINI_UCT), (mini, mini.MINI_AGENTS)):
         monkeypatch.setattr(module, "finish_figure", lambda figure, axes, *rest, **legend: drawn.append(axes))
         assert experiment.plot is not None

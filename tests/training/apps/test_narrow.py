@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import typer
 from rich.cells import cell_len
 from rich.console import Console
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from ddz_env.playing.registry import agent_factory, agent_names
-from ddz_training.apps.cli import RENAMED, app, named_commands
-from ddz_training.apps.cli.console import print_table
+from ddz_training.apps.cli import RENAMED, named_commands
+from ddz_training.apps.cli.console import show
 from ddz_training.apps.cli.info import CHOICE, DEMANDING, VARIANTS
-from ddz_training.apps.cli.measure import results_table
+from ddz_training.apps.cli.results import results_table
 from ddz_training.apps.cli.study import _tables
 from ddz_training.apps.documentation import block, refresh_strengths
 from ddz_training.apps.strengths import strengths
@@ -32,22 +31,14 @@ from ddz_training.measure.match.round_robin import Arena, run_arena
 from ddz_training.measure.match.statistics import standings, summarize
 from ddz_training.measure.speed.benchmark import Measurement
 from tests.rooms import ROOT
+from tests.training.apps import terminal
 
 RESULTS = ROOT / "docs" / "results"
-COMMANDS = typer.main.get_command(app)
 WIDE, WIDTHS = 1000, (80, 60)
 
 
-@pytest.fixture(autouse=True)
-def _commands_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The runner would make all of them anew for each call."""
-    monkeypatch.setattr("typer.testing._get_command", lambda _: COMMANDS, raising=False)
-
-
 def ddz(line: str, width: int = 80) -> Result:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ddz_training.apps.cli.console._LOG_WIDTH", width)
-        return CliRunner().invoke(app, shlex.split(line), env={"COLUMNS": str(width), "NO_COLOR": "1"})
+    return terminal.ddz(*shlex.split(line), width=width)
 
 
 def words(text: str) -> set[str]:
@@ -70,7 +61,7 @@ def assert_readable(narrow: str, wide: str, width: int) -> None:
 
 def shown(table: Table, width: int) -> str:
     screen = io.StringIO()
-    print_table(Console(file=screen, width=width, highlight=False), table)
+    show(table, screen=Console(file=screen, width=width, highlight=False))
     return screen.getvalue()
 
 

@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from ddz_env import Hand, Rules
 from ddz_env.core.actions import CATEGORIES
@@ -21,26 +20,15 @@ from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_env.table.texts import LANGUAGES, TEXTS, Texts, cells
 from ddz_training.apps.botzone.match import play_match
 from ddz_training.apps.cli.board import understood
-from ddz_training.apps.cli.commands import FriendlyGroup
-from ddz_training.apps.cli.replay import read_game, replay
-from ddz_training.apps.cli.table import advise, play, watch
+from ddz_training.apps.cli.replay import read_game
 from tests.hidden import Scripted, twin_games
 from tests.rooms import ROOT
+from tests.training.apps.terminal import ddz
 
 WHOLE = "hint\nok\n" * 40
 CHINESE = re.compile(r"[一-鿿]")
 ZEBRA = "cannot read 'Z' in 'zebra': cards are written 3 4 5 6 7 8 9 T (or 10) J Q K A 2 B (black joker) R (red joker)"
 RULES = ("--agents", "rules", "--hints", "rules", "--seed", "1")
-
-
-TABLE = typer.Typer(cls=FriendlyGroup, add_completion=False, pretty_exceptions_enable=False)
-"""The commands at the table alone: a runner makes all the commands of an app anew for each call."""
-for command in (play, watch, advise, replay):
-    TABLE.command()(command)
-
-
-def ddz(*arguments: str, text: str = "") -> Result:
-    return CliRunner().invoke(TABLE, list(arguments), input=text, env={"NO_COLOR": "1"})
 
 
 def fits(result: Result, code: int = 0) -> str:
@@ -259,37 +247,6 @@ def test_a_table_asks_for_what_it_was_not_told(monkeypatch: pytest.MonkeyPatch, 
 
 
 HAND = ("--hand", "3344567TJQQKA22BR")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("play", "--lang", "fr"), "unknown language 'fr'"),
-        (("play", "--resume", "--seed", "3"), "leave out --seed"),
-        (("play", "--resume"), "there is no unfinished game of 'ddz play'"),
-        (("play", "--agents", "nobody", "--seed", "1"), "no agent is called 'nobody'"),
-        (("play", "--puzzle", "100000"), "there is no puzzle 100000"),
-        (("watch", "rules", "rules"), "name one agent, or 3"),
-        (("watch", "person"), "ddz play is for people"),
-        (("watch", "rules", "--resume"), "leave out the agents"),
-        (("watch", "--resume", "--seat", "0"), "kept with all hands: leave out --seat"),
-        (("watch", "rules", "--rules", "mini", "--seat", "2"), "seat=2 must be an integer in 0..1"),
-        (("advise", *HAND, "--bottom", "359", "--role", "king"), "unknown role 'king'"),
-        (("advise", *HAND, "--bottom", "35", "--role", "landlord"), "2 cards, 35; "),
-        (("advise", *HAND, "--bottom", "333", "--role", "landlord"), "5 cards of rank 3"),
-        (("advise", *HAND), "--bottom"),
-        (("replay", "nowhere.txt"), "nowhere.txt cannot be read"),
-        (("replay", "README.md"), "begins with the line"),
-    ],
-)
-def test_what_cannot_be_is_said_in_one_line(
-    arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("DDZ_GAMES_DIR", str(tmp_path))  # where no game is
-    result = ddz(*arguments)
-    assert result.exit_code == 2, result.output
-    [line] = result.stderr.splitlines()
-    assert message in line
 
 
 def test_a_command_that_speaks_chinese_says_so_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ import gzip
 import importlib
 import re
 import socket
-import sys
 import threading
 import time
 from pathlib import Path
@@ -302,19 +301,6 @@ def test_texts_stand_out(ink: str, ground: str) -> None:
 
 
 # --- the command ---
-
-
-def test_the_command_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    from typer.testing import CliRunner
-
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(
-        sys.modules, "ddz_training.apps.web.serving", raising=False
-    )  # imported by another test, perhaps
-    result = CliRunner().invoke(command_line, ["web"], env={"COLUMNS": "160", "NO_COLOR": "1"})
-    assert result.exit_code == 2
-    assert "pip install -e '.[web]'" in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
 
 
 def test_what_is_measured_is_what_the_command_offers() -> None:

@@ -8,122 +8,21 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("starlette")
-uvicorn = pytest.importorskip("uvicorn")
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("uvicorn")
+pytest.importorskip("playwright.sync_api")
 
-from ddz_training.apps.web.serving import chromium, serving  # noqa: E402
-from tests.training.apps.web_page import FAILING  # noqa: E402
+from tests.training.apps.browser import ADVISER, PHONE, Person
+from tests.training.apps.web_page import FAILING
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 
-ADVISER = "isuct:iterations=100"
-MARKUP = "<img src=x onerror=document.title='taken'>"
-MARKED = f"tests.training.apps.web_page:Marked:title={MARKUP}"
-PHONE = {"width": 390, "height": 844}
 LYING = {"width": 844, "height": 390}
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server in a thread of this process."""
-    agents = ["rules", "random", ADVISER, FAILING, MARKED, "hard"]
-    with serving(tmp_path_factory.mktemp("games"), agents, ADVISER) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        try:
-            found = chromium(driver)
-        except playwright.Error as error:
-            pytest.skip(f"no Chromium: {str(error).splitlines()[0]}")
-        yield found
-        found.close()
-
-
-class Person:
-    """Somebody at a page."""
-
-    def __init__(self, page: Any, site: str) -> None:
-        self.page, self.site = page, site
-        self.faults: list[str] = []
-        page.set_default_timeout(120_000)
-        page.on("pageerror", lambda error: self.faults.append(str(error)))
-
-    def visit(self, where: str = "") -> None:
-        self.page.goto(self.site + where)
-        self.settle()
-
-    def settle(self) -> None:
-        self.page.wait_for_selector(".page[aria-busy=false] :is(form, .table, .panel)")
-
-    def has(self, selector: str) -> bool:
-        return self.page.query_selector(selector) is not None
-
-    def deal(self, seat: str = "0", rules: str = "standard", agent: str = "rules", seed: int = 5) -> None:
-        self.visit()
-        self.page.wait_for_selector("#deal")
-        self.page.select_option("#rules", rules)
-        self.page.select_option("#seat", seat)
-        for choice in self.page.query_selector_all(".others select"):
-            choice.select_option(agent)
-        self.page.fill("#seed", str(seed))
-        self.page.click("#deal")
-        self.page.wait_for_selector(".table")
-        self.settle()
-
-    def asked(self) -> str:
-        """The move that a hint names first."""
-        self.page.click("#hint")
-        self.page.wait_for_selector(".page[aria-busy=false] .thoughts .moves button")
-        return str(self.page.get_attribute(".moves > li > button", "id")).removeprefix("move-")
-
-    def choose(self, move: str) -> None:
-        """Click the cards of a move."""
-        for rank in move.replace("+", ""):
-            card = self.page.query_selector(f'.hand button[id^="card-{rank}"][aria-pressed=false]')
-            card.click(position={"x": 6, "y": 12})
-
-    def play_to_the_end(self) -> None:
-        """Play by clicks: the hint says what, the cards are clicked one by one."""
-        for _ in range(60):
-            self.settle()
-            if self.has("#step-through"):
-                return
-            move = self.asked()
-            if move[0].islower():
-                self.page.click("#pass" if move == "pass" else f"#{move.replace(' ', '-')}")
-            else:
-                self.choose(move)
-                self.page.click("#play")
-        pytest.fail("the game has no end")
-
-    def box(self, selector: str) -> dict[str, float]:
-        """Where something stands in the window."""
-        return dict(self.page.query_selector(selector).bounding_box())
-
-    def notice(self) -> str:
-        return str(self.page.inner_text("#notice"))
-
-    def width(self) -> int:
-        return int(self.page.evaluate("document.documentElement.scrollWidth"))
-
-
-@pytest.fixture
-def person(browser: Any, site: str) -> Iterator[Person]:
-    context = browser.new_context(viewport={"width": 1200, "height": 800}, locale="en-US")
-    found = Person(context.new_page(), site)
-    yield found
-    context.close()
-    assert not found.faults
 
 
 @pytest.mark.parametrize("seat", ["0", "1", "2"])
@@ -316,22 +215,6 @@ def test_a_start_page_says_what_is_being_prepared_until_it_is(person: Person) ->
     person.page.wait_for_selector(".told .source:empty", state="attached")
 
 
-@pytest.mark.parametrize("size", [(1920, 1080), (1280, 800), (844, 390)])
-def test_the_table_is_as_large_as_the_window(person: Person, size: tuple[int, int]) -> None:
-    page = person.page
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    person.deal("0")
-    person.asked()
-    controls, table = person.box(".table .controls"), person.box(".table")
-    assert 0.9 * size[1] <= controls["y"] + controls["height"] <= size[1]
-    assert person.box("header")["y"] == 0  # without scrolling
-    assert table["width"] >= 0.7 * size[0]
-    assert person.box(".moves > li > button")["y"] < size[1]
-    for row in page.query_selector_all(".hand button"):
-        box = row.bounding_box()
-        assert 0 <= box["x"] <= box["x"] + box["width"] <= table["x"] + table["width"] + 1
-
-
 def test_a_stroke_chooses_cards(person: Person) -> None:
     person.deal("0")
     page, cards = person.page, person.page.query_selector_all(".hand button")
@@ -412,45 +295,6 @@ def test_ten_is_written_as_on_the_cards(person: Person) -> None:
     assert said == ["8 9 10 J Q", "333 444 + 5 10", "10 10", "rocket", "red joker", "Bid 2", "Pass"]
 
 
-def test_a_phone_needs_no_scrolling_sideways(person: Person) -> None:
-    page = person.page
-    page.set_viewport_size(PHONE)
-    for language in ("en", "zh"):
-        for where in ("", "#/puzzle", "#/open", "#/ask"):
-            person.visit(where)
-            page.wait_for_selector(".panel")
-            assert person.width() <= PHONE["width"], (language, where)
-        person.deal("0")  # 20 cards in hand, 17 backs beside each other
-        assert len(page.query_selector_all(".hand button")) == 20
-        person.asked()
-        assert person.width() <= PHONE["width"], (language, "game")
-        for card in page.query_selector_all(".hand button, .table .card"):
-            box = card.bounding_box()
-            assert box["x"] >= 0
-            assert box["x"] + box["width"] <= PHONE["width"] + 1
-        person.deal("1", agent="random")
-        first, second, *_ = (card.bounding_box() for card in page.query_selector_all(".seat.left .card:not(.back)"))
-        assert second["x"] - first["x"] > 0.5 * first["width"]  # cards that are known are no slivers
-        person.deal("")
-        page.click("#look")
-        page.wait_for_selector(".thoughts")
-        assert person.width() <= PHONE["width"], (language, "replay")
-        page.click("#language")
-
-
-def test_a_desktop_shows_every_card(person: Person) -> None:
-    person.deal("0")
-    boxes = [card.bounding_box() for card in person.page.query_selector_all(".table .card")]
-    side = person.page.query_selector(".side").bounding_box()
-    assert all(box["x"] >= 0 and box["x"] + box["width"] <= side["x"] for box in boxes)
-    assert side["x"] + side["width"] <= 1200
-    middle = person.page.query_selector(".middle").bounding_box()
-    for place, seat in enumerate((".seat.left", ".seat.right")):
-        for card in person.page.query_selector_all(f"{seat} .card"):
-            box = card.bounding_box()
-            assert box["x"] >= middle["x"] + middle["width"] if place else box["x"] + box["width"] <= middle["x"]
-
-
 def test_keys_alone_play_a_game(person: Person) -> None:
     person.visit()
     page, keys = person.page, person.page.keyboard
@@ -526,27 +370,6 @@ def test_the_focus_stays_with_the_hand(person: Person) -> None:
     assert not person.has(".hand [aria-pressed=true]")
 
 
-def test_everything_that_can_be_pressed_has_a_name(person: Person) -> None:
-    person.deal("0")
-    person.asked()
-    nameless = """[...document.querySelectorAll('button, a, select, input, summary')].filter((one) =>
-        !one.textContent.trim() && !one.getAttribute('aria-label') && !one.labels?.length).length"""
-    assert person.page.evaluate(nameless) == 0
-    person.visit("#/ask")
-    person.page.wait_for_selector("#own")
-    assert person.page.evaluate(nameless) == 0
-
-
-def test_reduced_motion_and_no_keyboard(browser: Any, site: str) -> None:
-    context = browser.new_context(reduced_motion="reduce", locale="en-US", has_touch=True, is_mobile=True)
-    person = Person(context.new_page(), site)
-    person.deal("0")
-    assert person.page.is_hidden(".keys")  # there is no keyboard
-    duration = person.page.evaluate("getComputedStyle(document.querySelector('.hand .card')).transitionDuration")
-    assert duration == "0s"
-    context.close()
-
-
 def test_a_reload_and_a_second_tab(person: Person) -> None:
     person.deal("0")
     page = person.page
@@ -571,27 +394,6 @@ def test_a_reload_and_a_second_tab(person: Person) -> None:
     person.visit()
     page.click(".recent a")
     page.wait_for_selector(".log li:nth-child(3)")
-
-
-def test_markup_is_shown_as_text(person: Person) -> None:
-    """In the names of agents, in what was typed, in a game's file, in the address."""
-    page = person.page
-    person.deal("", agent=MARKED)
-    page.select_option("#asked", MARKED)
-    page.click("#step")
-    page.wait_for_selector(".log li:nth-child(1)")
-    page.click("#look")
-    page.wait_for_selector(".thoughts")
-    assert MARKUP in page.inner_html("#asked").replace("&lt;", "<").replace("&gt;", ">")
-    for address in (f"#/game/{MARKUP}", f"#/{MARKUP}", f"#/replay/{MARKUP}"):
-        person.visit(address)
-    person.visit("#/open")
-    page.fill("#record", f"Dou Dizhu game 1\nrules: {MARKUP}\nplayer 0: {MARKUP}")
-    page.click("#load")
-    page.wait_for_selector("#notice:not(:empty)")
-    assert MARKUP in page.inner_text("#notice")
-    assert not page.query_selector_all("main img, #notice img")
-    assert "taken" not in page.title()
 
 
 def test_a_failing_agent_is_replaced(person: Person) -> None:
@@ -628,18 +430,6 @@ def test_a_saved_game_is_opened(person: Person, tmp_path: Path) -> None:
     page.wait_for_selector("#load")
     page.click("#load")
     page.wait_for_selector("#step")
-
-
-def test_a_first_game_loads_little_and_only_from_here(person: Person) -> None:
-    addresses: list[str] = []
-    sizes: list[int] = []
-    session = person.page.context.new_cdp_session(person.page)
-    session.send("Network.enable")
-    session.on("Network.loadingFinished", lambda event: sizes.append(int(event["encodedDataLength"])))
-    person.page.on("request", lambda request: addresses.append(request.url))
-    person.deal("0")
-    assert all(address.startswith(person.site) or address.startswith("data:") for address in addresses)
-    assert 10_000 < sum(sizes) <= 300_000
 
 
 # --- the command ---
@@ -687,22 +477,3 @@ def test_a_killed_server_goes_on_where_it_was(browser: Any, tmp_path: Path) -> N
         told = server.communicate(timeout=60)
     assert server.returncode == 0
     assert "Traceback" not in told[1]
-
-
-def test_a_port_that_is_taken(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        command = [
-            sys.executable,
-            "-c",
-            "from ddz_training.apps.cli import main; main()",
-            "web",
-            "--folder",
-            str(tmp_path),
-        ]
-        done = subprocess.run(
-            [*command, "--port", str(bound.getsockname()[1]), "--agent", "rules", "--adviser", "rules"],
-            capture_output=True,
-            text=True,
-        )
-    assert done.returncode == 2
-    assert "cannot listen" in done.stderr

@@ -25,7 +25,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.table.session import HiddenCardsError, Record, Session, advice
 from ddz_training.apps.web import desk, server
 from ddz_training.apps.web import games as kept
-from ddz_training.apps.web.games import NoSuchGameError, WebOptionError
+from ddz_training.apps.web.games import NoSuchGameError
 from ddz_training.apps.web.server import Server
 from ddz_training.apps.web.serving import serving
 from ddz_training.measure.match.errors import InUseError
@@ -413,12 +413,6 @@ def test_a_damaged_file_is_said_to_be_lost(page: Page) -> None:
     page.server.games._used.clear()
     (page.server.games._folder / f"{name}.game.txt").write_text("Dou Dizhu game 1\nrubbish")
     error(page.send("GET", f"/api/games/{name}"), 410)
-
-
-def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(WebOptionError, match="cannot be kept"):
-        Server(tmp_path / "file" / "games", ["rules"], "rules")
 
 
 def test_names_are_not_paths(page: Page) -> None:

@@ -67,13 +67,6 @@ class Holding(Lowest):
         Holding.open -= 1
 
 
-class Marked(Lowest):
-    """Plays under any title; it stands in its name."""
-
-    def __init__(self, title: str = "") -> None:
-        self.name = title
-
-
 LOWEST, FAILING, HANGING, HOLDING = (f"{__name__}:{name}" for name in ("Lowest", "Failing", "Hanging", "Holding"))
 SCRIPTED = "tests.hidden:Scripted"
 AGENTS = ("rules", "random", LOWEST, FAILING, HANGING, HOLDING, SCRIPTED)

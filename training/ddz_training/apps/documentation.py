@@ -14,7 +14,6 @@ import ast
 import dataclasses
 import fnmatch
 import importlib
-import itertools
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -23,7 +22,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ddz_env.core import actions
 from ddz_env.core.errors import DouDizhuError, UnknownAgentError
 from ddz_env.core.observation import OBSERVATION, STATE, Layout
 from ddz_env.core.observation.layout import HISTORY, WORD
@@ -31,10 +29,11 @@ from ddz_env.core.options import as_written, meanings
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.outputs import INFOS
 from ddz_env.playing.registry import GROUP, agent_options
-from ddz_training.apps import integrations, strengths
+from ddz_training.apps import integrations, strengths, tables
 from ddz_training.data.dataset import columns_table
 from ddz_training.data.games import RecordedGame
 from ddz_training.experiments import training_curves
+from ddz_training.experiments.experiment import Table
 from ddz_training.experiments.registry import load_experiments
 from ddz_training.measure.benchmark import leaderboard
 from ddz_training.measure.markdown import markdown_table
@@ -49,27 +48,6 @@ _ON_SITE = re.compile(r"(?m)^<!-- site: ([\w-]+) -->$")
 
 class StaleDocsError(DouDizhuError):
     """A page's generated tables are out of date, or name a table that does not exist."""
-
-
-def action_table() -> str:
-    """One line a category: ids, how many, an example."""
-    rows: list[tuple[object, ...]] = []
-    for index, category in enumerate(actions.CATEGORIES):
-        groups = [group for group in actions.MAIN_GROUPS if group.category == index]
-        segments = [segment for segment in actions.SEGMENTS if segment.category == index]
-        lengths = f"{segments[0].length}–{segments[-1].length}" if len(segments) > 1 else "–"
-        kickers = "–"
-        if category.kicker_size:
-            what = "solo" if category.kicker_size == 1 else "pair"
-            each = "each link" if len(segments) > 1 else ""
-            kickers = f"{category.kickers_per_link} {what}{'s' if category.kickers_per_link > 1 else ''} {each}".strip()
-        ids = f"{groups[0].id}–{groups[-1].id}" if len(groups) > 1 else str(groups[0].id)
-        example = groups[0].name.removeprefix(category.name).strip() or "pass"
-        rows.append((ids, category.name, len(groups), lengths, kickers, f"`{example}`"))
-    bases = (actions.KICKER_BASE, actions.BID_BASE, actions.DOUBLE_BASE, actions.NUM_ACTIONS)
-    for (base, end), what in zip(itertools.pairwise(bases), ("kicker rank", "bid", "doubling"), strict=True):
-        rows.append((f"{base}–{end - 1}", what, end - base, "–", "–", f"`{actions.action_name(base)}`"))
-    return markdown_table(("ids", "category", "count", "length", "kickers", "first"), rows)
 
 
 def _layout_table(layout: Layout) -> str:
@@ -100,20 +78,6 @@ def preset_table() -> str:
     return markdown_table(("option", *names), ([_plain(cell) for cell in row] for row in rows))
 
 
-def preset_differences_table() -> str:
-    """What each preset changes of the standard rules."""
-    standard = Rules()
-    rows = []
-    for name, rules in PRESETS.items():
-        options = (option for option in differing_options() if getattr(rules, option) != getattr(standard, option))
-        changes = [f"`{option}={as_written(getattr(rules, option))}`" for option in options]
-        changes += [
-            f"other {field}" for field in ("categories", "deck") if getattr(rules, field) != getattr(standard, field)
-        ]
-        rows.append((f"`{name}`", ", ".join(changes) or "–"))
-    return markdown_table(("preset", "differs from `standard` in"), rows)
-
-
 def _plain(value: object) -> object:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
@@ -130,8 +94,7 @@ def agent_table(name: str) -> str:
     Raises:
         UnknownAgentError: If there is no such agent.
     """
-    lines = ((f"`{option.name}`", option.written, option.values, option.meaning) for option in agent_options(name))
-    return markdown_table(("option", "default", "values", "meaning"), _safe(lines))
+    return _page_table(tables.options_of(name))
 
 
 def agent_options_tables() -> str:
@@ -207,6 +170,10 @@ def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, s
             yield f"`{before}{field.name}`", as_written(default) or "none", told.get(field.name, "")
 
 
+def _page_table(table: Table) -> str:
+    return markdown_table(table.header, _safe(table.lines))
+
+
 def _safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
     """Cells of a docstring's text as Markdown: without roles, and with bars that do not end them."""
     role = re.compile(r":\w+:`~?([^`<]*?)(?: <[^>]*>)?`")
@@ -219,12 +186,12 @@ def _fields(kind: type[Any]) -> Iterable[tuple[str, str]]:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "actions": action_table,
+    "actions": lambda: _page_table(tables.action_table()),
     "observation": lambda: _layout_table(OBSERVATION),
     "state": lambda: _layout_table(STATE),
     "infos": info_table,
     "presets": preset_table,
-    "preset-differences": preset_differences_table,
+    "preset-differences": lambda: _page_table(tables.preset_differences()),
     "options": option_table,
     "agents": agents_table,
     "agent-options": agent_options_tables,

@@ -25,7 +25,7 @@ from ddz_training.apps.cli.table import advise, play, watch
 from ddz_training.apps.cli.train import app as train
 from ddz_training.measure.markdown import markdown_table
 
-with lazily:
+with lazily():
     from ddz_training.apps import documentation
 
 COMMANDS: Mapping[str, Sequence[Callable[..., None]]] = {

@@ -20,11 +20,11 @@ from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidHandError, InvalidMoveError
 from ddz_env.core.notation import readings_of, worded
 from ddz_env.playing.thoughts import NOBODY, Belief
-from ddz_training.apps.cli.console import console, print_table, tell
+from ddz_training.apps.cli.console import console, show, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.experiments.experiment import Table
 
-with lazily:
+with lazily():
     from ddz_env.table import render as table_render
     from ddz_env.table import session as table_session
     from ddz_env.table import texts as table_texts
@@ -158,7 +158,7 @@ class Board:
         if advice.chance is not None and advice.options[0].visits:
             notes.append(self.say("tried out"))
         header = [self.say(key) for key in ("move column", value, "visits column", "line column")]
-        print_table(self.screen, Table("", header, lines, " · ".join(notes)))
+        show(Table("", header, lines, " · ".join(notes)), screen=self.screen)
 
     def belief(self, belief: Belief, view: View, agent: str) -> None:
         """Where an agent expects the hidden cards: a row a holder, a column a rank."""
@@ -174,7 +174,7 @@ class Board:
             for holder in (*holders, NOBODY)
             if expected[holder].sum() > 0
         ]
-        print_table(self.screen, Table("", ("", *(RANK_NAMES[rank] for rank in ranks)), lines))
+        show(Table("", ("", *(RANK_NAMES[rank] for rank in ranks)), lines), screen=self.screen)
         for seat in holders:
             fours = [(belief.chances[seat, rank, 4], RANK_NAMES[rank] * 4) for rank in ranks]
             likely = sorted((one for one in fours if one[0] >= _LEAST_BOMB), reverse=True)
@@ -221,6 +221,85 @@ def _percent(chance: float | None) -> str:
 
 def _count(visits: int | None) -> str:
     return "" if visits is None else f"{visits:,}"
+
+
+class Talk:
+    """The talk of one session.
+
+    Args:
+        board: Where answers are written.
+        session: The game.
+        hints: The agent that is asked for hints.
+    """
+
+    def __init__(self, board: Board, session: table_session.Session, hints: str) -> None:
+        self.board, self.session, self.hints = board, session, hints
+        self._advice: table_session.Advice | None = None
+
+    @property
+    def viewer(self) -> int:
+        """Whose cards are shown: the observer's at an observed table, elsewhere those of the seat to act."""
+        observer = self.session.observer
+        return self.session.seat if observer is None else observer
+
+    def move(self, prompt: str) -> bool:
+        """Read until a decision has been made or taken back.
+
+        Args:
+            prompt: What the person is asked for.
+
+        Returns:
+            False if the person leaves.
+        """
+        return self.board.converse(lambda: prompt, self._take)
+
+    def _take(self, text: str) -> bool:
+        """Answer a word, or play a move; whether the game has changed."""
+        typed = word_typed(text)
+        if typed is not None:
+            return self._answer(*typed)
+        self._play(understood(text, self.session.question, self.session.rules, self.session.can_play))
+        return True
+
+    def hint(self, agent: str = "") -> table_session.Advice:
+        """Show what an agent would do, and remember it."""
+        self._advice = self.session.hint(agent or self.hints)
+        self.board.advice(self._advice)
+        return self._advice
+
+    def _play(self, move: Move) -> None:
+        self.session.play(move)
+        self._advice = None
+
+    def _answer(self, word: str, rest: str) -> bool:
+        """Answer a word; whether the game has changed."""
+        board, session = self.board, self.session
+        if word == "help":
+            board.text(board.say.help(session.question))
+        elif word == "board":
+            board.position(session.position(self.viewer), self.viewer)
+        elif word == "moves":
+            board.moves(session)
+        elif word == "hint":
+            self.hint(rest)
+        elif word == "cards":
+            agent = rest or self.hints
+            board.belief(session.belief(agent, self.viewer), session.view(self.viewer), agent)
+        elif word == "undo":
+            if rest and not rest.isdecimal():
+                raise table_session.SessionError(
+                    "undo takes the number of a move, as 'undo 12', not {text}", text=repr(rest)
+                )
+            turn = session.undo(int(rest) if rest else None)
+            self._advice = None
+            board.line("took back", move=board.say.move(session.worded(turn.move)))
+            return True
+        elif self._advice is None:
+            board.line("no hint")
+        else:
+            self._play(self._advice.move)
+            return True
+        return False
 
 
 # --- what is typed -----------------------------------------------------------

@@ -26,7 +26,7 @@ from ddz_training.apps.cli.console import complain, error_console, remark, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, interruptible
 
-with lazily:
+with lazily():
     from ddz_env.table import texts as table_texts
 
 EXIT_BAD_INPUT = 2

@@ -231,65 +231,55 @@ class _Column(NamedTuple):
         return max(map(widest_atom, (self.heading, *self.cells)))
 
 
-class _Fitted(NamedTuple):
-    """A table for a screen.
-
-    Attributes:
-        blocks: Its columns with their widths, block by block.
-        legend: Labels by the short names that stand for them.
-        left_out: Headings of what gave way.
-    """
-
-    blocks: list[list[tuple[_Column, int]]]
-    legend: dict[str, str]
-    left_out: list[str]
+_Blocks = list[list[tuple[_Column, int]]]
+"""The columns of a table with their widths, block by block."""
 
 
-def print_table(
-    screen: Console, table: Table, *, sections: Collection[int] = (), styles: Mapping[int, str] | None = None
+def show(
+    table: Table,
+    *,
+    screen: Console | None = None,
+    sections: Collection[int] = (),
+    styles: Mapping[int, str] | None = None,
 ) -> None:
-    """Print a table with its title and its note.
+    """Print a table with its title and its note, so that it fits the screen.
 
     Args:
-        screen: Where.
         table: The table.
+        screen: Where; standard output by default.
         sections: Numbers of lines with an empty line behind them.
         styles: Styles of lines by their numbers.
     """
-    fit = _fitted(table, screen.width)
+    screen = screen or console()
+    blocks, legend, left_out = _fitted(table, screen.width)
     if table.title:
         remark(table.title.replace("`", ""), "bold", screen=screen)
-    for block in fit.blocks:
+    for block in blocks:
         screen.print(_screen_table(block, len(table.lines), sections, styles or {}))
-    for short, label in fit.legend.items():
+    for short, label in legend.items():
         tell(f"{short}  is  {label}", "dim", screen=screen)
-    if fit.left_out:
-        remark(f"A wider terminal also shows: {', '.join(fit.left_out)}.", screen=screen)
+    if left_out:
+        remark(f"A wider terminal also shows: {', '.join(left_out)}.", screen=screen)
     if table.note:
         remark(table.note.replace("`", ""), screen=screen)
     screen.print()
 
 
-def _fitted(table: Table, width: int) -> _Fitted:
-    """Let give way what must, in the order above."""
+def _fitted(table: Table, width: int) -> tuple[_Blocks, dict[str, str], list[str]]:
+    """Let give way what must, in the order above: what is left, what short names stand for, and what gave way."""
+    for columns, legend, left_out in _narrower(table, width):
+        for widths in ([column.whole for column in columns], [column.natural for column in columns]):
+            if _total(widths) <= width:
+                return [list(zip(columns, widths, strict=True))], legend, left_out
+    return [_widths(block, width) for block in _blocks(columns, width)], legend, left_out
+
+
+def _narrower(table: Table, width: int) -> Iterator[tuple[list[_Column], dict[str, str], list[str]]]:
+    """The columns, then with less and less in them, and what that is."""
     columns = [
         _Column(heading.replace("`", ""), [line[place].replace("`", "") for line in table.lines])
         for place, heading in enumerate(table.header)
     ]
-    legend: dict[str, str] = {}
-    left_out: list[str] = []
-    for narrower in _narrower(columns, table, width):
-        columns, legend, left_out = narrower
-        for widths in ([column.whole for column in columns], [column.natural for column in columns]):
-            if _total(widths) <= width:
-                return _Fitted([list(zip(columns, widths, strict=True))], legend, left_out)
-    return _Fitted([_widths(block, width) for block in _blocks(columns, width)], legend, left_out)
-
-
-def _narrower(
-    columns: list[_Column], table: Table, width: int
-) -> Iterator[tuple[list[_Column], dict[str, str], list[str]]]:
-    """The columns, then with less and less in them, and what that is."""
     yield columns, {}, []
     columns = [column for column in columns if any(column.cells) or not column.cells]
     yield columns, {}, []
@@ -401,13 +391,3 @@ def short_names(labels: Sequence[str], width: int) -> dict[str, str]:
                 seen[cut] += 1
                 short[label] = cut if seen[cut] == 1 else f"{cut} {seen[cut]}"
     return short
-
-
-def show(table: Table, *, sections: Collection[int] = ()) -> None:
-    """Print a table so that it fits the screen.
-
-    Args:
-        table: The table.
-        sections: Numbers of lines with an empty line behind them.
-    """
-    print_table(console(), table, sections=sections)

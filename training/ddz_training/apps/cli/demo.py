@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -16,23 +17,21 @@ from rich.text import Text
 
 from ddz_env import Rules, State
 from ddz_env.core.errors import command_line, plural
+from ddz_env.core.whole_file import replace_file
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.apps.cli.commands import follow
 from ddz_training.apps.cli.console import console, quoted, remark, share_bar, show, tell
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.measure import milliseconds as milliseconds_text
-from ddz_training.apps.cli.measure import note, results_table, run_with_progress
+from ddz_training.apps.cli.measure import run_with_progress
 from ddz_training.apps.cli.options import Count, Natural, OnRay, OutputFolder
+from ddz_training.apps.cli.results import note, results_table
 from ddz_training.experiments.experiment import Table
 from ddz_training.measure.speed.benchmark import machine, machine_lines
 
-with lazily:
+with lazily():
     from ddz_env.table import render as table_render
-    from ddz_training.apps.demo import entrants, fresh
-    from ddz_training.apps.demo import report as demo_page
-    from ddz_training.learn import curves as learn_curves
-    from ddz_training.learn.ppo import config as ppo_config
+    from ddz_training.apps import demo as demonstration
     from ddz_training.measure import plotting
     from ddz_training.measure.match import round_robin, statistics, timing
 
@@ -43,7 +42,6 @@ SCORING = "win"
 """Of the tables."""
 
 _SHOWN_MOVES = 9
-CURVE, STRENGTH = "learning-curve.png", "strength.png"
 _PAIRS = (
     "Games won by the agent of the row against that of the column, in per cent, with half the 95 % interval; "
     "none where every deal ended alike."
@@ -75,37 +73,43 @@ def demo(
     import torch  # noqa: F401  # says at once what is not installed
 
     began, screen, training = time.perf_counter(), console(), out / "training"
-    names = entrants.specifications(entrants.ENTRANTS, training / "policy.safetensors", milliseconds)
+    names = demonstration.specifications(training / "policy.safetensors", milliseconds)
     _show_game(screen, seed)
-    points, config = _train(screen, training, minutes, seed)
+    points = _train(screen, training, minutes, seed)
     _warm_up(screen, names)
     arena = round_robin.Arena(tuple(names), seed=seed, names=tuple(names.values()))
     screen.print(Rule(f"benchmark: every pair on {deals} deals, each played from both sides", align="left"))
     records = run_with_progress(arena, deals, processes=processes)
-    ranking, pairs = statistics.standings(records), statistics.summarize(records)
+    ranking = statistics.standings(records)
     order = [result.agent for result in ranking]
-    numbers, matrix = [str(number) for number in range(1, len(order) + 1)], demo_page.win_matrix(pairs, order)
-    show(results_table(ranking, "Against all others", SCORING, ("agent",)))
-    show(Table("Pair by pair: win %, row against column", ("agent", *numbers), matrix))
-    remark(note(SCORING))
-    options = {"--minutes": minutes, "--deals": deals, "--milliseconds": milliseconds, "--seed": seed}
-    about, versions = machine_lines(machine())
-    took = (time.perf_counter() - began) / 60
-    sections = (
-        _standings(ranking, len(records), deals),
-        demo_page.Section("Pair by pair", (_PAIRS,), headings=("", *numbers), rows=matrix),
-        _learning(points, config),
-        demo_page.Section(
-            "The agents", headings=("name", "for ddz arena"), rows=[(name, agent) for agent, name in names.items()]
-        ),
-        _commands(out, options, names),
-        demo_page.Section("The machine", (f"{about}; the demonstration took {took:.1f} minutes.", versions)),
+    played = f"{plural(len(records), 'game')}: every pair played the same {deals} deals, each from both sides. "
+    standings = dataclasses.replace(
+        results_table(ranking, "Against all others", SCORING, ("agent",)), note=played + note(SCORING)
     )
-    pictures: dict[str, bytes] = {}
+    matrix = demonstration.win_matrix(statistics.summarize(records), order)
+    numbers = [str(number) for number in range(1, len(order) + 1)]
+    pairs = Table("Pair by pair: win %, row against column", ("agent", *numbers), matrix, _PAIRS)
+    for table in (standings, pairs):
+        show(table)
+    options = {"--minutes": minutes, "--deals": deals, "--milliseconds": milliseconds, "--seed": seed}
+    took = f"{(time.perf_counter() - began) / 60:.1f} minutes"
+    about, versions = machine_lines(machine())
+    tables = (
+        standings,
+        pairs,
+        _learning(points),
+        Table("The agents", ("name", "for ddz arena"), [(name, agent) for agent, name in names.items()]),
+        _commands(out, options, names),
+        Table("The machine", ("machine", "versions", "the demonstration took"), [(about, versions, took)]),
+    )
+    pictures = {}
     if plotting.can_plot():
-        pictures = {CURVE: demo_page.learning_curve(points), STRENGTH: demo_page.strength_bars(ranking)}
-    path = demo_page.Page("Dou Dizhu: what ddz demo found", sections, pictures).write(out)
-    tell(f"{plural(len(records), 'game')}; the report is {quoted(path)}", screen=screen)
+        pictures = {standings.title: out / "strength.png", tables[2].title: out / "learning-curve.png"}
+        demonstration.draw_strengths(ranking, pictures[standings.title])
+        demonstration.draw_learning(points, pictures[tables[2].title])
+    page = out / "report.html"
+    replace_file(page, demonstration.report("Dou Dizhu: what ddz demo found", tables, pictures).encode())
+    tell(f"{plural(len(records), 'game')}; the report is {quoted(page)}", screen=screen)
     follow("to train a policy of your own for longer", "train", "selfplay", "--out", "runs/first", "--minutes", "60")
 
 
@@ -132,22 +136,31 @@ def _render(screen: Console, state: State) -> None:
     screen.print(Text.from_ansi(table_render.render_ansi(state, width=screen.width)))
 
 
-def _train(
-    screen: Console, folder: Path, minutes: float, seed: int
-) -> tuple[list[fresh.LearningPoint], ppo_config.SelfPlayConfig]:
+def _train(screen: Console, folder: Path, minutes: float, seed: int) -> list[demonstration.LearningPoint]:
     """Train the fresh policy under a bar, and draw its learning curve."""
-    config = fresh.demonstration_settings(seed)
+    config, strength = demonstration.demonstration_settings(seed), ""
     screen.print(Rule(f"learning: PPO by self-play from random weights, {minutes:g} min", align="left"))
-    with _training_bar(minutes) as (on_update, on_points):
-        points = fresh.train_fresh(config, folder, minutes, on_update=on_update, on_points=on_points)
+    with share_bar() as progress:
+        bar = progress.add_task("training", total=60 * minutes, state="compiling")
+
+        def on_update(line: Any) -> None:
+            progress.update(bar, completed=line.seconds, state=f"{plural(line.games, 'game')}{strength}")
+
+        def on_points(points: Sequence[demonstration.LearningPoint]) -> None:
+            nonlocal strength
+            rates = ", ".join(f"{100 * one.found.wins:.0f} % against {one.found.opponent}" for one in points)
+            strength = f" · wins {rates}"
+
+        points = demonstration.train_fresh(config, folder, minutes, on_update=on_update, on_points=on_points)
     deals = config.evaluate_deals
     remark(f"Win rate of the fresh policy while it learns, {deals} duplicate deals a point:", "bold", screen=screen)
-    series = {f"against {name}": [p.wins for p in points if p.opponent == name] for name in config.opponents}
-    for line in demo_page.percent_chart(series):
+    found = [point.found for point in points]
+    series = {f"against {name}": [one.wins for one in found if one.opponent == name] for name in config.opponents}
+    for line in demonstration.percent_chart(series):
         tell(line, screen=screen)
     learned = f"{points[-1].decisions:,} decisions in {points[-1].seconds:.0f} seconds"
     remark(f"       {learned}\n", None, screen=screen)
-    return points, config
+    return points
 
 
 def _warm_up(screen: Console, specifications: Iterable[str]) -> None:
@@ -157,66 +170,33 @@ def _warm_up(screen: Console, specifications: Iterable[str]) -> None:
             timing.warm_up(functools.partial(make_agent, specification), Rules())
 
 
-@contextmanager
-def _training_bar(
-    minutes: float,
-) -> Iterator[tuple[Callable[[learn_curves.CurveLine], None], Callable[[Sequence[fresh.LearningPoint]], None]]]:
-    """A bar of the time, with how far the run is and how strong the policy was when last measured."""
-    with share_bar() as progress:
-        bar, strength = progress.add_task("training", total=60 * minutes, state="compiling"), ""
-
-        def on_update(line: learn_curves.CurveLine) -> None:
-            progress.update(bar, completed=line.seconds, state=f"{plural(line.games, 'game')}{strength}")
-
-        def on_points(points: Sequence[fresh.LearningPoint]) -> None:
-            nonlocal strength
-            rates = ", ".join(f"{100 * point.wins:.0f} % against {point.opponent}" for point in points)
-            strength = f" · wins {rates}"
-
-        yield on_update, on_points
-
-
 # --- the report --------------------------------------------------------------
 
 
-def _standings(ranking: Sequence[statistics.AgentResult], games: int, deals: int) -> demo_page.Section:
-    def cells(result: statistics.AgentResult) -> list[str]:
-        rates = (result.wins, result.landlord_wins, result.peasant_wins)
-        speed = milliseconds_text(result.ms_per_decision)
-        return [result.agent, str(result.games), *(rate.percent() for rate in rates), speed]
-
-    played = f"{games} games: every pair of agents played the same {deals:g} deals, each from both sides."
-    headings = ("agent", "games", "win %", "as landlord", "as peasants", "ms a decision")
-    title, text = "Everybody against all others", (played, note(SCORING))
-    return demo_page.Section(title, text, STRENGTH, headings, list(map(cells, ranking)))
-
-
-def _learning(points: Sequence[fresh.LearningPoint], config: ppo_config.SelfPlayConfig) -> demo_page.Section:
+def _learning(points: Sequence[demonstration.LearningPoint]) -> Table:
     last = points[-1]
-    text = (
+    about = (
         f"The fresh policy began with random weights and learned by playing against itself (PPO): {last.decisions:,} "
         f"decisions in {last.seconds:.0f} seconds, compilation and measurements not counted. Its strength was measured "
-        f"on {config.evaluate_deals} duplicate deals against each opponent, none of them deals of the benchmark. "
-        "It depends on the speed of the machine.",
+        f"on {last.found.deals} duplicate deals against each opponent, none of them deals of the benchmark. "
+        "It depends on the speed of the machine."
     )
     rows = [
-        (f"{point.seconds:.0f}", f"{point.decisions:,}", point.opponent, wins.text(".0f"), wins.span(".0f", to="–"))
-        for point in points
-        for wins in (statistics.Interval(point.wins, point.low, point.high, config.evaluate_deals),)
+        (f"{seconds:.0f}", f"{decisions:,}", found.opponent, found.interval.both(".0f", to="–"))
+        for seconds, decisions, found in points
     ]
-    headings = ("seconds", "decisions", "against", "win %", "95 % interval")
-    return demo_page.Section("Learning curve", text, CURVE, headings, rows)
+    return Table("Learning curve", ("seconds", "decisions", "against", "win %"), rows, about)
 
 
-def _commands(out: Path, options: Mapping[str, float], names: Mapping[str, str]) -> demo_page.Section:
+def _commands(out: Path, options: Mapping[str, float], names: Iterable[str]) -> Table:
     """The commands that do the same again, together and part by part."""
-    given = {name: f"{value:g}" for name, value in options.items()}
-    minutes, deals, seed = (["--" + name, given["--" + name]] for name in ("minutes", "deals", "seed"))
-    settings = [part for name, value in fresh.SETTINGS.items() for part in ("--set", f"{name}={value}")]
-    commands = (
-        ["ddz", "demo", *(part for option in given.items() for part in option), "--out", str(out)],
-        ["ddz", "train", "selfplay", "--out", str(out / "again"), *minutes, *seed, *settings],
-        ["ddz", "arena", *names, *deals, *seed],
-    )
-    text = ("The whole of it, the training, and the benchmark:",)
-    return demo_page.Section("Commands", text, commands=[command_line(*command) for command in commands])
+    given = {name: [name, f"{value:g}"] for name, value in options.items()}
+    settings = [part for name, value in demonstration.SETTINGS.items() for part in ("--set", f"{name}={value}")]
+    training = [*given["--minutes"], *given["--seed"], *settings]
+    commands = {
+        "the whole of it": ("demo", *itertools.chain(*given.values()), "--out", out),
+        "the training": ("train", "selfplay", "--out", out / "again", *training),
+        "the benchmark": ("arena", *names, *given["--deals"], *given["--seed"]),
+    }
+    lines = [(what, command_line("ddz", *words)) for what, words in commands.items()]
+    return Table("Commands", ("what", "command"), lines)

@@ -22,7 +22,7 @@ from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.options import Count, Natural, OptionalCount, Preset, output_file
 from ddz_training.apps.cli.signals import EXIT_INTERRUPTED
 
-with lazily:
+with lazily():
     from ddz_agents.bidding import hand as bidding_hand
     from ddz_agents.bidding import policy as bidding_policy
     from ddz_agents.open_cards import minimax
@@ -285,21 +285,31 @@ def puzzles(
         leave_out(context, "no puzzle is named by its number", "--answer", "--rules")
     elif not answer:
         leave_out(context, "rules matter only to --answer and --make", "--rules")
-    known = solver_puzzles.shipped_puzzles()
     if number is None:
+        known = solver_puzzles.shipped_puzzles()
         for grade in sorted({puzzle.grade for puzzle in known}):
             count = sum(puzzle.grade == grade for puzzle in known)
             tell(f"grade {grade}: {plural(count, 'puzzle')}")
         return
-    if number > len(known):
-        raise solver_position.InvalidPositionError(f"there is no puzzle {number}: there are {len(known)}")
-    puzzle = known[number - 1]
+    puzzle = shipped_puzzle(number)
     tell(f"puzzle {number}, grade {puzzle.grade}: {puzzle.hands}")
     remark("The first hand leads. Which move wins?", None)
     if answer:
         state = solver_position.open_position(puzzle.hands, rules)
         line = open_solver.OpenSolver(state.rules).line(state)
         tell(f"{puzzle.move}: {' '.join(str(move) for _, move in line)}")
+
+
+def shipped_puzzle(number: int) -> solver_puzzles.Puzzle:
+    """A puzzle by its number, from 1.
+
+    Raises:
+        InvalidPositionError: If there are fewer.
+    """
+    known = solver_puzzles.shipped_puzzles()
+    if number > len(known):
+        raise solver_position.InvalidPositionError(f"there is no puzzle {number}: there are {len(known)}")
+    return known[number - 1]
 
 
 def _make(count: int, deal: str, seed: int, verify: bool, out: Path | None, rules: str) -> None:

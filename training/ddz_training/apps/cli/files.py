@@ -23,7 +23,7 @@ from ddz_training.apps.cli.console import quoted, tell, with_bar
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.signals import ending
 
-with lazily:
+with lazily():
     from ddz_agents.neural import onnx_export, tensor_file
     from ddz_agents.neural import shipped as shipped_policy
     from ddz_agents.neural import standalone as standalone_policy

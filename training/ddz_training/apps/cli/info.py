@@ -9,19 +9,20 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from ddz_env import PRESETS, Move, Rules
-from ddz_env.core.actions import BID_BASE, CATEGORIES, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
+from ddz_env import Move, Rules
+from ddz_env.core.actions import NUM_ACTIONS, action_name
 from ddz_env.core.docstrings import docstring
 from ddz_env.core.errors import DouDizhuError, plural
-from ddz_env.playing.registry import LEVELS, agent_factory, agent_names, agent_options
+from ddz_env.core.options import as_written
+from ddz_env.playing.registry import LEVELS, agent_factory, agent_names
 from ddz_training.apps.cli.commands import unmarked
 from ddz_training.apps.cli.console import remark, show, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.options import Preset
 from ddz_training.experiments.experiment import Spare, Table
 
-with lazily:
-    from ddz_training.apps import documentation, strengths
+with lazily():
+    from ddz_training.apps import documentation, strengths, tables
 
 
 class Facts(NamedTuple):
@@ -137,16 +138,15 @@ def _explain(name: str) -> None:
     if level is not None:
         remark(f"The level {name} is {level.agent}, {level.elo:+} Elo points where rules is 0.", None)
         name = level.agent.partition(":")[0]
-    options = agent_options(name)
     remark(_summary(name), None)
     if level is None and (strength := strengths.strengths().get(name)) is not None and name != "rules":
         won = f"{strength.wins.both(to='–')} % against rules (docs/results/{strength.source})"
         remark(f"With these options it wins {won}, {strength.ms:.2g} ms a move.")
-    if not options:
+    options = tables.options_of(name)
+    if not options.lines:
         remark(f"{name} has no options.", None)
         return
-    lines = [(option.name, option.written, option.values, unmarked(option.meaning)) for option in options]
-    show(Table(f"Options of {name}", ("option", "default", "values", "meaning"), lines))
+    show(dataclasses.replace(options, lines=[tuple(map(unmarked, line)) for line in options.lines]))
 
 
 # --- the game ----------------------------------------------------------------
@@ -163,7 +163,7 @@ def rules(preset: Annotated[str | None, typer.Argument()] = None) -> None:
         ddz rules bidding,doubling=true
     """
     if preset is None:
-        _print_presets(PRESETS)
+        show(tables.preset_differences())
         return
     chosen, plain = Rules.preset(preset), Rules()
     lines = []
@@ -174,21 +174,7 @@ def rules(preset: Annotated[str | None, typer.Argument()] = None) -> None:
 
 
 def _text(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _print_presets(presets: dict[str, Rules]) -> None:
-    """One row a preset: what differs from the standard rules."""
-    lines = []
-    for name, chosen in presets.items():
-        changes = [
-            f"{field.name}={_text(getattr(chosen, field.name))}"
-            for field in dataclasses.fields(Rules)
-            if field.name not in ("name", "categories", "deck") and getattr(chosen, field.name) != field.default
-        ]
-        changes += [field for field in ("categories", "deck") if getattr(chosen, field) != getattr(Rules(), field)]
-        lines.append((name, "; ".join(changes) or "–"))
-    show(Table("Rule presets", ("preset", "differs from standard in"), lines, "ddz rules PRESET shows one in full."))
+    return as_written(value).replace(",", ", ")
 
 
 def actions(move: Annotated[list[str] | None, typer.Argument()] = None, rules: Preset = "standard") -> None:
@@ -203,7 +189,7 @@ def actions(move: Annotated[list[str] | None, typer.Argument()] = None, rules: P
         ddz actions 42
     """
     if not move:
-        show(_action_table())
+        show(tables.action_table())
         return
     text = " ".join(move)
     if text.isdecimal() and len(text) <= 3 and not _is_cards(text, rules) and int(text) < NUM_ACTIONS:
@@ -211,8 +197,7 @@ def actions(move: Annotated[list[str] | None, typer.Argument()] = None, rules: P
         return
     parsed = Move.parse(text, rules)
     stages = ", ".join(f"{action} ({action_name(action)})" for action in parsed.actions)
-    noun = "action" if len(parsed.actions) == 1 else "actions"
-    tell(f"{parsed}: {parsed.category}; {noun} {stages}")
+    tell(f"{parsed}: {parsed.category}; {'actions' if len(parsed.actions) > 1 else 'action'} {stages}")
 
 
 def _is_cards(text: str, rules: str) -> bool:
@@ -222,21 +207,6 @@ def _is_cards(text: str, rules: str) -> bool:
     except DouDizhuError:
         return False
     return True
-
-
-def _action_table() -> Table:
-
-    lines = []
-    for index, category in enumerate(CATEGORIES):
-        groups = [group for group in MAIN_GROUPS if group.category == index]
-        size = {1: "solos", 2: "pairs"}.get(category.kicker_size, "")
-        counts = sorted({group.kicker_count for group in groups})
-        number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
-        ids = f"{groups[0].id}–{groups[-1].id}" if len(groups) > 1 else str(groups[0].id)
-        lines.append((ids, category.name, groups[0].name, groups[-1].name, f"{number} {size}" if size else ""))
-    for first, last, name in ((KICKER_BASE, BID_BASE - 1, "kicker rank"), (BID_BASE, NUM_ACTIONS - 1, "auction")):
-        lines.append((f"{first}–{last}", name, action_name(first), action_name(last), ""))
-    return Table(f"{NUM_ACTIONS} actions", ("ids", "category", "first", "last", "kickers"), lines)
 
 
 # --- for developers ----------------------------------------------------------

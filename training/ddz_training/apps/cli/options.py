@@ -20,7 +20,7 @@ from ddz_training.apps.cli.lazily import lazily
 from ddz_training.measure.match.provenance import other_code
 from ddz_training.measure.match.results import SUFFIXES, holds_results
 
-with lazily:
+with lazily():
     from ddz_training.measure import plotting
     from ddz_training.measure.match import ray_cluster
 

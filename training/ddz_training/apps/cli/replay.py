@@ -10,13 +10,14 @@ import typer
 
 from ddz_training.apps.cli.board import WORDS, Board
 from ddz_training.apps.cli.commands import leave_out
-from ddz_training.apps.cli.console import print_table, quoted
+from ddz_training.apps.cli.console import quoted, show
+from ddz_training.apps.cli.keeping import Keeper, newest_game
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.options import Natural, OptionalNatural, Seat
-from ddz_training.apps.cli.table import Keeper, Lang, newest_game
+from ddz_training.apps.cli.table import Lang
 from ddz_training.experiments.experiment import Table
 
-with lazily:
+with lazily():
     from ddz_env.peers.botzone import log as botzone_log
     from ddz_env.table import session as table_session
     from ddz_training.data import errors as data_errors
@@ -165,7 +166,7 @@ def _review(board: Board, replay: table_session.Replay, agent: str, viewer: int 
         better, cost = "" if best == move else best, f"{100 * loss:.1f} %" if loss >= _WORSE else ""
         lines.append((f"{one.number:>3}  {one.seat}", move, chances[0], better, chances[1], cost))
     table = Table("", [board.say(key, agent=agent) for key in keys], lines)
-    print_table(board.screen, table, styles=dict.fromkeys(worse, "red"))
+    show(table, screen=board.screen, styles=dict.fromkeys(worse, "red"))
     board.line("review done", count=len(lines), worse=len(worse))
 
 

@@ -15,10 +15,11 @@ from ddz_env import Rules
 from ddz_env.core.checks import check_choice
 from ddz_env.core.whole_file import replace_file
 from ddz_training.apps.cli import options
-from ddz_training.apps.cli.commands import again, follow, group, resuming, rules_option
-from ddz_training.apps.cli.console import error_console, remark, show, with_bar
+from ddz_training.apps.cli.commands import again, follow, group, leave_out, resuming, rules_option
+from ddz_training.apps.cli.console import error_console, remark, show, stopping, with_bar
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.train import learning_policy
+from ddz_training.apps.cli.train import OWN_WEIGHTS
+from ddz_training.apps.cli.training_bars import policy_bar
 from ddz_training.experiments.experiment import Spare, Table
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.one_writer import writing
@@ -35,7 +36,7 @@ from ddz_training.measure.speed.benchmark import (
 )
 from ddz_training.measure.speed.parts import PARTS
 
-with lazily:
+with lazily():
     from ddz_agents.neural import weights as neural_weights
     from ddz_training.learn import checkpoint as learn_checkpoint
     from ddz_training.learn import errors as learn_errors
@@ -171,11 +172,14 @@ def exploit(
     named = {"rules": rules, "seed": seed, "learner_side": None if side == "both" else _SIDES[side]}
     given = ppo_config.SelfPlayConfig.given(named, settings or ())
     with writing(out, folder=True):
-        run = _begun(agent, out, threads, given, start, resume=resume)
+        run = _begun(context, agent, out, threads, given, start, resume=resume)
         own = (run.config, out, run.config.evaluate_deals, strength.FIRST_DEAL, processes)
         with_bar("the agent itself", lambda tell: response.own_games(*own, tell))
-        with learning_policy(run, budget, resuming(context, start=None), tensorboard) as calls:
-            response.train_response(run, out, budget, **calls)
+        with (
+            stopping(f"go on with: {resuming(context, start=None)}") as asked,
+            policy_bar(run, budget, tensorboard) as calls,
+        ):
+            response.train_response(run, out, budget, **calls, stop=asked)
             run.close()
         report = with_bar("report", lambda tell: response.report_response(run.config, out, deals, processes, tell))
     show(_exploit_table(report))
@@ -186,12 +190,18 @@ def exploit(
 
 
 def _begun(
-    agent: str, out: Path, threads: int | None, settings: dict[str, Any], start: str | None, *, resume: bool
+    context: typer.Context,
+    agent: str,
+    out: Path,
+    threads: int | None,
+    settings: dict[str, Any],
+    start: str | None,
+    *,
+    resume: bool,
 ) -> ppo_selfplay.SelfPlay:
     """The run in a folder, resumed, or a new one."""
     if resume:
-        if start is not None:
-            raise learn_errors.InvalidTrainingError("--resume continues with the run's own weights: leave out --start")
+        leave_out(context, OWN_WEIGHTS, "--start")
         return ppo_selfplay.SelfPlay.resume(
             out / learn_checkpoint.CHECKPOINT, threads, {"frozen": (agent,), **settings}
         )

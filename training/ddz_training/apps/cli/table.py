@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import secrets
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 
-from ddz_env import Hand, Move, Rules
-from ddz_env.core.errors import DouDizhuError, InvalidDealError, Message, command_line, plural, unknown
-from ddz_env.core.folders import user_folder
-from ddz_training.apps.cli.board import Board, understood, word_typed
+from ddz_env import Hand, Rules
+from ddz_env.core.errors import DouDizhuError, InvalidDealError, Message, plural, unknown
+from ddz_training.apps.cli.board import Board, Talk
 from ddz_training.apps.cli.commands import leave_out
-from ddz_training.apps.cli.console import quoted
+from ddz_training.apps.cli.endgames import shipped_puzzle
+from ddz_training.apps.cli.keeping import Keeper, kept_game
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.options import NewGameRules, OptionalCount, OptionalNatural, Seat, check_new, output_file
-from ddz_training.apps.cli.signals import EXIT_INTERRUPTED
+from ddz_training.apps.cli.options import NewGameRules, OptionalCount, OptionalNatural, Seat, output_file
 from ddz_training.measure.match.errors import InvalidArenaError
-from ddz_training.measure.match.one_writer import claim
 
-with lazily:
-    from ddz_agents.open_cards.solver import position as solver_position
-    from ddz_agents.open_cards.solver import puzzles as solver_puzzles
+with lazily():
     from ddz_env.table import session as table_session
 
 _ROLES = {
@@ -56,146 +51,6 @@ GoOn = Annotated[bool, typer.Option("--resume", help="Go on with the game in --o
 Lang = Annotated[str, typer.Option("--lang", envvar="DDZ_LANG", help="en or zh (中文).", callback=_speak)]
 
 
-# --- where games are kept ----------------------------------------------------
-
-
-def games_folder() -> Path:
-    """Where games are kept that name no file: ``DDZ_GAMES_DIR``, or a folder of the user's data."""
-    named = os.environ.get("DDZ_GAMES_DIR")
-    return Path(named) if named else user_folder("XDG_DATA_HOME", ".local", "share") / "games"
-
-
-def kept_games(command: str = "") -> list[Path]:
-    """The games in :func:`games_folder`, of one command or of all, the last first."""
-    files = games_folder().glob(f"{command}-*.txt" if command else "*.txt")
-    return sorted(files, key=lambda file: (file.stat().st_mtime, file.name), reverse=True)
-
-
-def newest_game() -> Path:
-    """The game that was last kept.
-
-    Raises:
-        RecordError: If there is none.
-    """
-    files = kept_games()
-    if not files:
-        raise table_session.RecordError(
-            f"no game is kept in {quoted(games_folder())} yet: name a file of 'ddz play' or 'ddz watch', a log of "
-            "Botzone or a folder of 'ddz record'"
-        )
-    return files[0]
-
-
-def _kept_game(command: str, out: Path | None) -> tuple[table_session.Record, Path]:
-    """The game to go on with.
-
-    Args:
-        command: The command that kept it.
-        out: Its file; None for the last unfinished one.
-
-    Raises:
-        RecordError: If there is none, or it cannot be read.
-    """
-    if out is not None:
-        return table_session.Record.load(out), out
-    for file in kept_games(command):
-        try:
-            record = table_session.Record.load(file)
-        except table_session.RecordError:
-            continue
-        if not record.deal.state(record.moves).is_over:
-            return record, file
-    raise table_session.RecordError(
-        "there is no unfinished game of {command} in {folder}", command=f"'ddz {command}'", folder=games_folder()
-    )
-
-
-class Keeper:
-    """Keeps one game in a file, from its first decision on; meanwhile no other process goes on with it.
-
-    Args:
-        board: Where it says so.
-        command: The command that goes on with it.
-        out: The file; None for one in :func:`games_folder`.
-        chosen: Whether the person has named the file.
-        resumed: Whether the game in the file is the one that goes on.
-        viewer: The seat that looks on, whose cards alone the file has; None for all hands.
-
-    Raises:
-        OutputError: If the file is there, and its game does not go on.
-        InUseError: If another process plays the game.
-    """
-
-    def __init__(
-        self,
-        board: Board,
-        command: str,
-        out: Path | None,
-        *,
-        chosen: bool = False,
-        resumed: bool = False,
-        viewer: int | None = None,
-    ) -> None:
-        if out is not None and not resumed:
-            check_new(out, Message("--resume goes on with its game, or name another file"))
-        stem = command if viewer is None else "seen"  # --resume looks for games that go on
-        self.path = out or games_folder() / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
-        with contextlib.suppress(OSError):  # whoever saves the game says so
-            self._claim = claim(self.path)
-        self._board, self._command, self._chosen, self._viewer = board, command, chosen, viewer
-        self._saved, self._failed = resumed, False
-
-    def save(self, session: table_session.Session) -> None:
-        """Write the game; where that fails, say it once."""
-        try:
-            session.record(self._viewer).save(self.path)
-            self._saved = True
-        except OSError as error:
-            self._fail(self._board.copied, f"{quoted(self.path)}: {error.strerror or error}")
-        except InvalidDealError as error:  # there is no such table
-            self._fail(self._board.line, str(error))
-
-    def _fail(self, say: Callable[..., None], reason: str) -> None:
-        if not self._failed:
-            say("not kept", "red", reason=reason)
-        self._saved, self._failed = False, True
-
-    def keep_playing(self, session: table_session.Session, play: Callable[[], bool]) -> None:
-        """Let a game be played, and say in the end, after Ctrl-C too, how it goes on; the session is closed.
-
-        Args:
-            session: The game.
-            play: Plays it; False if the person leaves before the end.
-
-        Raises:
-            Exit: After Ctrl-C.
-        """
-        try:
-            over = play()
-            self.tell(over)
-            if not over:
-                self._board.line("goodbye")
-        except KeyboardInterrupt:
-            self._board.text("")
-            self.tell(over=False)
-            raise typer.Exit(EXIT_INTERRUPTED) from None
-        finally:
-            session.close()
-
-    def tell(self, over: bool) -> None:
-        """Say where the game is, and what to do with it."""
-        if not self._saved:
-            return
-        self._board.copied("kept", file=quoted(self.path))
-        if self._viewer is not None:
-            self._board.line("seen", seat=self._viewer)
-        if over or self._viewer is not None:
-            self._board.copied("look", command=command_line("ddz", "replay", self.path))
-        else:
-            named = ("--out", self.path) if self._chosen else ()
-            self._board.copied("resume", command=command_line("ddz", self._command, *named, "--resume"))
-
-
 def _sit_down(
     board: Board,
     command: str,
@@ -205,7 +60,7 @@ def _sit_down(
     viewer: int | None = None,
 ) -> tuple[table_session.Record, table_session.Session, Keeper]:
     """The game that goes on, or a new one, as a record and to play on, and who keeps it."""
-    record, path = _kept_game(command, out) if resume else (new_game(), out)
+    record, path = kept_game(command, out) if resume else (new_game(), out)
     session = table_session.Session(record)
     if viewer is not None:
         session.view(viewer)  # a wrong seat, or a file that cannot be, is said now
@@ -216,88 +71,6 @@ def _sit_down(
 
 def _new_seed(seed: int | None) -> int:
     return secrets.randbelow(2**32) if seed is None else seed
-
-
-# --- a person at a session ---------------------------------------------------
-
-
-class Talk:
-    """The talk of one session.
-
-    Args:
-        board: Where answers are written.
-        session: The game.
-        hints: The agent that is asked for hints.
-    """
-
-    def __init__(self, board: Board, session: table_session.Session, hints: str) -> None:
-        self.board, self.session, self.hints = board, session, hints
-        self._advice: table_session.Advice | None = None
-
-    @property
-    def viewer(self) -> int:
-        """Whose cards are shown: the observer's at an observed table, elsewhere those of the seat to act."""
-        observer = self.session.observer
-        return self.session.seat if observer is None else observer
-
-    def move(self, prompt: str) -> bool:
-        """Read until a decision has been made or taken back.
-
-        Args:
-            prompt: What the person is asked for.
-
-        Returns:
-            False if the person leaves.
-        """
-        return self.board.converse(lambda: prompt, self._take)
-
-    def _take(self, text: str) -> bool:
-        """Answer a word, or play a move; whether the game has changed."""
-        typed = word_typed(text)
-        if typed is not None:
-            return self._answer(*typed)
-        self._play(understood(text, self.session.question, self.session.rules, self.session.can_play))
-        return True
-
-    def hint(self, agent: str = "") -> table_session.Advice:
-        """Show what an agent would do, and remember it."""
-        self._advice = self.session.hint(agent or self.hints)
-        self.board.advice(self._advice)
-        return self._advice
-
-    def _play(self, move: Move) -> None:
-        self.session.play(move)
-        self._advice = None
-
-    def _answer(self, word: str, rest: str) -> bool:
-        """Answer a word; whether the game has changed."""
-        board, session = self.board, self.session
-        if word == "help":
-            board.text(board.say.help(session.question))
-        elif word == "board":
-            board.position(session.position(self.viewer), self.viewer)
-        elif word == "moves":
-            board.moves(session)
-        elif word == "hint":
-            self.hint(rest)
-        elif word == "cards":
-            agent = rest or self.hints
-            board.belief(session.belief(agent, self.viewer), session.view(self.viewer), agent)
-        elif word == "undo":
-            if rest and not rest.isdecimal():
-                raise table_session.SessionError(
-                    "undo takes the number of a move, as 'undo 12', not {text}", text=repr(rest)
-                )
-            turn = session.undo(int(rest) if rest else None)
-            self._advice = None
-            board.line("took back", move=board.say.move(session.worded(turn.move)))
-            return True
-        elif self._advice is None:
-            board.line("no hint")
-        else:
-            self._play(self._advice.move)
-            return True
-        return False
 
 
 # --- ddz play ----------------------------------------------------------------
@@ -364,11 +137,9 @@ def _new_game(agents: str, seat: int | None, role: str | None, rules: str, seed:
 
 def _puzzle(board: Board, number: int) -> table_session.Record:
     """An endgame puzzle as a game with open hands."""
-    known = solver_puzzles.shipped_puzzles()
-    if number > len(known):
-        raise solver_position.InvalidPositionError(f"there is no puzzle {number}: there are {len(known)}")
+    deal = shipped_puzzle(number).deal()
     board.line("puzzle", "bold", number=number)
-    return table_session.Record(known[number - 1].deal(), (table_session.PERSON, _PUZZLE_OPPONENT))
+    return table_session.Record(deal, (table_session.PERSON, _PUZZLE_OPPONENT))
 
 
 def _own_seat(rules: Rules, seat: int | None, role: str | None) -> int:
@@ -377,16 +148,12 @@ def _own_seat(rules: Rules, seat: int | None, role: str | None) -> int:
     Raises:
         InvalidArenaError: If seat or role do not fit the rules or each other.
     """
-    known = list(_ROLES)[: rules.players]
     if role is not None:
-        name = role.replace("_", "-")
         if seat is not None:
             raise InvalidArenaError("--seat and --role say the same: give one of them")
         if rules.bidding != "fixed":
             raise InvalidArenaError(f"under the {rules.name} rules the auction decides the roles: give --seat")
-        if name not in known:
-            raise InvalidArenaError(unknown("role", role, known))
-        return known.index(name)
+        return _seat_of(role, rules)
     own = seat or 0
     if own >= rules.players:
         raise InvalidArenaError(f"the {rules.name} rules have {rules.players} seats, there is no seat {own}")
@@ -583,7 +350,7 @@ def _table(
         low = None if bottom is None else Hand.parse(bottom)
         deal = table_session.Deal.observed(preset, 0, own, low, opener)
     else:
-        seat = _role(board, preset, role)
+        seat = _told(board, role, board.say("tell role"), partial(_seat_of, rules=preset))
         low = _cards(board, preset, bottom, "tell bottom", preset.bottom) if preset.bottom else None
         deal = table_session.Deal.observed(preset, seat, own, low)
     return table_session.Record(deal, (table_session.PERSON,) * preset.players)
@@ -623,18 +390,18 @@ def _cards(board: Board, rules: Rules, given: str | None, key: str, number: int)
     return _told(board, given, board.say(key, number=number), read)
 
 
-def _role(board: Board, rules: Rules, given: str | None) -> int:
-    """The seat of a role from an option, or asked for."""
+def _seat_of(role: str, rules: Rules) -> int:
+    """The seat of a role, by any of its names.
+
+    Raises:
+        InvalidDealError: If the rules have no such role.
+    """
     known = list(_ROLES)[: rules.players]
-
-    def read(text: str) -> int:
-        name = text.lower().replace("_", "-")
-        for seat, role in enumerate(known):
-            if name in _ROLES[role]:
-                return seat
-        raise InvalidDealError(unknown("role", name, known))
-
-    return _told(board, given, board.say("tell role"), read)
+    name = role.lower().replace("_", "-")
+    for seat, one in enumerate(known):
+        if name in _ROLES[one]:
+            return seat
+    raise InvalidDealError(unknown("role", role, known))
 
 
 def _advise_on(board: Board, session: table_session.Session, talk: Talk, keeper: Keeper) -> bool:

@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ddz_env import Rules
 from ddz_env.core.errors import plural
 from ddz_training.apps.cli import options
-from ddz_training.apps.cli.commands import follow, follow_policy, group, resuming, rules_option
-from ddz_training.apps.cli.console import complain, print_table, quoted, remark, share_bar, show, stopping, tell
+from ddz_training.apps.cli.commands import follow, follow_policy, group, leave_out, resuming, rules_option
+from ddz_training.apps.cli.console import quoted, remark, show, stopping, tell
+from ddz_training.apps.cli.imitating import distil, expert, imitate
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.experiments.experiment import Table
+from ddz_training.apps.cli.training_bars import learning_steps, policy_bar, training_bar
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.one_writer import writing
-from ddz_training.measure.match.provenance import Provenance
 
-with lazily:
-    from ddz_agents.neural import architecture, network
+with lazily():
     from ddz_agents.neural import weights as neural_weights
-    from ddz_training.data import games as data_games
-    from ddz_training.data import table as data_table
     from ddz_training.experiments import training_curves
     from ddz_training.learn import belief as belief_run
-    from ddz_training.learn import board as learn_board
     from ddz_training.learn import checkpoint as learn_checkpoint
-    from ddz_training.learn import curves as learn_curves
-    from ddz_training.learn import distillation, imitation, strength
     from ddz_training.learn import dmc as dmc_run
-    from ddz_training.learn import errors as learn_errors
-    from ddz_training.learn import expert as expert_run
-    from ddz_training.learn import recorded as learn_recorded
     from ddz_training.learn import run as learn_run
     from ddz_training.learn.ppo import config as ppo_config
     from ddz_training.learn.ppo import selfplay as ppo_selfplay
@@ -44,124 +30,8 @@ with lazily:
     from ddz_training.learn.sb3 import run as sb3_run
     from ddz_training.learn.sb3 import train as sb3_train
 
-# --- what is shown meanwhile -------------------------------------------------
-
-
-@contextmanager
-def training_bar(
-    total: float,
-    done: Callable[[], float],
-    learned: Callable[[], tuple[int, float]],
-    unit: str,
-    describe: Callable[[Any], str],
-    board: learn_board.Board | None = None,
-) -> Iterator[tuple[Callable[[Any], None], Callable[[Sequence[strength.Evaluation]], None]]]:
-    """A bar of how much is done, with a line of what the run is doing.
-
-    Args:
-        total: How much there is to do.
-        done: How much of it is done.
-        learned: What the run has learned from so far, and in how many seconds.
-        unit: Of what it learns from.
-        describe: What else an update brought, a line of the curves.
-        board: Where the curves go, too.
-
-    Yields:
-        What to call after an update, and after an evaluation.
-    """
-    count, seconds = learned()
-    with share_bar() as progress:
-        bar = progress.add_task("training", total=total, state="")
-        progress.update(bar, completed=done())
-
-        def on_update(line: Any) -> None:
-            now, elapsed = learned()
-            speed = (now - count) / max(elapsed - seconds, 1e-9)
-            state = f"update {line.update} · {line.games:,} games · {speed:,.0f} {unit}/s · {describe(line)}"
-            progress.update(bar, completed=done(), state=state)
-            if board is not None:
-                board.add_line(line)
-
-        def on_evaluation(found: Sequence[strength.Evaluation]) -> None:
-            if board is not None:
-                board.add_evaluations(found)
-            if found:
-                print_table(progress.console, _evaluation_table(found))
-
-        yield on_update, on_evaluation
-
-
-def _evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
-    """The evaluations after one update, a line an opponent."""
-    title = f"After {plural(found[0].update, 'update')}, {plural(found[0].deals, 'duplicate deal')} each"
-    lines = [
-        (line.opponent, line.interval.both(to="–"), *(f"{100 * share:.1f}" for share in (line.landlord, line.peasants)))
-        for line in found
-    ]
-    return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)
-
-
-@contextmanager
-def learning(
-    again: str, tensorboard: Path | None, update: int, told: Callable[[], Sequence[str]], bar: Callable[..., Any]
-) -> Iterator[Mapping[str, Any]]:
-    """A training under a bar that Ctrl-C ends after the update at hand.
-
-    Args:
-        again: The command that goes on with it.
-        tensorboard: Where the curves go, too.
-        update: Updates before.
-        told: The lines that it ends with.
-        bar: :func:`training_bar` but for its last parameter.
-
-    Yields:
-        What a training calls, by the names of its parameters.
-    """
-    with stopping(f"go on with: {again}") as asked, learn_board.board(tensorboard, update) as curves:
-        with bar(curves) as (on_update, on_evaluation):
-            yield {"on_update": on_update, "on_evaluation": on_evaluation, "stop": asked}
-        for line in told():
-            tell(line)
-
-
-def learning_policy(
-    run: ppo_selfplay.SelfPlay,
-    budget: learn_run.Budget,
-    again: str,
-    tensorboard: Path | None,
-    told: Callable[[], Sequence[str]] = tuple,
-) -> AbstractContextManager[Mapping[str, Any]]:
-    """The same for a policy that learns by playing, within a budget."""
-
-    def describe(line: learn_curves.CurveLine) -> str:
-        return f"entropy {line.entropy:.2f} · critic explains {100 * line.explained:.0f} %"
-
-    def learned() -> tuple[int, float]:
-        return run.counters.decisions, run.counters.seconds
-
-    bar = partial(training_bar, 1.0, lambda: budget.share(run), learned, "decisions", describe)
-    return learning(again, tensorboard, run.counters.update, told, bar)
-
-
-@contextmanager
-def _steps(
-    what: str, total: int, done: int, tensorboard: Path | None, describe: Callable[[Any], tuple[int, str]]
-) -> Iterator[Callable[[Any], None]]:
-    """A bar of what has been learned from; what is yielded is called after each step."""
-    with learn_board.board(tensorboard, done) as curves, share_bar() as progress:
-        bar = progress.add_task(what, total=total, state="", completed=done)
-
-        def on_step(now: Any) -> None:
-            completed, state = describe(now)
-            progress.update(bar, completed=completed, state=state)
-            curves.add_line(now)
-
-        yield on_step
-
-
-def _agreement(now: imitation.ImitationProgress) -> tuple[int, str]:
-    return now.decisions, f"agrees in {100 * now.agreement:.0f} %, loss {now.loss:.3f}"
-
+OWN_WEIGHTS = "--resume continues with the run's own weights"
+"""Why weights to start from are refused beside it."""
 
 # --- by playing --------------------------------------------------------------
 
@@ -199,8 +69,8 @@ def selfplay(
     named = {"rules": rules, "objective": objective, "seed": seed, "device": device}
     given = ppo_config.SelfPlayConfig.given(named, settings or ())
     with writing(out, folder=True):
-        run = _begun(ppo_selfplay.SelfPlay, out, threads, given, init, resume=resume)
-        _learn(run, out, budget, tensorboard, resuming(context, init=None))
+        run = _begun(context, ppo_selfplay.SelfPlay, out, threads, given, init, resume=resume)
+        _learn(context, run, out, budget, tensorboard)
 
 
 def dmc(
@@ -231,11 +101,12 @@ def dmc(
     budget = learn_run.Budget(updates, minutes)
     given = dmc_run.DmcConfig.given({"rules": rules, "objective": objective, "seed": seed}, settings or ())
     with writing(out, folder=True):
-        run = _begun(dmc_run.DeepMonteCarlo, out, threads, given, init, resume=resume)
-        _learn(run, out, budget, tensorboard, resuming(context, init=None))
+        run = _begun(context, dmc_run.DeepMonteCarlo, out, threads, given, init, resume=resume)
+        _learn(context, run, out, budget, tensorboard)
 
 
 def _begun(
+    context: typer.Context,
     kind: type[ppo_selfplay.SelfPlay],
     out: Path,
     threads: int | None,
@@ -246,8 +117,7 @@ def _begun(
 ) -> ppo_selfplay.SelfPlay:
     """The run in a folder, resumed, or a new one."""
     if resume:
-        if init is not None:
-            raise learn_errors.InvalidTrainingError("--resume continues with the run's own weights: leave out --init")
+        leave_out(context, OWN_WEIGHTS, "--init")
         return kind.resume(out / learn_checkpoint.CHECKPOINT, threads, settings)
     learn_checkpoint.refuse_to_overwrite(out)
     start = None if init is None else neural_weights.load_weights(init)
@@ -258,16 +128,18 @@ def _begun(
 
 
 def _learn(
-    run: ppo_selfplay.SelfPlay, out: Path, budget: learn_run.Budget, tensorboard: Path | None, again: str
+    context: typer.Context,
+    run: ppo_selfplay.SelfPlay,
+    out: Path,
+    budget: learn_run.Budget,
+    tensorboard: Path | None,
 ) -> None:
     policy = out / learn_run.POLICY
-
-    def told() -> Sequence[str]:
-        return (f"{quoted(policy)} after {plural(run.counters.update, 'update')}",)
-
-    with learning_policy(run, budget, again, tensorboard, told) as calls:
-        learn_run.train(run, out, budget, **calls)
-        run.close()
+    with stopping(f"go on with: {resuming(context, init=None)}") as asked:
+        with policy_bar(run, budget, tensorboard) as calls:
+            learn_run.train(run, out, budget, **calls, stop=asked)
+            run.close()
+        tell(f"{quoted(policy)} after {plural(run.counters.update, 'update')}")
     follow_policy(policy, run.config.rules)
 
 
@@ -317,10 +189,12 @@ def sb3(
         else:
             learn_checkpoint.refuse_to_overwrite(out, sb3_run.MODEL)
             run = sb3_run.Sb3Run(sb3_config.Sb3Config(**given), threads)
-        _learn_sb3(run, out, timesteps, tensorboard, resuming(context, trust=True))
+        _learn_sb3(context, run, out, timesteps, tensorboard)
 
 
-def _learn_sb3(run: sb3_run.Sb3Run, out: Path, timesteps: int, tensorboard: Path | None, again: str) -> None:
+def _learn_sb3(
+    context: typer.Context, run: sb3_run.Sb3Run, out: Path, timesteps: int, tensorboard: Path | None
+) -> None:
     model = out / sb3_run.MODEL
 
     def describe(line: sb3_run.Sb3Progress) -> str:
@@ -330,13 +204,16 @@ def _learn_sb3(run: sb3_run.Sb3Run, out: Path, timesteps: int, tensorboard: Path
     def learned() -> tuple[int, float]:
         return run.timesteps, run.split.total
 
-    def told() -> Sequence[str]:
-        return f"{quoted(model)} after {run.timesteps:,} steps", f"time {run.split.describe()}"
+    def done() -> int:
+        return min(run.timesteps, timesteps)
 
-    bar = partial(training_bar, timesteps, lambda: min(run.timesteps, timesteps), learned, "steps", describe)
-    with learning(again, tensorboard, run.update, told, bar) as calls:
-        sb3_train.train(run, out, timesteps, **calls)
-        run.env.close()
+    bar = training_bar(timesteps, done, learned, "steps", describe, tensorboard, run.update)
+    with stopping(f"go on with: {resuming(context, trust=True)}") as asked:
+        with bar as calls:
+            sb3_train.train(run, out, timesteps, **calls, stop=asked)
+            run.env.close()
+        tell(f"{quoted(model)} after {run.timesteps:,} steps")
+        tell(f"time {run.split.describe()}")
     remark(_what_was_measured(run.config))
     follow_policy(model, run.config.rules, trust=True)
 
@@ -392,197 +269,12 @@ def belief(
         def describe(now: belief_run.BeliefProgress) -> tuple[int, str]:
             return now.positions, f"{now.bits:.2f} bits a hand, plain dealing {now.plain:.2f}"
 
-        with _steps("learning", run.config.positions, run.positions, tensorboard, describe) as on_step:
+        with learning_steps("learning", run.config.positions, run.positions, tensorboard, describe) as on_step:
             run.run(out, on_step, asked)
         tell(f"{quoted(out / belief_run.BELIEF)} after {run.positions} positions")
     searching = f"neural-ismcts:inference=belief,belief={out / belief_run.BELIEF}"
     against = ("neural-ismcts", "--deals", "100")
     follow("to search with it", "arena", searching, *against, *rules_option(run.config.rules))
-
-
-# --- from another ------------------------------------------------------------
-
-
-def expert(
-    out: options.OutputFolder,
-    rounds: options.Count = 1,
-    deals: options.OptionalCount = None,
-    search: str | None = None,
-    init: options.InputFile = None,
-    allow_other_code: options.OtherCode = False,
-    rules: options.TrainedRules = None,
-    seed: options.TrainingSeed = None,
-    processes: options.Count = 2,
-    ray: options.OnRay = False,
-    threads: options.Threads = None,
-    settings: options.Settings = None,
-) -> None:
-    """Expert iteration: a search with the policy plays, and the policy learns what it found.
-
-    Options:
-        out: Folder for the rounds' games and policies; an unfinished one is completed.
-        rounds: Rounds in total, those in --out included.
-        deals: Deals of a round; 1,000 by default.
-        search: The search, without path; neural-ismcts with 300 rollouts by default.
-        init: The first policy; the shipped one by default.
-        processes: Processes that play; results do not depend on them.
-
-    Example:
-        ddz train expert --out runs/expert --deals 500
-        ddz train expert --out runs/expert --deals 500 --rounds 2
-    """
-    named = {"rules": rules, "seed": seed, "deals": deals, "search": search}
-    config = expert_run.ExpertConfig().changed(expert_run.ExpertConfig.given(named, settings or ()))
-    with writing(out, folder=True):
-        with share_bar() as progress:
-            playing = progress.add_task("playing", total=None, state="")
-            learning = progress.add_task("learning", total=None, state="")
-
-            def on_games(done: int, total: int) -> None:
-                progress.update(playing, completed=done, total=total, state=f"{done} of {total} deals")
-
-            def on_step(now: imitation.ImitationProgress) -> None:
-                progress.update(learning, state=f"{now.decisions} decisions, {_agreement(now)[1]}")
-
-            calls: dict[str, Any] = {"on_games": on_games, "on_step": on_step}
-            done = expert_run.iterate(config, rounds, out, init, processes=processes, threads=threads, **calls)
-        for number, path, divergences in done:
-            gained = f"divergence {divergences[0]:.4f} before, {min(divergences):.4f} after"
-            tell(f"{quoted(path)}: round {number}, {gained}")
-    if done:
-        follow_policy(done[-1][1], config.rules)
-
-
-def imitate(
-    out: Annotated[Path, typer.Option(callback=options.output_file(options.WEIGHTS, new=True))],
-    decisions: options.OptionalCount = None,
-    data: options.InputFile = None,
-    init: options.InputFile = None,
-    rules: Annotated[
-        str | None, typer.Option(help=f"{options.RULES} standard by default, with --data the rules of its games.")
-    ] = None,
-    seed: options.Natural = 0,
-    threads: options.Threads = None,
-    tensorboard: options.TensorBoard = None,
-) -> None:
-    """Learn a warm start by imitating the rule agent, or the recorded games of another.
-
-    Options:
-        out: New file for the weights; start from them with selfplay --init.
-        decisions: Decisions to learn from; 2,000,000 by default, with --data no more than ten times those in the set.
-        data: Imitate a data set of ddz record, by its visits if it has them, instead of the rule agent.
-        init: With --data: start from these weights.
-        seed: Seed of deals, actions and weights.
-
-    Example:
-        ddz train imitate --out warm.safetensors --decisions 500000
-        ddz train imitate --out warm.safetensors --data runs/games
-    """
-    if init is not None and data is None:
-        raise learn_errors.InvalidTrainingError(
-            "--init goes with --data: the rule agent is imitated from random weights"
-        )
-    start = neural_weights.load_weights(init).policy if init is not None else None
-    rules = rules or "standard" if data is None else _rules_of(data, rules)
-    recorded = learn_recorded.load_recorded(data) if data is not None else None
-    config = _imitation(decisions, recorded, rules, seed, start)
-    learned = 0
-
-    def describe(now: imitation.ImitationProgress) -> tuple[int, str]:
-        nonlocal learned
-        learned, state = _agreement(now)
-        return learned, state
-
-    with writing(out) as file, stopping("the weights have learned from fewer decisions") as asked:
-        with _steps("imitating", config.decisions, 0, tensorboard, describe) as on_step:
-            if recorded is None:
-                untaught = imitation.random_policy(network.PolicyNetwork, config)
-                teacher = imitation.rules_teacher(config)
-                policy = imitation.Imitation(config, untaught, teacher, threads).run(on_step, asked)
-            else:
-                policy = imitation.RecordedLessons(config, recorded, start, threads).run(on_step, asked)
-        read = Provenance.of((), *learn_checkpoint.SOURCE).reading("--data", data and data_games.games_file(data))
-        notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": seed}
-        notes |= read.reading("--init", init).settings()
-        # With --init, too: its values belonged to the layers below them as they were.
-        taught = neural_weights.Weights(policy, None, rules, "win", notes, values_trained=False)
-        neural_weights.save_weights(file, taught)
-        tell(f"{quoted(out)} after {learned} decisions")
-    further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
-    follow("to learn on from it by self-play", *further, *rules_option(rules))
-
-
-def _rules_of(data: Path, wanted: str | None) -> str:
-    """The preset of a data set; another one that is wanted is refused."""
-    played = data_table.rules_of_tables(data)
-    if wanted is not None and Rules.preset(wanted) != played:
-        raise learn_errors.InvalidTrainingError(
-            f"{data} was played under the {played.name} rules, not {wanted}: leave out --rules"
-        )
-    return played.name
-
-
-def _imitation(
-    decisions: int | None,
-    recorded: learn_recorded.RecordedSet | None,
-    rules: str,
-    seed: int,
-    start: network.PolicyNetwork | None,
-) -> imitation.ImitationConfig:
-    """The settings of an imitation: of a data set, few passes by default, and a word of warning of many."""
-    shape = start.architecture if start is not None else architecture.Architecture()
-    config = imitation.ImitationConfig(rules=rules, seed=seed, architecture=shape)
-    if recorded is None or not len(recorded):
-        return dataclasses.replace(config, decisions=decisions or config.decisions)
-    count, few = len(recorded), imitation.PASSES
-    if decisions is not None and decisions > imitation.MANY_PASSES * count:
-        complain(
-            f"--decisions {decisions} goes through the {count} decisions of the data set {decisions // count} times "
-            f"and may learn them by heart; by default it would be {few} times"
-        )
-    return dataclasses.replace(config, decisions=decisions or min(config.decisions, few * count))
-
-
-def distil(
-    context: typer.Context,
-    policy: Annotated[Path | None, typer.Argument(callback=options.input_file)] = None,
-    out: Annotated[Path, typer.Option(callback=options.output_file(options.WEIGHTS))] = Path(
-        f"student{options.WEIGHTS}"
-    ),
-    decisions: options.Count = 2000000,
-    resume: bool = False,
-    allow_other_code: options.OtherCode = False,
-    rules: options.Preset = "standard",
-    seed: options.Natural = 0,
-    threads: options.Threads = None,
-    tensorboard: options.TensorBoard = None,
-) -> None:
-    """Teach a policy to one that needs nothing of this package, once export --standalone has written it.
-
-    Options:
-        policy: The teacher's weights; the shipped policy by default.
-        out: File of the run; export --standalone reads it.
-        decisions: Decisions to learn from.
-        resume: Resume the run in --out.
-        seed: Seed of deals, actions and weights.
-
-    Example:
-        ddz train distil --out student.safetensors
-        ddz train distil teacher.safetensors --out student.safetensors
-    """
-    config = imitation.ImitationConfig(
-        decisions=decisions, rules=rules, seed=seed, architecture=distillation.ARCHITECTURE
-    )
-    with writing(out) as file, stopping(f"go on with: {resuming(context)}") as asked:
-        if resume:
-            run = distillation.Distillation.resume(file, config, policy, threads)
-        else:
-            options.check_new(out, "add --resume to continue it, or name another file")
-            run = distillation.Distillation(config, policy, threads)
-        with _steps("distilling", decisions, run.decisions, tensorboard, _agreement) as on_step:
-            run.run(file, on_step, asked)
-        tell(f"{quoted(out)} after {run.decisions} decisions")
-    follow("to write it for any ONNX runtime", "export", out, "--standalone", "--out", out.with_suffix(".onnx"))
 
 
 # --- the curves of runs ------------------------------------------------------

@@ -52,7 +52,9 @@ class Desk:
             ClientDisconnect: If the client leaves before.
         """
         # Agents think on a copy of their game, so what is looked at or played there meanwhile need not wait for them.
-        queues: list[AbstractAsyncContextManager[None]] = [] if game is None else [self._game(f"{game} {thinking}")]
+        queues: list[AbstractAsyncContextManager[None]] = (
+            [] if game is None else [self._games.setdefault(f"{game} {thinking}", Lock())]
+        )
         queues.append(self._place(thinking))
         async with AsyncExitStack() as held:
             came = False
@@ -82,12 +84,6 @@ class Desk:
         finally:
             late.cancel()
             leave()
-
-    def _game(self, name: str) -> Lock:
-        lock = self._games.get(name)
-        if lock is None:
-            lock = self._games[name] = Lock()
-        return lock
 
 
 async def _until_the_client_leaves(receive: Receive, scope: CancelScope) -> None:

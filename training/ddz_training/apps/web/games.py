@@ -84,10 +84,6 @@ class Game:
             raise NoSuchGameError("there is no such game")
         return self.loaded
 
-    @session.setter
-    def session(self, session: Session) -> None:
-        self.loaded = session
-
     @property
     def viewer(self) -> int | None:
         """The person's seat; None where only agents play."""
@@ -188,7 +184,7 @@ class Games:
             now, then = game.session, copy.session
             if (now.players, now.moves) != (then.players, then.moves[:number]):
                 raise StaleGameError("the game has gone on: this page shows it now")
-            game.session = then
+            game.loaded = then
             self.keep(game)
 
     @contextmanager
@@ -224,7 +220,7 @@ class Games:
         try:
             game.session.record().save(self._path(game.name))
         except OSError:
-            with contextlib.suppress(NoSuchGameError, DouDizhuError):
+            with contextlib.suppress(DouDizhuError):
                 self._swap(game, self._read(self._path(game.name)))
             raise
 
@@ -270,16 +266,13 @@ class Games:
             if found is None:
                 continue
             with self._lock, contextlib.suppress(OSError):
-                if found[1] not in self._used and time.time() - path.stat().st_mtime > LIFETIME:
-                    self._age(path, is_game=path.name == self._path(found[1]).name)
-
-    def _age(self, path: Path, is_game: bool) -> None:
-        """Put a game aside, from now on; delete any other file."""
-        if is_game:
-            os.utime(path)
-            path.rename(f"{path}{_ASIDE}")
-        else:
-            path.unlink()
+                if found[1] in self._used or time.time() - path.stat().st_mtime <= LIFETIME:
+                    continue
+                if path == self._path(found[1]):
+                    os.utime(path)  # its second week begins now
+                    path.rename(f"{path}{_ASIDE}")
+                else:
+                    path.unlink()
 
     def _remember(self, game: Game) -> None:
         """Put a game in front of those in memory, and let those go that were used least lately."""
@@ -293,7 +286,7 @@ class Games:
 
     def _swap(self, game: Game, session: Session) -> None:
         """Go on with another session; what the agents of the one before hold is released."""
-        before, game.session = game.session, session
+        before, game.loaded = game.session, session
         _release(before)
 
     def _read(self, path: Path) -> Session:

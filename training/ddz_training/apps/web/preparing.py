@@ -8,7 +8,6 @@ is missing is compiled where it is asked for.  The steps share nothing with the 
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import logging
 import multiprocessing
@@ -174,21 +173,13 @@ class _Compilations(event.Listener):  # type: ignore[misc]  # Numba ships no typ
         self.running -= 1
 
 
-@functools.cache
-def _compilations() -> _Compilations:
-    found = _Compilations()
-    event.register("numba:compile", found)
-    return found
-
-
-def watch() -> None:
-    """Count compilations from now on."""
-    _compilations()
+_compilations = _Compilations()
+event.register("numba:compile", _compilations)
 
 
 def is_compiling() -> bool:
     """Whether a kernel is being compiled now."""
-    return _compilations().running > 0
+    return _compilations.running > 0
 
 
 # --- the steps: what the page will ask for, done once ---

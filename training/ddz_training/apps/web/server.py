@@ -25,7 +25,7 @@ from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnErr
 from ddz_env.table.texts import Texts
 from ddz_training.apps.web.chances import Chances
 from ddz_training.apps.web.games import Game, Games, RequestError, StaleGameError
-from ddz_training.apps.web.preparing import SOLVER, Preparation, is_compiling, steps, watch
+from ddz_training.apps.web.preparing import SOLVER, Preparation, is_compiling, steps
 from ddz_training.apps.web.shapes import Json, game_shape, readings, replay_shape, thoughts_shape
 
 QUICK = "policy"
@@ -56,7 +56,6 @@ class Server:
         self._puzzles: list[Puzzle] = shipped_puzzles()
         self._chances = Chances()
         self.preparation = Preparation(steps(self._agents, adviser, QUICK))
-        watch()
 
     # --- choices ---
 

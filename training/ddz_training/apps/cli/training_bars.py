@@ -1,0 +1,111 @@
+"""What a training shows while it learns: a bar, a line of words, and a table of every evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ddz_env.core.errors import plural
+from ddz_training.apps.cli.console import share_bar, show
+from ddz_training.apps.cli.lazily import lazily
+from ddz_training.experiments.experiment import Table
+
+with lazily():
+    from ddz_training.learn import board as learn_board
+    from ddz_training.learn import curves as learn_curves
+    from ddz_training.learn import imitation, strength
+    from ddz_training.learn import run as learn_run
+    from ddz_training.learn.ppo import selfplay as ppo_selfplay
+
+
+@contextmanager
+def training_bar(
+    total: float,
+    done: Callable[[], float],
+    learned: Callable[[], tuple[int, float]],
+    unit: str,
+    describe: Callable[[Any], str],
+    tensorboard: Path | None = None,
+    updates: int = 0,
+) -> Iterator[dict[str, Any]]:
+    """A bar of how much is done, with a line of what the run is doing.
+
+    Args:
+        total: How much there is to do.
+        done: How much of it is done.
+        learned: What the run has learned from so far, and in how many seconds.
+        unit: Of what it learns from.
+        describe: What else an update brought, a line of the curves.
+        tensorboard: Where the curves go, too.
+        updates: Updates before.
+
+    Yields:
+        What a training calls after an update and after an evaluation, by the names of its parameters.
+    """
+    count, seconds = learned()
+    with learn_board.board(tensorboard, updates) as curves, share_bar() as progress:
+        bar = progress.add_task("training", total=total, state="")
+        progress.update(bar, completed=done())
+
+        def on_update(line: Any) -> None:
+            now, elapsed = learned()
+            speed = (now - count) / max(elapsed - seconds, 1e-9)
+            state = f"update {line.update} · {line.games:,} games · {speed:,.0f} {unit}/s · {describe(line)}"
+            progress.update(bar, completed=done(), state=state)
+            curves.add_line(line)
+
+        def on_evaluation(found: Sequence[strength.Evaluation]) -> None:
+            curves.add_evaluations(found)
+            if found:
+                show(_evaluation_table(found), screen=progress.console)
+
+        yield {"on_update": on_update, "on_evaluation": on_evaluation}
+
+
+def _evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
+    """The evaluations after one update, a line an opponent."""
+    title = f"After {plural(found[0].update, 'update')}, {plural(found[0].deals, 'duplicate deal')} each"
+    lines = [
+        (line.opponent, line.interval.both(to="–"), *(f"{100 * share:.1f}" for share in (line.landlord, line.peasants)))
+        for line in found
+    ]
+    return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)
+
+
+def policy_bar(
+    run: ppo_selfplay.SelfPlay, budget: learn_run.Budget, tensorboard: Path | None
+) -> AbstractContextManager[dict[str, Any]]:
+    """The same for a policy that learns by playing, within a budget."""
+
+    def describe(line: learn_curves.CurveLine) -> str:
+        return f"entropy {line.entropy:.2f} · critic explains {100 * line.explained:.0f} %"
+
+    def learned() -> tuple[int, float]:
+        return run.counters.decisions, run.counters.seconds
+
+    spent, updates = partial(budget.share, run), run.counters.update
+    return training_bar(1.0, spent, learned, "decisions", describe, tensorboard, updates)
+
+
+@contextmanager
+def learning_steps(
+    what: str, total: int, done: int, tensorboard: Path | None, describe: Callable[[Any], tuple[int, str]]
+) -> Iterator[Callable[[Any], None]]:
+    """A bar of what has been learned from; what is yielded is called after each step."""
+    with learn_board.board(tensorboard, done) as curves, share_bar() as progress:
+        bar = progress.add_task(what, total=total, state="", completed=done)
+
+        def on_step(now: Any) -> None:
+            completed, state = describe(now)
+            progress.update(bar, completed=completed, state=state)
+            curves.add_line(now)
+
+        yield on_step
+
+
+def agreement(now: imitation.ImitationProgress) -> tuple[int, str]:
+    """Decisions that were learned from, and how well."""
+    return now.decisions, f"agrees in {100 * now.agreement:.0f} %, loss {now.loss:.3f}"

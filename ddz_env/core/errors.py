@@ -31,6 +31,7 @@ class Message(str):
     values: dict[str, Any]
 
     def __new__(cls, text: str, /, **values: Any) -> Message:
+        """Put the values into the text."""
         words = {name: ", ".join(map(str, part)) if isinstance(part, list) else part for name, part in values.items()}
         said = super().__new__(cls, text.format(**words) if values else text)
         said.text, said.values = text, values

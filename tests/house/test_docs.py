@@ -262,7 +262,7 @@ class ToyOptions(Options):
 
 
 def test_the_options_of_an_agent_are_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ddz_training.apps.documentation.agent_options", lambda name: ToyOptions.options())
+    monkeypatch.setattr("ddz_training.apps.tables.agent_options", lambda name: ToyOptions.options())
     assert block("agent-toy", Path()).splitlines()[2:] == [
         r"| `depth` | 3 | a whole number from 1 to 9 | How far it looks\|sees. |",
         "| `style` | calm | calm, wild | How it plays. |",

@@ -41,6 +41,28 @@ settings.load_profile("ddz")
 collect_ignore_glob = ["integrations/*/*.py", "data/bots/*.py"]
 
 
+OPTIONAL = set(
+    "douzero nbformat onnx playwright pwd pyspiel rlcard safetensors sb3_contrib starlette torch".split()  # noqa: SIM905
+)
+"""Packages of extras, and of other systems: a file of tests that imports one is skipped where it is not installed."""
+
+
+class _MayLack(pytest.Module):
+    def _getobj(self) -> Any:
+        try:
+            return super()._getobj()
+        except pytest.Collector.CollectError as error:
+            missing = getattr(error.__cause__, "name", None)
+            if isinstance(error.__cause__, ModuleNotFoundError) and missing in OPTIONAL:
+                pytest.skip(f"{missing} is not installed", allow_module_level=True)
+            raise
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
+    """Collect a file of tests, or skip it."""
+    return _MayLack.from_parent(parent, path=module_path)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _games_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Games that name no file are not kept among the user's."""

@@ -12,7 +12,6 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-pytest.importorskip("pwd")
 from tests import anywhere
 from tests.anywhere import __main__ as runner
 from tests.anywhere import place

@@ -6,11 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 from tests.rooms import ROOT
-
-nbformat = pytest.importorskip("nbformat")
 
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))

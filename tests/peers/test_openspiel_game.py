@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pyspiel
 import pytest
 
 from ddz_agents.mini.information_set import shares
@@ -19,13 +20,10 @@ from ddz_env.core.observation import OBSERVATION, observe
 from ddz_env.core.rules import PRESETS, Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import View
+from ddz_env.peers.openspiel.dealing import PartialDeal
+from ddz_env.peers.openspiel.game import DouDizhuGame, DouDizhuState, rules_of
+from ddz_env.peers.openspiel.policies import Situation, information_states, tabular_policy
 from ddz_env.playing.registry import make_agent
-
-pyspiel = pytest.importorskip("pyspiel")
-
-from ddz_env.peers.openspiel.dealing import PartialDeal  # noqa: E402
-from ddz_env.peers.openspiel.game import DouDizhuGame, DouDizhuState, rules_of  # noqa: E402
-from ddz_env.peers.openspiel.policies import Situation, information_states, tabular_policy  # noqa: E402
 
 TINY = "micro,hand_size=2"
 """Micro with two cards each: small enough to be solved in a test."""

@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from douzero.env.game import GameEnv
 
 from ddz_env.core.engine.layout import BOMBS
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.state import State
 from tests.oracles.positions import Deal, Position, random_deal, rare_positions, row_of
-
-pytest.importorskip("douzero")
-from douzero.env.game import GameEnv
 
 RULES = PRESETS["douzero"]
 SEATS = ("landlord", "landlord_down", "landlord_up")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyspiel
 import pytest
 
 from ddz_env.core.actions import BID_BASE
@@ -14,8 +15,6 @@ from ddz_env.core.notation import Hand, Move
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.state import State
 from tests.oracles.positions import Deal, Position, rare_positions
-
-pyspiel = pytest.importorskip("pyspiel")
 
 RULES = PRESETS["openspiel"]
 GAME = pyspiel.load_game("dou_dizhu")

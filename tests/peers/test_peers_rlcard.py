@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rlcard.games.base import Card
+from rlcard.games.doudizhu import Game, Judger
 
 from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.notation import Hand, Move
@@ -14,10 +16,6 @@ from ddz_env.core.rules import PRESETS
 from ddz_env.core.state import State
 from tests.oracles.positions import Deal, Position, rare_positions, row_of
 from tests.oracles.reference import PASS_MOVE
-
-pytest.importorskip("rlcard")
-from rlcard.games.base import Card
-from rlcard.games.doudizhu import Game, Judger
 
 RULES = PRESETS["rlcard"]
 

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.belief.conduct import TALLIES, note_actions, tallies_of  # noqa: E402
-from ddz_agents.belief.layers import describe_lesson  # noqa: E402
-from ddz_agents.belief.model import (  # noqa: E402  # noqa: E402
+from ddz_agents.belief.conduct import TALLIES, note_actions, tallies_of
+from ddz_agents.belief.layers import describe_lesson
+from ddz_agents.belief.model import (
     BeliefArchitecture,
     BeliefModel,
     StoredBelief,
@@ -21,22 +20,22 @@ from ddz_agents.belief.model import (  # noqa: E402  # noqa: E402
     read_belief,
     write_belief,
 )
-from ddz_agents.belief.network import BeliefNetwork  # noqa: E402
-from ddz_agents.neural.errors import TensorFileMismatchError  # noqa: E402
-from ddz_agents.neural.tensor_file import write_tensor_file  # noqa: E402
-from ddz_agents.neural.weights import module_arrays  # noqa: E402
-from ddz_agents.rules.agent import RulesAgent  # noqa: E402
-from ddz_agents.worlds.inference import infer  # noqa: E402
-from ddz_env import Move, Rules, State  # noqa: E402
-from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, MOVES  # noqa: E402
-from ddz_env.core.notation import word_to_counts  # noqa: E402
-from ddz_env.core.observation import CONCEALED_WORDS, observe, write_concealed  # noqa: E402
-from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
-from ddz_training.apps.cli import app  # noqa: E402
-from ddz_training.experiments.hidden_hands import hidden_counts, plain_hand  # noqa: E402
-from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining  # noqa: E402
-from ddz_training.learn.checkpoint import CHECKPOINT  # noqa: E402
-from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError  # noqa: E402
+from ddz_agents.belief.network import BeliefNetwork
+from ddz_agents.neural.errors import TensorFileMismatchError
+from ddz_agents.neural.tensor_file import write_tensor_file
+from ddz_agents.neural.weights import module_arrays
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.worlds.inference import infer
+from ddz_env import Move, Rules, State
+from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, MOVES
+from ddz_env.core.notation import word_to_counts
+from ddz_env.core.observation import CONCEALED_WORDS, observe, write_concealed
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_training.apps.cli import app
+from ddz_training.experiments.hidden_hands import hidden_counts, plain_hand
+from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining
+from ddz_training.learn.checkpoint import CHECKPOINT
+from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError
 
 SMALL = BeliefArchitecture(width=8, blocks=1, hidden=6)
 TINY = BeliefConfig(positions=300, architecture=SMALL, players=("random",), shares=(), num_games=8)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
-from ddz_agents.neural_search.agent import believed_players  # noqa: E402
-from ddz_agents.worlds import learned_player  # noqa: E402
-from ddz_agents.worlds.inference import infer, inferred_pool  # noqa: E402
-from ddz_agents.worlds.learned_player import LearnedPlayer  # noqa: E402
-from ddz_agents.worlds.player_model import InvalidInferenceOptionError, story_log_likelihoods  # noqa: E402
-from ddz_agents.worlds.rules_player import FAITHFUL, RulesPlayer  # noqa: E402
-from ddz_agents.worlds.story import read_story  # noqa: E402
-from ddz_env import State  # noqa: E402
-from ddz_env.core.engine.layout import HANDS, HIDDEN  # noqa: E402
-from ddz_env.core.observation import action_mask, observe  # noqa: E402
-from tests.agents.neural.test_neural_network import small_networks  # noqa: E402
+from ddz_agents.neural.network import NetworkPolicy
+from ddz_agents.neural_search.agent import believed_players
+from ddz_agents.worlds import learned_player
+from ddz_agents.worlds.inference import infer, inferred_pool
+from ddz_agents.worlds.learned_player import LearnedPlayer
+from ddz_agents.worlds.player_model import InvalidInferenceOptionError, story_log_likelihoods
+from ddz_agents.worlds.rules_player import FAITHFUL, RulesPlayer
+from ddz_agents.worlds.story import read_story
+from ddz_env import State
+from ddz_env.core.engine.layout import HANDS, HIDDEN
+from ddz_env.core.observation import action_mask, observe
+from tests.agents.neural.test_neural_network import small_networks
 
 UNIFORM = 0.05
 

@@ -10,32 +10,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
+from ddz_agents.external.douzero import agent as douzero_agent
+from ddz_agents.external.douzero.agent import Candidates, DouZeroAgent
+from ddz_agents.external.douzero.features import POSITIONS, history_columns, move_columns, roles_of, state_columns
+from ddz_agents.external.douzero.network import new_networks
+from ddz_agents.neural.errors import MissingTorchError, TensorFileError, TensorFileMismatchError
+from ddz_env import PRESETS, Move, Rules, State, View
+from ddz_env.core.engine.layout import MOVES
+from ddz_env.core.engine.moves import all_moves
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError
+from ddz_env.core.observation import action_mask, observe
+from ddz_env.playing.agent import StagedAdapter
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.provenance import agent_files
+from ddz_env.playing.registry import make_agent
+from ddz_training.measure.speed import douzero as bench
+from tests.oracles.positions import random_deal, rare_positions, row_of
+
 pytest.importorskip("safetensors")
-
-from ddz_agents.external.douzero import agent as douzero_agent  # noqa: E402
-from ddz_agents.external.douzero.agent import Candidates, DouZeroAgent  # noqa: E402
-from ddz_agents.external.douzero.features import (  # noqa: E402
-    POSITIONS,
-    history_columns,
-    move_columns,
-    roles_of,
-    state_columns,
-)
-from ddz_agents.external.douzero.network import new_networks  # noqa: E402
-from ddz_agents.neural.errors import MissingTorchError, TensorFileError, TensorFileMismatchError  # noqa: E402
-from ddz_env import PRESETS, Move, Rules, State, View  # noqa: E402
-from ddz_env.core.engine.layout import MOVES  # noqa: E402
-from ddz_env.core.engine.moves import all_moves  # noqa: E402
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError  # noqa: E402
-from ddz_env.core.observation import action_mask, observe  # noqa: E402
-from ddz_env.playing.agent import StagedAdapter  # noqa: E402
-from ddz_env.playing.game import play_game, seat_generators  # noqa: E402
-from ddz_env.playing.provenance import agent_files  # noqa: E402
-from ddz_env.playing.registry import make_agent  # noqa: E402
-from ddz_training.measure.speed import douzero as bench  # noqa: E402
-from tests.oracles.positions import random_deal, rare_positions, row_of  # noqa: E402
 
 NAMES = tuple(position.name for position in POSITIONS)
 NOISE = 1e-5

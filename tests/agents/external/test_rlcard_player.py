@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rlcard
 
 from ddz_agents.external.rlcard_player import RLCardPlayer, position
 from ddz_agents.external.rlcard_rule import card_string
 from ddz_env import Move, View
 from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
 
-rlcard = pytest.importorskip("rlcard")
 RandomAgent = pytest.importorskip("rlcard.agents").RandomAgent
 
 

@@ -8,26 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.agent import ModelAgent, PolicyAgent, choose_actions  # noqa: E402
-from ddz_agents.neural.errors import MissingTorchError, TensorFileError  # noqa: E402
-from ddz_agents.neural.model import Bytes, Floats  # noqa: E402
-from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
-from ddz_agents.neural.shipped import shipped_policy_path  # noqa: E402
-from ddz_agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
-from ddz_env import PRESETS, State  # noqa: E402
-from ddz_env.core.errors import (  # noqa: E402
-    IllegalMoveError,
-    InvalidAgentOptionError,
-    InvalidOptionError,
-)
-from ddz_env.core.observation import action_mask, observe  # noqa: E402
-from ddz_env.playing.agent import Agent, StagedAdapter  # noqa: E402
-from ddz_env.playing.game import play_game, seat_generators  # noqa: E402
-from ddz_env.playing.registry import make_agent  # noqa: E402
-from tests.agents.neural.test_neural_network import positions, small_networks  # noqa: E402
-from tests.hidden import permuted  # noqa: E402
+from ddz_agents.neural.agent import ModelAgent, PolicyAgent, choose_actions
+from ddz_agents.neural.errors import MissingTorchError, TensorFileError
+from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.network import NetworkPolicy
+from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_agents.neural.weights import Weights, load_weights, save_weights
+from ddz_env import PRESETS, State
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
+from ddz_env.core.observation import action_mask, observe
+from ddz_env.playing.agent import Agent, StagedAdapter
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.registry import make_agent
+from tests.agents.neural.test_neural_network import positions, small_networks
+from tests.hidden import permuted
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural import columns as inputs  # noqa: E402
-from ddz_agents.neural.afterstates import _describe_afterstates, describe_afterstates, describe_prospects  # noqa: E402
-from ddz_agents.neural.columns import (  # noqa: E402
+from ddz_agents.neural import columns as inputs
+from ddz_agents.neural.afterstates import _describe_afterstates, describe_afterstates, describe_prospects
+from ddz_agents.neural.columns import (
     CRITIC_INPUTS,
     GAME_COLUMNS,
     HEAD,
@@ -22,10 +21,10 @@ from ddz_agents.neural.columns import (  # noqa: E402
     describe_observations,
     observation_columns,
 )
-from ddz_agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError  # noqa: E402
-from ddz_agents.neural.features import CHAINS, PLANES, PROSPECTS, SIGNS  # noqa: E402
-from ddz_agents.neural.model import PolicyModel  # noqa: E402
-from ddz_agents.neural.network import (  # noqa: E402
+from ddz_agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError
+from ddz_agents.neural.features import CHAINS, PLANES, PROSPECTS, SIGNS
+from ddz_agents.neural.model import PolicyModel
+from ddz_agents.neural.network import (
     Architecture,
     Critic,
     NetworkPolicy,
@@ -33,13 +32,13 @@ from ddz_agents.neural.network import (  # noqa: E402
     masked_log_probabilities,
     policy_input,
 )
-from ddz_agents.neural.onnx_export import ExportedPolicy  # noqa: E402
-from ddz_agents.neural.tensor_columns import thresholds  # noqa: E402
-from ddz_agents.rules.scratch import new_rule_scratch  # noqa: E402
-from ddz_env import Rules, State  # noqa: E402
-from ddz_env.core.observation import CONCEALED_WORDS, action_mask, observe, write_concealed  # noqa: E402
-from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
-from tests.hidden import permuted  # noqa: E402
+from ddz_agents.neural.onnx_export import ExportedPolicy
+from ddz_agents.neural.tensor_columns import thresholds
+from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_env import Rules, State
+from ddz_env.core.observation import CONCEALED_WORDS, action_mask, observe, write_concealed
+from ddz_env.envs.batch import SelfPlayBatch
+from tests.hidden import permuted
 
 SMALL = Architecture(width=32, blocks=1, rest_width=16, rest_features=8, critic_width=32, critic_blocks=1, history=6)
 

@@ -10,18 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from safetensors.numpy import load_file, save
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("safetensors")
-
-from safetensors.numpy import load_file, save  # noqa: E402
-
-from ddz_agents.neural import tensor_file  # noqa: E402
-from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
-from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
-from ddz_agents.neural.tensor_file import _digest, read_tensor_file, write_tensor_file  # noqa: E402
-from ddz_agents.neural.tensor_file import heading as heading_of  # noqa: E402
-from ddz_agents.neural.weights import KIND, VERSION, Weights, load_weights, module_arrays, save_weights  # noqa: E402
+from ddz_agents.neural import tensor_file
+from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
+from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork
+from ddz_agents.neural.tensor_file import _digest, read_tensor_file, write_tensor_file
+from ddz_agents.neural.tensor_file import heading as heading_of
+from ddz_agents.neural.weights import KIND, VERSION, Weights, load_weights, module_arrays, save_weights
 
 SMALL = Architecture(width=8, blocks=1, rest_width=4, rest_features=4, critic_width=8, critic_blocks=0, history=0)
 

@@ -9,41 +9,40 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from typer.testing import CliRunner
 
-torch = pytest.importorskip("torch")
-onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxscript")
-pytest.importorskip("onnxruntime")
-
-from ddz_agents.neural import onnx_export, tensor_file  # noqa: E402
-from ddz_agents.neural.agent import ModelAgent, PolicyAgent  # noqa: E402
-from ddz_agents.neural.compiled_policy import CompiledPolicy  # noqa: E402
-from ddz_agents.neural.errors import (  # noqa: E402
+from ddz_agents.neural import onnx_export, tensor_file
+from ddz_agents.neural.agent import ModelAgent, PolicyAgent
+from ddz_agents.neural.compiled_policy import CompiledPolicy
+from ddz_agents.neural.errors import (
     InvalidPolicyInputError,
     MissingOnnxError,
     OnnxExportError,
     TensorFileError,
     TensorFileMismatchError,
 )
-from ddz_agents.neural.loading import load_policy  # noqa: E402
-from ddz_agents.neural.model import PolicyModel  # noqa: E402
-from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
-from ddz_agents.neural.onnx_export import export_onnx  # noqa: E402
-from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of  # noqa: E402
-from ddz_agents.neural.onnx_stamp import stamp_onnx  # noqa: E402
-from ddz_agents.neural.shipped import policy_path  # noqa: E402
-from ddz_agents.neural.weights import Weights, save_weights  # noqa: E402
-from ddz_agents.neural_search.agent import ModelSearchAgent  # noqa: E402
-from ddz_env import Rules, State  # noqa: E402
-from ddz_env.core.errors import InvalidRulesError  # noqa: E402
-from ddz_env.core.observation import action_mask, observe  # noqa: E402
-from ddz_env.playing.game import play_game, seat_generators  # noqa: E402
-from ddz_env.playing.registry import make_agent  # noqa: E402
-from ddz_training.apps.cli import app  # noqa: E402
-from tests.agents.neural.test_neural_network import positions, small_networks  # noqa: E402
-from tests.rooms import pythonpath  # noqa: E402
+from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural.model import PolicyModel
+from ddz_agents.neural.network import NetworkPolicy
+from ddz_agents.neural.onnx_export import export_onnx
+from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of
+from ddz_agents.neural.onnx_stamp import stamp_onnx
+from ddz_agents.neural.shipped import policy_path
+from ddz_agents.neural.weights import Weights, save_weights
+from ddz_agents.neural_search.agent import ModelSearchAgent
+from ddz_env import Rules, State
+from ddz_env.core.errors import InvalidRulesError
+from ddz_env.core.observation import action_mask, observe
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.registry import make_agent
+from ddz_training.apps.cli import app
+from tests.agents.neural.test_neural_network import positions, small_networks
+from tests.rooms import pythonpath
+
+pytest.importorskip("onnxscript")
+pytest.importorskip("onnxruntime")
 
 # Exporting takes seconds: one worker exports for all of them.
 pytestmark = pytest.mark.xdist_group("onnx")

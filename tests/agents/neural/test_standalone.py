@@ -10,29 +10,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.architecture import Architecture  # noqa: E402
-from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
-from ddz_agents.neural.onnx_policy import OnnxPolicy  # noqa: E402
-from ddz_agents.neural.shipped import shipped_policy_path, shipped_standalone_path  # noqa: E402
-from ddz_agents.neural.standalone import ILLEGAL, StandalonePolicy, StandaloneWeights, load_standalone  # noqa: E402
-from ddz_agents.neural.stored_policy import read_policy  # noqa: E402
-from ddz_agents.neural.weights import Weights, save_weights  # noqa: E402
-from ddz_env import dou_dizhu_v0  # noqa: E402
-from ddz_env.playing.registry import make_agent  # noqa: E402
-from ddz_training.apps.cli import app  # noqa: E402
-from ddz_training.learn import run as running  # noqa: E402
-from ddz_training.learn.distillation import Distillation  # noqa: E402
-from ddz_training.learn.errors import CheckpointMismatchError  # noqa: E402
-from ddz_training.learn.imitation import ImitationConfig, ImitationProgress  # noqa: E402
-from ddz_training.measure.match import provenance  # noqa: E402
-from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError  # noqa: E402
-from tests.agents.neural.test_compiled_policy import decisions  # noqa: E402
-from tests.agents.neural.test_neural_network import small_networks  # noqa: E402
-from tests.rooms import ROOT  # noqa: E402
+from ddz_agents.neural.architecture import Architecture
+from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
+from ddz_agents.neural.onnx_policy import OnnxPolicy
+from ddz_agents.neural.shipped import shipped_policy_path, shipped_standalone_path
+from ddz_agents.neural.standalone import ILLEGAL, StandalonePolicy, StandaloneWeights, load_standalone
+from ddz_agents.neural.stored_policy import read_policy
+from ddz_agents.neural.weights import Weights, save_weights
+from ddz_env import dou_dizhu_v0
+from ddz_env.playing.registry import make_agent
+from ddz_training.apps.cli import app
+from ddz_training.learn import run as running
+from ddz_training.learn.distillation import Distillation
+from ddz_training.learn.errors import CheckpointMismatchError
+from ddz_training.learn.imitation import ImitationConfig, ImitationProgress
+from ddz_training.measure.match import provenance
+from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError
+from tests.agents.neural.test_compiled_policy import decisions
+from tests.agents.neural.test_neural_network import small_networks
+from tests.rooms import ROOT
 
 LEARNING = ROOT / "docs" / "guides" / "deploy-policy.md"
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=4, history=4)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.model import Floats, PolicyModel  # noqa: E402
-from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
-from ddz_agents.neural_search.agent import ModelSearchAgent  # noqa: E402
-from ddz_agents.neural_search.descent import Descents, new_descents  # noqa: E402
-from ddz_agents.neural_search.leaves import Evaluator, play_on  # noqa: E402
-from ddz_env import State  # noqa: E402
-from ddz_env.core.errors import InvalidAgentOptionError  # noqa: E402
-from ddz_env.core.observation import CONCEALED, action_mask, observe  # noqa: E402
-from ddz_env.core.observation.writing import write_concealed  # noqa: E402
-from tests.agents.neural.test_neural_network import small_networks  # noqa: E402
+from ddz_agents.neural.model import Floats, PolicyModel
+from ddz_agents.neural.network import NetworkPolicy
+from ddz_agents.neural_search.agent import ModelSearchAgent
+from ddz_agents.neural_search.descent import Descents, new_descents
+from ddz_agents.neural_search.leaves import Evaluator, play_on
+from ddz_env import State
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.core.observation import CONCEALED, action_mask, observe
+from ddz_env.core.observation.writing import write_concealed
+from tests.agents.neural.test_neural_network import small_networks
 
 
 def concealed_of(state: State) -> np.ndarray:

@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-
 from ddz_agents.belief.model import write_belief
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchOptions

@@ -8,25 +8,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.model import Bytes, Floats  # noqa: E402
-from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
-from ddz_agents.neural.weights import Weights, save_weights  # noqa: E402
-from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, SearchOptions  # noqa: E402
-from ddz_agents.neural_search.forest import Forest  # noqa: E402
-from ddz_agents.neural_search.leaves import Evaluator, flattened, leaf_kind  # noqa: E402
-from ddz_agents.tree_search.options import PUCT, plain  # noqa: E402
-from ddz_agents.tree_search.search import Position, search  # noqa: E402
-from ddz_agents.tree_search.tree import ROOT, Tree, children, new_tree  # noqa: E402
-from ddz_agents.worlds.determinize import uniform  # noqa: E402
-from ddz_env import Move, State, View  # noqa: E402
-from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
-from ddz_env.core.engine.layout import HANDS, SEAT  # noqa: E402
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError  # noqa: E402
-from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, write_observation  # noqa: E402
-from ddz_env.playing.registry import agent_options, make_agent  # noqa: E402
-from tests.agents.neural.test_neural_network import small_networks  # noqa: E402
+from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.network import NetworkPolicy
+from ddz_agents.neural.weights import Weights, save_weights
+from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, SearchOptions
+from ddz_agents.neural_search.forest import Forest
+from ddz_agents.neural_search.leaves import Evaluator, flattened, leaf_kind
+from ddz_agents.tree_search.options import PUCT, plain
+from ddz_agents.tree_search.search import Position, search
+from ddz_agents.tree_search.tree import ROOT, Tree, children, new_tree
+from ddz_agents.worlds.determinize import uniform
+from ddz_env import Move, State, View
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
+from ddz_env.core.engine.layout import HANDS, SEAT
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
+from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, write_observation
+from ddz_env.playing.registry import agent_options, make_agent
+from tests.agents.neural.test_neural_network import small_networks
 
 _ROLE = OBSERVATION.offsets["role"]
 

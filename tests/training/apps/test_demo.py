@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch")
-
 from ddz_agents.neural.weights import load_weights
 from ddz_env.playing.agent import close
 from ddz_env.playing.registry import make_agent

@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-pytest.importorskip("playwright.sync_api")
-
 from tests.training.apps.browser import ADVISER, PHONE, Person
 from tests.training.apps.web_page import FAILING
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("playwright.sync_api")
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette")
+from tests.training.apps.browser import PHONE, Person
+
 pytest.importorskip("uvicorn")
 pytest.importorskip("playwright.sync_api")
-
-from tests.training.apps.browser import PHONE, Person
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 

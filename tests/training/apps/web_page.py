@@ -13,12 +13,11 @@ from urllib.parse import unquote
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-
 from ddz_env import Rules, View
 from ddz_training.apps.web.routes import make_app
 from ddz_training.apps.web.server import Server
+
+pytest.importorskip("uvicorn")
 
 Json = dict[str, Any]
 

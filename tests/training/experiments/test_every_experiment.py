@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("torch")
-
 from ddz_env.core.errors import UnknownAgentError
 from ddz_training.apps.cli import app
 from ddz_training.experiments import mini
@@ -23,6 +21,8 @@ from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMi
 from ddz_training.measure.match.results import read_results
 from ddz_training.measure.plotting import can_plot
 from tests.rooms import ROOT
+
+pytest.importorskip("torch")
 
 RESULTS = ROOT / "docs" / "results"
 SEARCH = "neural-ismcts:iterations=4,trees=1,batch=2"

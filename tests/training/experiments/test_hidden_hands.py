@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-
 from ddz_agents.belief.model import write_belief
 from ddz_agents.worlds.inference import draw_hands
 from ddz_agents.worlds.particles import Particles

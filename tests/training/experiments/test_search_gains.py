@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.network import NetworkPolicy
 from ddz_env import State

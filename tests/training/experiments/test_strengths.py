@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
-
 from ddz_agents.neural.shipped import policy_path, shipped_douzero_path, shipped_points_path, shipped_policy_path
 from ddz_agents.neural.stored_policy import read_policy
 from ddz_env import Rules
@@ -22,6 +20,8 @@ from ddz_training.learn.strength import FIRST_DEAL as FIRST_DEAL_OF_TRAINING
 from ddz_training.measure.match.duplicate import DealPlayer
 from ddz_training.measure.match.errors import SettingsMismatchError
 from ddz_training.measure.match.results import ResultStore
+
+pytest.importorskip("torch")
 
 SEARCH = "neural-ismcts:iterations=4,trees=1,batch=2"
 TINY = st.StrengthOptions(only=("policy-rules", "search-policy"), deals=2, neural=SEARCH, processes=1)

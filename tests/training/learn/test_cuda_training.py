@@ -11,27 +11,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.network import masked_log_probabilities, policy_input  # noqa: E402
-from ddz_agents.neural.shipped import shipped_policy_path  # noqa: E402
-from ddz_agents.neural.weights import load_weights  # noqa: E402
-from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
-from ddz_env.envs.cuda_batch import NoDeviceError  # noqa: E402
-from ddz_training.learn.dmc import DmcConfig  # noqa: E402
-from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
-from ddz_training.learn.ppo import graphs  # noqa: E402
-from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
-from ddz_training.learn.ppo.device import Device, DeviceDraws, to_host  # noqa: E402
-from ddz_training.learn.ppo.games import Rollout, evaluate  # noqa: E402
-from ddz_training.learn.ppo.graphs import replayed  # noqa: E402
-from ddz_training.learn.ppo.ppo import Learner  # noqa: E402
-from ddz_training.learn.ppo.selfplay import SelfPlay  # noqa: E402
-from ddz_training.learn.threads import Threads  # noqa: E402
-from tests.agents.neural.test_cuda_simulator import has_device, run_simulated  # noqa: E402
-from tests.training.learn.test_ppo_learner import SETTINGS, decided, networks  # noqa: E402
-from tests.training.learn.test_ppo_rollout import SMALL  # noqa: E402
+from ddz_agents.neural.network import masked_log_probabilities, policy_input
+from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_agents.neural.weights import load_weights
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.envs.cuda_batch import NoDeviceError
+from ddz_training.learn.dmc import DmcConfig
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.ppo import graphs
+from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.device import Device, DeviceDraws, to_host
+from ddz_training.learn.ppo.games import Rollout, evaluate
+from ddz_training.learn.ppo.graphs import replayed
+from ddz_training.learn.ppo.ppo import Learner
+from ddz_training.learn.ppo.selfplay import SelfPlay
+from ddz_training.learn.threads import Threads
+from tests.agents.neural.test_cuda_simulator import has_device, run_simulated
+from tests.training.learn.test_ppo_learner import SETTINGS, decided, networks
+from tests.training.learn.test_ppo_rollout import SMALL
 
 SETTINGS_OF_A_RUN: dict[str, Any] = {
     "num_games": 4,

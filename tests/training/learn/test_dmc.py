@@ -7,20 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner, Result
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.network import PolicyNetwork, policy_input  # noqa: E402
-from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
-from ddz_training.apps.cli import app  # noqa: E402
-from ddz_training.learn.checkpoint import save_checkpoint  # noqa: E402
-from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes  # noqa: E402
-from ddz_training.learn.errors import CheckpointMismatchError  # noqa: E402
-from ddz_training.learn.ppo.selfplay import SelfPlay  # noqa: E402
-from ddz_training.learn.strength import measure_strength  # noqa: E402
-from tests.training.learn.test_ppo_rollout import SMALL  # noqa: E402
-from tests.training.learn.test_ppo_selfplay import assert_same, everything  # noqa: E402
+from ddz_agents.neural.network import PolicyNetwork, policy_input
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_training.apps.cli import app
+from ddz_training.learn.checkpoint import save_checkpoint
+from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
+from ddz_training.learn.errors import CheckpointMismatchError
+from ddz_training.learn.ppo.selfplay import SelfPlay
+from ddz_training.learn.strength import measure_strength
+from tests.training.learn.test_ppo_rollout import SMALL
+from tests.training.learn.test_ppo_selfplay import assert_same, everything
 
 
 def small_config(**changes: Any) -> DmcConfig:

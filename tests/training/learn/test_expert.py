@@ -6,30 +6,30 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("pyarrow")
+from ddz_agents.neural.network import NetworkPolicy, PolicyNetwork
+from ddz_agents.neural.weights import Weights, load_weights, save_weights
+from ddz_env import Rules, View
+from ddz_env.playing.agent import Decision
+from ddz_env.playing.registry import make_agent
+from ddz_training.apps.cli import app
+from ddz_training.data.dataset import write_data_set
+from ddz_training.data.errors import DataSetError
+from ddz_training.data.games import GAMES, read_games
+from ddz_training.data.recording import Recording, record_games
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.expert import HELD_OUT, ExpertConfig, ExpertLessons, iterate, targets
+from ddz_training.learn.imitation import ImitationConfig, random_policy
+from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.selfplay import new_networks
+from ddz_training.learn.recorded import RecordedSet, load_recorded
+from ddz_training.learn.run import POLICY
+from ddz_training.measure.match.errors import AgentChangedError, SettingsMismatchError
+from tests.training.learn.test_ppo_imitation import SMALL
 
-from ddz_agents.neural.network import NetworkPolicy, PolicyNetwork  # noqa: E402
-from ddz_agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
-from ddz_env import Rules, View  # noqa: E402
-from ddz_env.playing.agent import Decision  # noqa: E402
-from ddz_env.playing.registry import make_agent  # noqa: E402
-from ddz_training.apps.cli import app  # noqa: E402
-from ddz_training.data.dataset import write_data_set  # noqa: E402
-from ddz_training.data.errors import DataSetError  # noqa: E402
-from ddz_training.data.games import GAMES, read_games  # noqa: E402
-from ddz_training.data.recording import Recording, record_games  # noqa: E402
-from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
-from ddz_training.learn.expert import HELD_OUT, ExpertConfig, ExpertLessons, iterate, targets  # noqa: E402
-from ddz_training.learn.imitation import ImitationConfig, random_policy  # noqa: E402
-from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
-from ddz_training.learn.ppo.selfplay import new_networks  # noqa: E402
-from ddz_training.learn.recorded import RecordedSet, load_recorded  # noqa: E402
-from ddz_training.learn.run import POLICY  # noqa: E402
-from ddz_training.measure.match.errors import AgentChangedError, SettingsMismatchError  # noqa: E402
-from tests.training.learn.test_ppo_imitation import SMALL  # noqa: E402
+pytest.importorskip("pyarrow")
 
 GOOD, BAD = 0.75, 0.25
 KEEPS = ExpertConfig(rules="mini", deals=3, passes=2, search="neural-ismcts:iterations=8,trees=1,particles=0")

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.weights import load_weights  # noqa: E402
-from ddz_env.core.errors import command_line  # noqa: E402
-from ddz_training.apps.cli import app  # noqa: E402
+from ddz_agents.neural.weights import load_weights
+from ddz_env.core.errors import command_line
+from ddz_training.apps.cli import app
 
 SMALL = [
     part

@@ -7,29 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-
-from ddz_env import Move, State, View  # noqa: E402
-from ddz_env.core.engine.layout import MOVES  # noqa: E402
-from ddz_env.core.errors import UnknownAgentError  # noqa: E402
-from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
-from ddz_env.playing.agent import StagedAdapter  # noqa: E402
-from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError  # noqa: E402
-from ddz_env.playing.registry import make_agent  # noqa: E402
-from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
-from ddz_training.learn.ppo import ppo  # noqa: E402
-from ddz_training.learn.ppo.games import (  # noqa: E402
-    LANDLORD_SIDE,
-    PEASANT_SIDE,
-    Rollout,
-    unpack_masks,
-    value_games,
-)
-from ddz_training.learn.ppo.kernels import NONE  # noqa: E402
-from ddz_training.learn.ppo.ppo import collect  # noqa: E402
-from ddz_training.learn.ppo.selfplay import SelfPlay  # noqa: E402
-from tests.training.learn.test_ppo_rollout import collector_of, uniform  # noqa: E402
-from tests.training.learn.test_ppo_selfplay import small_config  # noqa: E402
+from ddz_env import Move, State, View
+from ddz_env.core.engine.layout import MOVES
+from ddz_env.core.errors import UnknownAgentError
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.playing.agent import StagedAdapter
+from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError
+from ddz_env.playing.registry import make_agent
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.ppo import ppo
+from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, Rollout, unpack_masks, value_games
+from ddz_training.learn.ppo.kernels import NONE
+from ddz_training.learn.ppo.ppo import collect
+from ddz_training.learn.ppo.selfplay import SelfPlay
+from tests.training.learn.test_ppo_rollout import collector_of, uniform
+from tests.training.learn.test_ppo_selfplay import small_config
 
 HISTORIAN = "tests.training.learn.test_ppo_frozen:Historian"
 

@@ -7,33 +7,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
-torch = pytest.importorskip("torch")
-
-
-from ddz_agents.neural.agent import ModelAgent  # noqa: E402
-from ddz_agents.neural.network import (  # noqa: E402
-    Architecture,
-    NetworkPolicy,
-    PolicyNetwork,
-)
-from ddz_agents.neural.weights import load_weights  # noqa: E402
-from ddz_agents.rules.agent import (  # noqa: E402
-    NO_LABEL,
-    RulesAgent,
-    RulesTeacher,
-)
-from ddz_env import Move, Rules, State  # noqa: E402
-from ddz_env.core.errors import InvalidOptionError  # noqa: E402
-from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
-from ddz_env.playing.agent import StagedAdapter  # noqa: E402
-from ddz_training.apps.cli import app  # noqa: E402
-from ddz_training.data.dataset import write_data_set  # noqa: E402
-from ddz_training.data.games import GAMES  # noqa: E402
-from ddz_training.data.recording import Recording, record_games  # noqa: E402
-from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
-from ddz_training.learn.imitation import (  # noqa: E402
+from ddz_agents.neural.agent import ModelAgent
+from ddz_agents.neural.network import Architecture, NetworkPolicy, PolicyNetwork
+from ddz_agents.neural.weights import load_weights
+from ddz_agents.rules.agent import NO_LABEL, RulesAgent, RulesTeacher
+from ddz_env import Move, Rules, State
+from ddz_env.core.errors import InvalidOptionError
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.playing.agent import StagedAdapter
+from ddz_training.apps.cli import app
+from ddz_training.data.dataset import write_data_set
+from ddz_training.data.games import GAMES
+from ddz_training.data.recording import Recording, record_games
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.imitation import (
     Imitation,
     ImitationConfig,
     RecordedLessons,
@@ -41,9 +31,9 @@ from ddz_training.learn.imitation import (  # noqa: E402
     random_policy,
     rules_teacher,
 )
-from ddz_training.learn.recorded import RecordedSet, load_recorded  # noqa: E402
-from ddz_training.learn.strength import measure_strength  # noqa: E402
-from ddz_training.measure.match.statistics import Interval  # noqa: E402
+from ddz_training.learn.recorded import RecordedSet, load_recorded
+from ddz_training.learn.strength import measure_strength
+from ddz_training.measure.match.statistics import Interval
 
 SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.afterstates import describe_afterstates  # noqa: E402
-from ddz_agents.neural.columns import CRITIC_INPUTS, describe_games  # noqa: E402
-from ddz_agents.neural.features import PLANES  # noqa: E402
-from ddz_agents.neural.network import (  # noqa: E402
+from ddz_agents.neural.afterstates import describe_afterstates
+from ddz_agents.neural.columns import CRITIC_INPUTS, describe_games
+from ddz_agents.neural.features import PLANES
+from ddz_agents.neural.network import (
     Architecture,
     Critic,
     NetworkPolicy,
@@ -21,14 +20,14 @@ from ddz_agents.neural.network import (  # noqa: E402
     masked_log_probabilities,
     policy_input,
 )
-from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
-from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
-from ddz_training.learn.ppo.games import Rollout, evaluate, unpack_masks  # noqa: E402
-from ddz_training.learn.ppo.guessing import Guess  # noqa: E402
-from ddz_training.learn.ppo.kernels import NONE, Candidates, drawn, pick_candidates, policy_counts  # noqa: E402
-from ddz_training.learn.ppo.ppo import Learner  # noqa: E402
-from ddz_training.learn.threads import Threads  # noqa: E402
-from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses  # noqa: E402
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.games import Rollout, evaluate, unpack_masks
+from ddz_training.learn.ppo.guessing import Guess
+from ddz_training.learn.ppo.kernels import NONE, Candidates, drawn, pick_candidates, policy_counts
+from ddz_training.learn.ppo.ppo import Learner
+from ddz_training.learn.threads import Threads
+from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
 SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000}

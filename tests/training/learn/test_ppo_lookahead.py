@@ -9,15 +9,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.rules.agent import RulesAgent  # noqa: E402
-from ddz_env import Rules, State  # noqa: E402
-from ddz_env.core.actions import NUM_ACTIONS  # noqa: E402
-from ddz_env.core.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed  # noqa: E402
-from ddz_training.learn.ppo.kernels import NONE, Candidates, add_probes, pick_candidates  # noqa: E402
-from ddz_training.learn.ppo.lookahead import Positions, look_ahead, successor_values  # noqa: E402
-from ddz_training.learn.threads import Threads  # noqa: E402
+from ddz_agents.rules.agent import RulesAgent
+from ddz_env import Rules, State
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed
+from ddz_training.learn.ppo.kernels import NONE, Candidates, add_probes, pick_candidates
+from ddz_training.learn.ppo.lookahead import Positions, look_ahead, successor_values
+from ddz_training.learn.threads import Threads
 
 AUCTION = dataclasses.replace(Rules.preset("bidding"), doubling=True)
 ROOM = 4

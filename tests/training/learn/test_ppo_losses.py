@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.network import masked_log_probabilities  # noqa: E402
-from ddz_training.learn.imitation import soft_cross_entropies  # noqa: E402
-from ddz_training.learn.ppo.kernels import drawn  # noqa: E402
-from tests.oracles.ppo_reference import chosen_log_probabilities, masked_entropy  # noqa: E402
+from ddz_agents.neural.network import masked_log_probabilities
+from ddz_training.learn.imitation import soft_cross_entropies
+from ddz_training.learn.ppo.kernels import drawn
+from tests.oracles.ppo_reference import chosen_log_probabilities, masked_entropy
 
 
 def random_batch(seed: int, rows: int = 64, actions: int = 400) -> tuple[torch.Tensor, torch.Tensor]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.games import shared_rewards
 from ddz_training.learn.ppo.ppo import seat_advantages

@@ -7,21 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.afterstates import HandValues  # noqa: E402
-from ddz_agents.neural.features import HAND_VALUES  # noqa: E402
-from ddz_agents.neural.model import Bytes, Floats  # noqa: E402
-from ddz_agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
-from ddz_agents.rules.agent import RulesTeacher  # noqa: E402
-from ddz_env import State  # noqa: E402
-from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
-from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
-from ddz_training.learn.ppo.games import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks  # noqa: E402
-from ddz_training.learn.ppo.kernels import NONE  # noqa: E402
-from ddz_training.learn.ppo.opponents import PastSelves  # noqa: E402
-from ddz_training.learn.ppo.ppo import collect  # noqa: E402
+from ddz_agents.neural.afterstates import HandValues
+from ddz_agents.neural.features import HAND_VALUES
+from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.network import Architecture, PolicyNetwork
+from ddz_agents.rules.agent import RulesTeacher
+from ddz_env import State
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.games import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks
+from ddz_training.learn.ppo.kernels import NONE
+from ddz_training.learn.ppo.opponents import PastSelves
+from ddz_training.learn.ppo.ppo import collect
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
 

@@ -9,40 +9,29 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.afterstates import describe_afterstates  # noqa: E402
-from ddz_agents.neural.columns import describe_games  # noqa: E402
-from ddz_agents.neural.network import (  # noqa: E402
-    Architecture,
-    Critic,
-    NetworkPolicy,
-    PolicyNetwork,
-)
-from ddz_agents.neural.tensor_file import Arrays, write_tensor_file  # noqa: E402
-from ddz_agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
-from ddz_env.core.errors import InvalidOptionError, UnknownAgentError  # noqa: E402
-from ddz_env.playing.provenance import agent_files, code_stamp  # noqa: E402
-from ddz_training.learn.checkpoint import CHECKPOINT, refuse_to_overwrite, save_checkpoint  # noqa: E402
-from ddz_training.learn.curves import CurveFile, CurveLine  # noqa: E402
-from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError  # noqa: E402
-from ddz_training.learn.ppo import ppo  # noqa: E402
-from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
-from ddz_training.learn.ppo.games import (  # noqa: E402
-    Rollout,
-    evaluate,
-    unpack_masks,
-    value_games,
-)
-from ddz_training.learn.ppo.kernels import NONE  # noqa: E402
-from ddz_training.learn.ppo.ppo import collect  # noqa: E402
-from ddz_training.learn.ppo.selfplay import SelfPlay, new_collector  # noqa: E402
-from ddz_training.learn.run import CURVES, EVALUATIONS, POLICY, Budget, train  # noqa: E402
-from ddz_training.learn.strength import Evaluation, measure_strength  # noqa: E402
-from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError  # noqa: E402
-from ddz_training.measure.match.provenance import other_code  # noqa: E402
-from tests.training.learn.test_ppo_rollout import SMALL, uniform  # noqa: E402
+from ddz_agents.neural.afterstates import describe_afterstates
+from ddz_agents.neural.columns import describe_games
+from ddz_agents.neural.network import Architecture, Critic, NetworkPolicy, PolicyNetwork
+from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
+from ddz_agents.neural.weights import Weights, load_weights, save_weights
+from ddz_env.core.errors import InvalidOptionError, UnknownAgentError
+from ddz_env.playing.provenance import agent_files, code_stamp
+from ddz_training.learn.checkpoint import CHECKPOINT, refuse_to_overwrite, save_checkpoint
+from ddz_training.learn.curves import CurveFile, CurveLine
+from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
+from ddz_training.learn.ppo import ppo
+from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.games import Rollout, evaluate, unpack_masks, value_games
+from ddz_training.learn.ppo.kernels import NONE
+from ddz_training.learn.ppo.ppo import collect
+from ddz_training.learn.ppo.selfplay import SelfPlay, new_collector
+from ddz_training.learn.run import CURVES, EVALUATIONS, POLICY, Budget, train
+from ddz_training.learn.strength import Evaluation, measure_strength
+from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError
+from ddz_training.measure.match.provenance import other_code
+from tests.training.learn.test_ppo_rollout import SMALL, uniform
 
 
 def small_config(**changes: Any) -> SelfPlayConfig:

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
-
 from ddz_env.core.errors import InvalidRulesError
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig

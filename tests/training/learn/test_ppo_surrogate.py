@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
-torch = pytest.importorskip("torch")
-
-from torch import Tensor  # noqa: E402
-
-from ddz_agents.neural.network import masked_log_probabilities  # noqa: E402
-from ddz_env.core.actions import NUM_ACTIONS  # noqa: E402
-from ddz_training.learn.ppo.kernels import (  # noqa: E402
+from ddz_agents.neural.network import masked_log_probabilities
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_training.learn.ppo.kernels import (
     NONE,
     SURROGATE_SUMS,
     LossWeights,
@@ -19,7 +17,7 @@ from ddz_training.learn.ppo.kernels import (  # noqa: E402
     pick_candidates,
     surrogate_gradient,
 )
-from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy  # noqa: E402
+from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy
 
 CLIP, ENTROPY_WEIGHT, FLOOR = 0.2, 0.03, 0.08
 

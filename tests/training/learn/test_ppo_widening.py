@@ -6,16 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
-from ddz_agents.neural.weights import Weights  # noqa: E402
-from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
-from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
-from ddz_training.learn.ppo.games import value_games  # noqa: E402
-from ddz_training.learn.ppo.selfplay import SelfPlay, new_networks  # noqa: E402
-from tests.training.learn.test_ppo_selfplay import small_config  # noqa: E402
+from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork
+from ddz_agents.neural.weights import Weights
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.ppo.games import value_games
+from ddz_training.learn.ppo.selfplay import SelfPlay, new_networks
+from tests.training.learn.test_ppo_selfplay import small_config
 
 SMALL = Architecture(width=8, blocks=1, rest_width=4, rest_features=4, critic_width=6, critic_blocks=1, history=2)
 

@@ -12,14 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("sb3_contrib")
-
 import cloudpickle
 import gymnasium
+import numpy as np
+import pytest
 import torch
 from gymnasium import spaces, wrappers
 from sb3_contrib import MaskablePPO

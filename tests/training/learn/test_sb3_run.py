@@ -9,12 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
-
-pytest.importorskip("torch")
-pytest.importorskip("sb3_contrib")
-
 import torch
+from typer.testing import CliRunner, Result
 
 from ddz_agents.neural.sb3_policy import SB3Policy
 from ddz_env.core.errors import command_line

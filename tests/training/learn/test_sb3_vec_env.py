@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("sb3_contrib")
-
 from gymnasium import Wrapper
 from gymnasium.vector import VectorEnv
 from sb3_contrib import MaskablePPO

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-
-pytest.importorskip("torch")
 
 from ddz_agents.neural.network import Architecture
 from ddz_training.learn.ppo.config import SelfPlayConfig

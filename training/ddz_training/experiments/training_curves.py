@@ -21,6 +21,9 @@ from ddz_training.measure.plotting import finish_figure, new_axes
 CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
 """The files of a run; those of a training are called ``training_`` and the same."""
 
+CAMPAIGN_START = "policy-last"
+"""The yardstick from which the runs of the campaign begin, as the benchmark calls it."""
+
 TAKEN = "ddz train selfplay, dmc and sb3, and ddz study exploit"
 """What writes such files."""
 
@@ -200,5 +203,19 @@ def _picture(results: Path) -> str:
     return f"![Win rates during training](../{path.parent.name}/{path.name})"
 
 
-PAGES = {"training-stages": _stages, "training-plot": _picture}
+def _campaign(results: Path) -> str:
+    """The runs of the campaign: what they took, and how strong they were on their way and at their ends."""
+    stages = load_training(results / "campaign")
+    opponents = dict.fromkeys(line["opponent"] for stage in stages for line in stage.evaluations)
+    lines = []
+    for stage in stages:
+        way = [f"{100 * float(line['wins']):.1f}" for line in stage.evaluations if line["opponent"] == CAMPAIGN_START]
+        took = f"{stage.total('decisions') / 1e6:.0f}", f"{stage.total('seconds') / 3600:.2f}"
+        lines.append((stage.name, *took, ", ".join(way[:-1]), *(_rate(stage.last(opponent)) for opponent in opponents)))
+    ends = (f"v `{opponent}` %" for opponent in opponents)
+    header = ("run", "million decisions", "core-hours", f"on its way v `{CAMPAIGN_START}` %", *ends)
+    return Table("The campaign", header, lines).markdown()
+
+
+PAGES = {"training-stages": _stages, "training-plot": _picture, "campaign": _campaign}
 """The blocks of pages; the command is ``ddz train curves``."""

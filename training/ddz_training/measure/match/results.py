@@ -278,7 +278,10 @@ class ResultStore(Generic[_Result]):
             found, wanted = {**settings, "columns": names or columns}, {**self._given, "columns": columns}
             check_settings(given, found, wanted, self._place)
             self._keep(of_rows(self._kind, rows))
-            self.found = {key: found for key, found in self.found.items() if per_key in (None, len(found))}
+            if per_key is not None:
+                self.found = {key: found for key, found in self.found.items() if len(found) == per_key}
+            elif self.found and not old.endswith(b"\n"):
+                self.found.popitem()  # it may have been cut off between two of its results
             if self.found:
                 self._here.check_files(said, given)
                 self._said = said

@@ -359,8 +359,7 @@ class Session:
         Raises:
             SessionError: If there is no such decision.
         """
-        made = enumerate(self._moves)
-        mine = [place for place, (who, _) in made if self.players[who] == PERSON and seat in (None, who)]
+        mine = [at for at, (who, _) in enumerate(self._moves) if self.players[who] == PERSON and seat in (None, who)]
         if not mine:
             raise SessionError("there is nothing to take back")
         chosen = mine[-1] if number is None else as_integer(number)

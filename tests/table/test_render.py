@@ -54,10 +54,6 @@ def robbing(*moves: str) -> State:
     return after(State.new(seed=2, rules=ROBBING), "call", "no rob", *moves)
 
 
-def declined() -> State:
-    return after(State.new(seed=4, rules="openspiel"), *["no bid"] * 3)
-
-
 GAMES: dict[str, Callable[[], State]] = {
     "start": lambda: State.new(seed=7),
     "middle": lambda: demo_game(7, 12),
@@ -66,8 +62,10 @@ GAMES: dict[str, Callable[[], State]] = {
     "auction": auction,
     "doubling": lambda: auction("no bid", "bid 2", "double"),
     "robbing": robbing,
+    "may show": lambda: robbing("rob", "rob"),
     "shown": lambda: robbing("rob", "no rob", "show"),
-    "declined": declined,
+    "declined": lambda: after(State.new(seed=4, rules="openspiel"), *["no bid"] * 3),
+    "spring": lambda: after(State.from_hands(["3", "4", "5"], check_sizes=False), "3"),
     "mini": lambda: demo_game(3, 3, "mini"),
     "mini over": lambda: demo_game(3, 500, "mini"),
     "half deck": lambda: demo_game(3, 5, "half-deck"),
@@ -198,6 +196,7 @@ def test_sizes_roles_and_turns_are_those_of_the_game(game: State) -> None:
         assert [seat.acting for seat in table.seats] == [not game.is_over and seat == game.seat for seat in seats]
         assert [seat.role == "landlord" for seat in table.seats] == [game.role(seat) == "landlord" for seat in seats]
         assert table.stake == game.view().stake
+        assert [seat.result for seat in table.seats] == [*(game.returns() if game.is_over else [None] * len(seats))]
         played = sum(len(move.cards) for _, move in game.history)
         bottom = game.rules.bottom if table.landlord is None else 0
         assert table.undealt == sum(game.rules.deck) - played - bottom - sum(seat.size for seat in table.seats)
@@ -279,47 +278,6 @@ def test_the_move_to_beat_is_marked() -> None:
     ):
         plays = [seat.play for seat in table_of(after(state, *moves)).seats]
         assert [(play.text, play.to_beat, play.current) if play else None for play in plays] == expected
-
-
-def test_calls_robs_and_shown_hands_have_their_words() -> None:
-    table = table_of(robbing())
-    assert table.status == f"seat {table.acting.number if table.acting else None} may rob, the stake is 1"
-    assert sorted(seat.play.text for seat in table.seats if seat.play) == ["call", "no rob"]
-    state = robbing("rob", "rob")
-    assert "may show its hand" in table_of(state).status
-    assert table_of(state).stake == 4
-    landlord = state.seat
-    seen = table_of(after(state, "show"), (landlord + 1) % 3)
-    assert (len(seen.seats[landlord].hand), seen.stake) == (20, 8)
-    assert getattr(seen.seats[landlord].play, "text", "") == "show"
-
-
-def test_the_auction_and_doubling_show_their_words() -> None:
-    assert "bid 1" in render_ansi(auction(), colour=False)
-    assert "landlord cards  ?? ?? ??" in render_ansi(auction(), perspective=0, colour=False)
-    assert "(face down)" in render_ansi(auction(), colour=False)
-    doubling = GAMES["doubling"]()
-    table = table_of(doubling)
-    assert [seat.doubled for seat in table.seats] == [False, True, False]
-    assert table.status == "seat 2 may double"
-    assert "bid" not in render_ansi(doubling, colour=False).split("\n", 1)[1]
-
-
-def test_a_finished_game_shows_its_result() -> None:
-    state = demo_game(7, 500)
-    table = table_of(state)
-    assert tuple(seat.result for seat in table.seats) == state.returns()
-    assert f"seat {state.winner} went out" in table.status
-    assert table.acting is None
-    text = render_ansi(state, colour=False)
-    assert all(f"[{value:+g}]" in text for value in state.returns())
-    assert (render_rgb(state) != render_rgb(demo_game(7, 12))).any()
-
-
-def test_spring_and_no_game_are_named() -> None:
-    state = after(State.from_hands(["3", "4", "5"], check_sizes=False), "3")
-    assert table_of(state).status == "the landlord wins: seat 0 went out, spring"
-    assert table_of(declined()).status == "nobody bid: no game"
 
 
 def test_a_game_without_history_can_be_drawn() -> None:

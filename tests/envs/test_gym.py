@@ -20,7 +20,6 @@ from ddz_env.core.errors import (
     GameOverError,
     IllegalMoveError,
     InvalidAgentOptionError,
-    InvalidDealError,
     InvalidMoveError,
     InvalidOptionError,
     InvalidRulesError,
@@ -255,18 +254,6 @@ def test_illegal_actions() -> None:
     assert pickle.dumps(strict._games.state(0)) == before
     with pytest.raises(GameOverError):
         DouDizhuEnv().step(1)
-
-
-def test_deals_by_option() -> None:
-    env = DouDizhuEnv(role="landlord")
-    deal = {"hands": ["333", "4", "5"], "check_sizes": False}
-    observation, info = env.reset(options=deal)
-    assert info["seat"] == 0
-    assert observation[:15].tolist() == [3] + [0] * 14
-    third = next(int(a) for a in np.flatnonzero(env.action_masks()) if str(Move(int(a))) == "333")
-    assert env.step(third)[1:3] == (1.0, True)
-    with pytest.raises(InvalidDealError):
-        env.reset(options={"hands": ["3"]})
 
 
 @pytest.mark.parametrize("opponent", ["random", "rules", RandomAgent()], ids=["compiled", "batched", "python"])

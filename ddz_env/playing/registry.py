@@ -132,9 +132,9 @@ def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
         UnknownAgentError: If nothing answers to the name.
         InvalidAgentOptionError: If the options cannot be read or the agent has no such option.
     """
-    factory, rest = _read_name(split_bidder(agent)[0])
+    _, factory, text = _read_name(split_bidder(agent)[0])
     try:
-        options = parse_options(_named(factory, rest))
+        options = parse_options(text)
         _check_options(factory, options)
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from None
@@ -161,40 +161,31 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
     """
     if _BIDDER not in agent:
         return agent, None
-    agent = spelled_out(agent)
-    factory, rest = _read_name(agent)
+    name, factory, text = _read_name(agent)
     if any(option.name == _BIDDER for option in _options_of(factory)):
         return agent, None
-    written = _split(_named(factory, rest))
+    written = _split(text)
     bidder = written.pop(_BIDDER, None)
-    theirs = [
-        f"{name[len(_BIDDER) + 1 :]}={written.pop(name)}" for name in [*written] if name.startswith(f"{_BIDDER}.")
-    ]
+    dotted = [option for option in written if option.startswith(f"{_BIDDER}.")]
+    theirs = [f"{option.partition('.')[2]}={written.pop(option)}" for option in dotted]
     if theirs and bidder is None:
         raise InvalidAgentOptionError(f"{agent!r}: options of a bidder need the bidder itself: bidder=AGENT")
     own = ",".join(map("=".join, written.items()))
-    head = agent.strip()[: len(agent.strip()) - len(rest)].rstrip(":")
-    player = f"{head}:{own}" if own else head
+    player = f"{name}:{own}" if own else name
     return player, f"{bidder}:{','.join(theirs)}" if theirs else bidder
 
 
-def _read_name(agent: str) -> tuple[Callable[..., Any], str]:
-    """What makes an agent, and the text of its options."""
-    agent = spelled_out(agent)
-    name, _, rest = agent.strip().partition(":")
+def _read_name(agent: str) -> tuple[str, Callable[..., Any], str]:
+    """An agent's name, what makes it, and its options as text: the main option may stand there without its name."""
+    name, _, rest = spelled_out(agent).strip().partition(":")
     factory = _factory(name)
     if factory is None:
         attribute, _, rest = rest.partition(":")
         if not attribute or "=" in attribute:
             raise _unknown(name)
-        factory = _find(name, attribute)
-    return factory, rest
-
-
-def _named(factory: Callable[..., Any], text: str) -> str:
-    """Options as text, with the name of the first where the factory has a ``main_option`` and the text does not say."""
+        factory, name = _find(name, attribute), f"{name}:{attribute}"
     main = getattr(factory, "main_option", None)
-    return f"{main}={text}" if main and text and "=" not in text.partition(",")[0] else text
+    return name, factory, f"{main}={rest}" if main and rest and "=" not in rest.partition(",")[0] else rest
 
 
 def _checked(agent: Any, text: str, name: str) -> Agent:

@@ -261,6 +261,7 @@ class LearnerGames:
         observations: What each learner sees, shape ``[n, OBSERVATION_SIZE]``, int8, overwritten by every step.
         masks: Legal actions, shape ``[n, 400]``, int8, likewise; action 0 alone when the game is over.
         tables: All arrays.
+        seeded: Which games have had a seed, shape ``[n]``, bool.
         endings: With ``renew``: how the games ended that the last step ended.
 
     Raises:
@@ -293,7 +294,7 @@ class LearnerGames:
         self.tables.status[:] = FINISHED
         self.endings = stepping.allocate(Endings, count if renew else 0)
         self._renew = renew
-        self._seeded = np.zeros(count, np.bool_)
+        self.seeded = np.zeros(count, np.bool_)
         self._decided = np.zeros(count, np.bool_)
         self._actions = np.zeros(count, np.int64)
         self._answers = np.zeros((count if self._opponents.asked else 0, 2), np.uint64)
@@ -333,11 +334,7 @@ class LearnerGames:
         for seed in seeds or ():
             if seed is not None:
                 check_seed(seed)
-        given = stepping.dealt_state(options, self.rules, 0)
-        self._number(chosen, seeds)
-        if given is not None:
-            self._lay_out(chosen, given)
-        self._run(np.where(chosen, DEAL if given is None else BEGIN, WAIT))
+        self._start(chosen, seeds, stepping.dealt_state(options, self.rules, 0), BEGIN)
 
     def resume(self, chosen: npt.NDArray[np.bool_], given: State, seed: int) -> None:
         """Put a position into the chosen games; what follows is drawn from a seed.
@@ -352,35 +349,32 @@ class LearnerGames:
             InvalidDealError: If the seed is out of range.
         """
         position = stepping.dealt_state({"deal": stepping.check_position(given)}, self.rules, 0)
-        assert position is not None
-        stay = self._seeded.copy()
-        self._number(chosen, [check_seed(seed)] * self.count)
-        self._lay_out(chosen, position)
-        self._run(np.where(chosen, np.where(stay, RESUME, BEGIN), WAIT))
+        self._start(chosen, [check_seed(seed)] * self.count, position, np.where(self.seeded, RESUME, BEGIN))
 
-    @property
-    def seeded(self) -> npt.NDArray[np.bool_]:
-        """Which games have had a seed, shape ``[n]``."""
-        return self._seeded
+    def _start(
+        self, chosen: npt.NDArray[np.bool_], seeds: list[int | None] | None, given: State | None, order: Any
+    ) -> None:
+        """Give the chosen games their numbers, and deal them, or carry out an order on a given position."""
+        self._number(chosen, seeds)
+        if given is not None:
+            for index in np.flatnonzero(chosen):
+                stepping.lay_out(given, self.tables.rows[index], self.tables.rings[index], self.tables.logs[index])
+        self._run(np.where(chosen, DEAL if given is None else order, WAIT))
 
     def _number(self, chosen: npt.NDArray[np.bool_], seeds: list[int | None] | None = None) -> None:
         """Give the chosen games their seeds and numbers; a game that never had a seed draws one."""
         self._decided[chosen] = False
         self._opponents.begin(chosen)
         self.tables.episodes[chosen] += np.uint64(1)
-        if seeds is None and bool(self._seeded[chosen].all()):
+        if seeds is None and bool(self.seeded[chosen].all()):
             return
         for index in np.flatnonzero(chosen).tolist():
             seed = None if seeds is None else seeds[index]
-            if seed is None and self._seeded[index]:
+            if seed is None and self.seeded[index]:
                 continue
             self.tables.seeds[index] = np.uint64(stepping.random_seed() if seed is None else seed)
             self.tables.episodes[index] = np.uint64(0)
-            self._seeded[index] = True
-
-    def _lay_out(self, chosen: npt.NDArray[np.bool_], given: State) -> None:
-        for index in np.flatnonzero(chosen):
-            stepping.lay_out(given, self.tables.rows[index], self.tables.rings[index], self.tables.logs[index])
+            self.seeded[index] = True
 
     def check(self, actions: npt.ArrayLike, chosen: npt.NDArray[np.bool_], *, refuse: bool) -> npt.NDArray[np.int64]:
         """Check the learner's actions.
@@ -398,7 +392,7 @@ class LearnerGames:
         """
         checked = stepping.check_actions(actions, self.count)
         over = np.flatnonzero(chosen & (self.tables.status == FINISHED))
-        if len(over) and len(over := over[self._decided[over] | ~self._seeded[over]]):
+        if len(over) and len(over := over[self._decided[over] | ~self.seeded[over]]):
             raise GameOverError(f"game {over[0]} is over: call reset")
         if refuse:
             where = np.flatnonzero(chosen)
@@ -448,7 +442,7 @@ class LearnerGames:
     def _renewed(self) -> npt.NDArray[Any] | None:
         """Note the games that have ended and number the next ones; None if no game has ended."""
         tables, endings = self.tables, self.endings
-        over = (tables.status == FINISHED) & self._seeded
+        over = (tables.status == FINISHED) & self.seeded
         if not over.any():
             return None
         ended = over & self._decided

@@ -182,6 +182,7 @@ class Opponents(OwnsArrays):
     Attributes:
         kinds: How each role is played, shape ``[players]``, int64.
         asked: Those who are asked, each once.
+        read_moves: Whether anybody wants to know all moves of a game.
 
     Raises:
         InvalidOptionError: As :func:`opponents_by_role`.
@@ -193,16 +194,12 @@ class Opponents(OwnsArrays):
         self.kinds = np.array([one.kind for one in by_role])
         self.asked = [one for number, one in enumerate(by_role) if one.agent and one not in by_role[:number]]
         self._by_role = np.array([self.asked.index(one) if one.agent else -1 for one in by_role])
+        self.read_moves = any(one.batch is None for one in self.asked)
         self._rules = rules
         # Opponents of a single game may follow it; in a table of many they must not care.
         self._listeners = [one for one in self.asked if one.batch is None] if count == 1 else []
         self._told = 0
         self._rngs: dict[int, np.random.Generator] = {}
-
-    @property
-    def read_moves(self) -> bool:
-        """Whether anybody wants to know all moves of a game."""
-        return any(one.batch is None for one in self.asked)
 
     def begin(self, chosen: npt.NDArray[np.bool_]) -> None:
         """Some games are about to be dealt."""

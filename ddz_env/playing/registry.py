@@ -132,9 +132,12 @@ def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
         UnknownAgentError: If nothing answers to the name.
         InvalidAgentOptionError: If the options cannot be read or the agent has no such option.
     """
-    factory, rest = _read_name(split_bidder(agent)[0])
-    options = parse_options(_named(factory, rest), agent)
-    _check_options(factory, options, agent)
+    _, factory, text = _read_name(split_bidder(agent)[0])
+    try:
+        options = parse_options(text)
+        _check_options(factory, options)
+    except InvalidAgentOptionError as error:
+        raise InvalidAgentOptionError(f"{agent!r}: {error}") from None
     return factory, options
 
 
@@ -158,40 +161,31 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
     """
     if _BIDDER not in agent:
         return agent, None
-    agent = spelled_out(agent)
-    factory, rest = _read_name(agent)
+    name, factory, text = _read_name(agent)
     if any(option.name == _BIDDER for option in _options_of(factory)):
         return agent, None
-    written = _split(_named(factory, rest))
+    written = _split(text)
     bidder = written.pop(_BIDDER, None)
-    theirs = [
-        f"{name[len(_BIDDER) + 1 :]}={written.pop(name)}" for name in [*written] if name.startswith(f"{_BIDDER}.")
-    ]
+    dotted = [option for option in written if option.startswith(f"{_BIDDER}.")]
+    theirs = [f"{option.partition('.')[2]}={written.pop(option)}" for option in dotted]
     if theirs and bidder is None:
         raise InvalidAgentOptionError(f"{agent!r}: options of a bidder need the bidder itself: bidder=AGENT")
     own = ",".join(map("=".join, written.items()))
-    head = agent.strip()[: len(agent.strip()) - len(rest)].rstrip(":")
-    player = f"{head}:{own}" if own else head
+    player = f"{name}:{own}" if own else name
     return player, f"{bidder}:{','.join(theirs)}" if theirs else bidder
 
 
-def _read_name(agent: str) -> tuple[Callable[..., Any], str]:
-    """What makes an agent, and the text of its options."""
-    agent = spelled_out(agent)
-    name, _, rest = agent.strip().partition(":")
+def _read_name(agent: str) -> tuple[str, Callable[..., Any], str]:
+    """An agent's name, what makes it, and its options as text: the main option may stand there without its name."""
+    name, _, rest = spelled_out(agent).strip().partition(":")
     factory = _factory(name)
     if factory is None:
         attribute, _, rest = rest.partition(":")
         if not attribute or "=" in attribute:
             raise _unknown(name)
-        factory = _find(name, attribute)
-    return factory, rest
-
-
-def _named(factory: Callable[..., Any], text: str) -> str:
-    """Options as text, with the name of the first where the factory has a ``main_option`` and the text does not say."""
+        factory, name = _find(name, attribute), f"{name}:{attribute}"
     main = getattr(factory, "main_option", None)
-    return f"{main}={text}" if main and text and "=" not in text.partition(",")[0] else text
+    return name, factory, f"{main}={rest}" if main and rest and "=" not in rest.partition(",")[0] else rest
 
 
 def _checked(agent: Any, text: str, name: str) -> Agent:
@@ -214,12 +208,11 @@ class _Named:
         return getattr(self._agent, attribute)
 
 
-def parse_options(text: str, spec: str = "") -> dict[str, Any]:
+def parse_options(text: str) -> dict[str, Any]:
     """Read ``option=value,option=value``.
 
     Args:
         text: The options; empty for none.
-        spec: The whole specification, for the message.
 
     Raises:
         InvalidAgentOptionError: If a part is not ``option=value`` or an option stands twice.
@@ -230,11 +223,7 @@ def parse_options(text: str, spec: str = "") -> dict[str, Any]:
     """
     if not isinstance(text, str):
         raise InvalidAgentOptionError(f"options are text, as 'iterations=2000', not {shown(text)}")
-    try:
-        written = _split(text)
-    except InvalidAgentOptionError as error:
-        raise InvalidAgentOptionError(f"{shown(spec or text)}: {error}") from None
-    return {name: plain_value(value) for name, value in written.items()}
+    return {name: plain_value(value) for name, value in _split(text).items()}
 
 
 def agent_options(name: str) -> tuple[Option, ...]:
@@ -263,14 +252,19 @@ def _options_of(factory: Callable[..., Any]) -> tuple[Option, ...]:
     declared = getattr(factory, "options_type", None)
     if declared is not None:
         return tuple(declared.options())
-    try:
-        parameters = inspect.signature(factory).parameters
-    except (TypeError, ValueError):  # a factory written in C
-        return ()
     return tuple(
-        Option(name, MISSING if option.default is option.empty else option.default, (), (), Range(), False, "")
-        for name, option in parameters.items()
+        Option(option.name, MISSING if option.default is option.empty else option.default, (), (), Range(), False, "")
+        for option in _parameters(factory)
+        if option.kind not in (option.VAR_POSITIONAL, option.VAR_KEYWORD)
     )
+
+
+def _parameters(factory: Callable[..., Any]) -> list[inspect.Parameter]:
+    """What a factory takes; of one written in C, which does not tell, anything by name."""
+    try:
+        return list(inspect.signature(factory).parameters.values())
+    except (TypeError, ValueError):
+        return [inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD)]
 
 
 def _split(text: str) -> dict[str, str]:
@@ -354,23 +348,13 @@ def _import_module(name: str) -> Any:
         raise UnknownAgentError(f"{name!r} is no module name; {_known()}") from error
 
 
-def _check_options(factory: Callable[..., Any], options: dict[str, Any], spec: str) -> None:
+def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None:
     """Refuse options that the factory does not have, and a lack of those that it needs."""
     declared = getattr(factory, "options_type", None)
-    try:
-        if declared is not None:
-            declared.check_names(options)
-        else:
-            _check_parameters(factory, options)
-    except InvalidAgentOptionError as error:
-        raise InvalidAgentOptionError(f"{spec!r}: {error}") from None
-
-
-def _check_parameters(factory: Callable[..., Any], options: dict[str, Any]) -> None:
-    try:
-        parameters = inspect.signature(factory).parameters.values()
-    except (TypeError, ValueError):
-        return  # a factory written in C: it will complain itself
+    if declared is not None:
+        declared.check_names(options)
+        return
+    parameters = _parameters(factory)
     named = [option for option in parameters if option.kind in (option.POSITIONAL_OR_KEYWORD, option.KEYWORD_ONLY)]
     if not any(option.kind == option.VAR_KEYWORD for option in parameters):
         refuse_unknown(options, [option.name for option in named], InvalidAgentOptionError)

@@ -85,7 +85,7 @@ def test_threads_do_not_matter() -> None:
     assert ended > 700
 
 
-def test_cards_are_conserved() -> None:
+def test_cards_are_conserved_and_rewards_paid_once() -> None:
     batch = SelfPlayBatch(300, "half-deck", seed=2, concealed=True)
     deck = np.array(batch.rules.deck)
     for _ in range(150):
@@ -96,16 +96,10 @@ def test_cards_are_conserved() -> None:
         assert (seen["unseen"] == concealed).all()
         assert (seen["hand"] + played + concealed == deck).all()
         assert batch.mask.any(axis=1).all()
-        assert (batch.observation >= OBSERVATION.low).all()
-        assert (batch.observation <= OBSERVATION.high).all()
-
-
-def test_zero_sum_and_once_a_game() -> None:
-    batch = SelfPlayBatch(200, seed=3)
-    for _ in range(120):
-        batch.step(batch.sample_actions())
         assert (batch.reward.sum(axis=1) == 0).all()
         assert ((batch.reward != 0).any(axis=1) == batch.done).all()
+        assert (batch.observation >= OBSERVATION.low).all()
+        assert (batch.observation <= OBSERVATION.high).all()
 
 
 def test_samples_are_uniform_and_reproducible() -> None:
@@ -122,17 +116,16 @@ def test_samples_are_uniform_and_reproducible() -> None:
 
 
 def test_parts_can_be_left_out() -> None:
-    full, masks, bare = (
-        SelfPlayBatch(20, seed=1, concealed=True),
-        SelfPlayBatch(20, seed=1, observation=False),
-        SelfPlayBatch(20, seed=1, observation=False, mask=False),
-    )
+    full = SelfPlayBatch(20, seed=1, concealed=True)
+    masks = SelfPlayBatch(20, seed=1, observation=False)
+    bare = SelfPlayBatch(20, seed=1, observation=False, mask=False)
     assert full.concealed.shape == (20, CONCEALED.size)
     assert masks.observation.shape == (0, OBSERVATION.size)
     assert bare.mask.shape == (0, 400)
     for _ in range(50):
+        actions = full.sample_actions()
         for batch in (full, masks, bare):
-            batch.step(full.sample_actions() if batch is full else full._actions)
+            batch.step(actions)
         assert (full.mask == masks.mask).all()
         assert (full.mask_words == bare.mask_words).all()
 
@@ -185,19 +178,24 @@ def test_reset_starts_again() -> None:
     assert_same(arrays(SelfPlayBatch(10, seed=5, concealed=True)), arrays(batch))
 
 
-def test_wrong_options_and_saved_batches() -> None:
-    cases: list[tuple[dict[str, Any], type[Exception]]] = [
-        ({"num_games": 0}, InvalidOptionError),
-        ({"num_games": 2.5}, InvalidOptionError),
-        ({"threads": 0}, InvalidOptionError),
-        ({"threads": True}, InvalidOptionError),
-        ({"seed": -1}, InvalidDealError),
-        ({"rules": "texas"}, InvalidRulesError),
-        ({"scoring": "elo"}, InvalidRulesError),
-    ]
-    for options, error in cases:
-        with pytest.raises(error):
-            SelfPlayBatch(**{"num_games": 3, **options})
+WRONG: list[tuple[dict[str, Any], type[Exception]]] = [
+    ({"num_games": 0}, InvalidOptionError),
+    ({"num_games": 2.5}, InvalidOptionError),
+    ({"threads": 0}, InvalidOptionError),
+    ({"threads": True}, InvalidOptionError),
+    ({"seed": -1}, InvalidDealError),
+    ({"rules": "texas"}, InvalidRulesError),
+    ({"scoring": "elo"}, InvalidRulesError),
+]
+
+
+@pytest.mark.parametrize(("options", "error"), WRONG, ids=str)
+def test_wrong_options(options: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        SelfPlayBatch(**{"num_games": 3, **options})
+
+
+def test_wrong_saved_batches() -> None:
     batch = SelfPlayBatch(3)
     saved = batch.state_dict()
     with pytest.raises(InvalidOptionError, match="lacks rows"):

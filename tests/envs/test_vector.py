@@ -21,7 +21,7 @@ from ddz_env.playing.registry import make_agent
 N = 7
 ID = "ddz_env/DouDizhu-v0"
 SETTINGS: dict[str, dict[str, Any]] = {
-    "landlord": {"role": "landlord"},
+    "landlord": {"role": "landlord", "scoring": "stake"},
     "staged": {"role": "random", "opponents": "random-staged"},
     "bidding": {"rules": "bidding"},
     "mini": {"rules": "mini", "role": "peasant_down"},
@@ -30,12 +30,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "dict": {"observation": "dict", "observation_key": "obs", "mask_key": "mask", "role": "landlord"},
     "scaled": {"dtype": "float32", "infos": "text", "rules": "bidding"},
     "scaled dict": {"dtype": "float32", "observation": "dict", "rules": "mini"},
-    "mixed": {
-        "opponents": {"landlord": "random", "peasant_down": RandomAgent()},
-        "role": "peasant_up",
-        "scoring": "stake",
-    },
+    "mixed": {"opponents": {"landlord": "random", "peasant_down": RandomAgent()}, "role": "peasant_up"},
 }
+EARLY: dict[str, Any] = {"hands": ["33", "4", "5"], "check_sizes": False}
+"""The landlord goes out at once."""
+BEFORE_IT: dict[str, Any] = {"opponents": "rules", "role": "peasant_up"}
 
 
 def choose(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -112,14 +111,6 @@ def test_episodes_are_cut_off_as_by_gymnasium_s_time_limit(mode: AutoresetMode) 
     assert ended > 0
 
 
-def test_a_limit_of_steps_is_checked() -> None:
-    endless = gymnasium.make_vec(ID, num_envs=2, rules="mini", max_episode_steps=-1)
-    assert endless.reset(seed=1)[0].shape == (2, 512)
-    for wrong in (0, -2, 1.5, "3"):
-        with pytest.raises(InvalidOptionError, match="max_episode_steps="):
-            gymnasium.make_vec(ID, num_envs=2, max_episode_steps=wrong)
-
-
 @pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
 def test_infos_hold_the_same_numbers_from_the_first_step_on(mode: AutoresetMode) -> None:
     vector = DouDizhuVectorEnv(N, rules="mini", autoreset_mode=mode)
@@ -143,16 +134,14 @@ def test_infos_hold_the_same_numbers_from_the_first_step_on(mode: AutoresetMode)
 
 @pytest.mark.parametrize("mode", ["NextStep", "Disabled"])
 def test_a_game_that_ends_before_the_learner_may_act_is_an_episode_of_one_step(mode: str) -> None:
-    deal = {"hands": ["33", "4", "5"], "check_sizes": False}  # the landlord goes out at once
-    settings: dict[str, Any] = {"opponents": "rules", "role": "peasant_up"}
-    single = DouDizhuEnv(**settings)
-    _, info = single.reset(options=deal)
+    single = DouDizhuEnv(**BEFORE_IT)
+    _, info = single.reset(options=EARLY)
     assert np.flatnonzero(info["action_mask"]).tolist() == [0]
     assert single.step(0)[1:3] == (-0.5, True)
     with pytest.raises(GameOverError, match="call reset"):
         single.step(0)
-    vector = DouDizhuVectorEnv(2, **settings, autoreset_mode=mode)
-    vector.reset(options=deal)
+    vector = DouDizhuVectorEnv(2, **BEFORE_IT, autoreset_mode=mode)
+    vector.reset(options=EARLY)
     _, rewards, ended, _, infos = vector.step(np.array([0, 399]))
     assert rewards.tolist() == [-0.5, -0.5]
     assert ended.tolist() == [True, True]
@@ -175,29 +164,39 @@ def test_threads_and_numbers_of_games_do_not_matter() -> None:
 
 def test_made_by_gymnasium() -> None:
     for mode in (None, "vector_entry_point"):
-        vector: Any = gymnasium.make_vec(ID, num_envs=4, vectorization_mode=mode, role="landlord")
+        vector: Any = gymnasium.make_vec(ID, num_envs=4, vectorization_mode=mode, role="landlord", render_mode="ansi")
         assert isinstance(vector, DouDizhuVectorEnv)
         observations, infos = vector.reset(seed=1)
         assert observations in vector.observation_space
         assert infos["action_mask"].shape == vector.action_masks().shape == (4, 400)
+        assert [type(picture) for picture in vector.render()] == [str] * 4
         vector.close()
     singles = gymnasium.make_vec(ID, num_envs=2, vectorization_mode="sync", rules="mini")
-    assert singles.reset(seed=1)[0].shape == (2, 512)
+    endless = gymnasium.make_vec(ID, num_envs=2, rules="mini", max_episode_steps=-1)
+    assert singles.reset(seed=1)[0].shape == endless.reset(seed=1)[0].shape == (2, 512)
+    assert DouDizhuVectorEnv(2).render() is None
+
+
+WRONG = [{"num_envs": 0}, {"threads": 0}, {"autoreset_mode": "never"}, {"render_mode": "human"}]
+WRONG += [{"max_episode_steps": steps} for steps in (0, -2, 1.5, "3")]
+
+
+@pytest.mark.parametrize("options", WRONG, ids=str)
+def test_wrong_options(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidOptionError, match=next(iter(options))):
+        DouDizhuVectorEnv(**options)
 
 
 def test_disabled_autoreset_and_reset_masks() -> None:
-    vector = DouDizhuVectorEnv(N, role="landlord", autoreset_mode="Disabled")
-    rng = np.random.default_rng(5)
+    vector, rng = DouDizhuVectorEnv(N, role="landlord", autoreset_mode="Disabled"), np.random.default_rng(5)
     vector.reset(seed=3)
     ended = np.zeros(N, np.bool_)
     while not ended.any():
         observations, _, ended, _, _ = vector.step(choose(vector.action_masks(), rng))
     with pytest.raises(GameOverError, match="is over: call reset"):
         vector.step(choose(vector.action_masks(), rng))
-    kept = observations[~ended]
     fresh, _ = vector.reset(options={"reset_mask": ended})
-    assert (fresh[~ended] == kept).all()
-    assert vector.action_masks().any(axis=1).all()
+    assert (fresh[~ended] == observations[~ended]).all()
     vector.step(choose(vector.action_masks(), rng))
     for wrong in (np.zeros(N, np.bool_), np.ones(N - 1, np.bool_), np.ones(N)):
         with pytest.raises(InvalidOptionError, match="reset_mask"):
@@ -295,37 +294,26 @@ class OneByOne:
         self.act = agent.act
 
 
+BATCHED = [("rules", "standard", "landlord"), ("rules", "standard", "random")]
+BATCHED += [("rules", "mini", "peasant_down"), ("rules", "botzone", "peasant_up"), ("rules", "bidding", "random")]
+BATCHED += [("policy", "standard", "random"), ("policy:temperature=1.0", "bidding", "random")]
+
+
 @pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
-@pytest.mark.parametrize(
-    ("agent", "rules", "role"),
-    [
-        ("rules", "standard", "landlord"),
-        ("rules", "standard", "random"),
-        ("rules", "mini", "peasant_down"),
-        ("rules", "botzone", "peasant_up"),
-        ("rules", "bidding", "random"),
-        ("policy", "standard", "random"),
-        ("policy:temperature=1.0", "bidding", "random"),
-    ],
-)
+@pytest.mark.parametrize(("agent", "rules", "role"), BATCHED)
 def test_opponents_in_batches_play_the_games_of_opponents_asked_one_by_one(
     agent: str, rules: str, role: str, mode: str
 ) -> None:
-    asked = OneByOne(make_agent(agent))
     settings: dict[str, Any] = {"rules": rules, "role": role, "autoreset_mode": mode, "illegal_action": "raise"}
     ours = DouDizhuVectorEnv(N, opponents=agent, **settings, threads=2)
-    theirs = DouDizhuVectorEnv(N, opponents=asked, **settings, threads=1)
-    one, other = ours.reset(seed=5)[0], theirs.reset(seed=5)[0]
+    theirs = DouDizhuVectorEnv(N, opponents=OneByOne(make_agent(agent)), **settings, threads=1)
+    assert_same(ours.reset(seed=5), theirs.reset(seed=5))
     rng, ended = np.random.default_rng(1), 0
     for _ in range(120):
-        assert (one == other).all()
-        masks = ours.action_masks()
-        assert (masks == theirs.action_masks()).all()
-        actions = choose(masks, rng)
-        (one, *our_rest, our_infos), (other, *their_rest, their_infos) = ours.step(actions), theirs.step(actions)
-        assert_same(our_rest, their_rest)
-        ended += int(our_rest[1].sum())
-        assert_same(our_infos, their_infos)
+        actions = choose(ours.action_masks(), rng)
+        one, other = ours.step(actions), theirs.step(actions)
+        assert_same(one, other)
+        ended += int(one[2].sum())
     assert ended > 0
     assert (ours.reset()[0] == theirs.reset()[0]).all()
 
@@ -356,27 +344,13 @@ def test_a_batched_opponent_is_asked_once_for_all_games_and_its_answers_are_chec
 
 
 def test_the_same_step_passes_over_games_that_end_before_the_learner_may_act() -> None:
-    deal = {"hands": ["33", "4", "5"], "check_sizes": False}  # the landlord goes out at once
-    settings: dict[str, Any] = {"opponents": "rules", "role": "peasant_up"}
-    waiting = DouDizhuVectorEnv(3, **settings, autoreset_mode="Disabled")
-    waiting.reset(seed=3, options=deal)
+    waiting = DouDizhuVectorEnv(3, **BEFORE_IT, autoreset_mode="Disabled")
+    waiting.reset(seed=3, options=EARLY)
     assert (waiting.action_masks().sum(axis=1) == 1).all()
-    vector = DouDizhuVectorEnv(3, **settings, autoreset_mode="SameStep")
-    observations, _ = vector.reset(seed=3, options=deal)
+    vector = DouDizhuVectorEnv(3, **BEFORE_IT, autoreset_mode="SameStep")
+    observations, _ = vector.reset(seed=3, options=EARLY)
     assert not any(OBSERVATION.split(observation)["over"].any() for observation in observations)
     assert (observations == waiting.reset()[0]).all()  # the next game of the seed
-
-
-def test_rendering() -> None:
-    vector = DouDizhuVectorEnv(2, render_mode="ansi")
-    vector.reset(seed=1)
-    pictures = vector.render()
-    assert pictures is not None
-    assert [type(picture) for picture in pictures] == [str, str]
-    assert DouDizhuVectorEnv(2).render() is None
-    for wrong in ({"num_envs": 0}, {"threads": 0}, {"autoreset_mode": "never"}, {"render_mode": "human"}):
-        with pytest.raises(InvalidOptionError):
-            DouDizhuVectorEnv(**wrong)
 
 
 def test_a_subclass_that_overrides_act_is_asked() -> None:

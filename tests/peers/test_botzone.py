@@ -29,6 +29,7 @@ from tests.rooms import ROOT
 
 FIXED, BIDDING = GAMES.values()
 BOTS = ROOT / "tests" / "data" / "bots"
+KEEPS = f"botzone:{BOTS / 'keeps_running.py'}"
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
@@ -38,7 +39,9 @@ def test_a_match_of_our_agents_replays_to_the_byte(game: Any) -> None:
         assert log.faults == ["", "", ""]
         again = read_log(str(log))
         assert str(again) == str(log)
-        assert again.judged_again() == log.outputs
+        first = again.outputs[0]["initdata"]
+        judged = [judge(game, again.entries[:place], first) for place in range(0, len(again.entries), 2)]
+        assert judged == log.outputs
         state, decisions = again.replay()
         assert state.is_over
         assert len(decisions) == len(log.entries) // 2
@@ -83,7 +86,7 @@ def test_a_bot_of_ours_sees_what_its_seat_knows(game: Any) -> None:
     """The view made from the requests is the view of the real game to the bit."""
     for seed in range(2):
         deal = deal_cards(game, np.random.default_rng(seed))
-        initdata = {"allocation": deal.allocation, "publiccard": deal.publiccard, "seed": "1"}
+        initdata = {**deal._asdict(), "seed": "1"}
         recorders = [Recorder() for _ in range(3)]
         players = [BotzonePlayer(recorder, game, seed) for recorder in recorders]
         state, log = deal.state(game), []
@@ -98,8 +101,8 @@ def test_a_bot_of_ours_sees_what_its_seat_knows(game: Any) -> None:
             seen, real = recorders[int(seat)].views[-1], state.view()
             assert seen.seat == state.seat == int(seat)
             if game.has_auction and state.stage == "play":  # the bids of others are not told
-                for place, row in ((20, seen.row), (20, real.row), (26, seen.row), (26, real.row)):
-                    row[place] = 0
+                for row in (seen.row, real.row):
+                    row[[20, 26]] = 0
             assert seen.row.tolist() == real.row.tolist()
             response = answer["response"]
             answers[seat].append(response)
@@ -120,8 +123,9 @@ def at(shape: str) -> list[int]:
     return ids
 
 
-def test_each_judge_has_its_own_kickers_of_shuttles() -> None:
-    for cards, old, new in (
+@pytest.mark.parametrize(
+    ("cards", "old", "new"),
+    [
         ("33334444", "shuttle", "shuttle"),
         ("3333444456", "shuttle+solos", None),
         ("333344445566", "shuttle+pairs", None),
@@ -129,17 +133,19 @@ def test_each_judge_has_its_own_kickers_of_shuttles() -> None:
         ("3333444455667788", None, "shuttle+pairs"),
         ("AAAA2222", None, None),
         ("333344445556", None, None),
-    ):
-        found = [combination(at(cards), game) for game in (FIXED, BIDDING)]
-        assert [each and each.category for each in found] == [old, new], cards
-    for game in GAMES.values():
-        state = State.from_hands(["333344445566778", "9", "T"], rules=game.rules, check_sizes=False)
-        if state.stage == "bid":
-            state = State.from_hands(
-                ["333344445566778", "9", "T"], rules=game.rules.replace(bidding="fixed"), check_sizes=False
-            )
-        assert all(combination(at(str(move.cards)), game) for move in state.legal_moves())
-    assert combination([], FIXED) == PASS
+        ("", "pass", "pass"),
+    ],
+)
+def test_each_judge_has_its_own_kickers_of_shuttles(cards: str, old: str | None, new: str | None) -> None:
+    found = [combination(at(cards), game) for game in (FIXED, BIDDING)]
+    assert [each and each.category for each in found] == [old, new]
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
+def test_every_move_of_ours_is_one_to_the_judge(game: Any) -> None:
+    fixed = game.rules.replace(bidding="fixed")
+    state = State.from_hands(["333344445566778", "9", "T"], rules=fixed, check_sizes=False)
+    assert all(combination(at(str(move.cards)), game) for move in state.legal_moves())
     assert (combination(at("333344445555"), FIXED) or PASS).weight == 20
 
 
@@ -236,31 +242,25 @@ def test_scores_by_hand() -> None:
 @pytest.mark.parametrize("preset", ["botzone", "botzone2"])
 def test_bots_as_agents_know_the_game_that_is_played(preset: str) -> None:
     """A bot of ours behind JSON plays the same game as without."""
-    spec = f"botzone:{BOTS / 'keeps_running.py'}"
-    agents = [make_agent(spec), make_agent("random"), make_agent("random")]
+    agents = [make_agent(KEEPS), make_agent("random"), make_agent("random")]
     try:
-        state = play_game(State.new(3, preset), agents, seat_generators([1], 3))
+        assert play_game(State.new(3, preset), agents, seat_generators([1], 3)).is_over
     finally:
         agents[0].close()  # type: ignore[attr-defined]
-    assert state.is_over
 
 
-def test_programs_play_matches() -> None:
-    keeps = f"botzone:{BOTS / 'keeps_running.py'}"
-    log = play_match(BIDDING, ["rules", keeps, keeps], 2)
-    assert log.faults == ["", "", ""]
-    assert log.replay()[0].is_over
-
-
-@pytest.mark.long
-def test_a_program_in_cpp_plays_a_match(tmp_path: Path) -> None:
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("needs g++")
-    subprocess.run([compiler, "-o", tmp_path / "bot", BOTS / "smallest.cpp"], check=True)
-    log = play_match(FIXED, ["rules", f"botzone:{tmp_path / 'bot'}", f"botzone:{BOTS / 'keeps_running.py'}"], 2)
-    assert log.faults == ["", "", ""]
-    assert log.replay()[0].is_over
+@pytest.mark.parametrize("written_in", ["Python", pytest.param("C++", marks=pytest.mark.long)])
+def test_programs_play_matches(written_in: str, tmp_path: Path) -> None:
+    bot, compiler = KEEPS, shutil.which("g++")
+    if written_in == "C++":
+        if compiler is None:
+            pytest.skip("needs g++")
+        subprocess.run([compiler, "-o", tmp_path / "bot", BOTS / "smallest.cpp"], check=True)
+        bot = f"botzone:{tmp_path / 'bot'}"
+    for game in GAMES.values() if bot == KEEPS else [FIXED]:
+        log = play_match(game, ["rules", bot, KEEPS], 2)
+        assert log.faults == ["", "", ""]
+        assert log.replay()[0].is_over
 
 
 @pytest.mark.long

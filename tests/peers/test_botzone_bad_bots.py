@@ -60,14 +60,18 @@ def lost(spec: str, preset: str, time_limit: float | None = None) -> list[GameRe
         player.close()
 
 
+def bot_of(folder: Path, script: str) -> Path:
+    bot = folder / "bot"
+    bot.write_text(f"#!/bin/sh\n{script}\n")
+    bot.chmod(0o755)
+    return bot
+
+
 @pytest.mark.parametrize("kind", BAD)
 def test_a_bad_bot_loses_its_games(kind: str, tmp_path: Path, mark: dict[str, str]) -> None:
     script, reason = BAD[kind]
-    bot = tmp_path / "bot"
-    bot.write_text(f"#!/bin/sh\n{script}\n")
-    bot.chmod(0o755)
     seconds = 0.15 if "TLE" in reason else 5.0
-    records = lost(f"botzone:{bot},seconds={seconds}", "botzone")
+    records = lost(f"botzone:{bot_of(tmp_path, script)},seconds={seconds}", "botzone")
     assert [record.fault_by for record in records] == ["a", "a"]
     for record in records:
         assert any(each in record.fault for each in reason.split("|")), record.fault
@@ -76,9 +80,7 @@ def test_a_bad_bot_loses_its_games(kind: str, tmp_path: Path, mark: dict[str, st
 
 
 def test_a_bot_at_fault_ends_a_match_by_the_judges_rules(tmp_path: Path, mark: dict[str, str]) -> None:
-    bot = tmp_path / "bot"
-    bot.write_text("#!/bin/sh\nexit 1\n")
-    bot.chmod(0o755)
+    bot = bot_of(tmp_path, "exit 1")
     log = play_match(GAMES["FightTheLandlord"], ["random", f"botzone:{bot}", "random"])
     assert log.scores == [2.5, -1, -1]
     assert log.faults == ["", "INVALID_INPUT_VERDICT_RE", ""]
@@ -134,9 +136,7 @@ def test_two_hundred_bad_bots(tmp_path: Path, mark: dict[str, str]) -> None:
 
 @pytest.mark.long
 def test_an_agent_that_is_cut_off_takes_its_bot_with_it(tmp_path: Path, mark: dict[str, str]) -> None:
-    bot = tmp_path / "bot"
-    bot.write_text("#!/bin/sh\nsetsid sleep 1000 &\nsleep 1000\n")
-    bot.chmod(0o755)
+    bot = bot_of(tmp_path, "setsid sleep 1000 &\nsleep 1000")
     records = lost(f"botzone:{bot},seconds=100", "botzone", time_limit=0.5)
     assert [record.fault_by for record in records] == ["a", "a"]
     left = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in marked(mark)]

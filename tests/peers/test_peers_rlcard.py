@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
-import pytest
 from rlcard.games.base import Card
 from rlcard.games.doudizhu import Game, Judger
 
@@ -15,7 +13,7 @@ from ddz_env.core.notation import Hand, Move
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.state import State
 from tests.oracles.positions import Deal, Position, rare_positions, row_of
-from tests.oracles.reference import PASS_MOVE
+from tests.peers.alongside import Pair, check_games, check_positions, often
 
 RULES = PRESETS["rlcard"]
 
@@ -32,81 +30,64 @@ def counts(hand: list[Card]) -> tuple[int, ...]:
     return tuple(names[name] for name in RANK_NAMES)
 
 
-def text(move: Move) -> str:
-    """A move as RLCard writes it: all cards sorted, the kickers not apart."""
-    return "pass" if move.is_pass else str(move.cards)
+class Peer:
+    """RLCard's game; its actions are all cards sorted, the kickers not apart."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.game = Game()
+        self.game.np_random = np.random.RandomState(seed)
+        self.game.init_game()
+
+    def set_up(self, deal: Deal, leader: int) -> None:
+        """Let the seats hold these hands and a seat lead."""
+        for player, hand in zip(self.game.players, deal, strict=True):
+            player.set_current_hand(cards(hand))
+        self.game.judger = Judger(self.game.players, self.game.np_random)
+        self.game.round.current_player = leader
+        self.game.state = self.game.get_state(leader)
+
+    @property
+    def seat(self) -> int:
+        return int(self.game.get_player_id())
+
+    @property
+    def legal(self) -> list[str]:
+        return list(self.game.state["actions"])
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.game.is_over())
+
+    def action(self, move: Move) -> str:
+        return "pass" if move.is_pass else str(move.cards)
+
+    def play(self, action: str) -> None:
+        self.game.step(action)
 
 
-def game_of(deal: Deal, leader: int) -> Game:
-    """RLCard's game in which the seats hold these hands and a seat leads."""
-    game = Game()
-    game.np_random = np.random.RandomState(0)
-    game.init_game()
-    for player, hand in zip(game.players, deal, strict=True):
-        player.set_current_hand(cards(hand))
-    game.judger = Judger(game.players, game.np_random)
-    game.round.current_player = leader
-    game.state = game.get_state(leader)
-    return game
+def dealt(rng: np.random.Generator) -> Pair:
+    """A deal of RLCard's own."""
+    peer = Peer(int(rng.integers(2**31)))
+    return peer, State(row_of(tuple(counts(player.current_hand) for player in peer.game.players), RULES), RULES)
 
 
-def assert_same_moves(game: Any, state: State) -> dict[str, Move]:
-    """Both sides have the same seat to act and the same moves; return them by RLCard's text."""
-    moves = state.legal_moves()
-    ours = {text(move): move for move in moves}
-    assert len(ours) == len(moves), "two moves share their cards"
-    assert game.get_player_id() == state.seat
-    assert sorted(game.state["actions"]) == sorted(ours)
-    return ours
+def ended(peer: Peer, state: State) -> None:
+    assert state.winner == peer.game.winner_id
+    won = peer.game.judger.judge_payoffs(peer.game.round.landlord_id, peer.game.winner_id)
+    assert [value > 0 for value in state.returns("win")] == [bool(value) for value in won]
 
 
-def check_own_games(number: int, seed: int) -> None:
-    """Let RLCard deal and play random games; compare before every move until enough positions are compared."""
-    rng = np.random.default_rng(seed)
-    compared = 0
-    while compared < number:
-        game = Game()
-        game.np_random = np.random.RandomState(seed + compared)
-        game.init_game()
-        state = State(row_of(tuple(counts(player.current_hand) for player in game.players), RULES), RULES)
-        while not game.is_over():
-            ours = assert_same_moves(game, state)
-            compared += 1
-            action = sorted(ours)[int(rng.integers(len(ours)))]
-            game.step(action)
-            state.step(ours[action])
-        assert state.winner == game.winner_id
-        won = game.judger.judge_payoffs(game.round.landlord_id, game.winner_id)
-        assert [value > 0 for value in state.returns("win")] == [bool(value) for value in won]
+def begun(position: Position) -> Pair:
+    peer = Peer()
+    peer.set_up(position.deal, position.leader)
+    return peer, State(row_of(position.deal, RULES, position.leader), RULES)
 
 
-def check_position(position: Position) -> bool:
-    """Compare one position; return whether it is a lead."""
-    game = game_of(position.deal, position.leader)
-    for move in position.moves:
-        game.step(text(Move(*move)))
-    ours = assert_same_moves(game, State(position.row(), RULES))
-    return text(Move(*PASS_MOVE)) not in ours
+@often(300, 3_000)
+def test_moves_in_games_of_rlcard(number: int, seed: int) -> None:
+    check_games(dealt, ended, number, seed)
 
 
-def check_rare_positions(number: int, seed: int) -> None:
-    leads = sum(check_position(position) for position in rare_positions(RULES, number, seed))
-    assert number // 10 < leads < number // 2, "leads and follows must both be common"
-
-
-def test_moves_in_games_of_rlcard() -> None:
-    check_own_games(300, seed=1)
-
-
-def test_moves_in_bunched_deals() -> None:
-    check_rare_positions(300, seed=2)
-
-
-@pytest.mark.long
-def test_moves_in_many_games_of_rlcard() -> None:
-    check_own_games(3_000, seed=3)
-
-
-@pytest.mark.long
-def test_moves_in_many_bunched_deals() -> None:
-    check_rare_positions(3_000, seed=4)
+@often(300, 3_000)
+def test_moves_in_bunched_deals(number: int, seed: int) -> None:
+    check_positions(begun, rare_positions(RULES, number, seed), number)

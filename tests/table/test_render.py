@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,48 +33,25 @@ AUCTION = Rules.preset("bidding", doubling=True)
 ROBBING = Rules.preset("robbing", doubling=True, showing=True)
 
 
+def after(state: State, *moves: str) -> State:
+    """A game after some moves; of one with dots behind it the last kicker is still to be chosen."""
+    for text in moves:
+        move = Move.parse(text.rstrip("."), state.rules)
+        for action in move.actions[:-1] if text.endswith(".") else move.actions:
+            state.step_action(action)
+    return state
+
+
 def kicker_stage() -> State:
-    state = State.from_hands(["3334445566", "7", "8"], check_sizes=False)
-    move = Move.parse("333444+5566")
-    for action in move.actions[:-1]:
-        state.step_action(action)
-    return state
+    return after(State.from_hands(["3334445566", "7", "8"], check_sizes=False), "333444+5566...")
 
 
-def auction() -> State:
-    state = State.new(seed=2, rules=AUCTION)
-    state.step("bid 1")
-    return state
+def auction(*moves: str) -> State:
+    return after(State.new(seed=2, rules=AUCTION), "bid 1", *moves)
 
 
-def doubling() -> State:
-    state = auction()
-    state.step("no bid")
-    state.step("bid 2")
-    state.step("double")
-    return state
-
-
-def robbing() -> State:
-    state = State.new(seed=2, rules=ROBBING)
-    state.step("call")
-    state.step("no rob")
-    return state
-
-
-def shown() -> State:
-    state = robbing()
-    state.step("rob")
-    state.step("no rob")
-    state.step("show")
-    return state
-
-
-def declined() -> State:
-    state = State.new(seed=4, rules="openspiel")
-    while not state.is_over:
-        state.step("no bid")
-    return state
+def robbing(*moves: str) -> State:
+    return after(State.new(seed=2, rules=ROBBING), "call", "no rob", *moves)
 
 
 GAMES: dict[str, Callable[[], State]] = {
@@ -82,15 +60,19 @@ GAMES: dict[str, Callable[[], State]] = {
     "over": lambda: demo_game(7, 500),
     "kicker": kicker_stage,
     "auction": auction,
-    "doubling": doubling,
+    "doubling": lambda: auction("no bid", "bid 2", "double"),
     "robbing": robbing,
-    "shown": shown,
-    "declined": declined,
+    "may show": lambda: robbing("rob", "rob"),
+    "shown": lambda: robbing("rob", "no rob", "show"),
+    "declined": lambda: after(State.new(seed=4, rules="openspiel"), *["no bid"] * 3),
+    "spring": lambda: after(State.from_hands(["3", "4", "5"], check_sizes=False), "3"),
     "mini": lambda: demo_game(3, 3, "mini"),
     "mini over": lambda: demo_game(3, 500, "mini"),
     "half deck": lambda: demo_game(3, 5, "half-deck"),
     "perfect": lambda: demo_game(3, 5, "perfect"),
 }
+PACK = "3333444455556666777788889999TTTTJJJJQQQQKKKKAAAA2222BR"
+SEATS = [PACK[:17], PACK[17:34], PACK[34:51]]
 
 
 @pytest.fixture(params=list(GAMES))
@@ -192,14 +174,10 @@ def test_a_card_keeps_its_suit(rules: str | Rules, perspective: int | None) -> N
 
 def test_narrow_lines_hold_twenty_cards() -> None:
     """The longest hands, plays and extras of a game fit 80 columns; wide lines keep their gaps."""
-    pack = "3333444455556666777788889999TTTTJJJJQQQQKKKKAAAA2222BR"
-    hands = [pack[:17], pack[17:34], pack[34:51]]
-    doubled = State.from_hands(hands, pack[51:], "bidding,doubling=true,bidding=once")
-    for move in ("bid 3", "double", "double", "double"):
-        doubled.step(move)
+    doubled = State.from_hands(SEATS, PACK[51:], "bidding,doubling=true,bidding=once")
+    after(doubled, "bid 3", "double", "double", "double")
     assert len(doubled.hand()) == 20
-    long = State.from_hands(["33344455566677789TJQ", "8", "9"], check_sizes=False)
-    long.step("333444555666777+89TJQ")
+    long = after(State.from_hands(["33344455566677789TJQ", "8", "9"], check_sizes=False), "333444555666777+89TJQ")
     for state in (doubled, long, State.new(3)):
         for perspective in (None, 0, 1, 2):
             text = render_ansi(state, perspective=perspective, colour=True, width=80)
@@ -211,20 +189,17 @@ def test_narrow_lines_hold_twenty_cards() -> None:
 
 
 def test_sizes_roles_and_turns_are_those_of_the_game(game: State) -> None:
-    for perspective in (None, *range(game.rules.players)):
+    seats = range(game.rules.players)
+    for perspective in (None, *seats):
         table = table_of(game, perspective)
-        assert [seat.size for seat in table.seats] == [len(game.hand(seat)) for seat in range(game.rules.players)]
-        assert [seat.acting for seat in table.seats] == [
-            not game.is_over and seat == game.seat for seat in range(game.rules.players)
-        ]
-        assert [seat.role == "landlord" for seat in table.seats] == [
-            game.role(seat) == "landlord" for seat in range(game.rules.players)
-        ]
+        assert [seat.size for seat in table.seats] == [len(game.hand(seat)) for seat in seats]
+        assert [seat.acting for seat in table.seats] == [not game.is_over and seat == game.seat for seat in seats]
+        assert [seat.role == "landlord" for seat in table.seats] == [game.role(seat) == "landlord" for seat in seats]
         assert table.stake == game.view().stake
+        assert [seat.result for seat in table.seats] == [*(game.returns() if game.is_over else [None] * len(seats))]
         played = sum(len(move.cards) for _, move in game.history)
         bottom = game.rules.bottom if table.landlord is None else 0
-        held = sum(seat.size for seat in table.seats)
-        assert table.undealt == sum(game.rules.deck) - played - bottom - held
+        assert table.undealt == sum(game.rules.deck) - played - bottom - sum(seat.size for seat in table.seats)
 
 
 def test_a_seat_sees_its_hand_and_the_landlord_cards_only() -> None:
@@ -273,10 +248,8 @@ def test_without_suits_every_seat_sees_the_same_card() -> None:
 
 
 def test_face_down_landlord_cards_do_not_reach_the_picture() -> None:
-    pack = "3333444455556666777788889999TTTTJJJJQQQQKKKKAAAA2222BR"
-    hands = [pack[:17], pack[17:34], pack[34:51]]
-    one = State.from_hands(hands, pack[51:], "bidding", seed=1)
-    two = State.from_hands([pack[:17], pack[17:31] + pack[51:], pack[34:51]], pack[31:34], "bidding", seed=1)
+    one = State.from_hands(SEATS, PACK[51:], "bidding", seed=1)
+    two = State.from_hands([PACK[:17], PACK[17:31] + PACK[51:], PACK[34:51]], PACK[31:34], "bidding", seed=1)
     assert (render_rgb(one) != render_rgb(two)).any()
     for observer in (0, 2):
         assert render_ansi(one, perspective=observer) == render_ansi(two, perspective=observer)
@@ -286,84 +259,25 @@ def test_face_down_landlord_cards_do_not_reach_the_picture() -> None:
 def test_a_half_built_move_is_its_seats_secret() -> None:
     state = kicker_stage()
     waiting = State.from_hands(["3334445566", "7", "8"], check_sizes=False)
-    assert table_of(state, 0).building == table_of(state).building
-    assert table_of(state, 0).building is not None
+    building = table_of(state).building
+    assert table_of(state, 0).building == building
+    assert building is not None
+    assert "".join(str(card)[0] for card in building.cards) == "33344455"
+    assert (building.category, building.kickers_left, building.cards_left) == ("plane+pairs", 1, 2)
+    assert "seat 0 chooses 1 more kicker" in render_ansi(state, colour=False)
     for seat in (1, 2):
         assert render_ansi(state, perspective=seat) == render_ansi(waiting, perspective=seat)
         assert (render_rgb(state, perspective=seat) == render_rgb(waiting, perspective=seat)).all()
 
 
-def test_a_half_built_move_shows_what_is_missing() -> None:
-    building = table_of(kicker_stage()).building
-    assert building is not None
-    assert "".join(str(card)[0] for card in building.cards) == "33344455"
-    assert (building.category, building.kickers_left, building.cards_left) == ("plane+pairs", 1, 2)
-    assert "seat 0 chooses 1 more kicker" in render_ansi(kicker_stage(), colour=False)
-
-
 def test_the_move_to_beat_is_marked() -> None:
     state = State.from_hands(["3345", "6678", "99TJ"], check_sizes=False)
-    state.step("33")
-    state.step("66")
-    plays = [seat.play for seat in table_of(state).seats]
-    assert [(play.text, play.to_beat, play.current) if play else None for play in plays] == [
-        ("33", False, True),
-        ("66", True, True),
-        None,
-    ]
-    for move in ("pass", "pass", "7"):
-        state.step(move)
-    plays = [seat.play for seat in table_of(state).seats]
-    assert [(play.text, play.to_beat, play.current) if play else None for play in plays] == [
-        ("pass", False, False),
-        ("7", True, True),
-        ("pass", False, False),
-    ]
-
-
-def test_calls_robs_and_shown_hands_have_their_words() -> None:
-    table = table_of(robbing())
-    assert table.status == f"seat {table.acting.number if table.acting else None} may rob, the stake is 1"
-    assert sorted(seat.play.text for seat in table.seats if seat.play) == ["call", "no rob"]
-    state = robbing()
-    state.step("rob")
-    state.step("rob")
-    assert "may show its hand" in table_of(state).status
-    assert table_of(state).stake == 4
-    landlord = state.seat
-    state.step("show")
-    seen = table_of(state, (landlord + 1) % 3)
-    assert (len(seen.seats[landlord].hand), seen.stake) == (20, 8)
-    assert seen.seats[landlord].play is not None
-    assert seen.seats[landlord].play.text == "show"
-
-
-def test_the_auction_and_doubling_show_their_words() -> None:
-    assert "bid 1" in render_ansi(auction(), colour=False)
-    assert "landlord cards  ?? ?? ??" in render_ansi(auction(), perspective=0, colour=False)
-    assert "(face down)" in render_ansi(auction(), colour=False)
-    table = table_of(doubling())
-    assert [seat.doubled for seat in table.seats] == [False, True, False]
-    assert table.status == "seat 2 may double"
-    assert "bid" not in render_ansi(doubling(), colour=False).split("\n", 1)[1]
-
-
-def test_a_finished_game_shows_its_result() -> None:
-    state = demo_game(7, 500)
-    table = table_of(state)
-    assert tuple(seat.result for seat in table.seats) == state.returns()
-    assert f"seat {state.winner} went out" in table.status
-    assert table.acting is None
-    text = render_ansi(state, colour=False)
-    assert all(f"[{value:+g}]" in text for value in state.returns())
-    assert (render_rgb(state) != render_rgb(demo_game(7, 12))).any()
-
-
-def test_spring_and_no_game_are_named() -> None:
-    state = State.from_hands(["3", "4", "5"], check_sizes=False)
-    state.step("3")
-    assert table_of(state).status == "the landlord wins: seat 0 went out, spring"
-    assert table_of(declined()).status == "nobody bid: no game"
+    for moves, expected in (
+        (("33", "66"), [("33", False, True), ("66", True, True), None]),
+        (("pass", "pass", "7"), [("pass", False, False), ("7", True, True), ("pass", False, False)]),
+    ):
+        plays = [seat.play for seat in table_of(after(state, *moves)).seats]
+        assert [(play.text, play.to_beat, play.current) if play else None for play in plays] == expected
 
 
 def test_a_game_without_history_can_be_drawn() -> None:
@@ -374,12 +288,15 @@ def test_a_game_without_history_can_be_drawn() -> None:
 
 
 def test_pixels_have_the_promised_shape_and_are_deterministic(game: State) -> None:
+    before = game.copy()
     for perspective in (None, 1):
         picture = render_rgb(game, perspective=perspective)
         assert picture.shape == (600, 960, 3)
         assert picture.dtype == np.uint8
         assert picture.flags.writeable
         assert (picture == render_rgb(game.copy(), perspective=perspective)).all()
+    render_ansi(game)
+    assert game == before  # drawing changes no game
 
 
 @pytest.mark.parametrize(("width", "height"), [(240, 150), (480, 300), (640, 640), (961, 333)])
@@ -388,28 +305,18 @@ def test_pixels_of_other_sizes(width: int, height: int) -> None:
         assert render_rgb(make(), width=width, height=height).shape == (height, width, 3)
 
 
-def test_drawing_changes_no_game(game: State) -> None:
-    before = game.copy()
-    render_ansi(game)
-    render_rgb(game)
-    assert game == before
-
-
-@pytest.mark.parametrize("perspective", [-1, 3, True, "0"])
-def test_unknown_perspectives_are_refused(perspective: int) -> None:
-    with pytest.raises(InvalidPictureError, match=r"choose 0\.\.2"):
-        render_ansi(State.new(seed=1), perspective=perspective)
-
-
-def test_a_view_refuses_another_perspective() -> None:
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({"perspective": seat}, r"choose 0\.\.2") for seat in (-1, 3, True, "0")),
+        *((size, "must be an integer in") for size in ({"width": 0}, {"height": 10**6}, {"width": 960.0})),
+    ],
+)
+def test_pictures_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidPictureError, match=message):
+        render_rgb(State.new(seed=1), **options)
     with pytest.raises(InvalidPictureError, match="view of seat 1"):
-        render_rgb(State.new(seed=1).view(1), perspective=0)
-
-
-@pytest.mark.parametrize("size", [{"width": 0}, {"height": 10**6}, {"width": 960.0}])
-def test_sizes_out_of_range_are_refused(size: dict[str, int]) -> None:
-    with pytest.raises(InvalidPictureError, match="must be an integer in"):
-        render_rgb(State.new(seed=1), **size)
+        render_ansi(State.new(seed=1).view(1), perspective=0)
 
 
 def test_a_window_opens_shows_and_closes() -> None:
@@ -421,6 +328,8 @@ def test_a_window_opens_shows_and_closes() -> None:
         assert (screen.swapaxes(0, 1) == picture).all()
         assert window.show(render_rgb(State.new(seed=1), width=480, height=300))
         assert pygame.display.get_surface().get_size() == (480, 300)
+        with pytest.raises(InvalidPictureError, match="uint8"):
+            window.show(np.zeros((3, 4), np.uint8))
     assert not window.is_open
     assert not pygame.display.get_init()
     assert not window.show(picture)
@@ -450,12 +359,6 @@ def test_two_windows_share_the_screen() -> None:
     assert not pygame.display.get_init()
 
 
-def test_a_window_refuses_what_is_no_picture() -> None:
-    pytest.importorskip("pygame")
-    with Window() as window, pytest.raises(InvalidPictureError, match="uint8"):
-        window.show(np.zeros((3, 4), np.uint8))
-
-
 @pytest.mark.parametrize(
     ("module", "package", "call"),
     [("PIL", "Pillow", "render.render_rgb(ddz_env.State.new(seed=1))"), ("pygame", "pygame", "render.Window()")],
@@ -463,9 +366,10 @@ def test_a_window_refuses_what_is_no_picture() -> None:
 def test_missing_packages_are_named(module: str, package: str, call: str) -> None:
     script = f"""
 import sys
-sys.modules[{module!r}] = None
 import ddz_env
 from ddz_env.table import render
+assert not {{'PIL', 'pygame'}} & set(sys.modules), "imported before they are needed"
+sys.modules[{module!r}] = None
 render.render_ansi(ddz_env.State.new(seed=1))
 try:
     {call}
@@ -476,11 +380,6 @@ except render.MissingDependencyError as error:
     assert done.stdout.startswith(f"{package} is needed to draw the table: pip install -e '.[render]'")
     assert issubclass(MissingDependencyError, DouDizhuError)
     assert issubclass(MissingDependencyError, ImportError)
-
-
-def test_text_needs_neither_pillow_nor_pygame() -> None:
-    script = "import sys, ddz_env.table.render; assert not {'PIL', 'pygame'} & set(sys.modules), 'imported too early'"
-    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_the_command_writes_the_picture_of_the_readme(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from ddz_env import Move, State, View
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.errors import DouDizhuError, shown
 from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame, Deal, read_deal
-from ddz_env.peers.botzone.judges import judge, read_bids
+from ddz_env.peers.botzone.judges import read_bids
 from ddz_env.peers.botzone.player import read_move
 
 _FIELDS = ("logs", "log")
@@ -133,11 +133,6 @@ class BotzoneLog:
         scores = [f"scores: {' '.join(map(str, self.scores))}"] if self.scores is not None else []
         faults = [f"fault of seat {seat}: {fault}" for seat, fault in enumerate(self.faults) if fault]
         return "\n".join([self.game.name, *hands, f"landlord cards: {state.bottom}", *moves, *faults, *scores, ""])
-
-    def judged_again(self) -> list[dict[str, Any]]:
-        """What our judge says at each step of the log; equal to :attr:`outputs` where it agrees."""
-        first = self.outputs[0].get("initdata", self.deal._asdict())
-        return [judge(self.game, self.entries[:place], first) for place in range(0, len(self.entries), 2)]
 
 
 def read_logs(path: Path) -> list[BotzoneLog]:

@@ -51,14 +51,8 @@ def most_moves(rules: Rules) -> int:
     return most_answers(rules) + cards + (cards - 1) * (rules.players - 1)
 
 
-@functools.lru_cache(maxsize=2**16)
-def _hand_text(word: int) -> str:
-    return str(Hand.from_word(word))
-
-
-@functools.lru_cache(maxsize=2**16)
-def _move_text(move: Move) -> str:
-    return str(move)
+_text = functools.lru_cache(maxsize=2**16)(str)
+"""The notation of a hand or a move: strings of information states hold the same ones again and again."""
 
 
 class HasGame(Protocol):
@@ -73,13 +67,9 @@ def opener_of(state: State) -> int:
     return (int(state.row[at.BIDS]) >> 16) & 15
 
 
-def _whole_hand(state: State, seat: int) -> int:
-    return int(add_hand(state.row[at.HANDS + seat], state.row[at.PLAYED + seat]))
-
-
 def whole_hand(state: State, seat: int) -> Hand:
     """Every card that a seat has held so far, the landlord cards included once it has them."""
-    return Hand.from_word(_whole_hand(state, seat))
+    return Hand.from_word(int(add_hand(state.row[at.HANDS + seat], state.row[at.PLAYED + seat])))
 
 
 def _has_landlord(state: State) -> bool:
@@ -175,9 +165,9 @@ class InformationStateObserver(_Tensor):
         state = spiel_state.game
         if state is None:
             return f"player {player}"
-        hands = " ".join(_hand_text(_whole_hand(state, seat)) for seat in self._seen(state, player))
-        shown = [f"player {player}", hands, _hand_text(int(state.row[at.BOTTOM])) if _has_landlord(state) else ""]
-        moves = [f"seat {opener_of(state)}", *(f"{seat}:{_move_text(move)}" for seat, move in state.history)]
+        hands = " ".join(_text(whole_hand(state, seat)) for seat in self._seen(state, player))
+        shown = [f"player {player}", hands, _text(state.bottom) if _has_landlord(state) else ""]
+        moves = [f"seat {opener_of(state)}", *(f"{seat}:{_text(move)}" for seat, move in state.history)]
         main, chosen = half_built(state, player)
         if main:
             moves.append(f"{player}:{action_name(main)}{Hand.from_word(chosen)}...")

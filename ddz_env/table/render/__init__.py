@@ -43,6 +43,8 @@ def render_rgb(
             out of range.
         MissingDependencyError: If Pillow is not installed.
     """
-    from ddz_env.table.render.image import draw_table
-
+    try:
+        from ddz_env.table.render.image import draw_table
+    except ImportError as error:
+        raise MissingDependencyError("Pillow") from error
     return draw_table(table_of(game, perspective), width, height)

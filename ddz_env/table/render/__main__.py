@@ -7,10 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
-from ddz_env.core.errors import DouDizhuError, MissingDependencyError
+from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.state import State
 from ddz_env.table.render import render_ansi, render_rgb
 
@@ -50,7 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(render_ansi(game, perspective=options.perspective, colour=sys.stdout.isatty()))
         else:
             rgb = render_rgb(game, perspective=options.perspective, width=options.width, height=options.height)
-            _save(rgb, options.out)
+            from PIL import Image  # which has drawn the picture
+
+            options.out.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(rgb).save(options.out, optimize=True)
     except DouDizhuError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -67,15 +67,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--height", type=int, default=600, help="pixels down (default: 600)")
     parser.add_argument("--out", type=Path, help="the PNG to write (default: text on the terminal)")
     return parser
-
-
-def _save(rgb: npt.NDArray[np.uint8], path: Path) -> None:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise MissingDependencyError("Pillow") from error
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(rgb).save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -12,17 +12,13 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image, ImageDraw
 
 from ddz_env.core.checks import check_integer
-from ddz_env.core.errors import InvalidPictureError, MissingDependencyError, plural
+from ddz_env.core.errors import InvalidPictureError, plural
 from ddz_env.table.render import sprites
 from ddz_env.table.render.sprites import GOLD, WHITE, Picture
 from ddz_env.table.render.table import Card, Play, Seat, Snapshot
-
-try:
-    from PIL import Image, ImageDraw
-except ImportError as error:
-    raise MissingDependencyError("Pillow") from error
 
 WIDTH, HEIGHT = 960, 600
 """The units of the layout."""

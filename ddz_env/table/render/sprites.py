@@ -9,14 +9,10 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ddz_env.core.cards import RANK_NAMES
-from ddz_env.core.errors import MissingDependencyError
-from ddz_env.table.render.table import Card
+from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-try:
-    from PIL import Image, ImageDraw, ImageFilter, ImageFont
-except ImportError as error:
-    raise MissingDependencyError("Pillow") from error
+from ddz_env.core.cards import RANK_NAMES
+from ddz_env.table.render.table import Card
 
 Colour = tuple[int, int, int]
 Point = tuple[float, float]

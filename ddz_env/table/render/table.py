@@ -21,11 +21,11 @@ from ddz_env.core.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE,
 from ddz_env.core.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
 from ddz_env.core.checks import as_integer
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.score import is_shown, is_spring, stake, write_returns
+from ddz_env.core.engine.score import is_spring, write_returns
 from ddz_env.core.errors import InvalidPictureError, plural, shown
 from ddz_env.core.notation import Hand, Move, spoken
 from ddz_env.core.state import SCORINGS, State
-from ddz_env.core.view import STAGE_NAMES, View, role_of
+from ddz_env.core.view import View, role_of
 from ddz_env.table.texts import Texts
 
 _NOTHING = Hand((0,) * NUM_RANKS)
@@ -264,9 +264,8 @@ class _Reader:
     def __init__(self, game: State | View, viewer: int | None, seen_by: int | None = None) -> None:
         self.row, self.rules, self.history = game.row, game.rules, game.history
         self.viewer = viewer
-        self.stage = STAGE_NAMES[int(self.row[at.STAGE])]
-        landlord, seats = int(self.row[at.LANDLORD]), range(self.rules.players)
-        self.landlord = None if landlord == at.NO_SEAT else landlord
+        self.view = game if isinstance(game, View) else game.view()  # what everybody knows is in every view
+        self.stage, self.landlord, seats = game.stage, self.view.landlord, range(self.rules.players)
         self.winner = next((seat for seat in seats if int(self.row[at.WINNER]) == seat + 1), None)
         self.hands = [self._visible_hand(seat) for seat in seats]
         self.bottom_copies, self.copies = self._number(viewer if seen_by is None else seen_by)
@@ -287,8 +286,8 @@ class _Reader:
             landlord_cards=_cards(bottom.counts, self.bottom_copies),
             landlord_backs=face_down,
             undealt=len(self._hand(at.HIDDEN)) - sum(seat.unseen for seat in seats) - face_down,
-            stake=int(stake(self.row)),
-            highest_bid=(int(self.row[at.BIDS]) >> 12) & 15,
+            stake=self.view.stake,
+            highest_bid=self.view.highest_bid,
             bombs=int(self.row[at.BOMBS]),
             moves=int(self.row[at.MOVES]),
             on_lead=int(self.row[at.TARGET]) == 0,
@@ -320,7 +319,7 @@ class _Reader:
         """
         seats, bottom = range(self.rules.players), self._counts(at.BOTTOM)
         all_open = observer is None or self.rules.open_hands
-        shown_by = self.landlord if is_shown(self.row) else None
+        shown_by = self.landlord if self.view.is_shown else None
         played = [self._counts(at.PLAYED + seat) for seat in seats]
         shown = [played[seat] + self.hands[seat].counts for seat in seats]
         free = [0] * NUM_RANKS
@@ -363,12 +362,11 @@ class _Reader:
         return [copies[count:] for copies, count in zip(self.copies[seat], self._counts(at.PLAYED + seat), strict=True)]
 
     def _seat(self, seat: int) -> Seat:
-        sizes = int(self.row[at.SIZES]) >> (8 * seat) & 255
         return Seat(
             number=seat,
             role=role_text(role_of(self.row, seat, self.rules.players) or "", self.rules.players),
             hand=_cards(self.hands[seat].counts, self._held(seat)),
-            size=len(self.hands[seat]) if self.viewer is None else sizes,
+            size=self.view.hand_sizes[seat],
             play=self._play(seat),
             acting=self._is_acting(seat),
             doubled=(int(self.row[at.DOUBLES]) >> (2 * seat)) & 3 == 2,
@@ -376,7 +374,7 @@ class _Reader:
         )
 
     def _is_acting(self, seat: int) -> bool:
-        return self.stage != "over" and int(self.row[at.SEAT]) == seat
+        return self.stage != "over" and self.view.acting_seat == seat
 
     def _returns(self) -> list[float]:
         values = np.zeros(3)
@@ -394,8 +392,7 @@ class _Reader:
 
     def _play(self, seat: int) -> Play | None:
         shown = self._moves_of_this_stage()
-        for number in range(len(self.history) - 1, -1, -1):
-            mover, move = self.history[number]
+        for number, (mover, move) in reversed([*enumerate(self.history)]):
             if mover == seat and move.main in shown:
                 to_beat = int(self.row[at.TARGET]) != 0 and int(self.row[at.OWNER]) == seat and not move.is_pass
                 return Play(
@@ -418,7 +415,7 @@ class _Reader:
         if self.stage != "kicker":
             return None
         group = MAIN_GROUPS[int(self.row[at.PENDING])]
-        held = self._held(int(self.row[at.SEAT]))
+        held = self._held(self.view.acting_seat)
         left = int(self.row[at.LEFT])
         return Building(
             category=CATEGORIES[group.category].name,

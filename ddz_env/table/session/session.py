@@ -11,7 +11,7 @@ import numpy as np
 
 from ddz_env import Hand, Move, State, View
 from ddz_env.core.checks import as_integer, check_integer
-from ddz_env.core.errors import DouDizhuError, InvalidDealError, InvalidMoveError, Message, UnknownAgentError, shown
+from ddz_env.core.errors import DouDizhuError, InvalidDealError, InvalidMoveError, UnknownAgentError, shown
 from ddz_env.core.notation import question, spoken, worded
 from ddz_env.playing.agent import Agent, cheats, close, sight
 from ddz_env.playing.game import play_answer, tell
@@ -115,11 +115,11 @@ class Session:
         self.players, self._shown = record.players, shown
         self._moves: list[tuple[int, Move]] = list(record.moves)
         self._state = self.deal.state(self._moves)
-        self._agents: dict[int, Agent] = {}
-        self._seat_agents(agents or {})
         self._told: dict[int, int] = {}
         self._thoughts: dict[int, Advice] = {}
         self._advisers, self._shares_advisers = advisers or Advisers(), advisers is not None
+        self._agents: dict[int, Agent] = {}
+        self._seat_agents(agents or {})
 
     # --- what anybody may know ---
 
@@ -215,7 +215,7 @@ class Session:
         Raises:
             HiddenCardsError: If the viewer may not look.
         """
-        position, history, rules = self._position(viewer, reveal), self._state.history, self.rules
+        position, history, rules = self.position(viewer, reveal=reveal), self._state.history, self.rules
         mine = legal and viewer == self.seat and self.waits_for == PERSON
         return Sight(
             table=table_of(position, viewer, reveal=True),
@@ -232,14 +232,10 @@ class Session:
         Raises:
             HiddenCardsError: If the viewer may not look.
         """
-        found = self._position(viewer, reveal)
-        return found if isinstance(found, View) else found.copy()
-
-    def _position(self, viewer: int | None, reveal: bool) -> View | State:
         if viewer is not None:
             check_integer("viewer", viewer, 0, len(self.players) - 1, HiddenCardsError)
         if self._is_open() and (viewer is None or reveal):
-            return self._state
+            return self._state.copy()
         if viewer is not None:
             return self.view(viewer)
         if self.observer is not None:
@@ -363,8 +359,7 @@ class Session:
         Raises:
             SessionError: If there is no such decision.
         """
-        people = [who for who, name in enumerate(self.players) if name == PERSON and seat in (None, who)]
-        mine = [place for place, (who, _) in enumerate(self._moves) if who in people]
+        mine = [at for at, (who, _) in enumerate(self._moves) if self.players[who] == PERSON and seat in (None, who)]
         if not mine:
             raise SessionError("there is nothing to take back")
         chosen = mine[-1] if number is None else as_integer(number)
@@ -394,14 +389,13 @@ class Session:
             UnknownAgentError: If there is no such agent.
             AgentFaultError: If it fails.
         """
-        own = self.seat if seat is None else as_integer(seat)
-        if own is None or self.is_over or own != self.seat:
-            raise NotYourTurnError(
-                "the game is over" if self.is_over else Message("it is seat {seat}'s turn", seat=self.seat)
-            )
-        view = self.view(own)
+        if self.is_over:
+            raise NotYourTurnError("the game is over")
+        if seat is not None and as_integer(seat) != self.seat:
+            raise NotYourTurnError("it is seat {seat}'s turn", seat=self.seat)
+        own = self.view(self.seat).seat
         with self._adviser(agent, own) as adviser:
-            return think(adviser, agent, sight(adviser, self._state), view.seat, self._generator(own, _HINT))
+            return think(adviser, agent, sight(adviser, self._state), own, self._generator(own, _HINT))
 
     def belief(self, agent: str, seat: int) -> Belief:
         """Where an agent in the place of a seat thinks that the hidden cards are.
@@ -459,15 +453,12 @@ class Session:
 
     def close(self) -> None:
         """Release what the agents hold; advisers that other games share stay."""
-        self._close_agents()
+        for agent in self._agents.values():
+            close(agent)
         if not self._shares_advisers:
             self._advisers.close()
 
     # --- inside ---
-
-    def _close_agents(self) -> None:
-        for agent in self._agents.values():
-            close(agent)
 
     def _seat_agents(self, given: Mapping[int, Agent]) -> None:
         """Let agents take their seats; if one cannot, those that sit already are released.
@@ -483,7 +474,7 @@ class Session:
                         seen = f"this table is seen from seat {self.observer}, and nobody knows the other hands"
                         raise HiddenCardsError(f"{name} cannot play seat {seat}: {seen}")
         except BaseException:
-            self._close_agents()
+            self.close()
             raise
 
     def _step(self, move: Move | str) -> Turn:

@@ -198,25 +198,6 @@ def first_best(values: list[float]) -> int:
     return next(index for index, value in enumerate(values) if value > max(values) - 1e-12)
 
 
-@pytest.mark.parametrize(
-    "family",
-    [
-        ("mini", (3, 3), (0, 1, 2, 13, 14), 90),
-        ("mini", (2, 3), (0, 1, 2, 3), 90),
-        ("standard", (2, 1, 2), (0, 1, 2), 200),
-    ],
-    ids=str,
-)
-def test_cheating_minimax_takes_the_win_that_equation_1_prefers(family: Family) -> None:
-    agent, choices = CheatingMinimaxAgent(Solvers(table_bits=16)), 0
-    for state in endgames(family):
-        values = brute_values(state, EPSILON)
-        wins = {round(value, 9) for value in values if value > 0}
-        choices += len(wins) > 1
-        assert agent.act(state) == state.legal_moves()[first_best(values)]
-    assert choices > 5, "winning moves of different worth"
-
-
 def test_determinized_minimax_votes_for_the_win_that_equation_1_prefers() -> None:
     agent = DeterminizedMinimaxAgent(solvers=Solvers(table_bits=16))
     contested = 0

@@ -15,7 +15,6 @@ from ddz_agents.tree_search.ablations.whole_moves import (
     kickers_of,
     new_key_tree,
 )
-from ddz_agents.tree_search.agent import IsUctAgent
 from ddz_agents.tree_search.search import Position
 from ddz_agents.tree_search.tree import ROOT, Tree, add_child, children
 from ddz_env import PRESETS, Hand, Move, Rules, State
@@ -223,21 +222,6 @@ def test_the_most_visited_move_is_chosen() -> None:
 
 def agents(iterations: int) -> list[WholeMoveUctAgent]:
     return [WholeMoveUctAgent(levels, iterations) for levels in LEVELS]
-
-
-@pytest.mark.parametrize(
-    ("hands", "first"),
-    [
-        (("3R", "4", "5"), {"R"}),
-        (("33344456", "7", "8"), {"333444+56"}),
-        (("3334B", "9", "8"), {"333+4", "333+B"}),
-        (("77783", "9", "T"), {"777+8", "777+3"}),
-    ],
-)
-def test_all_levels_find_a_forced_win(hands: tuple[str, ...], first: set[str]) -> None:
-    state = endgame(*hands)
-    for agent in (IsUctAgent(1500), *agents(1500)):
-        assert str(agent.act(state.view(), np.random.default_rng(1))) in first
 
 
 def test_a_clock_ends_a_search_and_its_line_is_its_move() -> None:

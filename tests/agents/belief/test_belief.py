@@ -26,7 +26,7 @@ from ddz_agents.neural.tensor_file import write_tensor_file
 from ddz_agents.neural.weights import module_arrays
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.worlds.inference import infer
-from ddz_env import Move, Rules, State
+from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, MOVES
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.observation import CONCEALED_WORDS, observe, write_concealed
@@ -113,11 +113,16 @@ def test_the_compiled_network_is_the_one_that_learns() -> None:
         assert found == pytest.approx(expected, abs=1e-4)
 
 
-def test_worlds_come_as_often_as_their_probabilities_say() -> None:
+def late_view() -> View:
+    """A view in which the peasants hold nine cards or fewer."""
     agent, state, rng = RulesAgent(), State.new(seed=2), np.random.default_rng(0)
     while sum(map(len, map(str, (state.hand(1), state.hand(2))))) > 9:
         state.step(agent.act(state.view(), rng))
-    view, model = state.view(), BeliefModel(stored(network(1.0)))
+    return state.view()
+
+
+def test_worlds_come_as_often_as_their_probabilities_say() -> None:
+    view, model = late_view(), BeliefModel(stored(network(1.0)))
     drawn = Counter(
         int(hand) for hand in model.worlds(view, np.random.default_rng(1), 20_000).hands[:, (view.seat + 1) % 3]
     )
@@ -140,10 +145,8 @@ class SaysNothing:
 
 def test_weighed_worlds_do_not_depend_on_what_the_network_believes() -> None:
     """A deal that the network draws too often counts the less: what is left is plain dealing and what moves say."""
-    agent, state, rng = RulesAgent(), State.new(seed=2), np.random.default_rng(0)
-    while sum(map(len, map(str, (state.hand(1), state.hand(2))))) > 9:
-        state.step(agent.act(state.view(), rng))
-    view, following = state.view(), (state.seat + 1) % 3
+    view, rng = late_view(), np.random.default_rng(0)
+    following = (view.seat + 1) % 3
     chances: list[Counter[int]] = []
     for opinion in (0.0, 0.4):
         proposal = BeliefModel(stored(network(opinion))).proposal(view, np.random.default_rng(1), 20_000)

@@ -52,20 +52,6 @@ def test_the_true_deal_has_the_likelihood_of_what_was_played(seed: int) -> None:
     assert found[0, 0] == pytest.approx(expected, abs=1e-4)
 
 
-def test_particles_are_weighed_by_it() -> None:
-    """The weights are those of the likelihoods."""
-    policy, state = NetworkPolicy(small_networks()[0]), State.new(1)
-    for _ in range(3):
-        state.step(state.legal_moves()[-1])
-    view, model = state.view(), LearnedPlayer(policy)
-    known = infer(view, np.random.default_rng(0), particles=40, models=model, rounds=0, least_ess=0.0)
-    story = read_story(view)
-    weighed = story.moves[:, 0] != np.uint64(view.seat)
-    logs = story_log_likelihoods([model], story, known.hands, weighed, view.rules).sum(axis=(1, 2))
-    expected = np.exp(logs - logs.max())
-    assert known.weights == pytest.approx(expected / expected.sum(), abs=1e-6)
-
-
 def test_a_share_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidInferenceOptionError, match="uniform=0"):
         LearnedPlayer(NetworkPolicy(small_networks()[0]), uniform=0)

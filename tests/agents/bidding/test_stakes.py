@@ -35,9 +35,10 @@ STRONG, WEAK = "33456789TJQKA22BR", "34456678899TTJJQK"
 RULES = "bidding,doubling=true"
 
 
-def worlds(landlord_wins: tuple[float, float, float], seat: int = 0) -> Outcomes:
+def worlds(seat: int, rate: float, others: dict[int, float] | None = None) -> Outcomes:
     """A thousand worlds in which the landlord wins so often, by landlord; no bombs and no spring."""
-    won = np.stack([(np.arange(1000) < 1000 * rate).astype(float) for rate in landlord_wins], axis=1)
+    rates = [(others or {}).get(landlord, rate) for landlord in range(3)]
+    won = np.stack([(np.arange(1000) < 1000 * rate).astype(float) for rate in rates], axis=1)
     sign = 2.0 * won - 1.0
     returns = np.stack([np.where(np.arange(3) == k, 2.0, -1.0) * sign[:, k, None] for k in range(3)], axis=1)
     return Outcomes(seat, won, returns, np.zeros((1000, 3, ROW_WORDS), np.uint64))
@@ -64,7 +65,6 @@ def test_worlds_agree_with_the_view_and_have_every_landlord() -> None:
     for world in found.rows:
         for landlord, row in enumerate(world):
             assert int(row[LANDLORD]) == landlord
-            assert Hand.from_word(int(row[HANDS + landlord])).counts.__len__() == 15
             sizes = [len(Hand.from_word(int(row[HANDS + seat]))) for seat in range(3)]
             assert sizes == [20 if seat == landlord else 17 for seat in range(3)]
             mine = Hand.from_word(int(row[HANDS + view.seat]))
@@ -96,28 +96,25 @@ def test_the_same_generator_deals_the_same_worlds_and_batches_play_as_single_gam
 
 def test_bids_are_worth_what_the_equations_say() -> None:
     view = hand_view(STRONG, RULES)
-    landlord = view.seat
-    rates = [0.4, 0.4, 0.4]
-    rates[landlord] = 0.75
-    answers = appraise(view, worlds((rates[0], rates[1], rates[2]), landlord), PayoffOptions())
+    dealt = worlds(view.seat, 0.4, {view.seat: 0.75})
+    answers = appraise(view, dealt, PayoffOptions())
     assert [(str(one.move), one.chip, one.payoff) for one in answers] == [
         ("no bid", 0.0, 0.0),
         ("bid 1", 2.0, pytest.approx(1.0)),
         ("bid 2", 4.0, pytest.approx(2.0)),
         ("bid 3", 6.0, pytest.approx(3.0)),
     ]
-    cautious = appraise(view, worlds((rates[0], rates[1], rates[2]), landlord), PayoffOptions(bankroll=12))
+    cautious = appraise(view, dealt, PayoffOptions(bankroll=12))
     assert str(best(cautious).move) == "bid 1"  # 2 (0.5 - 2 / 12) = 0.67; 4 (0.5 - 4 / 12) = 0.67: the first
-    points = appraise(view, worlds((rates[0], rates[1], rates[2]), landlord), PayoffOptions(gain="points"))
+    points = appraise(view, dealt, PayoffOptions(gain="points"))
     assert [one.payoff for one in points] == pytest.approx([one.payoff for one in answers])
 
 
 def test_after_a_bid_declining_is_to_play_as_a_peasant_against_a_stronger_hand() -> None:
     view = hand_view(WEAK, "bidding", bid=2)
     owner = (view.seat - 1) % 3
-    rates = [0.5, 0.5, 0.5]
-    rates[owner] = 0.4  # a win rate of 0.6 as a peasant; 0.4 (1 + 2 / 3) of the other is 2 / 3
-    decline, bid = appraise(view, worlds((rates[0], rates[1], rates[2]), view.seat), PayoffOptions())
+    # A win rate of 0.6 as a peasant; 0.4 (1 + 2 / 3) of the other is 2 / 3.
+    decline, bid = appraise(view, worlds(view.seat, 0.5, {owner: 0.4}), PayoffOptions())
     assert (decline.chip, decline.win_rate) == (2.0, pytest.approx(1 / 3))
     assert decline.payoff == pytest.approx(-2 / 3)
     assert (bid.chip, bid.win_rate, bid.payoff) == (6.0, pytest.approx(1 / 6), pytest.approx(-4.0))
@@ -126,15 +123,14 @@ def test_after_a_bid_declining_is_to_play_as_a_peasant_against_a_stronger_hand()
 def test_doubling_doubles_what_is_at_stake() -> None:
     landlord = hand_view(STRONG, RULES, bottom="345", bid=3)
     assert landlord.role == "landlord"
-    rates = (0.6, 0.6, 0.6)
-    found = worlds(rates, landlord.seat)
+    found = worlds(landlord.seat, 0.6)
     assert [(one.chip, one.payoff) for one in appraise(landlord, found, PayoffOptions())] == [
         (6.0, pytest.approx(1.2)),
         (12.0, pytest.approx(2.4)),
     ]
     peasant = hand_view(STRONG, RULES, bottom="345", role="peasant-up", bid=3)
     assert (peasant.role, peasant.stage, peasant.highest_bid) == ("peasant_up", "double", 3)
-    answers = appraise(peasant, worlds((0.2, 0.2, 0.2), peasant.seat), PayoffOptions())
+    answers = appraise(peasant, worlds(peasant.seat, 0.2), PayoffOptions())
     assert [one.chip for one in answers] == [3.0, 6.0]
     assert answers[0].win_rate == pytest.approx(0.7)  # half of the highest stake has been named: 0.2 * 1.5
 
@@ -142,21 +138,19 @@ def test_doubling_doubles_what_is_at_stake() -> None:
 def test_to_rob_is_to_play_as_the_landlord_for_twice_the_stake() -> None:
     view = hand_view(STRONG, "robbing", bid=2)  # the opener has called, the seat before this one has robbed it
     assert (view.stake, view.robs) == (2, 1)
-    rates = [0.5, 0.5, 0.5]
-    owner = (view.seat - 1) % 3
-    rates[view.seat], rates[owner] = 0.8, 0.4
-    decline, rob = appraise(view, worlds((rates[0], rates[1], rates[2]), view.seat), PayoffOptions())
+    dealt = worlds(view.seat, 0.5, {view.seat: 0.8, (view.seat - 1) % 3: 0.4})
+    decline, rob = appraise(view, dealt, PayoffOptions())
     assert (str(decline.move), decline.chip, str(rob.move), rob.chip) == ("no bid", 2.0, "bid 2", 8.0)
     assert decline.win_rate == pytest.approx(0.5)  # 1 - 0.4 (1 + 2 / 8)
     assert rob.payoff == pytest.approx(8.0 * (2.0 * 0.75 - 1.0))  # 1 - 0.2 (1 + 2 / 8)
-    first = appraise(hand_view(STRONG, "robbing"), worlds((0.75, 0.75, 0.75), 0), PayoffOptions())
+    first = appraise(hand_view(STRONG, "robbing"), worlds(0, 0.75), PayoffOptions())
     assert [(one.chip, one.payoff) for one in first] == [(0.0, 0.0), (2.0, pytest.approx(1.0))]
 
 
 def test_a_hand_is_shown_where_the_doubled_stake_is_worth_what_it_tells() -> None:
     view = hand_view(STRONG, "robbing,showing=true", bottom="345", bid=3)
     assert (view.stage, view.stake) == ("show", 8)
-    hidden, shown = worlds((0.75, 0.75, 0.75), view.seat), worlds((0.6, 0.6, 0.6), view.seat)
+    hidden, shown = worlds(view.seat, 0.75), worlds(view.seat, 0.6)
     answers = appraise(view, hidden, PayoffOptions(), shown)
     assert [(one.chip, one.payoff) for one in answers] == [(16.0, pytest.approx(8.0)), (32.0, pytest.approx(6.4))]
     peasant = hand_view(WEAK, "robbing,showing=true,doubling=true", bottom="345", role="peasant-up", bid=2)
@@ -176,31 +170,20 @@ def test_worlds_of_a_shown_hand_hold_it_and_are_those_of_the_hidden_one() -> Non
     assert play_game(state, [agent] * 3, seat_generators([1], 3)).is_over
 
 
-def test_good_hands_bid_and_bad_ones_do_not() -> None:
-    agent = PayoffAgent(worlds=40)
-    assert str(agent.act(hand_view("3456789TJQKA222BR"), np.random.default_rng(0))) == "bid 3"
-    assert str(agent.act(hand_view(WEAK), np.random.default_rng(0))) == "no bid"
-
-
 @pytest.mark.parametrize("simulation", ["random", "dealt", "stake"])
-def test_the_search_robs_with_good_hands_alone(simulation: Any) -> None:
-    agent = PayoffSearchAgent(worlds=40, iterations=400, simulation=simulation)
-    strong = agent.decide(hand_view("3456789TJQKA222BR", "robbing", bid=2), np.random.default_rng(0))
-    assert str(strong.move) == "bid 2"
-    assert sum(strong.visits.values()) == 400
-    assert str(agent.decide(hand_view(WEAK, "robbing", bid=1), np.random.default_rng(0)).move) == "no bid"
-
-
-@pytest.mark.parametrize("simulation", ["random", "dealt", "stake"])
-def test_the_search_of_the_auction_bids_good_hands_and_declines_bad_ones(simulation: Any) -> None:
+@pytest.mark.parametrize(("rules", "raised", "bid"), [("bidding", 0, 2), ("robbing", 2, 1)])
+def test_good_hands_bid_and_bad_ones_do_not(rules: str, raised: int, bid: int, simulation: Any) -> None:
     agent = PayoffSearchAgent(worlds=40, iterations=800, simulation=simulation)
-    decision = agent.decide(hand_view("3456789TJQKA222BR"), np.random.default_rng(0))
+    strong, weak = hand_view("3456789TJQKA222BR", rules, bid=raised), hand_view(WEAK, rules, bid=bid)
+    decision = agent.decide(strong, np.random.default_rng(0))
     assert str(decision.move) in ("bid 2", "bid 3")
     assert sum(decision.visits.values()) == 800
-    weak = agent.decide(hand_view(WEAK, bid=2), np.random.default_rng(0))
-    assert str(weak.move) == "no bid"
-    again = agent.decide(hand_view(WEAK, bid=2), np.random.default_rng(0))
-    assert weak == again
+    declined = agent.decide(weak, np.random.default_rng(0))
+    assert str(declined.move) == "no bid"
+    assert agent.decide(weak, np.random.default_rng(0)) == declined
+    if rules == "bidding":
+        moves = [str(PayoffAgent(worlds=40).act(view, np.random.default_rng(0))) for view in (strong, weak)]
+        assert moves == ["bid 3", "no bid"]
 
 
 def test_any_agent_takes_a_bidder() -> None:

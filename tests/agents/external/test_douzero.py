@@ -189,19 +189,6 @@ def test_values_are_those_of_the_moves_and_the_best_is_played(agent: DouZeroAgen
         agent.values(State.new(3, "douzero").view(1))
 
 
-def test_a_shuttle_is_valued_by_its_cards(agent: DouZeroAgent) -> None:
-    state = State.from_hands(["333344445", "56", "78"], rules="botzone", check_sizes=False)
-    values = agent.values(state.view())
-    assert Move.parse("33334444", "botzone") in values
-
-
-def test_a_half_built_move_is_no_decision(agent: DouZeroAgent) -> None:
-    state = State.from_hands(["33345", "6", "7"], check_sizes=False)
-    state.step_action(Move.parse("333+4").main)
-    with pytest.raises(IllegalMoveError, match="the stage is kicker"):
-        agent.act(state.view(), np.random.default_rng(0))
-
-
 def test_hidden_cards_change_no_value(agent: DouZeroAgent) -> None:
     state = State.from_hands(["334455", "66778", "99TTJ"], check_sizes=False)
     other = State.from_hands(["334455", "99TTJ", "66778"], check_sizes=False)
@@ -252,9 +239,11 @@ def test_a_batch_of_views_gets_the_moves_of_its_views(agent: DouZeroAgent) -> No
     assert agent.act_batch([], []) == []
 
 
-def test_a_half_built_move_of_another_is_refused(agent: DouZeroAgent) -> None:
+def test_a_half_built_move_is_no_decision_and_that_of_another_is_refused(agent: DouZeroAgent) -> None:
     state = State.from_hands(["33345", "6", "7"], check_sizes=False)
     state.step_action(Move.parse("333+4").main)
+    with pytest.raises(IllegalMoveError, match="the stage is kicker"):
+        agent.act(state.view(), np.random.default_rng(0))
     player = agent.batched(1, state.rules)
     arrays = (part[None] for part in (state.row, observe(state), action_mask(state)))
     with pytest.raises(IllegalMoveError, match="was not begun by douzero"):
@@ -313,14 +302,10 @@ def test_what_is_not_of_the_network_is_refused(folder: Path, tmp_path: Path) -> 
         DouZeroAgent(of(**{"dense6.bias": torch.full((1,), torch.nan)}))
     with pytest.raises(TensorFileMismatchError, match=r"dense6.bias is float32 of shape \[2\]; .* \[1\]"):
         DouZeroAgent(of(**{"dense6.bias": torch.zeros(2)}))
-    with pytest.raises(TensorFileMismatchError, match=r"dense6.bias is float64"):
-        DouZeroAgent(of(**{"dense6.bias": torch.zeros(1, dtype=torch.float64)}))
     with pytest.raises(TensorFileMismatchError, match=r"dense6.bias is no plain tensor"):
         DouZeroAgent(of(**{"dense6.bias": torch.zeros(1).to_sparse()}))
     with pytest.raises(TensorFileMismatchError, match=r"the difference: dense6.bias"):
         DouZeroAgent(of(**{"dense6.bias": 3}))
-    with pytest.raises(TensorFileMismatchError, match=r"dense1.weight is float32 of shape \[512, 612\]"):
-        DouZeroAgent(broken(folder, tmp_path, lambda state: weights(folder)["landlord_up"]))
     with pytest.raises(TensorFileMismatchError, match=r"the difference: dense1.bias"):
         DouZeroAgent(broken(folder, tmp_path, lambda state: [3]))
 
@@ -357,12 +342,6 @@ def test_by_name_with_the_digests_of_its_files(folder: Path, tmp_path: Path) -> 
     assert changed == {"landlord.ckpt"}
     with pytest.raises(InvalidAgentOptionError, match="'path' has no default"):
         make_agent("douzero")
-
-
-def test_a_folder_may_have_a_number_for_a_name(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "2021").symlink_to(folder)
-    monkeypatch.chdir(tmp_path)
-    make_agent("douzero:path=2021")
 
 
 def test_without_torch_the_error_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,16 @@ def test_it_answers_as_in_rlcards_own_games() -> None:
     assert ours.fallbacks == 0
 
 
+def test_a_seed_gives_the_game_and_numpys_global_generator_is_left_as_it_was() -> None:
+    pytest.importorskip("rlcard")
+    np.random.seed(17)  # noqa: NPY002
+    games = [play_game(State.new(4), [RLCardRuleAgent()] * 3, seat_generators([9, 0], 3)) for _ in range(2)]
+    assert games[0] == games[1]
+    after = np.random.random()  # noqa: NPY002
+    np.random.seed(17)  # noqa: NPY002
+    assert np.random.random() == after  # noqa: NPY002
+
+
 @pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "douzero", "openspiel", "perfect", "half-deck"])
 def test_it_plays_every_game_of_three(preset: str) -> None:
     pytest.importorskip("rlcard")
@@ -59,21 +69,6 @@ def test_games_of_two_are_refused_by_name() -> None:
     pytest.importorskip("rlcard")
     with pytest.raises(InvalidRulesError, match="mini"):
         RLCardRuleAgent().act(State.new(1, "mini").view(), np.random.default_rng(0))
-
-
-def test_numpys_global_generator_is_left_as_it_was() -> None:
-    pytest.importorskip("rlcard")
-    np.random.seed(17)  # noqa: NPY002
-    play_game(State.new(2), [RLCardRuleAgent()] * 3, seat_generators([2, 0], 3))
-    after = np.random.random()  # noqa: NPY002
-    np.random.seed(17)  # noqa: NPY002
-    assert np.random.random() == after  # noqa: NPY002
-
-
-def test_the_same_seed_gives_the_same_game() -> None:
-    pytest.importorskip("rlcard")
-    games = [play_game(State.new(4), [RLCardRuleAgent()] * 3, seat_generators([9, 0], 3)) for _ in range(2)]
-    assert games[0] == games[1]
 
 
 def test_without_rlcard_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from ddz_agents.worlds.consistency import InconsistentViewError
 from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.cards import FULL_DECK
 from ddz_env.core.engine.layout import HANDS
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
+from ddz_env.core.errors import IllegalMoveError
 from ddz_env.core.notation import Hand, word_to_counts
 from ddz_training.experiments.mini import mini_deals
 
@@ -97,14 +97,6 @@ def test_minimax_equals_brute_force(preset: str, sizes: tuple[int, ...], ranks: 
         brute = brute_values(state, epsilon)
         assert values.tolist() == pytest.approx(brute, abs=1e-12)
         assert solvers[epsilon].value(state.row) == pytest.approx(combine(brute, epsilon), abs=1e-12)
-
-
-def test_peasants_win_together() -> None:
-    state = State.from_hands(["3 5", "4", "4 4"], check_sizes=False)
-    moves, values = MinimaxSolver(state.rules, epsilon=0).move_values(state.row)
-    assert dict(zip(map(str, moves), values, strict=True)) == {"3": -1, "5": 1}
-    state.step("3")
-    assert MinimaxSolver(state.rules, epsilon=0).value(state.row) == 1  # the peasant to act goes out
 
 
 def test_the_better_of_two_wins_and_of_two_losses_by_equation_1() -> None:
@@ -194,13 +186,6 @@ def test_an_endgame_of_three_with_a_known_landlord_card_has_the_exact_probabilit
     state = State.from_hands(["2", "3", "6 6"], bottom="2", check_sizes=False)
     for seat in range(3):
         assert enumerated(state.view(seat)) == counted(state.view(seat))
-
-
-def test_states_of_an_information_set_look_alike() -> None:
-    view = State.new(3, MINI).view()
-    states = information_set(view.row, 0)
-    for row in states.rows:
-        assert (State(row, MINI).view(0).row == view.row).all()
 
 
 # --- Expectimax -------------------------------------------------------------------------------------------------------
@@ -308,22 +293,6 @@ def test_agents_play_endgames_of_the_full_game() -> None:
         play(state, [agents[(index + seat) % 4] for seat in range(3)])
 
 
-def test_decide_tells_votes_and_values() -> None:
-    view = State.new(2, MINI).view()
-    votes = DeterminizedMinimaxAgent(solvers=SHARED).decide(view)
-    assert sum(votes.values.values()) == pytest.approx(1)
-    assert votes.values[votes.move.main] == max(votes.values.values())
-    expected = InformationSetExpectimaxAgent(solvers=SHARED).decide(view)
-    assert all(-1 <= value <= 1 for value in expected.values.values())
-    assert expected.move == InformationSetExpectimaxAgent(solvers=SHARED).act(view)
-
-
-def test_a_lone_legal_move_needs_no_search() -> None:
-    state = State.from_hands(["3", "4 5"], check_sizes=False, rules=MINI)
-    agent = DeterminizedMinimaxAgent(solvers=Solvers(node_limit=1))
-    assert str(agent.act(state.view())) == "3"
-
-
 # --- Inference --------------------------------------------------------------------------------------------------------
 
 
@@ -402,14 +371,6 @@ def test_a_move_that_no_remaining_state_allows_begins_anew() -> None:
                 state.step(legal[int(rng.integers(len(legal)))])
 
 
-def test_the_incorrect_model_is_another_algorithm() -> None:
-    for opponent in ("cheating-minimax", "determinized-minimax", "expectimax", "rules"):
-        right = DeterminizedMinimaxAgent("correct", opponent, SHARED).model
-        wrong = DeterminizedMinimaxAgent("incorrect", opponent, SHARED).model
-        assert type(right) is not type(wrong)
-        assert right is not None
-
-
 # --- Errors -----------------------------------------------------------------------------------------------------------
 
 
@@ -429,10 +390,6 @@ def test_named_errors() -> None:
         ExpectimaxSolver(MINI, node_limit=0)
     with pytest.raises(NotSolvableError, match="chain_from_quad"):
         ExpectimaxSolver(PRESETS["openspiel"])
-    with pytest.raises(InvalidAgentOptionError, match="inference"):
-        DeterminizedMinimaxAgent("perhaps")
-    with pytest.raises(InvalidAgentOptionError, match="opponent='nobody' must be one of"):
-        DeterminizedMinimaxAgent("correct", "nobody")
     with pytest.raises(IllegalMoveError, match="turn"):
         InformationSetExpectimaxAgent().act(mini.view(1))
 

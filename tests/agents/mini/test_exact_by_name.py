@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import get_args
 
 import pytest
@@ -23,7 +22,6 @@ from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.core.rules import PRESETS
 from ddz_env.playing.registry import make_agent
-from ddz_training.measure.match.round_robin import Arena, run_arena
 
 MINI = PRESETS["mini"]
 NAMES = ("cheating-minimax", "determinized-minimax", "expectimax")
@@ -79,14 +77,10 @@ def test_options_choose_whom_it_infers_from(name: str, options: str, model: str)
     ],
 )
 def test_a_choice_that_does_not_exist_has_a_named_error(spec: str) -> None:
-    with pytest.raises(InvalidAgentOptionError, match=r"must be one of|solvers"):
+    with pytest.raises(InvalidAgentOptionError, match=r"must be one of|solvers") as caught:
         make_agent(spec)
-
-
-def test_the_message_for_an_unknown_model_lists_all() -> None:
-    with pytest.raises(InvalidAgentOptionError) as caught:
-        make_agent("expectimax:inference=perhaps")
-    assert all(name in str(caught.value) for name in ("correct", "incorrect", *get_args(Model)))
+    if "perhaps" in spec:
+        assert all(name in str(caught.value) for name in ("correct", "incorrect", *get_args(Model)))
 
 
 def test_inference_from_the_rule_agent_never_strikes_out_the_true_hand_of_a_rule_agent() -> None:
@@ -116,13 +110,6 @@ def test_the_rule_agents_model_plays_what_the_rule_agent_plays_from_its_own_view
             move = agent.act(state.view(), None)  # type: ignore[arg-type]
             assert model.choose_in(state.row, tuple(state.history), MINI) == move
             state.step(move)
-
-
-def test_the_arena_plays_them_on_mini() -> None:
-    specs = ("cheating-minimax", "expectimax", "determinized-minimax:inference=rules", "rules")
-    records = run_arena(Arena(specs, MINI), 1)
-    assert [(record.a, record.b) for record in records[::2]] == list(itertools.combinations(specs, 2))
-    assert all(record.winner for record in records)
 
 
 @pytest.mark.parametrize("name", NAMES)

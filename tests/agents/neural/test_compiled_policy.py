@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,11 +42,15 @@ def shipped() -> CompiledPolicy:
     return CompiledPolicy(read_policy(shipped_policy_path()))
 
 
-def assert_close(ours: Floats, theirs: Floats, masks: Bytes, size: Floats) -> None:
-    """Within 1e-5 of the row's largest logit, and the same choice but for ties of that size."""
-    assert np.isneginf(ours[masks == 0]).all()
+def assert_close(ours: CompiledPolicy, theirs: Any, games: tuple[Bytes, Bytes, Bytes], size: Floats) -> None:
+    """Within 1e-5 of the row's largest logit, and the same choice but for ties of that size; the same values."""
+    observations, masks, _ = games
+    (logs, values), (their_logs, their_values) = (model.evaluate(observations, masks) for model in (ours, theirs))
+    np.testing.assert_allclose(values, their_values, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(*(model.value_of_games(*games) for model in (ours, theirs)), rtol=0, atol=1e-5)
+    assert np.isneginf(logs[masks == 0]).all()
     rows = np.arange(len(masks))
-    here, there = (np.where(masks == 1, logs, np.float32(-1e9)) for logs in (ours, theirs))
+    here, there = (np.where(masks == 1, found, np.float32(-1e9)) for found in (logs, their_logs))
     assert (np.abs(here - there).max(axis=1) <= 1e-5 * np.maximum(size, 1.0)).all()
     behind = there.max(axis=1) - there[rows, here.argmax(axis=1)]
     assert (behind <= 1e-5 * np.maximum(size, 1.0)).all()
@@ -65,11 +70,7 @@ def test_it_answers_as_pytorch_does(rules: str, shipped: CompiledPolicy) -> None
     with torch.inference_mode():
         logits = weights.policy(*seen)[0].numpy()
     size = np.abs(np.where(masks == 1, logits, 0)).max(axis=1)
-    (logs, values), (their_logs, their_values) = (m.evaluate(observations, masks) for m in (shipped, theirs))
-    assert_close(logs, their_logs, masks, size)
-    np.testing.assert_allclose(values, their_values, rtol=0, atol=1e-5)
-    games = [model.value_of_games(observations, masks, concealed) for model in (shipped, theirs)]
-    np.testing.assert_allclose(*games, rtol=0, atol=1e-5)
+    assert_close(shipped, theirs, (observations, masks, concealed), size)
 
 
 @pytest.mark.parametrize("sizes", [{}, {"width": 19, "rest_width": 5, "rest_features": 3, "blocks": 0, "history": 0}])
@@ -89,12 +90,8 @@ def test_networks_of_other_sizes_are_evaluated_too(sizes: dict[str, int], tmp_pa
     ours, theirs = load_policy(tmp_path / "w"), NetworkPolicy(policy, critic)
     assert isinstance(ours, CompiledPolicy)
     assert (ours.objective, ours.values_trained) == ("stake", False)
-    observations, masks, concealed = decisions("standard", 30)
-    (logs, values), (their_logs, their_values) = (m.evaluate(observations, masks) for m in (ours, theirs))
-    assert_close(logs, their_logs, masks, np.ones(len(masks), np.float32))
-    np.testing.assert_allclose(values, their_values, rtol=0, atol=1e-5)
-    games = [model.value_of_games(observations, masks, concealed) for model in (ours, theirs)]
-    np.testing.assert_allclose(*games, rtol=0, atol=1e-5)
+    games = decisions("standard", 30)
+    assert_close(ours, theirs, games, np.ones(len(games[0]), np.float32))
 
 
 def test_the_shapes_of_weights_are_those_of_the_networks() -> None:
@@ -132,8 +129,6 @@ def test_it_is_a_model_with_a_critic_and_refuses_what_it_cannot_evaluate(shipped
     observations, masks, concealed = decisions("standard", 6)
     with pytest.raises(InvalidPolicyInputError, match="row 0 has no legal action"):
         shipped.evaluate(observations, np.zeros_like(masks))
-    with pytest.raises(InvalidPolicyInputError, match="observations must be int8"):
-        shipped.evaluate(observations.astype(np.float32), masks)  # type: ignore[arg-type]
     with pytest.raises(InvalidPolicyInputError, match="concealed must be int8"):
         shipped.value_of_games(observations, masks, concealed[:, :5])
     stored = read_policy(shipped_policy_path())

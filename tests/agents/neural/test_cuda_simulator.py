@@ -6,11 +6,10 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_env.envs.cuda_batch import CudaSelfPlayBatch, NoDeviceError, on_device
+from ddz_env.envs.cuda_batch import CudaSelfPlayBatch, NoDeviceError
 
 SCRIPT = """
 import numpy as np
@@ -92,10 +91,3 @@ def test_device_equals_the_cpu() -> None:
         device.step(actions)
         for name in ("observation", "mask", "reward", "done", "seat"):
             assert (getattr(host, name) == getattr(device, name).copy_to_host()).all()
-
-
-def test_plain_functions_need_no_translation() -> None:
-    def plain(word: np.uint64) -> np.uint64:
-        return word
-
-    assert on_device(plain) is plain

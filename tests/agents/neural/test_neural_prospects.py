@@ -5,14 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ddz_agents.neural.afterstates import describe_prospects
-from ddz_agents.neural.columns import describe_games
 from ddz_agents.neural.features import MOST_LOSERS, MOST_MOVES, PROSPECTS, put_prospects, weigh_pool
 from ddz_agents.rules.scratch import new_rule_scratch
-from ddz_env import Rules, State
+from ddz_env import Rules
 from ddz_env.core.notation import Hand, counts_to_word
-from ddz_env.core.observation import observe
-from ddz_env.envs.batch import SelfPlayBatch
 
 
 def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, float]:
@@ -52,20 +48,3 @@ def test_better_hands_cost_less() -> None:
     prices = [prospects(hand, pool)[2] for hand in ("2222", "AA", "33", "3468")]
     assert prices == sorted(prices)
     assert len(set(prices)) == 4
-
-
-def test_the_observers_prospects_do_not_depend_on_what_is_concealed() -> None:
-    """Permuting the hidden cards changes the critic's columns and never the policy's."""
-    one = State.from_hands(["3456", "789", "TJQ"], check_sizes=False)
-    other = State.from_hands(["3456", "TJQ", "789"], check_sizes=False)
-    seen = [describe_prospects(observe(state)[None], np.ones((1, 400), np.int8))[0] for state in (one, other)]
-    assert (seen[0] == seen[1]).all()
-
-
-def test_the_critic_sees_the_prospects_of_both_hidden_hands() -> None:
-    batch = SelfPlayBatch(50, seed=2, threads=1, concealed=True)
-    swapped = batch.concealed.copy()
-    columns = describe_games(batch.observation, batch.concealed)
-    assert columns.shape == (50, columns.shape[1])
-    swapped[:, :15], swapped[:, 15:30] = batch.concealed[:, 15:30], batch.concealed[:, :15]
-    assert (describe_games(batch.observation, swapped) != columns).any(axis=1).all()

@@ -48,18 +48,6 @@ def test_who_passes_on_an_enemys_solo_passed_on_all_higher_ones() -> None:
     assert signs_of(state, 0)[PREVIOUS].sum() == 0
 
 
-def test_who_passes_on_an_enemys_pair_passed_on_all_higher_ones() -> None:
-    state = played("88", "pass", "KK", "pass")
-    assert lowest(state, 0, NEXT, PAIR) == "8"
-    assert lowest(state, 1, PREVIOUS, PAIR) == "K"
-    assert signs_of(state, 0)[:, SOLO].sum() == 0
-
-
-def test_the_lowest_counts_whatever_the_order() -> None:
-    assert lowest(played("9", "pass", "pass", "6", "pass", "pass"), 0, NEXT, SOLO) == "6"
-    assert lowest(played("6", "pass", "pass", "9", "pass", "pass"), 0, NEXT, SOLO) == "6"
-
-
 def test_letting_a_partners_solo_pass_is_no_sign() -> None:
     state = played("4", "8", "pass", "pass")  # the peasant down plays an 8; the peasant up and the landlord let it pass
     assert lowest(state, 1, NEXT, SOLO) is None
@@ -68,43 +56,6 @@ def test_letting_a_partners_solo_pass_is_no_sign() -> None:
     state = played("4", "5", "K", "pass", "pass")  # the other way round
     assert lowest(state, 2, PREVIOUS, SOLO) is None
     assert lowest(state, 2, NEXT, SOLO) == "K"
-    assert lowest(state, 0, NEXT, SOLO) is None
-
-
-def test_ones_own_passes_are_no_signs() -> None:
-    state = played("9", "pass", "pass")
-    for seat in (1, 2):
-        found = signs_of(state, seat)[:, SOLO].any(axis=1)
-        assert found.tolist() == [seat == 1, seat == 2]  # the partner's alone: it is the next of 1, the previous of 2
-
-
-def test_passes_on_other_moves_are_no_signs() -> None:
-    for hands, move in (
-        (("3335", "9T", "9J"), "333"),
-        (("33354", "9T", "9J"), "333+5"),
-        (("345678", "9T", "9J"), "34567"),
-        (("3334445", "9T", "9J"), "333444"),
-        (("33335", "9T", "9J"), "3333"),
-        (("BR5", "9T", "9J"), "BR"),
-        (("3344556", "9T", "9J"), "334455"),
-    ):
-        state = played(move, "pass", "pass", hands=hands)
-        assert not any(signs_of(state, seat).any() for seat in range(3)), move
-
-
-def test_only_moves_that_an_observation_shows_are_read() -> None:
-    hands = ("33445566778899TTJJQQ", "3456789TJQKA", "3456789TJQKA")
-    opening = ("3", "pass", "4")
-    rest = ("5", "6", "7", "8", "9", "T", "J", "Q", "K", "pass")
-    state = played(*opening, *rest, hands=hands)
-    assert len(state.history) == 13
-    assert lowest(state, 0, NEXT, SOLO) == "3"
-    state.step("pass")
-    state.step("5")
-    assert lowest(state, 0, NEXT, SOLO) == "3"  # fifteen moves: the 3 is the oldest
-    state.step("pass")
-    # The pass is still there, but what was passed on is not.
-    assert len(state.history) == HISTORY + 1
     assert lowest(state, 0, NEXT, SOLO) is None
 
 

@@ -83,8 +83,8 @@ def test_saving_replaces_the_file_and_leaves_nothing_else(saved: Path) -> None:
 
 def test_a_file_that_was_cut_off_anywhere_is_refused(saved: Path) -> None:
     data = saved.read_bytes()
-    for length in (0, 4, 8, 100, len(data) // 2, len(data) - 1):
-        saved.write_bytes(data[:length])
+    for left in (*(data[:length] for length in (0, 4, 8, 100, len(data) // 2, len(data) - 1)), b"\xff" * 40):
+        saved.write_bytes(left)
         with pytest.raises(TensorFileError, match="truncated"):
             load_weights(saved)
 
@@ -136,31 +136,41 @@ def arrays_and_about() -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return module_arrays(PolicyNetwork(SMALL), "policy."), about
 
 
-@pytest.mark.parametrize("case", ["missing", "extra", "shape", "type", "architecture", "field", "about"])
-def test_weights_that_do_not_fit_their_architecture_are_refused(case: str, tmp_path: Path) -> None:
-    arrays, about = arrays_and_about()
-    if case == "missing":
-        del arrays["policy.logits.bias"]
-    elif case == "extra":
-        arrays["policy.surprise"] = np.zeros(3, np.float32)
-    elif case == "shape":
-        arrays["policy.logits.bias"] = np.zeros(399, np.float32)
-    elif case == "type":
-        arrays["policy.logits.bias"] = np.zeros(400, np.float64)
-    elif case == "architecture":
-        about["architecture"] = SMALL.as_dict() | {"width": 16}
-    elif case == "field":
-        about["architecture"] = {"width": 8}
-    else:
-        del about["rules"]
-    write_tensor_file(tmp_path / "w", KIND, VERSION, arrays, about)
+@pytest.mark.parametrize(
+    ("array", "about"),
+    [
+        ({"policy.logits.bias": None}, {}),
+        ({"policy.surprise": np.zeros(3, np.float32)}, {}),
+        ({"policy.logits.bias": np.zeros(399, np.float32)}, {}),
+        ({"policy.logits.bias": np.zeros(400, np.float64)}, {}),
+        ({}, {"rules": None}),
+        ({}, {"rules": 5}),
+        ({}, {"objective": "elo"}),
+        ({}, {"notes": [1]}),
+        ({}, {"values_trained": "no"}),
+        ({}, {"architecture": 5}),
+        ({}, {"architecture": {"width": 8}}),
+        ({}, {"architecture": SMALL.as_dict() | {"width": 16}}),
+        ({}, {"architecture": SMALL.as_dict() | {"width": "wide"}}),
+        ({}, {"architecture": SMALL.as_dict() | {"width": 8192, "blocks": 64}}),  # 17 GB, which nobody takes
+    ],
+)
+def test_weights_that_do_not_fit_their_architecture_are_refused(
+    array: dict[str, Any], about: dict[str, Any], tmp_path: Path
+) -> None:
+    """None takes an entry away."""
+    arrays, told = (
+        {name: value for name, value in (good | changes).items() if value is not None}
+        for good, changes in zip(arrays_and_about(), (array, about), strict=True)
+    )
+    write_tensor_file(tmp_path / "w", KIND, VERSION, arrays, told)
     with pytest.raises(TensorFileMismatchError, match=r"architecture|does not say"):
         load_weights(tmp_path / "w")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_weights_that_are_not_finite_are_refused_when_they_are_read(value: float, tmp_path: Path) -> None:
-    for name in ("policy.logits.bias", "policy.rest.0.weight", "critic.value.weight"):
+    for name in ("policy.logits.bias", "critic.value.weight"):
         arrays, about = arrays_and_about()
         arrays |= module_arrays(Critic(SMALL), "critic.")
         arrays[name] = arrays[name].copy()
@@ -170,7 +180,7 @@ def test_weights_that_are_not_finite_are_refused_when_they_are_read(value: float
             load_weights(tmp_path / "w")
 
 
-@pytest.mark.parametrize("about", ["", "no JSON", "[1, 2]", "7", '"text"', "null", "{" * 9, "[" * 100_000, "\x00"])
+@pytest.mark.parametrize("about", ["", "no JSON", "[1, 2]", "null", "[" * 100_000])
 def test_a_header_that_is_no_plain_data_is_refused(about: str, tmp_path: Path) -> None:
     arrays, _ = arrays_and_about()
     metadata = {**heading_of(KIND, VERSION), "about": about, "digest": _digest(arrays, about)}
@@ -179,21 +189,8 @@ def test_a_header_that_is_no_plain_data_is_refused(about: str, tmp_path: Path) -
         load_weights(tmp_path / "w")
 
 
-JUNK: list[Any] = [None, True, -1, 0, 1.5, 2**70, float("nan"), float("inf"), "", "F32", "BOOL", "\ud800", "\x00"]
-JUNK += [
-    [],
-    [[]],
-    [0],
-    [0, 2**70],
-    [2**40, 2**40],
-    [1] * 100,
-    [0, 4],
-    [4, 0],
-    [True, 4.0],
-    {},
-    {"dtype": "U8"},
-    "9" * 5000,
-]
+JUNK: list[Any] = [None, True, -1, 0, 1.5, 2**70, float("nan"), "", "F32", "\ud800", "9" * 5000]
+JUNK += [[], [0], [0, 2**70], [2**40, 2**40], [1] * 100, [4, 0], [True, 4.0], {}, {"dtype": "U8"}]
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
@@ -246,39 +243,9 @@ def test_whatever_a_header_says_its_own_checks_answer(tmp_path: Path, monkeypatc
         except TensorFileError:
             refused += 1
     assert 300 < refused < 400
-    for name, changes in {
-        "none": {"shape": [0, 2**70]},
-        "\ud800": {},
-        "words": {"shape": [2, 3], "data_offsets": [0, 48.0]},
-    }.items():
-        with pytest.raises(TensorFileError):
-            read(json.dumps({**header, name: {**header.get(name, header["none"]), **changes}}).encode())
     with pytest.raises(TensorFileError, match="flags holds bytes that are neither true nor false"):
         read(json.dumps(header).encode(), content[:-1] + b"\x02")
     assert read(json.dumps(header).encode())[0].keys() == arrays.keys()
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"rules": 5},
-        {"objective": "elo"},
-        {"objective": None},
-        {"notes": [1]},
-        {"values_trained": "no"},
-        {"architecture": 5},
-        {"architecture": SMALL.as_dict() | {"width": "wide"}},
-        {"architecture": SMALL.as_dict() | {"width": 8192, "blocks": 64}},  # 17 GB
-        {"architecture": SMALL.as_dict() | {"width": 2**70}},
-    ],
-)
-def test_a_header_of_other_types_or_sizes_is_refused_before_memory_is_taken(
-    changes: dict[str, Any], tmp_path: Path
-) -> None:
-    arrays, about = arrays_and_about()
-    write_tensor_file(tmp_path / "w", KIND, VERSION, arrays, about | changes)
-    with pytest.raises(TensorFileMismatchError):
-        load_weights(tmp_path / "w")
 
 
 def test_arrays_of_every_type_and_shape_survive(tmp_path: Path) -> None:
@@ -293,29 +260,11 @@ def test_arrays_of_every_type_and_shape_survive(tmp_path: Path) -> None:
     write_tensor_file(tmp_path / "file", "things", 1, arrays, {"big": 2**100, "text": "斗地主"})
     found, about = read_tensor_file(tmp_path / "file", "things", 1)
     assert about == {"big": 2**100, "text": "斗地主"}
-    assert found.keys() == arrays.keys()
-    for name, array in arrays.items():
-        assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape)
-        assert (found[name] == array).all()
-
-
-def test_files_are_those_of_the_package_safetensors(tmp_path: Path) -> None:
-    """It reads ours; that ours read its files is said above, where headers are written by it."""
-    arrays = {
-        "b": np.arange(3, dtype=np.int16),
-        "a": np.linspace(0, 1, 4, dtype=np.float64).reshape(2, 2),
-        "flag": np.array([True]),
-        "none": np.zeros((3, 0), np.uint8),
-    }
-    write_tensor_file(tmp_path / "file", "things", 1, arrays, {"text": "斗地主"})
-    theirs = load_file(tmp_path / "file")
-    assert theirs.keys() == arrays.keys()
-    for name, array in arrays.items():
-        assert (theirs[name].dtype, theirs[name].tolist()) == (array.dtype, array.tolist())
-    metadata = {**heading_of("things", 1), "about": "{}", "digest": _digest(arrays, "{}")}
-    (tmp_path / "theirs").write_bytes(save(arrays, metadata))
-    found, _ = read_tensor_file(tmp_path / "theirs", "things", 1)
-    assert all((found[name] == array).all() for name, array in arrays.items())
+    for read in (found, load_file(tmp_path / "file")):  # as the package safetensors reads it, too
+        assert read.keys() == arrays.keys()
+        for name, array in arrays.items():
+            assert (read[name].dtype, read[name].shape) == (array.dtype, array.shape)
+            assert (read[name] == array).all()
 
 
 def _entry(first: object, stop: object, shape: object = (2,), dtype: object = "F32") -> dict[str, object]:
@@ -326,33 +275,20 @@ def _entry(first: object, stop: object, shape: object = (2,), dtype: object = "F
     "header",
     [
         [1, 2],
-        {"a": 5},
         {"a": {}},
         {"a": _entry(0, 8), "b": _entry(0, 8)},  # on top of each other
         {"a": _entry(0, 8), "b": _entry(9, 17)},  # with a hole
         {"a": _entry(0, 8)},  # bytes behind
         {"a": _entry(0, 16, (2**62, 2))},
-        {"a": _entry(0, 16, (-2, -2))},
-        {"a": _entry(0, 16, (4.0,))},
-        {"a": _entry(0, 16, 4)},
         {"a": _entry(0, 16, (4,), "F4096")},
         {"a": _entry(0, 24, (6,))},  # beyond the end
         {"a": _entry("0", "16", (4,))},
-        {"a": _entry(float("nan"), 16, (4,))},
         {"__metadata__": {"kind": 5}, "a": _entry(0, 16, (4,))},
-        {"__metadata__": 5, "a": _entry(0, 16, (4,))},
     ],
 )
 def test_a_header_that_does_not_fit_its_bytes_is_refused(header: object, tmp_path: Path) -> None:
     text = json.dumps(header).encode()
     (tmp_path / "w").write_bytes(len(text).to_bytes(8, "little") + text + bytes(16))
-    with pytest.raises(TensorFileError, match="is no ddz-policy file, or was truncated"):
-        load_weights(tmp_path / "w")
-
-
-@pytest.mark.parametrize("data", [b"", b"abc", bytes(8), b"\xff" * 40])
-def test_bytes_without_a_header_are_refused(data: bytes, tmp_path: Path) -> None:
-    (tmp_path / "w").write_bytes(data)
     with pytest.raises(TensorFileError, match="is no ddz-policy file, or was truncated"):
         load_weights(tmp_path / "w")
 

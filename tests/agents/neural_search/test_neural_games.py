@@ -15,8 +15,9 @@ from ddz_env.core.engine.layout import CHOSEN, HANDS, PENDING
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.words import add_hand, remove_hand
 from ddz_env.core.notation import word_to_counts
-from ddz_env.core.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed
+from ddz_env.core.observation import CONCEALED, OBSERVATION, observe
 from ddz_env.envs.batch import SelfPlayBatch
+from tests.agents.neural.test_neural_network import concealed_of
 
 SIZES = ("cards_left_self", "cards_left_next", "cards_left_previous")
 TABLE = ("bombs", "highest_bid", "passes", "target_key", "target", *SIZES)
@@ -38,12 +39,6 @@ def played(rules: str = "bidding", steps: int = 40, games: int = 100) -> tuple[n
         seen.append(batch.observation.copy())
         hidden.append(batch.concealed.copy())
     return np.concatenate(seen), np.concatenate(hidden)
-
-
-def concealed_of(state: State) -> np.ndarray:
-    words = np.empty(CONCEALED_WORDS, np.uint64)
-    write_concealed(state.row, state.rule_words, np.uint64(state.seat), words)
-    return words.view(np.int8)
 
 
 def columns_of(state: State) -> np.ndarray:
@@ -77,24 +72,6 @@ def test_every_field_of_the_table_is_read(name: str) -> None:
     observations, hidden = played(steps=3)
     changed = describe_games(scrambled(observations, {name}), hidden) != describe_games(observations, hidden)
     assert changed.any(axis=1).all()
-
-
-def test_two_games_in_one_position_look_alike_however_they_came_there() -> None:
-    one, other = (State.from_hands(["3456", "789", "TJQ"], check_sizes=False) for _ in range(2))
-    for state, moves in ((one, ("3", "pass", "pass", "4", "pass", "pass")), (other, ("4", "pass", "pass", "3"))):
-        for move in moves:
-            state.step(move)
-    other.step("pass")
-    other.step("pass")
-    assert (observe(one) != observe(other)).any()
-    assert (columns_of(one) == columns_of(other)).all()
-
-
-def test_whose_cards_are_whose_is_read() -> None:
-    one = State.from_hands(["3456", "789", "TJQ"], check_sizes=False)
-    other = State.from_hands(["3456", "78T", "9JQ"], check_sizes=False)
-    assert (observe(one) == observe(other)).all()
-    assert (columns_of(one) != columns_of(other)).any()
 
 
 def test_games_look_different_exactly_where_a_hidden_hand_is_different() -> None:

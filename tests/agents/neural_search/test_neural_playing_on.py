@@ -11,17 +11,8 @@ from ddz_agents.neural_search.agent import ModelSearchAgent
 from ddz_agents.neural_search.descent import Descents, new_descents
 from ddz_agents.neural_search.leaves import Evaluator, play_on
 from ddz_env import State
-from ddz_env.core.errors import InvalidAgentOptionError
-from ddz_env.core.observation import CONCEALED, action_mask, observe
-from ddz_env.core.observation.writing import write_concealed
-from tests.agents.neural.test_neural_network import small_networks
-
-
-def concealed_of(state: State) -> np.ndarray:
-    """What the seat to act does not see."""
-    out = np.zeros(-(-CONCEALED.size // 8), np.uint64)
-    write_concealed(state.row, state.rule_words, np.uint64(state.seat), out)
-    return out
+from ddz_env.core.observation import action_mask, observe
+from tests.agents.neural.test_neural_network import concealed_of, small_networks
 
 
 def waiting(states: list[State]) -> Descents:
@@ -31,7 +22,7 @@ def waiting(states: list[State]) -> Descents:
         games.rows[place], games.rings[place], games.waits[place] = state.row, state.ring, 1
         games.observations[place].view(np.int8)[:] = observe(state)
         games.masks[place].view(np.int8)[:] = action_mask(state)
-        games.concealed[place] = concealed_of(state)
+        games.concealed[place].view(np.int8)[:] = concealed_of(state)
     return games
 
 
@@ -75,7 +66,7 @@ def played_on(state: State, model: NetworkPolicy, decisions: int) -> float:
         state.step_action(int(logs[0].argmax()))
     if state.is_over:
         return float(np.sign(state.returns("win")[first]))
-    seen = observe(state)[None], action_mask(state)[None], concealed_of(state)[None].view(np.int8)
+    seen = observe(state)[None], action_mask(state)[None], concealed_of(state)[None]
     return float(model.value_of_games(*seen)[0]) * side(state, first) * side(state, state.seat)
 
 
@@ -120,21 +111,3 @@ def test_the_root_is_not_played_on() -> None:
     agent.act(State.new(3).view(), np.random.default_rng(0))
     assert asked[:2] == [1, 2]
     assert len(asked) > 3  # the leaves are played on
-
-
-def test_a_search_ahead_depends_on_nothing_hidden() -> None:
-    model = NetworkPolicy(*small_networks())
-    one = State.from_hands(["3456789TJQKA2", "33445566", "778899TT"], check_sizes=False)
-    other = State.from_hands(["3456789TJQKA2", "778899TT", "33445566"], check_sizes=False)
-    for state in (one, other):
-        for move in ("A", "pass", "pass", "K", "pass", "pass"):
-            state.step(move)
-    agent = ModelSearchAgent(model, 200, ahead=3)
-    found = [agent.decide(state.view(), np.random.default_rng(7)) for state in (one, other, one)]
-    assert found[0] == found[1] == found[2]
-
-
-@pytest.mark.parametrize(("ahead", "message"), [(-1, "ahead=-1"), (1.5, "ahead=1.5"), (1001, "to 1,000")])
-def test_bad_horizons_are_refused(ahead: float, message: str) -> None:
-    with pytest.raises(InvalidAgentOptionError, match=message):
-        ModelSearchAgent(NetworkPolicy(*small_networks()), ahead=ahead)  # type: ignore[arg-type]

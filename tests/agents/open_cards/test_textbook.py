@@ -17,11 +17,13 @@ from ddz_agents.rules.position import POSITION, evaluate, new_appraiser, set_pos
 from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.scratch import look_around, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_env import Hand, Move, Rules, State
-from ddz_env.core.engine.layout import HANDS, HIDDEN, KEY, OWNER, PASSES, PLAYED, SEAT, TARGET
+from ddz_env import Hand, Rules, State
+from ddz_env.core.engine.layout import HANDS, KEY, OWNER, PASSES, SEAT, TARGET
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
+from tests.agents.mini.test_exact import after
+from tests.agents.rules.test_rule_agent import position
 from tests.rooms import ROOT
 
 RNG = np.random.default_rng(0)
@@ -36,14 +38,7 @@ def endgames(count: int, sizes: Sequence[int], seed: int = 1, preset: str = "sta
         cards = rng.permutation([rank for rank in ranks for _ in range(rules.deck[rank])])
         ends = np.cumsum(sizes)
         hands = [np.bincount(cards[end - size : end], minlength=15) for end, size in zip(ends, sizes, strict=True)]
-        yield position([Hand(tuple(map(int, hand))) for hand in hands], preset)
-
-
-def position(hands: Sequence[str | Hand], preset: str = "standard") -> State:
-    """An endgame in which the landlord leads and every card that nobody holds has been played."""
-    state = State.from_hands(list(hands), rules=preset, check_sizes=False)
-    state.row[PLAYED], state.row[HIDDEN] = state.row[HIDDEN], 0
-    return state
+        yield position([Hand(tuple(map(int, hand))) for hand in hands], (), preset)
 
 
 def decide(state: State, **options: Any) -> tuple[CheatingAlphaBetaAgent, dict[int, float]]:
@@ -56,18 +51,12 @@ def landlord_wins(state: State, known: dict[tuple[int, ...], bool]) -> bool:
     """Minimax to the end, slow and obvious: the landlord needs one good move, the peasants must refute them all."""
     place = tuple(int(state.row[word]) for word in (*range(HANDS, HANDS + 3), SEAT, TARGET, KEY, OWNER, PASSES))
     if place not in known:
-        after = (landlord_wins(child(state, move), known) for move in state.legal_moves())
+        values = (landlord_wins(after(state, move), known) for move in state.legal_moves())
         if state.is_over:
             known[place] = state.role(state.winner) == "landlord"
         else:
-            known[place] = any(after) if state.role() == "landlord" else all(after)
+            known[place] = any(values) if state.role() == "landlord" else all(values)
     return known[place]
-
-
-def child(state: State, move: Move) -> State:
-    twin = state.copy()
-    twin.step(move)
-    return twin
 
 
 @pytest.mark.parametrize(("preset", "sizes"), [("standard", (4, 4, 3)), ("rlcard", (4, 4, 3)), ("mini", (5, 4))])
@@ -82,7 +71,7 @@ def test_with_all_moves_and_depth_enough_every_move_is_valued_exactly(preset: st
             if values:  # no move ends the game at once
                 landlord, expected = state.role() == "landlord", dict.fromkeys(values, 0.0)
                 for move in state.legal_moves():
-                    wins = landlord_wins(child(state, move), known) == landlord
+                    wins = landlord_wins(after(state, move), known) == landlord
                     expected[move.main] = max(expected[move.main], float(wins))
                 assert values == expected
                 roles.add(state.role())

@@ -23,7 +23,7 @@ from ddz_env.playing.game import play_game, seat_generators
 from tests.oracles.reference import cards_of, moves_to_play, without
 
 
-def position(hands: Sequence[str], moves: Sequence[str] = (), rules: str = "standard") -> State:
+def position(hands: Sequence[str | Hand], moves: Sequence[str] = (), rules: str = "standard") -> State:
     """An endgame in which every card that nobody holds has been played; seat 0 is the landlord and leads."""
     state = State.from_hands(list(hands), rules=rules, check_sizes=False)
     state.row[PLAYED] = state.row[HIDDEN]

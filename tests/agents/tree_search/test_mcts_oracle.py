@@ -157,19 +157,3 @@ def test_every_tree_of_the_multiple_observer_search_is_the_single_observer_tree(
     for player, tree in enumerate(trees):
         assert statistics(tree) == observed(whole, state, player)
     assert set().union(*trees) == set(whole), "every node is observed by somebody"
-
-
-def test_the_cases_hold_what_they_are_for() -> None:
-    """Opponents' half-built moves, and opponents' moves that only some determinizations allow."""
-    state, iterations, k = POSITIONS["peasant in the middle"]
-    whole = statistics_of(compiled(state, iterations, k))
-    hidden = [path for path in whole if path and author(path, state)[1] and author(path, state)[0] != state.seat]
-    assert len(hidden) > 20
-    assert len(observed(whole, state, state.seat)) < len(whole)
-    beyond = 0
-    for first in {path[0] for path in whole if len(path) > 1 and not author(path[:1], state)[1]}:
-        state_after = state.copy()
-        state_after.step_action(first)
-        replies = {path[1] for path in whole if len(path) > 1 and path[0] == first}
-        beyond += len(replies - set(state_after.legal_actions()))
-    assert beyond > 0, "replies that the true hands do not allow"

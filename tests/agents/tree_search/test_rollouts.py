@@ -21,8 +21,8 @@ from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_env import PRESETS, Hand, Move, State
 from ddz_env.core.engine.layout import BOMBS, HANDS, HIDDEN, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.tables import MASK_WORDS
-from tests.agents.tree_search.test_mcts import midgame
 from tests.agents.tree_search.test_mcts_decisions import Problem, problems
+from tests.oracles.figure_two import played
 
 __all__ = ["problems"]  # a fixture of that module: sure wins in generated endgames
 
@@ -160,20 +160,6 @@ def leads(moves: list[tuple[int, Move]]) -> list[bool]:
     return found
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_planned_games_end_with_one_empty_hand(preset: str) -> None:
-    plan = new_plan()
-    for state in positions(preset, 60):
-        row = state.row.copy()
-        before = [int(word).bit_count() for word in row[HANDS : HANDS + 3]]
-        set_plan_prices(row, state.rule_words, plan)
-        assert simulate_planned.simulate_planned(row, state.rule_words, scratch(), SEED, plan) == SEED
-        after = [int(word).bit_count() for word in row[HANDS : HANDS + 3]]
-        assert row[STAGE] == STAGE_OVER
-        assert [seat for seat in range(state.rules.players) if after[seat] == 0] == [int(row[WINNER]) - 1]
-        assert all(late <= early for late, early in zip(after, before, strict=True))
-
-
 # --- Candidates -------------------------------------------------------------------------------------------------------
 
 
@@ -191,26 +177,18 @@ def test_candidates_are_distinct_legal_moves_the_rule_agents_first(preset: str) 
     for state in positions(preset, 24):
         legal, own = state.legal_moves(), RulesAgent().act(state.view(), generator())
         mains = {move.main for move in legal} | {own.main}
-        for most in (2, 5, 12, 512):
-            moves, scores = candidates(state, most)
-            assert len(moves) == len(set(moves)) <= most
-            assert set(moves) <= set(legal)
-            assert moves[0] == own
-            assert scores == sorted(scores, reverse=True)
-            if Move.parse("pass") in legal:
-                with_pass += 1
-                assert Move.parse("pass") in moves[:2]
-            if most == 512:
-                assert {move.main for move in moves} == mains, "every main group is ranked"
-            assert len(moves) >= min(most, len(mains))
-    assert with_pass > 4
-
-
-def test_fewer_candidates_are_the_best_of_more() -> None:
-    for state in positions("standard", 20):
-        every = candidates(state, 512)[0]
+        moves, scores = candidates(state, 512)
+        assert len(moves) == len(set(moves)) <= 512
+        assert set(moves) <= set(legal)
+        assert moves[0] == own
+        assert scores == sorted(scores, reverse=True)
+        assert {move.main for move in moves} == mains, "every main group is ranked"
         for most in (2, 5, 12):
-            assert candidates(state, most)[0] == every[:most]
+            assert candidates(state, most) == (moves[:most], scores[:most]), "fewer are the best of more"
+        if Move.parse("pass") in legal:
+            with_pass += 1
+            assert Move.parse("pass") in moves[:2]
+    assert with_pass > 1
 
 
 # --- Duplicate rollouts -----------------------------------------------------------------------------------------------
@@ -220,9 +198,9 @@ def playing_by(name: str) -> TreeSettings:
     return plain()._replace(simulation=np.int64(SIMULATIONS.index(name)))
 
 
-def arms_of(moves: list[Move]) -> Arms:
+def arms_of(moves: list[Move], caution: float = 0.0) -> Arms:
     kickers = [Hand(move.kicker_counts).word for move in moves]
-    return new_arms(np.array([move.main for move in moves], np.uint64), np.array(kickers, np.uint64))
+    return new_arms(np.array([move.main for move in moves], np.uint64), np.array(kickers, np.uint64), caution)
 
 
 def pool_of_one(state: State) -> WorldPool:
@@ -231,11 +209,16 @@ def pool_of_one(state: State) -> WorldPool:
 
 
 def rolled_out(
-    state: State, arms: Arms, worlds: int, name: str, chance: np.uint64 = SEED, pool: WorldPool | None = None
+    state: State,
+    arms: Arms,
+    worlds: int,
+    name: str,
+    chance: np.uint64 = SEED,
+    pool: WorldPool | None = None,
+    plan: Plan | None = None,
 ) -> np.uint64:
-    view, plan, settings, alive = state.view(), new_plan(), playing_by(name), len(arms.order)
-    pool = pool or uniform()
-    after = play_worlds(Position.of(view), arms, alive, worlds, settings, pool, plan, chance)
+    position, alive = Position.of(state.view()), len(arms.order)
+    after = play_worlds(position, arms, alive, worlds, playing_by(name), pool or uniform(), plan or new_plan(), chance)
     return np.uint64(after)
 
 
@@ -256,7 +239,7 @@ def test_the_same_candidate_twice_wins_the_same_games(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["planned", "rules"])
 def test_worlds_one_after_the_other_are_the_worlds_at_once(name: str) -> None:
-    state = midgame(4, 8)
+    state = played(4, 8)
     moves = candidates(state, 5)[0]
     at_once, one_by_one, chance = arms_of(moves), arms_of(moves), SEED
     rolled_out(state, at_once, 20, name)
@@ -375,31 +358,22 @@ def test_the_auction_and_doubling_are_the_rule_agents() -> None:
 
 
 def test_a_plan_that_served_another_game_leaves_no_trace() -> None:
-    state, plan = midgame(4, 8), new_plan()
+    state, other, plan = played(4, 8), State.new(77, "mini"), new_plan()
     moves = candidates(state, 5)[0]
     fresh, used = arms_of(moves), arms_of(moves)
     rolled_out(state, fresh, 10, "planned")
-    other = State.new(77, "mini")
-    with_plan(other, arms_of(candidates(other, 3)[0]), plan)
-    with_plan(state, used, plan)
+    rolled_out(other, arms_of(candidates(other, 3)[0]), 10, "planned", plan=plan)
+    rolled_out(state, used, 10, "planned", plan=plan)
     assert used.wins.tolist() == fresh.wins.tolist()
-
-
-def with_plan(state: State, arms: Arms, plan: Plan) -> None:
-    view, settings = state.view(), playing_by("planned")
-    play_worlds(Position.of(view), arms, len(arms.order), 10, settings, uniform(), plan, SEED)
 
 
 def test_caution_asks_others_to_beat_the_first_candidate_by_more_than_luck() -> None:
     dropped = 0
     for seed in range(6):
-        view, plan = State.new(seed).view(), new_plan()
-        rules, settings = view.rule_words, plain()._replace(simulation=np.int64(2))
-        mains, kickers = np.zeros(4, np.uint64), np.zeros(4, np.uint64)
-        count = list_candidates(view.row, rules, plan.mind, mains, kickers, np.zeros(4, np.int64))
-        bold, careful = (new_arms(mains[:count], kickers[:count], caution) for caution in (0.0, 100.0))
+        moves = candidates(State.new(seed), 4)[0]
+        bold, careful = (arms_of(moves, caution) for caution in (0.0, 100.0))
         for arms in (bold, careful):
-            play_worlds(Position.of(view), arms, count, 40, settings, uniform(), plan, SEED)
+            rolled_out(State.new(seed), arms, 40, "rules")
         assert bold.wins[bold.order[0]] == max(bold.wins)
         assert careful.order[0] == 0
         assert (bold.wins == careful.wins).all()

@@ -21,7 +21,7 @@ from ddz_agents.tree_search.rollout import RolloutAgent
 from ddz_agents.tree_search.search import GUIDED_WEIGHT, Position, search
 from ddz_agents.tree_search.simulate import guided_action, simulate_random
 from ddz_agents.tree_search.simulate_planned import new_plan
-from ddz_agents.tree_search.tree import ROOT, Tree, children, grown, new_tree
+from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
 from ddz_agents.worlds.consistency import InconsistentViewError
 from ddz_agents.worlds.determinize import uniform
 from ddz_env import Move, State
@@ -32,12 +32,9 @@ from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, Inval
 from ddz_env.playing.agent import Decision, sight
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.search_options import VARIANTS
-from tests.agents.tree_search.test_mcts import drawn, midgame
 from tests.agents.tree_search.test_mcts_decisions import view_with
-from tests.oracles.figure_two import Book, Path, figure_2, grown_by_hand, played, records
-
-SEED = np.uint64(2011)
-ZERO, ONE = np.float32(0), np.float32(1)
+from tests.hidden import permuted
+from tests.oracles.figure_two import SEED, Book, Path, figure_2, grown_by_hand, played, records
 
 
 def generator(seed: int = 0) -> np.random.Generator:
@@ -47,9 +44,12 @@ def generator(seed: int = 0) -> np.random.Generator:
 # --- Every variant of the experiment ----------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=VARIANTS)
+SPECS = {**VARIANTS, "determinized": "duct:iterations={},trees=5"}
+
+
+@pytest.fixture(params=SPECS)
 def variant(request: pytest.FixtureRequest) -> str:
-    return VARIANTS[request.param]
+    return SPECS[request.param]
 
 
 def thought(agent: Any, state: State, seed: int = 0) -> Decision:
@@ -57,18 +57,13 @@ def thought(agent: Any, state: State, seed: int = 0) -> Decision:
     return decision
 
 
-def test_a_seed_reproduces_the_decision(variant: str) -> None:
-    for state in (State.new(3), midgame(4, 9)):
-        first = thought(make_agent(variant.format(90)), state)
-        assert first.visits
-        assert thought(make_agent(variant.format(90)), state) == first
-
-
-def test_another_agent_and_an_earlier_decision_leave_no_trace(variant: str) -> None:
+def test_a_seed_reproduces_the_decision_whatever_the_agent_decided_before(variant: str) -> None:
     """An agent keeps arrays from one decision to the next; only what tree reuse keeps may be seen."""
     used = make_agent(variant.format(60))
-    thought(used, midgame(8, 4))
-    assert thought(used, State.new(3)) == thought(make_agent(variant.format(60)), State.new(3))
+    for state in (State.new(3), played(4, 9), played(8, 4), State.new(3)):
+        decision = thought(used, state)
+        assert decision.visits
+        assert decision == thought(make_agent(variant.format(60)), state)
 
 
 @pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "douzero", "mini", "perfect"])
@@ -81,19 +76,11 @@ def test_whole_games_are_played_legally(variant: str, preset: str) -> None:
         state.step(decision.move)  # raises if it is illegal
 
 
-def hidden_cards_dealt_otherwise(state: State) -> State:
-    other = state.copy()
-    for number in range(50):
-        other.row[:] = drawn(state, state.seat, number)
-        if other.hand((state.seat + 1) % 3) != state.hand((state.seat + 1) % 3):
-            return other
-    pytest.fail("no other deal was drawn")
-
-
 @pytest.mark.parametrize(("seed", "moves", "preset"), [(6, 0, "standard"), (6, 11, "standard"), (1, 0, "bidding")])
 def test_permuting_the_hidden_cards_changes_nothing(variant: str, seed: int, moves: int, preset: str) -> None:
     state = played(seed, moves, preset)
-    other = hidden_cards_dealt_otherwise(state)
+    other = permuted(state, state.seat, generator(seed))
+    assert other.hand((state.seat + 1) % 3) != state.hand((state.seat + 1) % 3)
     assert thought(make_agent(variant.format(60)), state) == thought(make_agent(variant.format(60)), other)
 
 
@@ -118,16 +105,13 @@ def test_without_finishing_moves_the_search_itself_finds_a_win_in_one(options: d
     assert decision.values[decision.move.main] == 1.0
 
 
-def visits_expected(name: str, iterations: int) -> int:
-    """Of the searcher's tree or trees: half go to the public tree, four trees have as many each."""
-    return {"re-determinizing": iterations // 2, "4 trees": 4 * iterations}.get(name, iterations)
-
-
-@pytest.mark.parametrize("name", [name for name in VARIANTS if not VARIANTS[name].startswith("rollout")])
+@pytest.mark.parametrize("name", [name for name in SPECS if not SPECS[name].startswith("rollout")])
 def test_visits_add_up(name: str) -> None:
-    for state in (State.new(3), midgame(4, 9)):
-        decision = thought(make_agent(VARIANTS[name].format(200)), state)
-        assert sum(decision.visits.values()) == visits_expected(name, 200)
+    """Of the searcher's tree or trees: half go to the public tree, several trees have as many each."""
+    visits = {"re-determinizing": 100, "4 trees": 800, "determinized": 1000}.get(name, 200)
+    for state in (State.new(3), played(4, 9)):
+        decision = thought(make_agent(SPECS[name].format(200)), state)
+        assert sum(decision.visits.values()) == visits
         assert set(decision.visits) <= set(state.legal_actions())
         assert decision.move in state.legal_moves()
         assert all(0 <= value <= 1 for value in decision.values.values())
@@ -139,10 +123,8 @@ def test_visits_add_up(name: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        (IsUctAgent, {}),
         (IsUctAgent, {"counts": "availability", "final": "value"}),
-        (IsUctAgent, {"selection": "puct", "prior": "rules"}),
-        (IsUctAgent, {"simulation": "planned"}),
+        (IsUctAgent, {"selection": "puct", "prior": "rules", "simulation": "planned"}),
         (DeterminizedUctAgent, {}),
         (CheatingUctAgent, {}),
     ],
@@ -179,7 +161,7 @@ def test_threads_change_nothing_where_trees_are_kept() -> None:
 
 def test_the_statistics_are_the_sum_of_the_trees() -> None:
     """Each tree is a search of its own, from random numbers keyed by the seed and its number."""
-    state = midgame(4, 9)
+    state = played(4, 9)
     seed = np.uint64(generator(7).integers(0, 2**64, dtype=np.uint64))
     visits: dict[int, int] = {}
     rewards: dict[int, float] = {}
@@ -327,70 +309,13 @@ def test_the_tree_is_the_documented_formulas(name: str, form: str) -> None:
         assert all(found[path][3] == node.prior for path, node in book.items())
 
 
-def test_the_forms_differ() -> None:
-    """The oracle tells them apart: no two of them grow the same tree."""
-    state, iterations, k = POSITIONS["peasant in the middle"]
-    trees = [statistics_of(compiled(state, iterations, options_of(k, form))) for form in FORMS.values()]
-    outlines = [{path: numbers[:2] for path, numbers in tree.items()} for tree in trees]
-    assert all(outlines[a] != outlines[b] for a in range(4) for b in range(a))
-
-
-def test_a_child_is_available_as_often_as_visited_or_oftener_but_not_oftener_than_its_parent_is_visited() -> None:
-    state, iterations, k = POSITIONS["peasant in the middle"]
-    found = statistics_of(compiled(state, 4 * iterations, options_of(k, AVAILABILITY)))
-    rarely = 0
-    for path, (visits, _, available, _) in found.items():
-        if path:
-            parent = found[path[:-1]][0]
-            assert visits <= available <= parent
-            rarely += available < parent / 2
-    assert rarely > 20, "there are moves that few determinizations allow"
-
-
-def test_with_a_known_game_everything_is_available_once_it_is_there() -> None:
-    """Where nothing is hidden the two counts differ only by the visits before a child existed."""
-    tree, state = new_tree(20_000), played(10, 12)
-    settings = options_of(1.0, AVAILABILITY)._replace(fixed=np.bool_(True))
-    search(tree, Position.of(state), 800, settings, uniform(), None, None, SEED)
-    block = children(tree)
-    counts = tree.available[block].tolist()
-    assert counts == [800 - place for place in range(len(counts))]
-
-
-@pytest.mark.parametrize("name", POSITIONS)
-def test_the_rule_agents_move_is_expanded_first(name: str) -> None:
-    """All of it, kickers too; under the prior of ten others."""
-    state, _, k = POSITIONS[name]
-    tree = compiled(state, 300, options_of(k, GUIDED))
-    node = ROOT
-    for action in RulesAgent().act(state.view(), generator()).actions:
-        node = children(tree, node).start
-        assert int(tree.action[node]) == action
-        assert tree.prior[node] == GUIDED_WEIGHT
-
-
-def test_a_pass_of_the_rule_agent_is_expanded_first_too() -> None:
-    passes = 0
-    for seed in range(20):
-        state = State.new(seed)
-        while not state.is_over:
-            move = RulesAgent().act(state.view(), generator())
-            if move.is_pass and len(state.legal_actions()) > 3:
-                tree = compiled(state, 1, options_of(1.0, GUIDED))
-                assert int(tree.action[children(tree).start]) == 0
-                assert tree.prior[children(tree).start] == GUIDED_WEIGHT
-                passes += 1
-            state.step(move)
-    assert passes > 8
-
-
 # --- Capacity ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("simulation", [0, 1])
 def test_results_do_not_depend_on_the_first_capacity(form: str, simulation: int) -> None:
-    for state in (midgame(4, 6), State.new(1, "bidding")):
+    for state in (played(4, 6), State.new(1, "bidding")):
         settings = options_of(1.0, FORMS[form])._replace(simulation=np.int64(simulation))
         roomy, tiny = (statistics_of(compiled(state, 300, settings, capacity)) for capacity in (20_000, 8))
         assert roomy == tiny
@@ -445,7 +370,7 @@ A_NUMBER = 3
 def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
     decision = thought(IsUctAgent(120, simulation=policy), State.new(3))
     assert set(decision.values.values()) == {1.0}
-    state = midgame(4, 8)
+    state = played(4, 8)
     assert state.role() != "landlord"
     lost = thought(IsUctAgent(120, simulation=policy), state)
     assert set(lost.values.values()) == {0.0}
@@ -455,107 +380,60 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"simulation": "clever"},
-        {"simulation": 3},
-        {"simulation": "no.such.module"},
-        {"simulation": ".relative"},
-        {"simulation": f"{__name__}.no_such_policy"},
-        {"simulation": f"{__name__}.A_NUMBER"},
-        {"simulation": f"{__name__}.not_compiled"},
-        {"simulation": not_compiled},
-        {"selection": "thompson"},
-        {"counts": "all"},
-        {"selection": "puct", "prior": "network"},
-        {"final": "loudest"},
-        {"selection": "puct", "counts": "availability"},
-        {"prior": "rules"},
-    ],
-    ids=lambda options: ",".join(f"{name}={getattr(value, '__name__', value)}" for name, value in options.items()),
-)
-@pytest.mark.parametrize("kind", [IsUctAgent, DeterminizedUctAgent, CheatingUctAgent])
-def test_options_that_do_not_exist_or_contradict_each_other_are_named(kind: type, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidAgentOptionError):
-        kind(10, **options)
-
-
-def test_a_rollout_agent_knows_its_simulations_only() -> None:
-    with pytest.raises(InvalidAgentOptionError, match="simulation='clever' must be one of random, planned, rules"):
-        RolloutAgent(simulation="clever")
-
-
-@pytest.mark.parametrize(
     ("kind", "options"),
     [
-        (IsUctAgent, {"particles": -1}),
-        (IsUctAgent, {"trees": 0}),
-        (IsUctAgent, {"iterations": 2.5}),
+        (IsUctAgent, {"simulation": "clever"}),
+        (IsUctAgent, {"simulation": "no.such.module"}),
+        (IsUctAgent, {"simulation": f"{__name__}.no_such_policy"}),
+        (IsUctAgent, {"simulation": f"{__name__}.A_NUMBER"}),
+        (IsUctAgent, {"simulation": not_compiled}),
+        (CheatingUctAgent, {"selection": "puct", "counts": "availability"}),
+        (DeterminizedUctAgent, {"prior": "rules"}),
         (IsUctAgent, {"iterations": 100_000_001}),
-        (IsUctAgent, {"trees": 1.5}),
-        (IsUctAgent, {"particles": 0.5}),
+        (IsUctAgent, {"trees": 0}),
         (IsUctAgent, {"particles": 100_001}),
-        (IsUctAgent, {"iterations": True}),
-        (IsUctAgent, {"exploration": float("inf")}),
-        (IsUctAgent, {"milliseconds": float("nan")}),
-        (DeterminizedUctAgent, {"iterations": 0}),
+        (IsUctAgent, {"exploration": -1.0}),
         (CheatingUctAgent, {"milliseconds": -5}),
+        (RolloutAgent, {"simulation": f"{__name__}.landlord_always_wins"}),
         (RolloutAgent, {"iterations": 0}),
-        (RolloutAgent, {"iterations": "many"}),
         (RolloutAgent, {"milliseconds": 0}),
-        (RolloutAgent, {"iterations": 2.5}),
         (RolloutAgent, {"candidates": 1}),
-        (RolloutAgent, {"candidates": 2.5}),
-        (RolloutAgent, {"particles": 99.9}),
-        (RolloutAgent, {"particles": -1}),
         (RolloutAgent, {"particles": 100_001}),
         (RedeterminizedUctAgent, {"iterations": 0}),
-        (RedeterminizedUctAgent, {"iterations": 2.5}),
-        (WholeMoveUctAgent, {"iterations": 2.5}),
         (RedeterminizedUctAgent, {"exploration": -0.1}),
+        (WholeMoveUctAgent, {"levels": "stages"}),
+        (WholeMoveUctAgent, {"iterations": 0}),
+        (WholeMoveUctAgent, {"exploration": -1.0}),
     ],
     ids=str,
 )
-def test_bad_budgets_are_named(kind: type, options: dict[str, Any]) -> None:
+def test_options_that_do_not_exist_or_contradict_each_other_are_named(kind: type, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidAgentOptionError, match=next(iter(options))):
         kind(**options)
 
 
-def test_a_whole_number_may_be_written_with_an_exponent() -> None:
-    assert make_agent("isuct:iterations=1e3,trees=2.0").options.iterations == 1000  # type: ignore[attr-defined]
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    assert IsUctAgent(np.int64(25), exploration=np.float32(0.5)).options.iterations == 25
-
-
-@pytest.mark.parametrize("threads", [0, -1, 1.5, True])
-def test_bad_numbers_of_threads_are_named(threads: Any) -> None:
+def test_a_bad_number_of_threads_is_named() -> None:
     with pytest.raises(InvalidOptionError, match="threads"):
-        IsUctAgent(10, threads=threads)
+        IsUctAgent(10, threads=0)
 
 
-SIGHTED = ["isuct", "duct", "rollout", "isuct-redetermined", "isuct:reuse=true", "isuct:particles=20"]
-
-
-@pytest.mark.parametrize("spec", SIGHTED)
-@pytest.mark.parametrize(("changes", "message"), [({"hidden": 0}, "no deal agrees"), ({"next": 1}, "the deck is")])
-def test_views_that_no_deal_agrees_with_are_named(spec: str, changes: dict[str, int], message: str) -> None:
-    with pytest.raises(InconsistentViewError, match=message):
-        make_agent(spec).act(view_with(State.new(1), **changes), generator())
+SIGHTED = ["isuct", "duct", "rollout", "isuct-moves", "isuct-redetermined", "isuct:reuse=true", "isuct:particles=20"]
 
 
 @pytest.mark.parametrize("spec", SIGHTED)
-def test_half_built_moves_turns_of_others_and_ended_games_are_named(spec: str) -> None:
+def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
+    """Views that no deal agrees with, half-built moves, turns of others and ended games."""
     agent = make_agent(spec)
+    with pytest.raises(InconsistentViewError, match="the deck is"):
+        agent.act(view_with(State.new(1), next=1), generator())
     state = State.from_hands(["33345", "6789", "6789"], check_sizes=False)
     with pytest.raises(IllegalMoveError, match="seat 1 is asked to act"):
         agent.act(state.view(1), generator())
     state.step_action(Move.parse("333+4").main)
+    over = State.from_hands(["3", "4", "5"], check_sizes=False)
+    over.step("3")
     for one in (agent, CheatingUctAgent(10)):
         with pytest.raises(IllegalMoveError, match="half built"):
             one.act(sight(one, state), generator())
-    over = State.from_hands(["3", "4", "5"], check_sizes=False)
-    over.step("3")
-    with pytest.raises(IllegalMoveError, match="game is over"):
-        agent.act(over.view(0), generator())
+        with pytest.raises(IllegalMoveError, match="game is over"):
+            one.act(sight(one, over), generator())

@@ -31,25 +31,16 @@ def below(tree: Tree, node: int) -> list[int]:
     return own + [record for child in own for record in below(tree, child)]
 
 
-def down(tree: Tree, node: int, action: int) -> int:
-    block = children(tree, node)
-    return block.start + tree.action[block].tolist().index(action)
-
-
 def follow_the_tree(tree: Tree, state: State, moves: int) -> int:
     """Play the most visited legal moves; the record that they lead to."""
     node = ROOT
-    for _ in range(moves):
+    while moves:
         block = children(tree, node)
         visits = dict(zip(tree.action[block].tolist(), tree.visits[block].tolist(), strict=True))
-        while True:
-            action = max(set(visits) & set(state.legal_actions()), key=lambda a: visits[a])
-            state.step_action(action)
-            node = down(tree, node, action)
-            if state.stage != "kicker":
-                break
-            block = children(tree, node)
-            visits = dict(zip(tree.action[block].tolist(), tree.visits[block].tolist(), strict=True))
+        action = max(set(visits) & set(state.legal_actions()), key=lambda a: visits[a])
+        state.step_action(action)
+        node = block.start + list(visits).index(action)
+        moves -= state.stage != "kicker"
     return node
 
 
@@ -120,23 +111,16 @@ def test_nothing_is_kept_for_another_game() -> None:
     assert set(decision.visits) <= set(second.legal_actions())
 
 
-def test_reset_forgets() -> None:
+def test_reuse_adds_to_what_is_known_until_reset_forgets() -> None:
     first, _ = pair_of_games()
-    agent = IsUctAgent(500, reuse=True)
-    thought(agent, first)
+    keeping, reset = IsUctAgent(3000, reuse=True), IsUctAgent(3000, reuse=True)
+    for agent in (keeping, reset):
+        thought(agent, first)
     for move in ("R", "pass", "pass"):
         first.step(move)
-    agent.reset(0, first.rules)
-    assert sum(thought(agent, first).visits.values()) == 500
-
-
-def test_reuse_adds_to_what_is_known() -> None:
-    first, _ = pair_of_games()
-    agent = IsUctAgent(3000, reuse=True)
-    thought(agent, first)
-    for move in ("R", "pass", "pass"):
-        first.step(move)
-    assert sum(thought(agent, first).visits.values()) > 3000
+    reset.reset(0, first.rules)
+    assert sum(thought(keeping, first).visits.values()) > 3000
+    assert sum(thought(reset, first).visits.values()) == 3000
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -26,7 +26,7 @@ from ddz_agents.worlds.rules_player import (
     RulesPlayer,
     rules_story_log_likelihoods,
 )
-from ddz_agents.worlds.story import InconsistentHistoryError, first_rows, read_story
+from ddz_agents.worlds.story import InconsistentHistoryError, read_story
 from ddz_env import Hand, Move, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, RNG
 from ddz_env.core.rules import Rules
@@ -119,14 +119,6 @@ def test_weights_add_up_to_one_and_the_effective_size_is_theirs() -> None:
     assert np.diff(known.cumulative, prepend=0.0) == pytest.approx(known.weights, abs=1e-12)
 
 
-def test_a_seed_reproduces_the_particles() -> None:
-    view = after(4, 9).view()
-    one, two = infer(view, generator(7), 200), infer(view, generator(7), 200)
-    assert (one.hands == two.hands).all()
-    assert (one.weights == two.weights).all()
-    assert (one.hands != infer(view, generator(8), 200).hands).any()
-
-
 @pytest.mark.parametrize(("preset", "moves"), [("standard", 7), ("standard", 15), ("bidding", 12), ("half-deck", 9)])
 def test_permuting_the_hidden_cards_leaves_the_result_the_same_to_the_bit(preset: str, moves: int) -> None:
     """Metamorphic: the observer cannot tell the games apart, so neither can its inference."""
@@ -138,6 +130,7 @@ def test_permuting_the_hidden_cards_leaves_the_result_the_same_to_the_bit(preset
     one, two = infer(state.view(seat), generator(1), 300), infer(other.view(seat), generator(1), 300)
     assert one.hands.tobytes() == two.hands.tobytes()
     assert one.weights.tobytes() == two.weights.tobytes()
+    assert (one.hands != infer(state.view(seat), generator(2), 300).hands).any()
 
 
 def test_weights_are_flattened_until_enough_deals_are_in_play() -> None:
@@ -181,13 +174,6 @@ def test_the_true_deal_is_set_back_to_the_true_positions(preset: str, seed: int)
     for row, (_, _, seen) in zip(rows, recorder.asked, strict=True):
         row[RNG] = 0
         assert (seen[0] == row).all()
-
-
-def test_the_hands_at_the_first_lead_are_those_now_and_the_cards_played() -> None:
-    state = after(6, 14)
-    rows = first_rows(read_story(state.view()), draw_hands(state.view(), generator(), 20))
-    for row in rows:
-        assert [len(Hand.from_word(int(row[HANDS + seat]))) for seat in range(3)] == [20, 17, 17]
 
 
 def test_the_searchers_own_decisions_never_weigh() -> None:
@@ -390,21 +376,6 @@ def test_swaps_alone_keep_deals_of_cards_uniform() -> None:
     assert seen == pytest.approx(expected, abs=0.03)
 
 
-@pytest.mark.parametrize(("preset", "moves"), [("standard", 10), ("half-deck", 8)])
-def test_swaps_leave_alone_what_is_known(preset: str, moves: int) -> None:
-    view = after(5, moves, preset).view()
-    hands = draw_hands(view, generator(), 200)
-    moved = swapped(hands, fixed_cards(view), generator(1))
-    assert (moved != hands).any(axis=1).mean() > 0.5
-    for before, now in zip(hands.tolist(), moved.tolist(), strict=True):
-        counts = [np.array([Hand.from_word(word).counts for word in words]) for words in (before, now)]
-        assert (counts[0].sum(axis=0) == counts[1].sum(axis=0)).all()
-        assert (counts[0].sum(axis=1) == counts[1].sum(axis=1)).all()
-        assert now[view.seat] == before[view.seat]
-        assert view.landlord is not None
-        assert (counts[1][view.landlord] >= view.known_cards.counts).all()
-
-
 def test_annealing_spreads_the_weights() -> None:
     view = after(3, 14).view()
     plain, moved = infer(view, generator(), 1000, rounds=0), infer(view, generator(), 1000, rounds=4)
@@ -441,17 +412,11 @@ def test_the_compiled_walk_equals_the_batched_protocol(preset: str) -> None:
     ("options", "said"),
     [
         ({"particles": 0}, "particles=0"),
-        ({"particles": 2.5}, "particles=2.5"),
-        ({"particles": True}, "particles=True"),
         ({"window": -1}, "window=-1"),
         ({"rounds": -1}, "rounds=-1"),
-        ({"rounds": 0.5}, "rounds=0.5"),
         ({"temper": -0.1}, "temper=-0.1"),
-        ({"temper": float("nan")}, "temper=nan"),
-        ({"temper": float("inf")}, "temper=inf"),
         ({"least_ess": 1.5}, "least_ess=1.5"),
         ({"models": ()}, "models"),
-        ({"models": "rules"}, "models"),
         ({"models": [RulesPlayer(FAITHFUL), 3]}, "models"),
     ],
 )
@@ -517,11 +482,3 @@ def test_a_row_without_history_is_fine_only_before_the_first_move() -> None:
     state.step("3")
     with pytest.raises(InconsistentHistoryError, match="needs every move"):
         infer(changed(state.view(), ()), generator(), 10)
-
-
-def test_an_inferred_pool_can_be_drawn_from_by_its_running_sums() -> None:
-    """The interface to the search: the first running sum above a uniform number is the particle."""
-    known = infer(passed_on_a_three(), generator(), 500)
-    picks = np.searchsorted(known.cumulative, generator(1).random(20_000), side="right")
-    seen = np.bincount(picks, minlength=500) / 20_000
-    assert seen == pytest.approx(known.weights, abs=0.02)

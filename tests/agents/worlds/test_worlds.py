@@ -8,11 +8,12 @@ import pytest
 from ddz_agents.tree_search.options import plain
 from ddz_agents.tree_search.search import Position, search
 from ddz_agents.tree_search.tree import children, new_tree
-from ddz_agents.worlds.determinize import WorldPool, draw_world, uniform
+from ddz_agents.worlds.determinize import WorldPool, draw_world
 from ddz_env import State
 from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS
-from tests.agents.tree_search.test_mcts import drawn, midgame
+from tests.agents.tree_search.test_mcts import drawn
+from tests.oracles.figure_two import played
 
 SEED = np.uint64(2011)
 
@@ -44,7 +45,7 @@ def pool_of(state: State, weights: list[float]) -> WorldPool:
 
 @pytest.mark.parametrize(("moves", "preset"), [(0, "standard"), (9, "standard"), (0, "bidding"), (5, "half-deck")])
 def test_a_pool_of_one_is_the_world(moves: int, preset: str) -> None:
-    state = midgame(3, moves, preset)
+    state = played(3, moves, preset)
     expected = drawn(state, state.seat, 0)
     for row in worlds(state, pool_of(state, [1.0]), 5):
         assert row[HANDS : HANDS + 3].tolist() == expected[HANDS : HANDS + 3].tolist()
@@ -55,7 +56,7 @@ def test_a_pool_of_one_is_the_world(moves: int, preset: str) -> None:
 
 def test_draws_follow_the_weights() -> None:
     """Chi-square of 9,000 draws, 2 degrees of freedom; the wrong weights stand out."""
-    state = midgame(3, 9)
+    state = played(3, 9)
     weights = np.array([0.6, 0.3, 0.1])
     pool = pool_of(state, weights.tolist())
     draws = [row[HANDS : HANDS + 3].tolist() for row in worlds(state, pool, 9000)]
@@ -66,21 +67,10 @@ def test_draws_follow_the_weights() -> None:
 
 
 def test_worlds_without_weight_are_never_drawn() -> None:
-    state = midgame(3, 9)
+    state = played(3, 9)
     pool = pool_of(state, [0.0, 1.0, 0.0])
     only = pool.hands[1, :3].tolist()
     assert all(row[HANDS : HANDS + 3].tolist() == only for row in worlds(state, pool, 300))
-
-
-def test_without_a_pool_worlds_are_plain_determinizations() -> None:
-    """Uniform over cards: a lone hidden card is each rank as often as there are unseen cards of it."""
-    state = State.from_hands(["5", "3", "334"], check_sizes=False)
-    ranks = np.zeros(15)
-    for row in worlds(state, uniform(), 3000):
-        ranks += np.array(State(row, state.rules).hand(1).counts)
-    unseen = np.array(state.view(0).unseen.counts)
-    expected = 3000 * unseen / unseen.sum()
-    assert ((ranks - expected) ** 2 / expected).sum() < 45
 
 
 def test_a_pool_decides_what_the_search_sees() -> None:

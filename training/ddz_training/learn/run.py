@@ -213,18 +213,19 @@ class Diary:
         Returns:
             Whether to stop early.
         """
-        run = self.run
-        evaluates, saves = False, time.monotonic() - self._saved >= SECONDS
+        run, evaluates, saves = self.run, False, False
         if isinstance(run, Evaluated):
             evaluates, saves = run.is_due(line)
             self._curves.append(vars(line))
+        elif self.place is not None and time.monotonic() - self._saved >= SECONDS:
+            self._saved = time.monotonic()
+            run.save(self.place)
         if self.on_update:
             self.on_update(line)
         if isinstance(run, Evaluated) and run.config.evaluate_every and (evaluates or last):
             self._evaluate(run)
         stopped = self.stop()
         if self.place is not None and (stopped or last or saves):
-            self._saved = time.monotonic()
             run.save(self.place)
         return stopped
 

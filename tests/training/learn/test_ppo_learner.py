@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -169,3 +170,10 @@ def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(deci
     for first, second, third in zip(one[0], two[0], whole, strict=True):
         assert torch.equal(first, second)
         np.testing.assert_allclose(first.numpy(), third.numpy(), rtol=1e-3, atol=1e-6)
+
+
+def test_the_critic_learns_where_no_decision_counts(decisions: Rollout) -> None:
+    found, _ = gradients(dataclasses.replace(decisions, counts=np.zeros_like(decisions.counts)))
+    policies = len(list(networks(0)[0].parameters()))
+    assert not any(part.any() for part in found[:policies])
+    assert all(part.any() for part in found[policies:])

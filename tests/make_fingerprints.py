@@ -1,6 +1,6 @@
 """Fingerprints of what the agents play and what training learns: equal before and after a change that only tidies.
 
-    python -m tests.make_fingerprints --out before.json     # every agent, the trainings, and the tables of the docs
+    python -m tests.make_fingerprints --out before.json     # every agent and the trainings
     python -m tests.make_fingerprints --check before.json   # the same again, after the change
     python -m tests.make_fingerprints --only games --out tests/data/fingerprints.json   # the golden file
 
@@ -155,31 +155,15 @@ def _timeless(file: Path) -> bytes:
     return b""
 
 
-def tables() -> dict[str, str]:
-    """Every generated block of the docs, as it stands there (a test asserts that it is what the results say)."""
-    blocks: dict[str, str] = {}
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *ROOT.glob("agents/**/MODEL_CARD.md")):
-        name = ""
-        for line in page.read_text(encoding="utf-8").splitlines():
-            if line.startswith("<!-- table: "):
-                name = line.removeprefix("<!-- table: ").removesuffix(" -->").partition(" without ")[0]
-                blocks[name] = ""
-            elif line.startswith("<!-- end"):
-                name = ""
-            elif name:
-                blocks[name] += line + "\n"
-    return {name: _digest(text.encode()) for name, text in sorted(blocks.items())}
-
-
 def main() -> None:
     """Write fingerprints, or compare with those of a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--check", type=Path, help="compare with this file, as far as it goes")
-    parser.add_argument("--only", action="append", help="only this part: games, learned, training, tables")
+    parser.add_argument("--only", action="append", help="only this part: games, learned, training")
     chosen = parser.parse_args()
     wanted = json.loads(chosen.check.read_text(encoding="utf-8")) if chosen.check else None
-    parts = chosen.only or (list(wanted) if wanted else ["games", "learned", "training", "tables"])
+    parts = chosen.only or (list(wanted) if wanted else ["games", "learned", "training"])
     found: dict[str, Any] = {}
     for part, names, make in (("games", GAMES, games), ("learned", LEARNED, games), ("training", TRAININGS, training)):
         if part in parts:
@@ -188,13 +172,11 @@ def main() -> None:
                 found[part][name] = make(name)
                 same = "" if wanted is None else ("same" if wanted[part].get(name) == found[part][name] else "DIFFERS")
                 print(f"{part}: {name}: {found[part][name]} {same}", flush=True)
-    if "tables" in parts:
-        found["tables"] = tables()
     if chosen.out:
         chosen.out.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     if wanted is not None:
         different = [
-            f"{part}: {name}" for part in parts for name in wanted[part] if found[part].get(name) != wanted[part][name]
+            f"{part}: {name}" for part in found for name in wanted[part] if found[part].get(name) != wanted[part][name]
         ]
         raise SystemExit(f"different: {', '.join(different)}" if different else 0)
 

@@ -140,27 +140,17 @@ def test_every_import_of_a_kernels_file_is_found() -> None:
         assert {path for path in expected if path.is_file()} <= cache._imports(file), file
 
 
-def test_a_second_process_loads_what_the_first_compiled(folder: Path, load: Load) -> None:
-    assert load()(3) == 6
-    again = load()
-    assert again(3) == 6
-    assert hits(again) == 1
-    assert folder.stat().st_mode & 0o777 == 0o700
-
-
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 @pytest.mark.parametrize(
     "damage",
     [
         pytest.param(lambda content: b"", id="emptied"),
-        pytest.param(lambda content: content[: len(content) // 2], id="cut short"),
         pytest.param(lambda content: content[:-9] + b"\0" + content[-8:], id="one byte changed"),
-        pytest.param(lambda content: os.urandom(len(content)), id="noise"),
-        pytest.param(lambda content: b"\x80\x04" + content, id="shifted"),
     ],
 )
 def test_damaged_files_are_compiled_anew(folder: Path, load: Load, suffix: str, damage: Any) -> None:
     assert load()(3) == 6
+    assert folder.stat().st_mode & 0o777 == 0o700
     (file,) = folder.rglob(f"*.{suffix}")
     file.write_bytes(damage(file.read_bytes()))
     mended = load()
@@ -282,16 +272,9 @@ def test_compiling_is_announced_once_unless_all_is_quiet(
         assert capsys.readouterr().err.count("Compiling toy0") == 1
         kernel(3 + 0j)
         assert capsys.readouterr().err == ""
-
-
-def test_a_loaded_kernel_is_not_announced(
-    folder: Path, load: Load, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    load()(3)
-    monkeypatch.setattr(cache, "_told", set())
-    monkeypatch.delenv("DDZ_QUIET")
-    load()(3)
-    assert capsys.readouterr().err == ""
+        monkeypatch.setattr(cache, "_told", set())
+        load()(3)
+        assert bool(capsys.readouterr().err) is not root, "a kernel that is loaded is not announced"
 
 
 def announce() -> None:

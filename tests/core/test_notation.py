@@ -18,18 +18,13 @@ counts = st.tuples(*(st.integers(0, most) for most in FULL_DECK))
 @pytest.mark.parametrize(
     ("typed", "category", "cards"),
     [
-        ("3 4 5 6 7", "solo chain", "34567"),
         ("34567", "solo chain", "34567"),
-        ("TJQKA", "solo chain", "TJQKA"),
-        ("10JQKA", "solo chain", "TJQKA"),
         ("10 j q k a", "solo chain", "TJQKA"),
         ("BR", "rocket", "BR"),
         ("小王 大王", "rocket", "BR"),
-        ("333+4", "trio+solo", "3334"),
         ("3334", "trio+solo", "3334"),
         ("4333", "trio+solo", "3334"),
         ("33344", "trio+pair", "33344"),
-        ("♠3♥3", "pair", "33"),
         ("♠3, ♥3, ♦3, ♣3", "bomb", "3333"),
         ("334455", "pair chain", "334455"),
         ("333444+57", "plane+solos", "33344457"),
@@ -40,10 +35,7 @@ counts = st.tuples(*(st.integers(0, most) for most in FULL_DECK))
         ("不出", "pass", ""),
         ("bid 2", "bid", ""),
         ("no bid", "bid", ""),
-        ("double", "double", ""),
-        ("call", "bid", ""),
         ("抢地主", "bid", ""),
-        ("show", "double", ""),
     ],
 )
 def test_what_people_type(typed: str, category: str, cards: str) -> None:

@@ -11,14 +11,7 @@ import pytest
 from ddz_env import PRESETS, State, View, dou_dizhu_v0
 from ddz_env.core.actions import BID_BASE, MAIN_GROUPS
 from ddz_env.core.cards import FULL_DECK
-from ddz_env.core.engine.layout import (
-    BOMBS_ONLY,
-    CHOSEN,
-    KEY,
-    LEFT,
-    PENDING,
-    TARGET,
-)
+from ddz_env.core.engine.layout import BOMBS_ONLY, CHOSEN, KEY, LEFT, PENDING, TARGET
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.observation import (
     CONCEALED,
@@ -265,10 +258,6 @@ def test_observe_refuses_what_it_cannot_know() -> None:
     state = State.new(1)
     with pytest.raises(ValueError, match="view of seat 0"):
         observe(state.view(0), 1)
-    with pytest.raises(ValueError, match=r"seat=3 must be an integer in 0\.\.2"):
-        observe(state, 3)
-    with pytest.raises(ValueError, match=r"seat=2 must be an integer in 0\.\.1"):
-        observe(State.new(1, "mini"), 2)
 
 
 def test_counts_reach_the_whole_pack() -> None:

@@ -64,18 +64,11 @@ def test_paths(entry: dict[str, Any]) -> None:
     assert [count_paths(state.row, state.rule_words, depth) for depth in depths] == entry["paths"]
 
 
-def recorded_state() -> State:
-    return State.new(int(HEADER["seed"]), HEADER["rules"])
-
-
-def test_the_recorded_deal_is_dealt() -> None:
-    state = recorded_state()
+def test_the_recorded_game_replays_line_by_line() -> None:
+    """Deal, moves and returns."""
+    state = State.new(int(HEADER["seed"]), HEADER["rules"])
     assert [f"{seat} {state.hand(seat)}" for seat in range(3)] == BLOCKS[1]
     assert str(state.bottom) == HEADER["bottom"]
-
-
-def test_the_recorded_game_replays_line_by_line() -> None:
-    state = recorded_state()
     game = game_of(state)
     for line in BLOCKS[2]:
         seat, *sizes = line.split()[:4]
@@ -90,15 +83,9 @@ def test_the_recorded_game_replays_line_by_line() -> None:
         assert [len(state.hand(player)) for player in range(3)] == list(map(int, sizes)), line
     assert state.is_over
     assert [str(move) for _, move in state.history] == [line.split("  ")[-1] for line in BLOCKS[2]]
-
-
-@pytest.mark.parametrize("line", BLOCKS[3])
-def test_the_recorded_returns(line: str) -> None:
-    state = recorded_state()
-    for played in BLOCKS[2]:
-        state.step(played.split("  ")[-1])
-    scoring, *returns = line.split()
-    assert state.returns(scoring) == pytest.approx(tuple(map(float, returns)))
+    for line in BLOCKS[3]:
+        scoring, *returns = line.split()
+        assert state.returns(scoring) == pytest.approx(tuple(map(float, returns)))
 
 
 @pytest.mark.parametrize("preset", ["standard", "openspiel"])

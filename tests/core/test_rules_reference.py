@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ddz_env.core.actions import BID_BASE
 from ddz_env.core.engine import layout
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.score import write_returns
@@ -13,7 +12,7 @@ from ddz_env.core.notation import Move as Notation
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.rules import PRESETS, Rules
 from ddz_env.core.state import SCORINGS, State
-from tests.oracles.positions import Position, Row, engine_moves, hands_of, legal_ids, play_row, positions
+from tests.oracles.positions import Position, Row, engine_moves, hands_of, play_row, positions
 from tests.oracles.reference import Game, Move, Target, beats, moves_to_play, target_of
 
 STAGES = {
@@ -148,36 +147,6 @@ def test_games_equal_the_reference(rules: Rules) -> None:
 @pytest.mark.parametrize("rules", VARIANTS, ids=lambda rules: rules.name)
 def test_many_games_equal_the_reference(rules: Rules) -> None:
     check_games(rules, 150)
-
-
-@pytest.mark.parametrize("decline", ["redeal", "first-seat", "end"])
-@pytest.mark.parametrize("bidding", ["once", "until-passed", "robbing"])
-def test_when_everybody_declines(bidding: str, decline: str) -> None:
-    rules = Rules(bidding=bidding, all_decline=decline, scoring="stake")  # type: ignore[arg-type]
-    row = np.zeros(layout.ROW_WORDS, np.uint64)
-    new_game(row, np.uint64(7), rules.words())
-    dealt, opener = hands_of(row, rules), int(row[layout.SEAT])
-    for _ in range(3):
-        assert BID_BASE in legal_ids(row, rules.words())
-        play_row(row, (BID_BASE, ()), rules.words())
-    stage = int(row[layout.STAGE])
-    if decline == "redeal":
-        assert stage == layout.STAGE_BID
-        assert hands_of(row, rules) != dealt
-    elif decline == "first-seat":
-        assert stage == layout.STAGE_PLAY
-        assert int(row[layout.LANDLORD]) == int(row[layout.SEAT]) == opener
-    else:
-        assert stage == layout.STAGE_OVER
-        assert_same_returns(row, rules.words(), ended_without_landlord(rules))
-
-
-def ended_without_landlord(rules: Rules) -> Game:
-    game = Game([(1,) * 15] * 3, rules, landlord=None)
-    for _ in range(3):
-        game.play((BID_BASE, ()))
-    assert game.stage == "over"
-    return game
 
 
 def test_every_auction_of_calls_and_robs() -> None:

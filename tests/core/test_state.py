@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddz_env import PRESETS, Move, Rules, State
-from ddz_env.core.actions import NUM_ACTIONS, PASS
+from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.errors import (
     DouDizhuError,
     GameOverError,
     IllegalMoveError,
     InvalidDealError,
     InvalidMoveError,
-    InvalidRulesError,
 )
 
 
@@ -30,31 +29,6 @@ def play_random(state: State, seed: int, stop_after: int = 10_000) -> State:
             break
         state.step_action(int(rng.choice(state.legal_actions())))
     return state
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_a_game_from_deal_to_returns(preset: str) -> None:
-    """Cards are conserved, a choice is never empty, pass is illegal on lead and zero-sum returns sum to zero."""
-    for seed in range(10):
-        state = State.new(seed, preset)
-        rng = np.random.default_rng(seed)
-        undealt = None
-        while not state.is_over:
-            legal = state.legal_actions()
-            assert legal
-            view = state.view()
-            if view.stage == "play":
-                assert (PASS in legal) == (not view.on_lead)
-                held = sum(len(state.hand(seat)) for seat in range(state.rules.players))
-                played = sum(len(view.played(seat)) for seat in range(state.rules.players))
-                undealt = sum(state.rules.deck) - held - played if undealt is None else undealt
-                assert held + played + undealt == sum(state.rules.deck)
-            state.step_action(int(rng.choice(legal)))
-        assert state.legal_actions() == []
-        if state.rules.scoring != "botzone":
-            assert sum(state.returns()) == 0
-        if state.winner is not None:
-            assert len(state.hand(state.winner)) == 0
 
 
 def test_whole_moves_and_staged_actions_are_the_same_game() -> None:
@@ -75,10 +49,6 @@ def test_same_seed_same_game_and_other_seeds_other_games() -> None:
     assert State.new(7) == State.new(7)
     assert len({str(State.new(seed).hand(0)) for seed in range(100)}) == 100
     assert State.new(7, game=1) != State.new(7, game=2)
-
-
-def test_golden_deal() -> None:
-    """The deal of a seed never changes: recorded games and published deals depend on it."""
     assert repr(State.new(7)) == GOLDEN_SEED_7
 
 
@@ -94,15 +64,6 @@ def test_copies_and_pickles_continue_identically() -> None:
     assert play_random(State.new(11), 3, 2) != State.new(11)
 
 
-@pytest.mark.parametrize("bad", ["333333", "hello", "BB", "3+4+5", "34"])
-def test_text_that_is_no_move(bad: str) -> None:
-    state = State.new(1)
-    before = state.copy()
-    with pytest.raises(InvalidMoveError):
-        state.step(bad)
-    assert state == before
-
-
 def test_illegal_moves_say_what_is_wrong_and_what_is_legal() -> None:
     state = State.from_hands(["34567", "3489", "KKQJ"], rules="standard", check_sizes=False)
     before = state.copy()
@@ -112,6 +73,8 @@ def test_illegal_moves_say_what_is_wrong_and_what_is_legal() -> None:
         state.step("pass")
     with pytest.raises(IllegalMoveError, match="stage is play"):
         state.step("bid 1")
+    with pytest.raises(InvalidMoveError):
+        state.step("333333")
     assert state == before
     state.step("5")
     with pytest.raises(IllegalMoveError, match=r"does not beat 5; legal are pass, 8, 9"):
@@ -173,24 +136,6 @@ def test_deal_sizes_are_checked() -> None:
         State.new(-1)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"name": "poker"}, "unknown rules preset 'poker'; choose from standard"),
-        ({"name": "standard", "kickers": 2}, "there is no option 'kickers'"),
-        ({"name": "standard", "players": 4}, "players=4 must be a whole number from 2 to 3"),
-        ({"name": "standard", "scoring": "money"}, "scoring='money' must be one of win, stake, botzone"),
-        ({"name": "standard", "categories": ("solo", "flush")}, "flush"),
-        ({"name": "standard", "hand_size": 18}, "need 57 cards"),
-        ({"name": "standard", "hand_size": 16}, "whole deck"),
-        ({"name": "mini", "bidding": "once"}, "three players"),
-    ],
-)
-def test_unknown_presets_and_options(options: dict[str, object], message: str) -> None:
-    with pytest.raises(InvalidRulesError, match=message):
-        Rules.preset(**options)  # type: ignore[arg-type]
-
-
 def test_auction_each_seat_speaks_once() -> None:
     state = State.new(3, "bidding")
     opener = state.seat
@@ -205,15 +150,7 @@ def test_auction_each_seat_speaks_once() -> None:
     assert state.view((landlord + 1) % 3).landlord_cards == state.bottom
 
 
-def test_auction_bid_of_three_ends_it_and_sets_the_stake() -> None:
-    state = State.new(3, "bidding")
-    landlord = state.seat
-    state.step("bid 3")
-    assert state.role(landlord) == "landlord"
-    assert state.view().stake == 3
-
-
-def test_auction_when_all_decline() -> None:
+def test_when_all_decline_the_cards_are_dealt_anew() -> None:
     again = State.new(3, "bidding")
     first_hands = [str(again.hand(seat)) for seat in range(3)]
     for _ in range(3):
@@ -221,32 +158,6 @@ def test_auction_when_all_decline() -> None:
     assert again.stage == "bid"
     assert [str(again.hand(seat)) for seat in range(3)] != first_hands
     assert again.history == []
-
-    forced = State.new(3, Rules.preset("bidding", all_decline="first-seat"))
-    opener = forced.seat
-    for _ in range(3):
-        forced.step("no bid")
-    assert (forced.role(opener), forced.view().stake) == ("landlord", 1)
-
-    ended = State.new(3, "openspiel")
-    for _ in range(3):
-        ended.step("no bid")
-    assert ended.is_over
-    assert ended.winner is None
-    assert ended.returns() == (0.0, 0.0, 0.0)
-
-
-def test_the_caller_may_rob_its_place_back() -> None:
-    state = State.new(3, "robbing")
-    opener = state.seat
-    assert [str(move) for move in state.legal_moves()] == ["no bid", "bid 1"]
-    with pytest.raises(IllegalMoveError, match="the stage is bid"):
-        state.step("rob")
-    for answer in ("call", "no rob", "rob", "rob"):
-        state.step(answer)
-    assert (state.seat, state.role(), state.stage) == (opener, "landlord", "play")
-    assert (state.view().stake, state.view().robs, state.view().highest_bid) == (4, 2, 1)
-    assert len(state.hand()) == 20
 
 
 def test_a_shown_hand_is_seen_by_everybody_and_doubles_the_stake() -> None:
@@ -267,6 +178,7 @@ def test_a_shown_hand_is_seen_by_everybody_and_doubles_the_stake() -> None:
     for move in ("pass", "pass", "4"):
         state.step(move)
     assert state.returns() == (24.0, -8.0, -16.0)
+    assert state.returns("win") == (1.0, -0.5, -0.5)
     hidden.step("no show")
     assert (hidden.stage, hidden.view().stake, hidden.view(1).is_shown) == ("double", 1, False)
     assert len(hidden.view(1).known_cards) == 0
@@ -279,30 +191,12 @@ def test_bottom_is_hidden_until_the_auction_ends() -> None:
     assert len(view.unseen) == 37
 
 
-def test_stake_spring_bombs_and_doubling() -> None:
-    """Base 1, one bomb, spring: each peasant pays 4; a landlord who doubled gets 8, a peasant who doubled pays 16."""
-    rules = Rules.preset("standard", scoring="stake", doubling=True)
-    state = State.from_hands(["33334", "56", "78"], rules=rules, check_sizes=False)
-    for answer in ("double", "no double", "double"):
-        state.step(answer)
-    for move in ("3333", "pass", "pass", "4"):
-        state.step(move)
-    assert state.returns() == (24.0, -8.0, -16.0)
-    assert state.returns("win") == (1.0, -0.5, -0.5)
-
-
-def test_anti_spring() -> None:
-    state = State.from_hands(["345", "6", "78"], check_sizes=False)
+@pytest.mark.parametrize(("rules", "stake"), [("standard", 4.0), ("standard,spring=false", 2.0)])
+def test_anti_spring(rules: str, stake: float) -> None:
+    state = State.from_hands(["345", "6", "78"], rules=rules, check_sizes=False)
     state.step("3")
     state.step("6")
-    assert state.returns("stake") == (-4.0, 2.0, 2.0)
-
-
-def test_rules_without_spring() -> None:
-    state = State.from_hands(["345", "6", "78"], rules="standard,spring=false", check_sizes=False)
-    state.step("3")
-    state.step("6")
-    assert state.returns("stake") == (-2.0, 1.0, 1.0)
+    assert state.returns("stake") == (-stake, stake / 2, stake / 2)
 
 
 def test_botzone_scores_are_table_2_1() -> None:
@@ -327,12 +221,6 @@ def test_fuzzed_actions_are_legal_or_refused_without_a_trace(seed: int, actions:
             assert state == before
         else:
             assert action in legal
-
-
-@pytest.mark.parametrize("bad", [None, 1.5, "3", True])
-def test_step_action_takes_integers(bad: object) -> None:
-    with pytest.raises(InvalidMoveError):
-        State.new(1).step_action(bad)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seat", [3, -1, True, "0"])

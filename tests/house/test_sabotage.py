@@ -43,7 +43,7 @@ def test_what_does_not_hold_is_counted_and_named(monkeypatch: pytest.MonkeyPatch
         if isinstance(wrong, int):
             raise DouDizhuError
 
-    monkeypatch.setattr(fuzzing, "entries", lambda: [("careless", careless)])
+    monkeypatch.setattr(fuzzing, "entries", lambda: {"careless": careless})
     outcome = fuzzing.fuzz(500, seed=1)
     assert not outcome.is_kept
     assert outcome.tried == 500

@@ -13,8 +13,7 @@ import pytest
 
 from tests.rooms import ROOT
 
-REPOSITORY = ROOT
-DOCS = REPOSITORY / "docs"
+DOCS = ROOT / "docs"
 _CONTENTS = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
 
 
@@ -35,7 +34,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("myst_parser")
     folder = tmp_path_factory.mktemp("site")
     build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", DOCS, folder]
-    result = subprocess.run([*map(str, build)], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    result = subprocess.run([*map(str, build)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     return folder
 

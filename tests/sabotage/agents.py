@@ -25,9 +25,8 @@ def play_hostile_agents(folder: Path | None = None, *, stalling: bool = True) ->
     outcome = Outcome("hostile agents", "the fault is named and loses its game, or the game is an honest one's", 30)
     honest = _match(hostile.Honest, None)
     for kind in hostile.AGENTS:
-        stalls = getattr(kind, "stalls", False)
-        if not stalls or stalling:
-            records = _match(kind, _TIME_LIMIT if stalls else None)
+        if not kind.stalls or stalling:
+            records = _match(kind, _TIME_LIMIT if kind.stalls else None)
             outcome.check(_is_right(kind, records, honest), f"{kind.__name__}: {_told(records)}")
     return outcome
 

@@ -91,15 +91,8 @@ def _samples(folder: Path) -> Iterator[tuple[str, Path, Path, list[str]]]:
     shutil.copy(run / "policy.safetensors", weights)
     arena = ["arena", "random", "--deals", "1", "--processes", "1"]
     yield "weights (policy)", weights, weights, [*arena, f"policy:path={weights}"]
-    yield (
-        "weights (--init)",
-        weights,
-        weights,
-        [
-            *("train", "selfplay", "--init", str(weights), "--out", str(folder / "next"), "--updates", "1"),
-            *(*_SMALL_RUN[:8], "--threads", "1"),
-        ],
-    )
+    begin = ["train", "selfplay", "--init", str(weights), "--out", str(folder / "next"), "--updates", "1"]
+    yield "weights (--init)", weights, weights, [*begin, *_SMALL_RUN[:8], "--threads", "1"]
     checkpoint = folder / "douzero" / "landlord.ckpt"
     _make_checkpoints(checkpoint.parent)
     yield "DouZero's checkpoint", checkpoint, checkpoint, [*arena, f"douzero:path={checkpoint.parent}"]

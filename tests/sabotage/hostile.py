@@ -25,7 +25,7 @@ from ddz_env import Move, View
 class Honest:
     """Plays the first legal move; what the cheats are compared with."""
 
-    loses = False
+    loses = stalls = False
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         return view.legal_moves()[0]
@@ -35,6 +35,24 @@ class _Loser(Honest):
     loses = True
 
 
+class _Raises(_Loser):
+    """Raises an error when it is asked for a move."""
+
+    error: BaseException
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        raise self.error
+
+
+class _Answers(_Loser):
+    """Answers with something that is no legal move."""
+
+    answer: Any = None
+
+    def act(self, view: View, rng: np.random.Generator) -> Any:
+        return self.answer
+
+
 def _unread(kind: type[Move], **fields: object) -> Move:
     move = object.__new__(kind)
     for name, value in fields.items():
@@ -42,9 +60,8 @@ def _unread(kind: type[Move], **fields: object) -> Move:
     return move
 
 
-class Exits(_Loser):
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        sys.exit(0)
+class Exits(_Raises):
+    error = SystemExit(0)
 
 
 class ExitsInReset(_Loser):
@@ -57,29 +74,20 @@ class ExitsInObserve(_Loser):
         sys.exit(0)
 
 
-class Raises(_Loser):
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        raise RuntimeError("on purpose")
+class Raises(_Raises):
+    error = RuntimeError("on purpose")
 
 
-class RaisesInObserve(_Loser):
-    def observe(self, seat: int, move: Move) -> None:
-        raise KeyError("seat")
+class RaisesLines(_Raises):
+    error = ValueError("a table\n| of | its | own |\x1b[2J\r\0")
 
 
-class RaisesLines(_Loser):
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        raise ValueError("a table\n| of | its | own |\x1b[2J\r\0")
+class RaisesAMegabyte(_Raises):
+    error = ValueError("x" * 1_000_000)
 
 
-class RaisesAMegabyte(_Loser):
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        raise ValueError("x" * 1_000_000)
-
-
-class RaisesStopIteration(_Loser):
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        return next(iter(()))
+class RaisesStopIteration(_Raises):
+    error = StopIteration()
 
 
 class Recurses(_Loser):
@@ -87,34 +95,33 @@ class Recurses(_Loser):
         return self.act(view, rng)
 
 
-class AnswersNothing(_Loser):
-    def act(self, view: View, rng: np.random.Generator) -> Any:
-        return None
+class AnswersNothing(_Answers):
+    answer = None
 
 
-class AnswersText(_Loser):
-    def act(self, view: View, rng: np.random.Generator) -> Any:
-        return "pass"
+class AnswersText(_Answers):
+    answer = "pass"
 
 
-class AnswersAnId(_Loser):
-    def act(self, view: View, rng: np.random.Generator) -> Any:
-        return 0
+class AnswersAnId(_Answers):
+    answer = 0
 
 
-class AnswersAnArray(_Loser):
-    def act(self, view: View, rng: np.random.Generator) -> Any:
-        return np.zeros(400)
+class AnswersAnArray(_Answers):
+    answer = np.zeros(400)
+
+
+class AnswersABid(_Answers):
+    answer = Move.parse("bid 3")
+
+
+class AnswersHugeNumbers(_Answers):
+    answer = _unread(Move, main=10**30, kickers=(10**30,))
 
 
 class AnswersTheRocket(_Loser):
     def act(self, view: View, rng: np.random.Generator) -> Move:
         return Move.parse("BR") if Move.parse("BR") not in view.legal_moves() else Move.parse("pass")
-
-
-class AnswersABid(_Loser):
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        return Move.parse("bid 3")
 
 
 class AnswersEndlessKickers(_Loser):
@@ -137,11 +144,6 @@ class AnswersAMoveThatExits(_Loser):
         return _unread(self.Exit, kickers=())
 
 
-class AnswersHugeNumbers(_Loser):
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        return _unread(Move, main=10**30, kickers=(10**30,))
-
-
 class AnswersACoroutine(_Loser):
     async def act(self, view: View, rng: np.random.Generator) -> Move:  # type: ignore[override]
         return view.legal_moves()[0]
@@ -156,13 +158,12 @@ class HasNoAct(_Loser):
     act: Any = None
 
 
-class HasAFailingName(_Loser):
+class HasAFailingName(_Raises):
+    error = OSError("no move")
+
     @property
     def name(self) -> str:
         raise OSError("no name")
-
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        raise OSError("no move")
 
 
 class Changes(Honest):
@@ -258,25 +259,25 @@ class FailsInClose(Honest):
         sys.exit(0)
 
 
-class Sleeps(_Loser):
+class _Stalls(_Loser):
+    """Needs a process of its own, and so a limit of time."""
+
     stalls = True
 
+
+class Sleeps(_Stalls):
     def act(self, view: View, rng: np.random.Generator) -> Move:
         while True:
             time.sleep(1)
 
 
-class Spins(_Loser):
-    stalls = True
-
+class Spins(_Stalls):
     def act(self, view: View, rng: np.random.Generator) -> Move:
         while True:
             pass
 
 
-class IgnoresSignals(_Loser):
-    stalls = True
-
+class IgnoresSignals(_Stalls):
     def act(self, view: View, rng: np.random.Generator) -> Move:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM):
             signal.signal(number, signal.SIG_IGN)
@@ -284,24 +285,18 @@ class IgnoresSignals(_Loser):
             time.sleep(1)
 
 
-class EndsItsProcess(_Loser):
-    stalls = True
-
+class EndsItsProcess(_Stalls):
     def act(self, view: View, rng: np.random.Generator) -> Move:
         os._exit(0)
 
 
-class KillsItsProcess(_Loser):
-    stalls = True
-
+class KillsItsProcess(_Stalls):
     def act(self, view: View, rng: np.random.Generator) -> Move:
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 
 
-class ReadsNullPointers(_Loser):
-    stalls = True
-
+class ReadsNullPointers(_Stalls):
     def act(self, view: View, rng: np.random.Generator) -> Move:
         ctypes.string_at(0)
         raise AssertionError
@@ -309,7 +304,7 @@ class ReadsNullPointers(_Loser):
 
 AGENTS: list[type[Any]] = [
     kind
-    for kind in list(globals().values())
-    if isinstance(kind, type) and issubclass(kind, Honest) and kind not in (Honest, _Loser)
+    for name, kind in list(globals().items())
+    if isinstance(kind, type) and issubclass(kind, Honest) and kind is not Honest and not name.startswith("_")
 ]
-"""Every hostile agent.  Those that ``stalls`` need a process of their own, and so a limit of time."""
+"""Every hostile agent."""

@@ -33,15 +33,8 @@ def _ddz(
     """Run ``ddz`` behind mounts of its own, and then a command of the shell that looks at what it left there."""
     command = [sys.executable, "-c", program, *arguments]
     if mounts:
-        command = [
-            "unshare",
-            "--mount",
-            "sh",
-            "-c",
-            f'{mounts} && "$@"; code=$?; {after or ":"}; exit $code',
-            "sh",
-            *command,
-        ]
+        script = f'{mounts} && "$@"; code=$?; {after or ":"}; exit $code'
+        command = ["unshare", "--mount", "sh", "-c", script, "sh", *command]
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("DDZ_", "XDG_"))}
     return subprocess.run(
         command,

@@ -59,16 +59,14 @@ def _array(rng: np.random.Generator) -> Any:
 
 def _collection(rng: np.random.Generator) -> Any:
     items = [value(rng, depth=1) for _ in range(int(rng.integers(0, 5)))]
-    kind = rng.integers(5)
-    if kind == 0:
-        return items
-    if kind == 1:
-        return tuple(items)
-    if kind == 2:
-        return {f"k{i}": item for i, item in enumerate(items)}
-    if kind == 3:
-        return {repr(item) for item in items}
-    return iter(items)
+    kinds: list[Callable[[list[Any]], Any]] = [
+        list,
+        tuple,
+        lambda items: {f"k{i}": item for i, item in enumerate(items)},
+        lambda items: {repr(item) for item in items},
+        iter,
+    ]
+    return kinds[rng.integers(5)](items)
 
 
 _STRANGERS: list[Make] = [

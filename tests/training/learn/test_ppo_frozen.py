@@ -14,7 +14,6 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.playing.agent import StagedAdapter
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError
 from ddz_env.playing.registry import make_agent
-from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo import ppo
 from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, Rollout, unpack_masks, value_games
 from ddz_training.learn.ppo.kernels import NONE
@@ -159,17 +158,3 @@ def test_the_critic_learns_from_a_frozen_agents_decisions_and_the_policy_does_no
     assert line.decisions < run._rollout.actions.size
     assert unpack_masks(rollout.masks[rollout.watched]).sum(1).min() > 1
     run.close()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"frozen": ("random",)}, "give both"),
-        ({"frozen_share": 0.1}, "give both"),
-        ({"frozen": ("random",), "frozen_share": 0.6}, "together at most 1"),
-        ({"learner_side": "dealer"}, "learner_side"),
-    ],
-)
-def test_settings_of_frozen_agents_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidTrainingError, match=message):
-        small_config(**settings)

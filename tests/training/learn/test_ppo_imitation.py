@@ -10,7 +10,6 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.network import Architecture, NetworkPolicy, PolicyNetwork
 from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import NO_LABEL, RulesAgent, RulesTeacher
@@ -22,7 +21,6 @@ from ddz_training.apps.cli import app
 from ddz_training.data.dataset import write_data_set
 from ddz_training.data.games import GAMES
 from ddz_training.data.recording import Recording, record_games
-from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.imitation import (
     Imitation,
     ImitationConfig,
@@ -86,11 +84,6 @@ def imitated(threads: int, **settings: Any) -> tuple[PolicyNetwork, list[float]]
     return imitation(config, threads).run(lambda progress: agreement.append(progress.agreement)), agreement
 
 
-def test_a_student_comes_to_agree_with_the_rules() -> None:
-    _, agreement = imitated(1, decisions=24_000)
-    assert np.mean(agreement[-20:]) > np.mean(agreement[:5]) + 0.15
-
-
 def test_a_seed_reproduces_a_student_on_any_number_of_threads() -> None:
     states = [imitated(threads, seed=seed)[0].state_dict() for threads, seed in ((1, 1), (2, 1), (1, 2))]
     assert all(torch.equal(weight, states[1][name]) for name, weight in states[0].items())
@@ -147,24 +140,6 @@ def test_a_student_comes_to_agree_with_recorded_visits(tmp_path: Path) -> None:
     assert np.mean(losses[-5:]) > entropy - 0.1  # and no more than that
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"decisions": 0}, "decisions=0 must be a whole number from 1"),
-        ({"num_games": 2.5}, "num_games=2.5 must be a whole number"),
-        ({"seed": -1}, "seed=-1 must be a whole number from 0"),
-        ({"seed": 2**63}, "seed=9223372036854775808 must be a whole number from 0"),
-        ({"student_share": 1.5}, r"student_share=1.5 must be a number from 0 to 1"),
-        ({"student_share": "half"}, "student_share='half' must be a number"),
-        ({"learning_rate": 0.0}, "learning_rate=0.0 must be a number above 0"),
-        ({"max_gradient": float("inf")}, "max_gradient=inf must be a number above 0"),
-    ],
-)
-def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidTrainingError, match=message):
-        ImitationConfig(**settings)
-
-
 def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
 
@@ -186,12 +161,13 @@ def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
     assert (notes["imitates"], notes["files"]["--data"].keys()) == ("games", {GAMES})
     assert not load_weights(second).values_trained
     third = tmp_path / "third.safetensors"
-    code, output = ddz("imitate", "--out", third, "--init", first)
-    assert (code, "goes with --data" in output) == (2, True)
-    code, output = ddz("imitate", "--out", tmp_path)  # said at once, not after an hour
-    assert (code, "is a folder: name a file in it" in output) == (2, True)
-    code, output = ddz("imitate", "--out", third, "--data", tmp_path / "nothing")
-    assert (code, "there is no table at" in output) == (2, True)
+    for words, message in (
+        (("--out", third, "--init", first), "goes with --data"),
+        (("--out", tmp_path), "is a folder: name a file in it"),  # said at once, not after an hour
+        (("--out", third, "--data", tmp_path / "nothing"), "there is no table at"),
+    ):
+        code, output = ddz("imitate", *words)
+        assert (code, message in output) == (2, True)
 
 
 def test_a_data_set_says_how_much_is_learned_from_it_and_for_which_rules(tmp_path: Path) -> None:
@@ -225,14 +201,9 @@ def wins_against_random(policy: PolicyNetwork, deals: int) -> Interval:
 
 def test_a_second_of_imitation_beats_random_by_a_wide_margin() -> None:
     """Four seeds won 95 to 98 % of so many deals, and 18 to 32 % with the weights that they began with."""
-    taught = wins_against_random(imitated(1, decisions=20_000)[0], 60)
+    student, agreement = imitated(1, decisions=20_000)
+    assert np.mean(agreement[-20:]) > np.mean(agreement[:5]) + 0.15
+    taught = wins_against_random(student, 60)
     untaught = wins_against_random(random_policy(PolicyNetwork, ImitationConfig(architecture=SMALL)), 60)
     assert taught.low > 0.8
     assert untaught.high < 0.6
-
-
-@pytest.mark.long
-def test_a_short_imitation_beats_random_by_a_wide_margin() -> None:
-    policy = imitation(ImitationConfig(decisions=200_000)).run()
-    assert wins_against_random(policy, 100).low > 0.8
-    assert ModelAgent(NetworkPolicy(policy)).name == "policy"

@@ -10,6 +10,7 @@ import pytest
 
 from ddz_env.core.errors import InvalidRulesError
 from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.imitation import ImitationConfig
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from tests.training.learn.test_ppo_rollout import SMALL
 
@@ -26,12 +27,22 @@ from tests.training.learn.test_ppo_rollout import SMALL
         ({"learning_rate": 0}, "learning_rate=0 must be a number above 0"),
         ({"entropy": float("nan")}, "entropy=nan must be a number of at least 0"),
         ({"seed": 2**63}, "seed=9223372036854775808 must be a whole number from 0 to 9,223,372,036,854,775,807"),
-        ({"evaluate_every": True}, "evaluate_every=True"),
+        ({"magnet": 0.1, "average": 0.0}, "average"),
+        ({"frozen": ("random",)}, "give both"),
+        ({"frozen_share": 0.1}, "give both"),
+        ({"frozen": ("random",), "frozen_share": 0.6, "opponent_share": 0.5}, "together at most 1"),
+        ({"learner_side": "dealer"}, "learner_side"),
     ],
 )
 def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidTrainingError, match=message):
         SelfPlayConfig(**settings)
+
+
+@pytest.mark.parametrize("settings", [{"decisions": 0}, {"student_share": 1.5}, {"learning_rate": 0.0}])
+def test_so_have_those_of_a_warm_start(settings: dict[str, Any]) -> None:
+    with pytest.raises(InvalidTrainingError, match="must be a"):
+        ImitationConfig(**settings)
 
 
 def test_step_size_entropy_and_floor_go_down_in_a_straight_line_and_stay_there() -> None:

@@ -131,16 +131,3 @@ def test_sums_are_added_to_and_do_not_depend_on_the_entropys_weight() -> None:
     again = sums.copy()
     surrogate_gradient(batch, LossWeights(0.5, FLOOR, CLIP, 0.0), np.zeros_like(batch.logits), again)
     assert again.tolist() == pytest.approx((2 * sums).tolist())
-
-
-def test_a_decision_counts_as_often_as_it_is_said_to() -> None:
-    batch = random_batch(7)
-    weights = np.random.default_rng(8).choice([0.0, 0.5, 4.0], len(batch.actions)).astype(np.float32)
-    gradient, sums = compiled(batch._replace(weights=weights), 0.5)
-    once, _ = compiled(batch, 0.5)
-    np.testing.assert_allclose(gradient, weights[:, None] * once, rtol=1e-5, atol=1e-8)
-    alone = np.zeros(SURROGATE_SUMS)
-    for row, weight in enumerate(weights):
-        _, found = compiled(SurrogateInputs(*(part[row : row + 1] for part in batch)), 0.5)
-        alone += weight * found
-    assert sums.tolist() == pytest.approx(alone.tolist(), rel=1e-6)

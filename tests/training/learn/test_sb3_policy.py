@@ -145,18 +145,10 @@ def test_a_zip_that_does_not_say_what_it_is_for_plays_for_wins(saved: Path, tmp_
         add_purpose(tmp_path / "nothing.zip", Purpose())
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"{",
-        b"\xff",
-        b"[]",
-        b'{"kind": "ddz-sb3-policy", "version": 1, "rules": null}',
-        b'{"kind": "ddz-sb3-policy", "version": 2, "rules": null, "objective": "win"}',
-        b'{"kind": "ddz-sb3-policy", "version": 1, "rules": null, "objective": 1}',
-        b'{"kind": "ddz-sb3-policy", "version": 1, "rules": 7, "objective": "win"}',
-    ],
-)
+SAID = b'{"kind": "ddz-sb3-policy", "version": 2, "rules": null, "objective": "win"}'
+
+
+@pytest.mark.parametrize("text", [b"{", b"\xff", b"[]", SAID, SAID.replace(b"2", b"1").replace(b"null", b"7")])
 def test_a_purpose_that_cannot_be_understood_is_refused_by_name(text: bytes, saved: Path, tmp_path: Path) -> None:
     path = shutil.copy(saved, tmp_path / "model.zip")
     with zipfile.ZipFile(path, "a") as archive:
@@ -172,12 +164,9 @@ def test_a_purpose_is_read_without_trust_and_unpickles_nothing(saved: Path, tmp_
     assert read_purpose(gift) == Purpose("mini", "stake")
     assert not mark.exists()
     data = gift.read_bytes()
-    for part in (data[:0], data[:1000], data[: len(data) // 2]):
-        gift.write_bytes(part)
-        with pytest.raises(TensorFileError, match="truncated"):
-            read_purpose(gift)
-    with pytest.raises(TensorFileError, match="is missing"):
-        read_purpose(tmp_path / "nothing.zip")
+    gift.write_bytes(data[: len(data) // 2])
+    with pytest.raises(TensorFileError, match="truncated"):
+        read_purpose(gift)
     broken = bytearray(data)
     broken[data.rindex(b'"objective"')] ^= 1
     gift.write_bytes(broken)
@@ -204,13 +193,6 @@ def test_an_agent_unpickles_nothing_unless_trust_is_true(trust: str, saved: Path
     assert not mark.exists()
 
 
-def test_trust_means_that_the_code_in_the_file_runs(saved: Path, tmp_path: Path) -> None:
-    gift, mark = tmp_path / "gift.zip", tmp_path / "mark"
-    poison(saved, gift, mark)
-    load_sb3_policy(gift, trust_file=True)
-    assert mark.exists()  # or the tests around this one would prove nothing
-
-
 def test_resuming_unpickles_nothing_without_trust(tmp_path: Path) -> None:
     run = Sb3Run(Sb3Config(num_envs=2, n_steps=4, width=8, rules="mini"), 1)
     run.save(tmp_path / "run")
@@ -223,7 +205,7 @@ def test_resuming_unpickles_nothing_without_trust(tmp_path: Path) -> None:
     assert (refused.exit_code, "write --trust" in refused.output) == (2, True)
     assert not mark.exists()
     load_run(tmp_path / "run", trust=True)
-    assert mark.exists()
+    assert mark.exists()  # or the tests around this one would prove nothing
 
 
 def test_files_that_are_no_such_model_are_refused_by_name(saved: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ddz_training.apps.cli import app
 from ddz_training.learn.checkpoint import refuse_to_overwrite
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.sb3.config import Sb3Config
-from ddz_training.learn.sb3.run import ABOUT, MODEL, POOL, PastSelf, Sb3Progress, Sb3Run, TimeSplit, load_run
+from ddz_training.learn.sb3.run import ABOUT, MODEL, POOL, Sb3Progress, Sb3Run, TimeSplit, load_run
 from ddz_training.learn.sb3.train import Stopwatch, train
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.measure.match.errors import OtherCodeError
@@ -53,15 +53,12 @@ def weights(run: Sb3Run) -> dict[str, Any]:
     return {name: weight.clone() for name, weight in run.model.policy.state_dict().items()}
 
 
-def test_gamma_is_one_so_that_the_halves_of_a_move_are_not_discounted() -> None:
-    assert small().model.gamma == 1.0
-
-
 def test_a_run_writes_its_curves_its_evaluations_and_its_model(tmp_path: Path) -> None:
     run = small(evaluate_every=2 * UPDATE, evaluate_deals=1, baselines=("random", "rules"), checkpoint_every=0)
     seen: list[Sb3Progress] = []
     train(run, tmp_path, 5 * UPDATE - 1, on_update=seen.append)
     split = run.split
+    assert run.model.gamma == 1.0  # the halves of a move are not discounted
     assert (run.timesteps, run.update) == (5 * UPDATE, 5)  # whole updates
     curve = lines(tmp_path / "curves.csv")
     assert [int(line["update"]) for line in curve] == [1, 2, 3, 4, 5]
@@ -72,10 +69,7 @@ def test_a_run_writes_its_curves_its_evaluations_and_its_model(tmp_path: Path) -
     evaluations = [(int(line["update"]), line["opponent"]) for line in lines(tmp_path / "evaluations.csv")]
     assert evaluations == [(update, name) for update in (2, 4, 5) for name in ("random", "rules")]
     assert (tmp_path / MODEL).exists()
-    assert split.games > 0
-    assert split.rollout > 0
-    assert split.learning > 0
-    assert split.past_self == 0
+    assert min(split.games, split.rollout, split.learning) > 0 == split.past_self
     about = json.loads((tmp_path / ABOUT).read_text())
     assert (about["config"], about["games"]) == (run.config.as_dict(), run.games)
     assert about["seconds"] == vars(split)
@@ -85,9 +79,7 @@ def test_a_fixed_seed_reproduces_a_run(tmp_path: Path) -> None:
     for opponents in ("random", "self"):
         found = []
         for number, seed in enumerate((3, 3, 4)):
-            run = small(
-                opponents=opponents, seed=seed
-            )  # SB3 draws from PyTorch's global generator: one after the other
+            run = small(opponents=opponents, seed=seed)  # SB3 draws from PyTorch's generator: one after the other
             train(run, tmp_path / f"{opponents}{number}", 3 * UPDATE)
             found.append(weights(run))
         one, same, other = found
@@ -189,7 +181,6 @@ def test_a_past_self_asks_its_network_once_for_all_games_that_have_a_choice(monk
     assert all(choice for _, choice in asked)
     assert np.mean([count for count, _ in asked]) > 5
     assert past.seconds > 0
-    assert PastSelf(1, 0).seconds == 0
 
 
 def test_times_are_shared_out_and_nothing_is_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,12 +224,10 @@ def test_a_run_is_not_resumed_under_other_settings_nor_from_broken_files(tmp_pat
     (tmp_path / MODEL).write_bytes(b"nothing")
     with pytest.raises(CheckpointMismatchError, match="no zip file"):
         load_run(tmp_path, trust=True)
-    (tmp_path / ABOUT).write_text('{"kind": "something else", "version": 1}')
-    with pytest.raises(CheckpointMismatchError, match="no ddz-sb3-run"):
-        load_run(tmp_path, trust=True)
-    (tmp_path / ABOUT).write_text("{")
-    with pytest.raises(CheckpointError, match="broken"):
-        load_run(tmp_path, trust=True)
+    for text, message in (('{"kind": "something else", "version": 1}', "no ddz-sb3-run"), ("{", "broken")):
+        (tmp_path / ABOUT).write_text(text)
+        with pytest.raises(CheckpointError, match=message):
+            load_run(tmp_path, trust=True)
 
 
 @pytest.mark.parametrize(
@@ -281,10 +270,8 @@ def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--opponents", "nobody"), "no agent is called 'nobody'"),
-        (("--rules", "texas"), "unknown rules preset 'texas'"),
         (("--set", "role=king"), "unknown role 'king'"),
         (("--set", "learning=1"), "there is no option 'learning'"),
-        (("--num-envs", "0"), "num_envs=0"),
         (("--threads", "0"), "threads=0"),
         (("--resume",), "there is no such file"),
     ],

@@ -18,10 +18,7 @@ from stable_baselines3.common.monitor import Monitor
 from ddz_env.core.errors import (
     GameOverError,
     IllegalMoveError,
-    InvalidDealError,
     InvalidMoveError,
-    InvalidOptionError,
-    UnknownAgentError,
 )
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
@@ -180,17 +177,6 @@ def test_asking_out_of_order_or_for_what_a_batch_cannot_do_is_a_named_error() ->
     without: VectorEnv[Any, Any, Any] = VectorEnv()
     with pytest.raises(VecEnvUsageError, match="has no action_masks"):
         MaskedVecEnv(without)
-    with pytest.raises(UnknownAgentError):
-        make_games(2, "nobody")
-    games = make_games(2, "rules")
-    with pytest.raises(GameOverError, match="call reset"):
-        games.step(np.zeros(2, int))
-    with pytest.raises(InvalidOptionError, match="3 seeds for 2 games"):
-        games.reset(seed=[1, 2, 3])
-    with pytest.raises(InvalidDealError):
-        games.reset(options={"hands": []})
-    with pytest.raises(InvalidDealError):
-        games.reset(seed=-1)
 
 
 def test_the_single_environment_passes_sb3_s_checker() -> None:

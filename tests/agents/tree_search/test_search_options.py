@@ -405,7 +405,6 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
         (WholeMoveUctAgent, {"iterations": 0}),
         (WholeMoveUctAgent, {"exploration": -1.0}),
     ],
-    ids=str,
 )
 def test_options_that_do_not_exist_or_contradict_each_other_are_named(kind: type, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidAgentOptionError, match=next(iter(options))):

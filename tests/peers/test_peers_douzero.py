@@ -27,6 +27,11 @@ def cards(hand: tuple[int, ...]) -> list[int]:
     return [value for value, count in zip(VALUES, hand, strict=True) for _ in range(count)]
 
 
+def move_cards(move: Move) -> Cards:
+    """A move as DouZero's numbers; a pass has none."""
+    return tuple(cards(move.cards.counts))
+
+
 class Peer:
     """DouZero's game, whose agents play what they are told.
 
@@ -46,8 +51,7 @@ class Peer:
         return self.next_action
 
     def action(self, move: Move) -> Cards:
-        """A move as DouZero's numbers; a pass has none."""
-        return tuple(cards(move.cards.counts))
+        return move_cards(move)
 
     def play(self, action: Cards) -> None:
         self.next_action = list(action)

@@ -35,13 +35,14 @@ from ddz_env.core.rules import Rules
 _TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
 _NOISE = re.compile(r"[\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f]+")
 _SYNONYMS = {"10": "T", "小王": "B", "大王": "R"}
-_CALLED = {BID_BASE: "no call", BID_BASE + 1: "call"}
-_ROBBED = {BID_BASE: "no rob", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
-_SHOWN = {DOUBLE_BASE: "no show", DOUBLE_BASE + 1: "show"}
+CALLED = {BID_BASE: "no call", BID_BASE + 1: "call"}
+ROBBED = {BID_BASE: "no rob", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
+SHOWN = {DOUBLE_BASE: "no show", DOUBLE_BASE + 1: "show"}
+"""The words of the auction where the landlord is called, then robbed for, and of showing the hand."""
 _CHINESE = {"不叫": BID_BASE, "叫地主": BID_BASE + 1, "不抢": BID_BASE, "抢地主": BID_BASE + 2}
 _CHINESE |= {"不加倍": DOUBLE_BASE, "加倍": DOUBLE_BASE + 1, "不明牌": DOUBLE_BASE, "明牌": DOUBLE_BASE + 1}
 _WORDS = {action_name(a): a for a in range(BID_BASE, NUM_ACTIONS)} | _CHINESE
-_WORDS |= {word: action for words in (_CALLED, _ROBBED, _SHOWN) for action, word in words.items()}
+_WORDS |= {word: action for words in (CALLED, ROBBED, SHOWN) for action, word in words.items()}
 _BIDS = range(BID_BASE, DOUBLE_BASE)
 
 
@@ -387,48 +388,6 @@ class Move:
         if rules is None:
             return f"Move({self.main}, {self.kickers})"
         return f"Move.parse({str(self)!r})"
-
-
-def question(history: Sequence[tuple[int, Move]], stage: str, rules: Rules) -> str:
-    """What the seat to act is asked: a stage of the game or, where the landlord is robbed, ``call`` or ``rob``.
-
-    Args:
-        history: ``(seat, move)`` so far.
-        stage: The stage of the game.
-        rules: The rules.
-    """
-    if stage != "bid" or rules.bidding != "robbing":
-        return stage
-    return "rob" if any(BID_BASE < move.main < DOUBLE_BASE for _, move in history) else "call"
-
-
-def worded(move: Move, asked: str) -> str:
-    """A move in the words of the :func:`question` that it answers.
-
-    Notation knows four bids and two answers.  Where the landlord is called and robbed for, ``bid 1`` is a call and
-    ``bid 2`` robs; where a hand may be shown, the first answer is not to doubling.
-    """
-    return {"call": _CALLED, "rob": _ROBBED, "show": _SHOWN}.get(asked, {}).get(move.main, str(move))
-
-
-def spoken(history: Sequence[tuple[int, Move]], number: int, rules: Rules) -> str:
-    """A completed move in the words of its rules.
-
-    Args:
-        history: ``(seat, move)``, oldest first.
-        number: Which of them.
-        rules: The rules.
-
-    Example:
-        >>> spoken([(0, Move.parse("bid 1")), (1, Move.parse("no bid"))], 1, Rules.preset("robbing"))
-        'no rob'
-    """
-    move, before = history[number][1], history[:number]
-    stage = "bid" if BID_BASE <= move.main < DOUBLE_BASE else "play"
-    if move.main >= DOUBLE_BASE:
-        answered = any(earlier.main >= DOUBLE_BASE for _, earlier in before)
-        stage = "show" if rules.showing and not answered else "double"
-    return worded(move, question(before, stage, rules))
 
 
 def plain_move(move: object) -> Move:

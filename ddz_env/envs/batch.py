@@ -13,6 +13,7 @@ Slot ``i`` of a batch of ``n`` games plays the games ``i``, ``i + n``, ``i + 2 n
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
@@ -171,7 +172,7 @@ def check_count(option: str, value: object) -> int:
     return check_integer(option, value, 1, MOST_GAMES)
 
 
-class Batch:
+class Batch(ABC):
     """What batches on the CPU and on a GPU have in common: options, arrays by name, first deals, and what they save."""
 
     def __init__(
@@ -277,9 +278,9 @@ class Batch:
         """A copy on the host."""
         return array.copy()  # type: ignore[no-any-return]
 
+    @abstractmethod
     def _show(self, *, anew: bool = False) -> None:
         """Write what the games show; ``anew``: after dealing each and beginning its stream of random actions."""
-        raise NotImplementedError
 
 
 def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:

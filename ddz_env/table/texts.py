@@ -261,7 +261,7 @@ class Texts:
         return in_chinese(said, self.move) if self.language == "zh" else said
 
     def help(self, question: str) -> str:
-        """What can be typed where something is asked (:func:`ddz_env.core.notation.question`)."""
+        """What can be typed where something is asked (:func:`ddz_env.core.spoken.question`)."""
         return "\n".join(_HELP[part][self._place] for part in (question, "words"))
 
 

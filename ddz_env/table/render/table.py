@@ -23,7 +23,8 @@ from ddz_env.core.checks import as_integer
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.score import is_spring, write_returns
 from ddz_env.core.errors import InvalidPictureError, plural, shown
-from ddz_env.core.notation import Hand, Move, spoken
+from ddz_env.core.notation import Hand, Move
+from ddz_env.core.spoken import spoken
 from ddz_env.core.state import SCORINGS, State
 from ddz_env.core.view import View, role_of
 from ddz_env.table.texts import Texts

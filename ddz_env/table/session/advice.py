@@ -17,7 +17,7 @@ import numpy as np
 from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS, action_name
 from ddz_env.core.errors import DouDizhuError
-from ddz_env.core.notation import question, worded
+from ddz_env.core.spoken import question, worded
 from ddz_env.playing.agent import Agent, Decision, close
 from ddz_env.playing.game import call, read_answer
 from ddz_env.playing.registry import make_agent
@@ -98,7 +98,7 @@ class Advice:
         seat: The seat that acts.
         move: What it would play.
         options: What it compared, its own move first; at least that move.
-        question: What the seat is asked (:func:`ddz_env.core.notation.question`).
+        question: What the seat is asked (:func:`ddz_env.core.spoken.question`).
         source: Where the chances come from: ``search``, the adviser's own; ``critic``, what a network says of sampled
             worlds; ``solver``, open cards that were played out; None where there are none.
     """

@@ -12,7 +12,7 @@ import numpy as np
 from ddz_env import Hand, Move, State, View
 from ddz_env.core.checks import as_integer, check_integer
 from ddz_env.core.errors import DouDizhuError, InvalidDealError, InvalidMoveError, UnknownAgentError, shown
-from ddz_env.core.notation import question, spoken, worded
+from ddz_env.core.spoken import question, spoken, worded
 from ddz_env.playing.agent import Agent, cheats, close, sight
 from ddz_env.playing.game import play_answer, tell
 from ddz_env.playing.generators import agent_generator
@@ -144,7 +144,7 @@ class Session:
 
     @property
     def question(self) -> str:
-        """What the seat to act is asked (:func:`ddz_env.core.notation.question`)."""
+        """What the seat to act is asked (:func:`ddz_env.core.spoken.question`)."""
         return question(self._moves, self.stage, self.rules)
 
     def worded(self, move: Move, number: int | None = None) -> str:

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError
-from ddz_env.core.notation import question
+from ddz_env.core.spoken import question
 from ddz_env.playing.registry import LEVELS, agent_names, agent_options
 from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_env.table.texts import LANGUAGES, Texts, cells

@@ -121,11 +121,6 @@ def compared(
     return lambda saved: comparison_table(title, compare(saved.results), note(saved))
 
 
-def no_work(options: Any, task: Any) -> Sequence[Any]:
-    """The work of an experiment that has a worker, or another way to fill its file."""
-    raise NotImplementedError
-
-
 class Each(Worker[Any, Sequence[_Result]]):
     """Does the tasks of an experiment that keeps nothing from one to the next."""
 
@@ -177,7 +172,7 @@ class Experiment(Generic[_Options, _Result]):
     result: type[_Result]
     tasks: Callable[[_Options], Tasks]
     tables: Mapping[str, Callable[[Saved[_Result]], Table]]
-    work: Callable[[_Options, Any], Sequence[_Result]] = no_work
+    work: Callable[[_Options, Any], Sequence[_Result]] | None = None
     worker: Callable[[_Options], Worker[Any, Sequence[_Result]]] | None = None
     fill: Callable[[_Options, Mapping[Key, Any], ResultStore[_Result], OnProgress], Sequence[_Result]] | None = None
     key: Sequence[str] = ()
@@ -232,7 +227,7 @@ class Experiment(Generic[_Options, _Result]):
     def _fill(
         self, options: _Options, tasks: Mapping[Key, Any], store: ResultStore[_Result], on_progress: OnProgress
     ) -> Sequence[_Result]:
-        make = self.worker or functools.partial(Each, self.work)
+        make = self.worker or functools.partial(Each, self.work)  # type: ignore[arg-type]  # one of the two is given
         return store.fill(tasks, functools.partial(make, options), getattr(options, "processes", 1), on_progress)
 
     def block(self, name: str, folder: Path) -> Callable[[], str] | None:

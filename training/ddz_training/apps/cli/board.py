@@ -18,7 +18,8 @@ from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.actions import action_name
 from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidHandError, InvalidMoveError
-from ddz_env.core.notation import readings_of, worded
+from ddz_env.core.notation import readings_of
+from ddz_env.core.spoken import worded
 from ddz_env.playing.thoughts import NOBODY, Belief
 from ddz_training.apps.cli.console import console, show, tell
 from ddz_training.apps.cli.lazily import lazily
@@ -349,7 +350,7 @@ def understood(text: str, asked: str, rules: Rules, playable: Callable[[Move], b
 
     Args:
         text: What was typed: notation, or a short answer in the auction and at doubling (``2``, ``no``).
-        asked: What the seat to act is asked (:func:`ddz_env.core.notation.question`).
+        asked: What the seat to act is asked (:func:`ddz_env.core.spoken.question`).
         rules: The rules.
         playable: Whether a move can be played; asked where cards can be read as several.
 

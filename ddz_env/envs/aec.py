@@ -217,6 +217,10 @@ class raw_env(AECEnv):  # type: ignore[misc]
     def step(self, action: int | None) -> None:
         """Play an action of the selected agent, or None once it is dead.
 
+        ``Game.step`` calls one kernel, ``step_and_look``, which plays (``play_action``) and writes the next observation,
+        mask and infos; :meth:`_show` then selects the agent and pays at the end; :meth:`observe` and ``last`` hand out
+        what the kernel wrote.  Rewards are zero until the game is over.
+
         Raises:
             GameOverError: If no agent is left.
             InvalidMoveError: If the id does not exist.
@@ -243,8 +247,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
             InvalidOptionError: If there is no such agent.
         """
         game = self._game
-        seat = None if agent is self.agent_selection and not self._over else self._seat(agent)
-        if seat is not None and (agent != self.agent_selection or self._over):
+        seat = self._seat(agent)
+        if self._over or self.possible_agents[seat] is not self.agent_selection:
             return self.form.seen(game.observe(seat), np.zeros(NUM_ACTIONS, np.int8))  # type: ignore[no-any-return]
         ended = self.terminations.get(agent, True)  # by an illegal action
         mask = np.zeros_like(game.mask) if ended else game.mask

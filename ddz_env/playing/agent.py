@@ -19,7 +19,7 @@ from ddz_env.core.rules import Rules
 
 @runtime_checkable
 class Agent(Protocol):
-    """The required part of an agent.
+    """What an agent has.  Only ``act`` is required; without ``name``, tables show that of the class.
 
     ``act`` gets a :class:`ddz_env.View`, at the start of a decision of its seat (a bid, an answer to doubling or a
     whole move), and a generator, which is its only source of randomness.  An agent with a class attribute

@@ -1,1 +1,1 @@
-"""Learning by self-play: returns, losses, rollouts, the training loop, and the warm start by imitation."""
+"""PPO by self-play.  Begin with :mod:`.ppo`, the algorithm; :mod:`.selfplay` is the run around it, and the rest serves them."""

@@ -217,9 +217,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
     def step(self, action: int | None) -> None:
         """Play an action of the selected agent, or None once it is dead.
 
-        ``Game.step`` calls one kernel, ``step_and_look``, which plays (``play_action``) and writes the next observation,
-        mask and infos; :meth:`_show` then selects the agent and pays at the end; :meth:`observe` and ``last`` hand out
-        what the kernel wrote.  Rewards are zero until the game is over.
+        ``Game.step`` calls one kernel, ``step_and_look``, which plays (``play_action``) and writes the next
+        observation, mask and infos; then an agent is selected, and everybody is paid at the end of the game.
 
         Raises:
             GameOverError: If no agent is left.

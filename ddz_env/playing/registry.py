@@ -94,9 +94,9 @@ def make_agent(agent: str | object) -> Agent:
 
     Args:
         agent: ``name``, ``name:option=value,option=value``, a level (:data:`LEVELS`), or the
-            user's own ``module:factory`` with options after a second colon.  Values are integers, floats, ``true``, ``false``,
-            ``none`` or text.  Agents with a ``main_option`` take it without its name (``botzone:./bot``).  An object
-            with ``act`` is an agent already, and is returned.
+            user's own ``module:factory`` with options after a second colon.  Values are integers, floats, ``true``,
+            ``false``, ``none`` or text.  Agents with a ``main_option`` take it without its name (``botzone:./bot``).
+            An object with ``act`` is an agent already, and is returned.
 
     Raises:
         UnknownAgentError: If nothing answers to the name, or what answers is no agent.

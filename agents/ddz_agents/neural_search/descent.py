@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural_search.opponent_model import OpponentModel, known_action
 from ddz_agents.tree_search.options import TreeSettings
-from ddz_agents.tree_search.search import MAX_DEPTH, best_by_puct, simulate, take_tried
+from ddz_agents.tree_search.search import MAX_DEPTH, puct_among_legal, simulate, take_tried
 from ddz_agents.tree_search.simulate import reward_of
 from ddz_agents.tree_search.simulate_planned import Plan, set_plan_prices
 from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, Tree, add_child, child_of, has_room
@@ -135,7 +135,7 @@ class Answers(NamedTuple):
 @inline_kernel
 def _select(tree: Tree, usable: np.ndarray, found: int, exploration: float, state: np.uint64) -> tuple[int, np.uint64]:
     """The child that PUCT selects; ties among unvisited ones are drawn."""
-    best = best_by_puct(tree, usable, found, U0, exploration, False)
+    best = puct_among_legal(tree, usable, found, U0, exploration, False)
     if best >= 0:
         return best, state
     dearest, ties = np.float32(-1.0), U0

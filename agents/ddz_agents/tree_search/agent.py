@@ -11,7 +11,7 @@ import numpy as np
 
 from ddz_agents.open_cards.solver.endgame import EndgameSolver, endgame_solver
 from ddz_agents.tree_search.choice import candidates_of, choose, finishing_move, only_move
-from ddz_agents.tree_search.options import IsUctOptions, TreeOptions
+from ddz_agents.tree_search.options import RANDOM, IsUctOptions, TreeOptions
 from ddz_agents.tree_search.search import Position, search, spend
 from ddz_agents.tree_search.simulate_planned import Plan, new_plan
 from ddz_agents.tree_search.tree import ROOT, Tree, child_of, clear, new_tree, replant
@@ -88,7 +88,10 @@ class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
 
 
 class TreeSearchAgent(SearchAgent[Sight]):
-    """Grows trees over one decision and chooses from their visits; the agents below say of which games.
+    """Grows trees over one decision and chooses from their visits.
+
+    Agents differ in these: which games a tree is about (``fixed``, ``_game_of_tree``), where worlds are drawn from
+    (``_worlds``), whether trees go on from the last decision (``_plant_trees``), and what is seen (``cheats``).
 
     Args:
         *values: One object of the agent's options, or some of them in their order.
@@ -107,7 +110,7 @@ class TreeSearchAgent(SearchAgent[Sight]):
         self.settings = self.options.settings(self.fixed)
         self.finish = self.options.finish
         self._policy = self.options.policy()
-        self._needs_plan = bool(self.settings.simulation or self.settings.guided)
+        self._needs_plan = bool(self.settings.simulation != RANDOM or self.settings.guided)
         self._trees: list[Tree] = []
         self._plans: list[Plan | None] = []
 

@@ -106,9 +106,9 @@ def choose(
     return Decision(Move(main, kickers), first.visits, values, tuple(line))
 
 
-def _next_action(totals: Totals, row: Words, rules: Words, by_value: bool) -> int:
+def _next_action(found: Totals, row: Words, rules: Words, by_value: bool) -> int:
     """The best action of one stage; the lowest legal one where the search never came."""
-    visits, rewards, priors = totals
+    visits, rewards, priors = found
     if not visits:
         mask = np.empty(MASK_WORDS, np.uint64)
         legal_mask(row, rules, mask)

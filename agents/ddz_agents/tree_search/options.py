@@ -21,7 +21,7 @@ MOST_ITERATIONS = 100_000_000
 Simulation = Literal["random", "planned", "rules"]
 SIMULATIONS: tuple[str, ...] = get_args(Simulation)
 """Simulation policies by name; a search gets the index."""
-PLANNED, RULES = np.int64(SIMULATIONS.index("planned")), np.int64(SIMULATIONS.index("rules"))
+RANDOM, PLANNED, RULES = (np.int64(SIMULATIONS.index(name)) for name in ("random", "planned", "rules"))
 UCB, AVAILABILITY, PUCT = np.int64(0), np.int64(1), np.int64(2)
 """Forms of selection (:mod:`ddz_agents.tree_search.search`)."""
 Policy = Callable[[Any, Any, Any, Any], Any]

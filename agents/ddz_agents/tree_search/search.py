@@ -30,7 +30,7 @@ import numpy.typing as npt
 from ddz_agents.tree_search.options import AVAILABILITY, PLANNED, PUCT, RULES, TreeSettings
 from ddz_agents.tree_search.simulate import guided_action, reward_of, simulate_random, simulate_rules
 from ddz_agents.tree_search.simulate_planned import Plan, set_plan_prices, simulate_planned
-from ddz_agents.tree_search.tree import FULL, ROOT, SIZE_CLASSES, Tree, add_child, grown, has_room
+from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, SIZE_CLASSES, Tree, add_child, grown, has_room
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_env import State, View
 from ddz_env.core.engine.compiling import inline_kernel, kernel
@@ -95,7 +95,7 @@ def new_line() -> Line:
     return Line(
         np.empty(ROW_WORDS, np.uint64),
         np.empty(MASK_WORDS, np.uint64),
-        np.empty(512, np.int32),
+        np.empty(MOST_CHILDREN, np.int32),
         np.empty(MAX_DEPTH, np.int32),
         np.empty(MAX_DEPTH, np.uint64),
         np.empty(1 << (SIZE_CLASSES - 1), np.float32),
@@ -155,7 +155,8 @@ def _select_and_expand(
 ) -> tuple[int, np.uint64]:
     """Go down until a child is added or the game is over; the depth (``FULL`` without room) and the generator."""
     row, mask, rules = line.row, line.mask, position.rules
-    # The auction's winner takes up cards that nobody has seen: till then the searcher's own moves are not certain.
+    # A node is settled once all its children are there and every determinization allows the same ones: in a fixed game,
+    # or where the searcher moves.  Before the auction's winner has taken up cards that nobody has seen, none is.
     may_settle = settings.fixed or position.row[LANDLORD] != _NO_SEAT
     may_settle = may_settle and settings.selection != PUCT and settings.selection != AVAILABILITY
     searcher = np.uint64(position.seat)
@@ -166,25 +167,28 @@ def _select_and_expand(
         mover = row[SEAT]
         log_parent = math.log(float(max(tree.visits[node], 1)))
         if tree.settled[node]:
-            node = best_child(tree, node, log_parent, settings.exploration, line.values)
+            node = ucb_among_all(tree, node, log_parent, settings.exploration, line.values)
         else:
             legal_mask(row, rules, mask)
             found = take_tried(tree, node, mask, line.usable)
             fresh = count_legal(mask)
+            if settings.selection == AVAILABILITY:
+                for index in range(found):
+                    tree.available[line.usable[index]] += 1
             child = _select(tree, line.usable, found, fresh, log_parent, settings)
             if child < 0:
                 state = advance(state)
-                first = _NO_GUIDE
+                guide = _NO_GUIDE
                 if plan is not None:
                     if settings.guided and found == 0:
-                        first = guided_action(row, rules, plan.mind)
+                        guide = guided_action(row, rules, plan.mind)
                         set_plan_prices(position.row, rules, plan)
-                child = _expand(tree, node, mask, fresh, mix(state), first)
+                child = _expand(tree, node, mask, fresh, mix(state), guide)
                 if child == FULL:
                     return FULL, state
                 expanded = True
             elif may_settle and (settings.fixed or mover == searcher):
-                tree.settled[node] = 1  # the searcher's own moves are the same in every determinization
+                tree.settled[node] = 1
             node = child
         apply_action(row, np.uint64(tree.action[node]), rules)
         depth += 1
@@ -215,15 +219,12 @@ def _select(
 ) -> int:
     """The child to go to among those that the determinization allows; -1 to expand."""
     if settings.selection == PUCT:
-        return best_by_puct(tree, usable, found, fresh, settings.exploration, True)
-    if settings.selection == AVAILABILITY:
-        for index in range(found):
-            tree.available[usable[index]] += 1
+        return puct_among_legal(tree, usable, found, fresh, settings.exploration, True)
     if fresh > U0:
         return np.int64(-1)
     if settings.selection == AVAILABILITY:
-        return _best_available(tree, usable, found, settings.exploration)
-    return best_of(tree, usable, found, log_parent, settings.exploration)
+        return _ucb_by_availability(tree, usable, found, settings.exploration)
+    return ucb_among_legal(tree, usable, found, log_parent, settings.exploration)
 
 
 @inline_kernel
@@ -234,7 +235,7 @@ def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float
 
 
 @inline_kernel
-def best_of(tree: Tree, usable: np.ndarray, found: int, log_parent: float, exploration: float) -> int:
+def ucb_among_legal(tree: Tree, usable: np.ndarray, found: int, log_parent: float, exploration: float) -> int:
     """The child that figure 2 selects among those listed."""
     best, best_value = np.int64(usable[0]), np.float32(-1.0)
     for index in range(found):
@@ -245,7 +246,7 @@ def best_of(tree: Tree, usable: np.ndarray, found: int, log_parent: float, explo
 
 
 @inline_kernel
-def best_child(tree: Tree, node: int, log_parent: float, exploration: float, values: np.ndarray) -> int:
+def ucb_among_all(tree: Tree, node: int, log_parent: float, exploration: float, values: np.ndarray) -> int:
     """The child that figure 2 selects among all; ``values`` is scratch, as long as there are children, float32.
 
     The values are computed apart from their comparison, so that the compiler makes eight of them at once.
@@ -261,7 +262,7 @@ def best_child(tree: Tree, node: int, log_parent: float, exploration: float, val
 
 
 @inline_kernel
-def _best_available(tree: Tree, usable: np.ndarray, found: int, exploration: float) -> int:
+def _ucb_by_availability(tree: Tree, usable: np.ndarray, found: int, exploration: float) -> int:
     """The child that figure 2 selects if each one's parent has the visits in which the child was legal."""
     best, best_value = np.int64(usable[0]), np.float32(-1.0)
     for index in range(found):
@@ -273,7 +274,9 @@ def _best_available(tree: Tree, usable: np.ndarray, found: int, exploration: flo
 
 
 @inline_kernel
-def best_by_puct(tree: Tree, usable: np.ndarray, found: int, fresh: np.uint64, exploration: float, lowest: bool) -> int:
+def puct_among_legal(
+    tree: Tree, usable: np.ndarray, found: int, fresh: np.uint64, exploration: float, lowest: bool
+) -> int:
     """The child that PUCT selects; -1 for one of the moves without visits, of those with the largest prior.
 
     Args:
@@ -312,10 +315,10 @@ def best_by_puct(tree: Tree, usable: np.ndarray, found: int, fresh: np.uint64, e
 
 
 @inline_kernel
-def _expand(tree: Tree, node: int, mask: np.ndarray, fresh: np.uint64, pick: np.uint64, first: np.uint64) -> int:
-    """Add a child for one of the moves left in the mask: ``first`` if it is among them, else the one picked."""
-    wanted = (mask[first >> U6] >> (first & U63)) & U1 == U1
-    child = add_child(tree, node, first if wanted else nth_legal(mask, below(pick, fresh)))
+def _expand(tree: Tree, node: int, mask: np.ndarray, fresh: np.uint64, pick: np.uint64, guide: np.uint64) -> int:
+    """Add a child for one of the moves left in the mask: ``guide`` if it is among them, else the one picked."""
+    wanted = (mask[guide >> U6] >> (guide & U63)) & U1 == U1
+    child = add_child(tree, node, guide if wanted else nth_legal(mask, below(pick, fresh)))
     if child != FULL:
         tree.available[child] = 1
         tree.prior[child] = GUIDED_WEIGHT if wanted else np.float32(1.0)
@@ -363,6 +366,8 @@ def spend(
     run: Run, trees: list[Tree], state: np.uint64, iterations: int, seconds: float | None = None, look: int = 0
 ) -> None:
     """Run a budget, giving the trees twice the room whenever one is full.
+
+    Several trees, as in ``neural-ismcts``, wait for one another; a full one is replaced in the list.
 
     Args:
         run: Runs iterations on the trees.

@@ -1,7 +1,7 @@
-"""The random simulation (playout): uniform at every stage, a finishing move taken at once unless that is switched off.
+"""Simulations (playouts): uniform at every stage, a finishing move taken at once if so wished; or by the rule agent.
 
 A simulation's row is thrown away, so moves are played by ``play_lightly``: hands, turn and target without the books
-that observations and views read.  Three simulations in four of a search's time are spent here.
+that observations and views read.  Three quarters of a search's time are spent here.
 """
 
 from __future__ import annotations

@@ -146,9 +146,6 @@ def draw_world(
     return state
 
 
-# from ddz_agents.worlds.determinize: """What a pool of worlds says of the hidden cards."""
-
-
 def belief_of(view: View, pool: WorldPool) -> Belief:
     """Where a pool has the hidden cards; an empty one has them anywhere.
 

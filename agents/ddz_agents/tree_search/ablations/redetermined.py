@@ -19,7 +19,7 @@ import numpy as np
 from ddz_agents.tree_search.agent import IsUctAgent, SearchAgent
 from ddz_agents.tree_search.choice import choose
 from ddz_agents.tree_search.options import MOST_ITERATIONS
-from ddz_agents.tree_search.search import Position, backpropagate, best_of, new_line, spend, take_tried, ucb
+from ddz_agents.tree_search.search import Position, backpropagate, new_line, spend, take_tried, ucb, ucb_among_legal
 from ddz_agents.tree_search.simulate import simulate_random
 from ddz_agents.tree_search.tree import FULL, ROOT, Tree, add_child, child_of, clear, new_tree
 from ddz_agents.worlds.determinize import Words, determinize
@@ -122,7 +122,9 @@ def search_redetermined(
                 if own and mover != searcher:
                     child = _best_in_public(grow, public, beside, usable, found, exploration)
                 if child < 0:
-                    child = best_of(grow, usable, found, math.log(float(max(grow.visits[node], 1))), exploration)
+                    child = ucb_among_legal(
+                        grow, usable, found, math.log(float(max(grow.visits[node], 1))), exploration
+                    )
             node = child
             if own:
                 beside = child_of(public, beside, grow.action[node])

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from ddz_agents.tree_search.agent import SearchAgent
 from ddz_agents.tree_search.options import MOST_ITERATIONS, Milliseconds, TreeSettings, plain
-from ddz_agents.tree_search.search import Position, backpropagate, best_child, best_of, new_line, spend
+from ddz_agents.tree_search.search import Position, backpropagate, new_line, spend, ucb_among_all, ucb_among_legal
 from ddz_agents.tree_search.simulate import simulate_random
 from ddz_agents.tree_search.tree import FULL, ROOT, SIZE_CLASSES, Tree, add_child, children, clear, new_tree
 from ddz_agents.worlds.determinize import Words, determinize
@@ -241,7 +241,7 @@ def search_whole_moves(
             mover = row[SEAT]
             log_parent = math.log(float(max(tree.visits[node], 1)))
             if tree.settled[node]:
-                node = best_child(tree, node, log_parent, exploration, line.values)
+                node = ucb_among_all(tree, node, log_parent, exploration, line.values)
             else:
                 number = _list_choices(row, rules, pending, flat, mask, choices)
                 found = _take_tried(tree, node, choices, number)
@@ -256,7 +256,7 @@ def search_whole_moves(
                 else:
                     if own_hand_known and (fixed or mover == searcher):
                         tree.settled[node] = 1
-                    node = best_of(tree, choices.usable, found, log_parent, exploration)
+                    node = ucb_among_legal(tree, choices.usable, found, log_parent, exploration)
             pending = _play(row, rules, tree.action[node], pending, flat)
             depth += 1
             line.nodes[depth] = node

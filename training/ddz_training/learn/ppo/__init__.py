@@ -1,1 +1,1 @@
-"""PPO by self-play.  Begin with :mod:`.ppo`, the algorithm; :mod:`.selfplay` is the run around it, and the rest serves them."""
+"""PPO by self-play: begin with :mod:`.ppo`, the algorithm; :mod:`.selfplay` is the run around it."""

@@ -170,13 +170,13 @@ class PolicyNetwork(nn.Module):
         Returns:
             Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.
         """
-        return self.judge(self.describe(columns), rows, actions, rests)
+        return self.score(self.describe(columns), rows, actions, rests)
 
     def describe(self, columns: Tensor) -> Tensor:
         """What the trunk makes of observations, shape ``[n, width]``, float32."""
         return _described(self, columns)
 
-    def judge(self, state: Tensor, rows: Tensor, actions: Tensor, rests: Tensor) -> tuple[Tensor, Tensor]:
+    def score(self, state: Tensor, rows: Tensor, actions: Tensor, rests: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and values of what :meth:`describe` has made; otherwise as :meth:`forward`."""
         scores = (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
         logits = self.logits(state).index_put((rows, actions), scores, accumulate=True)

@@ -122,7 +122,7 @@ class QLearner(Learner):
         targets, weights = outcomes(rollout.rewards, rollout.seats, rollout.done)
         rollout.counts[:] = weights
         nothing = np.zeros_like(targets)
-        games = np.zeros((int(rollout.judged.sum()), GAME_COLUMNS), np.float32)
+        games = np.zeros((int(rollout.valued.sum()), GAME_COLUMNS), np.float32)
         return Estimates(nothing, games, Advantages(nothing, targets, rollout.decides & (weights > 0)))
 
     def _critic_gradient(self, shard: Rollout, total: int) -> tuple[Gradient, Tensor]:

@@ -64,12 +64,14 @@ _LEARNER_SIDES = {"landlord": PEASANT_SIDE, "peasants": LANDLORD_SIDE}
 _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 
 
-Taught = namedtuple(
-    "Taught", "masks counts actions log_probabilities advantages candidates chances foreseen targets games"
+PolicyLesson = namedtuple(
+    "PolicyLesson", "masks counts actions log_probabilities advantages candidates chances foreseen targets games"
 )
-"""Tensors of what the policy's loss reads of decisions, beside what the policy sees; as in :class:`Rollout`."""
+"""Tensors of what the policy's loss reads of decisions, beside what the policy sees; as in :class:`Rollout`.
 
-Judged = namedtuple("Judged", "games targets counts")
+The first are those of :class:`~ddz_training.learn.ppo.kernels.SurrogateInputs`, in its order."""
+
+CriticLesson = namedtuple("CriticLesson", "games targets counts")
 """Tensors of what the critic learns from: games, what it should say of them, and how much each counts."""
 
 
@@ -133,7 +135,7 @@ class Rollout:
     targets: Floats = field(metadata=_each(np.float32))
 
     @property
-    def judged(self) -> Flags:
+    def valued(self) -> Flags:
         """The decisions that the critic values and learns from."""
         return self.decides | self.watched
 
@@ -161,11 +163,16 @@ class Rollout:
     def __len__(self) -> int:
         return len(self.actions)
 
-    def taught(self, masks: Any) -> Taught:
+    def critic_lesson(self) -> CriticLesson:
+        """What the critic learns from decisions, which all count alike."""
+        games, targets = as_tensor(self.games), as_tensor(self.targets)
+        return CriticLesson(games, targets, torch.ones_like(targets))
+
+    def policy_lesson(self, masks: Any) -> PolicyLesson:
         """What the policy's loss reads of decisions, their masks as bytes."""
         chosen = self.counts, self.actions, self.log_probabilities, self.advantages
         considered = self.candidates.actions, self.candidates.probabilities, self.candidates.advantages
-        return Taught(*map(as_tensor, (masks, *chosen, *considered, self.targets, self.games)))
+        return PolicyLesson(*map(as_tensor, (masks, *chosen, *considered, self.targets, self.games)))
 
 
 def unpack_masks(words: Any) -> Any:

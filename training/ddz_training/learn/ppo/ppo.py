@@ -26,12 +26,12 @@ from torch import Tensor
 
 from ddz_agents.neural.columns import GAME_COLUMNS
 from ddz_agents.neural.model import Floats
-from ddz_agents.neural.network import Critic, PolicyInput, PolicyNetwork, as_tensor, describe_games, policy_input
+from ddz_agents.neural.network import Critic, PolicyInput, PolicyNetwork, describe_games, policy_input
 from ddz_env.core.rules import Rules
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import Annealed, SelfPlayConfig
 from ddz_training.learn.ppo.device import HOST, Device, Draws
-from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Judged, Rollout, Taught, unpack_masks, value_games
+from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Rollout, unpack_masks, value_games
 from ddz_training.learn.ppo.graphs import Pass
 from ddz_training.learn.ppo.guessing import Guess, guess_slopes
 from ddz_training.learn.ppo.kernels import NONE, SURROGATE_SUMS, Candidates, LossWeights, policy_counts
@@ -47,35 +47,35 @@ STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence
 # --- The rollout ------------------------------------------------------------------------------------------------------
 
 
-def collect(games: Collector, rollout: Rollout, learner: Evaluate, past: Evaluate | None) -> None:
+def collect(collector: Collector, rollout: Rollout, learner: Evaluate, past: Evaluate | None) -> None:
     """Play games on and fill a rollout; ``past`` plays where a past self does, if there is one yet."""
-    batch, xp = games.batch, games.device.xp
-    if games.device.on_host:
+    batch, place, xp = collector.batch, collector.device, collector.device.xp
+    if place.on_host:
         rollout.appraisals[:] = None
     for step in range(len(rollout.actions)):
-        theirs = games.note(rollout, step, has_past=past is not None)
+        theirs = collector.note(rollout, step, has_past=past is not None)
         actions = xp.astype(xp.argmax(batch.mask, axis=1), xp.int64)  # the only legal one, if nobody decides
-        draws = games.rng.random(len(actions))
+        draws = collector.rng.random(len(actions))
         mine = xp.nonzero(rollout.decides[step])[0]
         rollout.log_probabilities[step] = 0.0
         if len(mine):
             logs, appraisals = learner(batch.observation[mine], batch.mask[mine])
-            drawn = games.device.kernels.drawn(logs, draws[mine])
+            drawn = place.kernels.drawn(logs, draws[mine])
             actions[mine], rollout.log_probabilities[step, mine] = drawn
             rollout.rows[step, mine] = batch.rows[mine]
-            _consider(games, rollout, step, mine, logs)
-            if games.device.on_host:
+            _consider(collector, rollout, step, mine, logs)
+            if place.on_host:
                 ends = np.cumsum(np.count_nonzero(batch.mask[mine], axis=1))
                 for game, first, end in zip(mine.tolist(), [0, *ends.tolist()], ends.tolist(), strict=False):
                     rollout.appraisals[step, game] = appraisals[first:end]
-        games.play_others(actions, theirs, draws, past)
-        games.settle(rollout, step, actions)
+        collector.play_others(actions, theirs, draws, past)
+        collector.settle(rollout, step, actions)
 
 
-def _consider(games: Collector, rollout: Rollout, step: int, mine: Any, logs: Any) -> None:
+def _consider(collector: Collector, rollout: Rollout, step: int, mine: Any, logs: Any) -> None:
     """Note the likeliest actions of the learner's decisions and a probe, and how much each decision counts."""
-    config, rng, kernels = games.config, games.rng, games.device.kernels
-    found = Candidates.allocate(len(mine), rollout.candidates.actions.shape[-1], zeros=games.device.zeros)
+    config, rng, kernels = collector.config, collector.rng, collector.device.kernels
+    found = Candidates.allocate(len(mine), rollout.candidates.actions.shape[-1], zeros=collector.device.zeros)
     actions, chances = found.actions, found.probabilities
     kernels.pick_candidates(logs, config.least, actions[:, :-1], chances[:, :-1])  # the last place is the probe's
     counts = policy_counts(actions[:, 0] != NONE, config.settled_share, rng)
@@ -207,7 +207,7 @@ class Learner:
         self.policy, self.critic, self._averages = policy, critic, averages or (policy, critic)
         self._config, self._threads, self._device = config, threads, where
         graphs = where.captures(config.graphs)
-        self._policy_pass, self._critic_pass = Pass(self._pass_policy, graphs), Pass(self._pass_critic, graphs)
+        self._run_policy, self._run_critic = Pass(self._policy_pass, graphs), Pass(self._critic_pass, graphs)
         self.guess = Guess(config.architecture, config.seed).to(where.place) if config.auxiliary else None
         self._policy_weights = [*policy.parameters(), *(self.guess.parameters() if self.guess else ())]
         self._critic_weights = list(critic.parameters())
@@ -215,33 +215,33 @@ class Learner:
         self.optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, eps=config.adam_epsilon, fused=True)
 
     @property
-    def judge(self) -> Critic:
+    def trusted_critic(self) -> Critic:
         """The critic whose word counts: the running average if there is one."""
         return self._averages[1] if self._config.critic_average else self.critic
 
     def _value(self, seen: Any, concealed: Any, flags: Flags) -> tuple[Any, Any]:
         games = describe_games(seen, concealed, flags)
-        return games, value_games(self.judge, games)
+        return games, value_games(self.trusted_critic, games)
 
     def estimate(self, rollout: Rollout) -> Estimates:
         """What the critic says of every decision, and the advantages that follow."""
-        config, zeros, judged = self._config, self._device.zeros, rollout.judged
+        config, zeros, valued = self._config, self._device.zeros, rollout.valued
         # The critic is told by one flag who plays: a position has one value for each who may act in it.
-        flags = (rollout.by_rules | rollout.watched)[judged]
-        seen, concealed = rollout.observations[judged], rollout.concealed[judged]
+        flags = (rollout.by_rules | rollout.watched)[valued]
+        seen, concealed = rollout.observations[valued], rollout.concealed[valued]
         games, found = zeros((len(seen), GAME_COLUMNS), np.float32), zeros((len(seen),), np.float32)
 
         def value(rows: slice) -> None:
             games[rows], found[rows] = self._value(seen[rows], concealed[rows], flags[rows])
 
         self._threads.map(value, shards(len(seen), config.shard))
-        values = zeros(tuple(judged.shape), np.float32)
-        values[judged] = found
-        played = rollout.rewards, rollout.seats, judged, rollout.begins, rollout.done
+        values = zeros(tuple(valued.shape), np.float32)
+        values[valued] = found
+        played = rollout.rewards, rollout.seats, valued, rollout.begins, rollout.done
         return Estimates(values, games, seat_advantages(values, *played, config.gamma, config.lam))
 
     def decisions(self, rollout: Rollout, found: Estimates) -> tuple[Rollout, float]:
-        """The decisions of which enough is known, and the share of the targets' variance that the critic foresaw.
+        """The decisions of which enough is known, and the share of the targets' variance that the critic explains.
 
         Those that are watched are among them: they count 0 for the policy.
         """
@@ -258,7 +258,7 @@ class Learner:
             positions = Positions(decisions.rows, decisions.observations, decisions.by_rules)
             about = Rules.preset(config.rules), config.objective, lambda *games: self._value(*games)[1], self._threads
             look_ahead(positions, decisions.candidates, *about, decisions.frozen, self._device.led, config.shard)
-        decisions.games = found.games[known[rollout.judged]]
+        decisions.games = found.games[known[rollout.valued]]
         decisions.advantages, decisions.targets = advantages, targets
         return decisions, explained
 
@@ -301,14 +301,12 @@ class Learner:
 
     def _critic_gradient(self, shard: Rollout, total: int) -> tuple[Gradient, Tensor]:
         """The gradient of half the critic's squared errors, over ``total``; and their sum, float64."""
-        games, targets = as_tensor(shard.games), as_tensor(shard.targets)
-        judged = Judged(games, targets, torch.ones_like(targets))
-        *gradient, loss = self._critic_pass((), judged, total)
+        *gradient, loss = self._run_critic((), shard.critic_lesson(), total)
         return tuple(gradient), loss
 
-    def _pass_critic(self, seen: tuple[()], judged: Judged, total: Any) -> tuple[Tensor, ...]:
-        values = self.critic(judged.games)
-        errors = (values.detach() - judged.targets) * judged.counts
+    def _critic_pass(self, seen: tuple[()], lesson: Any, total: Any) -> tuple[Tensor, ...]:
+        values = self.critic(lesson.games)
+        errors = (values.detach() - lesson.targets) * lesson.counts
         gradient = torch.autograd.grad(values, self._critic_weights, errors / total)
         return *gradient, 0.5 * errors.square().sum().double()
 
@@ -318,10 +316,10 @@ class Learner:
             nothing = torch.zeros(SURROGATE_SUMS + 1, dtype=torch.float64, device=self._device.place)
             return tuple(map(torch.zeros_like, self._policy_weights)), nothing
         seen, masks = self._described(shard)
-        taught, config = shard.taught(masks), self._config
+        lesson, config = shard.policy_lesson(masks), self._config
         terms = LossWeights(config.lookahead, annealed.floor, config.clip, annealed.entropy, annealed.magnet)
         numbers = tuple(terms) if self._device.on_host else self._device.array(np.array(terms))
-        *gradient, sums = self._policy_pass(seen, taught, total, numbers)
+        *gradient, sums = self._run_policy(seen, lesson, total, numbers)
         return tuple(gradient), sums
 
     def _described(self, shard: Rollout) -> tuple[PolicyInput, Any]:
@@ -330,20 +328,20 @@ class Learner:
         appraisals = np.concatenate(shard.appraisals.tolist()) if self._device.on_host else None
         return policy_input(shard.observations, masks, self._config.architecture.history, appraisals)[0], masks
 
-    def _pass_policy(self, seen: PolicyInput, taught: Taught, total: Any, terms: Any) -> tuple[Tensor, ...]:
+    def _policy_pass(self, seen: PolicyInput, lesson: Any, total: Any, terms: Any) -> tuple[Tensor, ...]:
         """The clipped loss of the policy, the squared error of its own value, and what it guesses of a hidden hand."""
-        config, counts = self._config, taught.counts
+        config, counts = self._config, lesson.counts
         state = self.policy.describe(seen.columns)
-        logits, values = self.policy.judge(state, seen.rows, seen.actions, seen.rests)
+        logits, values = self.policy.score(state, seen.rows, seen.actions, seen.rests)
         with torch.no_grad():  # no columns where nothing draws the policy
             nowhere = torch.empty((0, 0), device=self._device.place)
             magnet = self._averages[0](*seen)[0] if config.magnet else nowhere
-        slopes, sums = self._device.kernels.surrogates((logits.detach(), *taught[:-2], magnet), terms)
-        errors = values.detach() - taught.targets
+        slopes, sums = self._device.kernels.surrogates((logits.detach(), *lesson[:-2], magnet), terms)
+        errors = values.detach() - lesson.targets
         outputs, pulls = [logits, values], [slopes / total, errors * counts * (config.value_weight / total)]
         if self.guess is not None:
             outputs.append(self.guess(state))
-            pulls.append(guess_slopes(outputs[-1], taught.games) * counts[:, None] * (config.auxiliary / total))
+            pulls.append(guess_slopes(outputs[-1], lesson.games) * counts[:, None] * (config.auxiliary / total))
         gradient = torch.autograd.grad(outputs, self._policy_weights, pulls)
         value_loss = 0.5 * (errors.square() * counts).sum().double()
         return *gradient, torch.cat([sums, value_loss[None]])

@@ -159,7 +159,7 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
     @property
     def critic(self) -> Critic:
         """The critic to save, and whose word counts in training: the running average if there is one."""
-        return self.learner.judge
+        return self.learner.trusted_critic
 
     @property
     def moves(self) -> int:

@@ -10,7 +10,6 @@ import pytest
 
 from ddz_env import PRESETS, State, View, dou_dizhu_v0
 from ddz_env.core.actions import BID_BASE, MAIN_GROUPS
-from ddz_env.core.cards import FULL_DECK
 from ddz_env.core.engine.layout import BOMBS_ONLY, CHOSEN, KEY, LEFT, PENDING, TARGET
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.observation import (
@@ -202,16 +201,16 @@ def plain(value: Any) -> Any:
 
 
 def told_by_aec(record: Record, seat: int, infos: str) -> list[Any]:
-    """What the environment of many agents tells a seat, after each half of each move."""
+    """What the environment of many agents tells a seat, before each half of each move, and at the end."""
     env = dou_dizhu_v0.raw_env(rules=record.deal.rules, infos=infos)
     env.reset(seed=0, options={"deal": record.deal.state()})
     agent = env.possible_agents[seat]
     told = []
-    for _, move in record.moves:
-        for action in move.actions:
-            told.append((plain(env.observe(agent)), plain(env.infos[agent]), env.agent_selection, dict(env.rewards)))
+    for action in [*(action for _, move in record.moves for action in move.actions), None]:
+        told.append((plain(env.observe(agent)), plain(env.infos[agent]), env.agent_selection, dict(env.rewards)))
+        if action is not None:
             env.step(action)
-    return [*told, (plain(env.observe(agent)), plain(env.infos[agent]), env.agent_selection, dict(env.rewards))]
+    return told
 
 
 def told_by_gymnasium(record: Record, seat: int, infos: str, games: int) -> list[Any]:
@@ -246,21 +245,11 @@ def test_hidden_cards_change_nothing_that_an_environment_tells(rules: str, infos
 def test_half_built_move_of_another_seat_is_not_shown() -> None:
     state = State.from_hands(["33345", "678", "9TJ"], check_sizes=False)
     before = [observe(state, seat) for seat in range(3)]
+    with pytest.raises(ValueError, match="view of seat 0"):
+        observe(state.view(0), 1)
     state.step_action(next(a for a in state.legal_actions() if MAIN_GROUPS[a].name == "trio+solo 333+"))
     assert state.stage == "kicker"
     assert OBSERVATION.split(observe(state, 0))["pending_body"].tolist() == [3] + [0] * 14
     assert (observe(state, 0) != before[0]).any()
     for seat in (1, 2):
         assert (observe(state, seat) == before[seat]).all()
-
-
-def test_observe_refuses_what_it_cannot_know() -> None:
-    state = State.new(1)
-    with pytest.raises(ValueError, match="view of seat 0"):
-        observe(state.view(0), 1)
-
-
-def test_counts_reach_the_whole_pack() -> None:
-    state = State.from_hands(["3", "4", "5"], check_sizes=False)
-    unseen = OBSERVATION.split(observe(state, 0))["unseen"]
-    assert unseen.tolist() == [n - (rank == 0) for rank, n in enumerate(FULL_DECK)]

@@ -31,16 +31,6 @@ class Everything(Options):
     Attributes:
         count: A whole number,
             on two lines.
-        share: A number.
-        free: Any number.
-        switch: Yes or no.
-        form: One of several.
-        name: A text.
-        path: A file, if there is one.
-        names: Texts.
-        make: A function.
-        mixed: A number, or a word.
-        anything: Whatever it is.
     """
 
     count: Annotated[int, Range(1, 1_000_000)] = 5
@@ -233,9 +223,6 @@ def test_ranges_in_words_and_the_nearest_name() -> None:
     assert did_you_mean("iteration", ["iterations", "trees"]) == " (did you mean 'iterations'?)"
     assert did_you_mean("zzz", ["iterations"]) == ""
     assert Option("a", 1, (int, float), (), Range(), False, "").values == "a number"
-
-
-# --- rules as text ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from ddz_env.core.owned import own
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.peers import flat_action
+from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import agent_names, make_agent
 
 
@@ -120,6 +121,8 @@ def test_agents_own_their_arrays_and_decide_alike(name: str) -> None:
     if name == "rlcard-rule":
         pytest.importorskip("rlcard")
     agent = make_agent(name + SMALL.get(name, ""))
+    assert isinstance(agent, Agent)
+    assert agent.name
     view = State.new(1).view()
     if name in ACTING:
         agent.act(view, np.random.default_rng(0))  # some make their arrays then

@@ -59,7 +59,6 @@ class _MayLack(pytest.Module):
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
-    """Collect a file of tests, or skip it."""
     return _MayLack.from_parent(parent, path=module_path)
 
 
@@ -80,7 +79,6 @@ def _programs_of_tests_are_not_optimized() -> Iterator[None]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of these tests."""
     parser.addoption("--shuffle", type=int, metavar="SEED", help="Run files, and the tests in each, in a random order.")
 
 

@@ -102,7 +102,6 @@ def test_no_signed_or_float_words_leak_out_of_the_kernels() -> None:
 
 
 def test_word_operations_against_counts() -> None:
-    """Every bit operation on hands against plain counting."""
     rng = np.random.default_rng(0)
     most = np.array([4] * 13 + [1, 1])
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS
-from ddz_env.core.cards import BLACK_JOKER, RANK_NAMES, RED_JOKER
+from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.flat import (
     OPENSPIEL_BIDS,
     FlatAction,
@@ -56,15 +56,6 @@ def test_openspiel_has_as_many_actions_as_the_design_counts() -> None:
     for action_id in (-1, 1, 2, 3, 26_057):
         with pytest.raises(ValueError, match="is no move"):
             openspiel_action(action_id)
-
-
-@pytest.mark.parametrize("actions", [rlcard_actions(), openspiel_actions()], ids=["rlcard", "openspiel"])
-def test_every_action_is_a_move_and_stands_once(actions: tuple[FlatAction, ...]) -> None:
-    assert len(set(actions)) == len(actions)
-    for main, kickers in actions:
-        assert Move(main, kickers).kickers == kickers
-        assert not {BLACK_JOKER, RED_JOKER} <= set(kickers)
-        assert max(Counter(kickers).values(), default=0) <= 3
 
 
 def test_rlcard_table_is_the_same() -> None:

@@ -167,7 +167,6 @@ def test_mask_state_and_concealed(rules: object) -> None:
 
 
 def told(state: State, seat: int) -> list[int]:
-    """The info of a seat."""
     out = np.zeros(WIDTH, np.int64)
     write_info(state.row, state.ring, state.rule_words, np.uint64(seat), out)
     return out.tolist()

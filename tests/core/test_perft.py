@@ -29,7 +29,6 @@ HEADER: dict[str, str] = dict(line.split(" ", 1) for line in BLOCKS[0])
 
 
 def count_paths(row: Row, words: Row, depth: int) -> int:
-    """The engine's count of sequences of ``depth`` action ids."""
     if depth == 1:
         mask = np.zeros(7, np.uint64)
         legal_mask(row, words, mask)
@@ -53,7 +52,6 @@ def test_a_seed_deals_the_same_cards_and_paths_for_ever(entry: dict[str, Any]) -
 
 
 def test_the_recorded_game_replays_line_by_line() -> None:
-    """Deal, moves and returns."""
     state = State.new(int(HEADER["seed"]), HEADER["rules"])
     assert [f"{seat} {state.hand(seat)}" for seat in range(3)] == BLOCKS[1]
     assert str(state.bottom) == HEADER["bottom"]

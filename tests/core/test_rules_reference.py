@@ -51,7 +51,6 @@ def assert_same_state(row: Row, game: Game) -> None:
 
 
 def check_position(position: Position, rng: np.random.Generator) -> None:
-    """The moves are the same, and after one of them the next seat's moves are the same too."""
     row, words, game = position.row(), position.rules.words(), position.game()
     assert_same_state(row, game)
     offered = assert_same_moves(row, words, game)
@@ -79,7 +78,6 @@ def test_state_lists_whole_moves_in_ascending_order(preset: str) -> None:
 
 
 def game_of(row: Row, rules: Rules) -> Game:
-    """The reference's game of a row that has just been dealt."""
     auction = rules.bidding != "fixed"
     bottom = word_to_counts(int(row[layout.BOTTOM])) if auction else (0,) * 15
     return Game(hands_of(row, rules), rules, bottom, None if auction else 0, int(row[layout.SEAT]))
@@ -146,7 +144,6 @@ def hand(text: str) -> tuple[int, ...]:
 
 
 def texts(cards: str, preset: str | Rules, target: Target | None = None) -> set[str]:
-    """The legal moves in notation."""
     rules = Rules.preset(preset)
     return {str(Notation(*move)) for move in moves_to_play(hand(cards), target, rules)}
 

@@ -16,7 +16,6 @@ from ddz_env.core.errors import DouDizhuError, GameOverError, IllegalMoveError, 
 
 
 def play_random(state: State, seed: int, stop_after: int = 10_000) -> State:
-    """Play uniformly over action ids."""
     rng = np.random.default_rng(seed)
     for _ in range(stop_after):
         if state.is_over:

@@ -68,7 +68,6 @@ class Chance:
         return actions[int(below(np.uint64(mix(self.state)), np.uint64(len(actions))))]
 
     def play_out(self, row: Row, rules: Row) -> None:
-        """Simulate to the end of the game."""
         self.state = np.uint64(simulate_random(row, rules, np.empty(MASK_WORDS, np.uint64), self.state, np.bool_(True)))
 
 
@@ -105,7 +104,6 @@ def reward(row: Row, mover: int) -> np.float32:
 
 
 def backpropagate(book: Book, path: Path, movers: list[int], row: Row) -> None:
-    """Count a finished game at every node of a path."""
     book[()].visits += 1
     for length, mover in enumerate(movers, start=1):
         book[path[:length]].visits += 1
@@ -151,7 +149,6 @@ def statistics(book: Book) -> Statistics:
 
 
 def records(tree: Tree, record: int = ROOT, path: Path = ()) -> dict[Path, int]:
-    """Where every node of a compiled tree lies."""
     found = {path: record}
     block = children(tree, record)
     for child in range(block.start, block.stop):
@@ -160,7 +157,6 @@ def records(tree: Tree, record: int = ROOT, path: Path = ()) -> dict[Path, int]:
 
 
 def statistics_of(tree: Tree) -> Statistics:
-    """Visits and reward of every node of a compiled tree."""
     return {path: (int(tree.visits[record]), float(tree.reward[record])) for path, record in records(tree).items()}
 
 

@@ -23,12 +23,10 @@ Cards = tuple[int, ...]
 
 
 def cards(hand: tuple[int, ...]) -> list[int]:
-    """A hand as DouZero's numbers, ascending."""
     return [value for value, count in zip(VALUES, hand, strict=True) for _ in range(count)]
 
 
 def move_cards(move: Move) -> Cards:
-    """A move as DouZero's numbers; a pass has none."""
     return tuple(cards(move.cards.counts))
 
 

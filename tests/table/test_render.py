@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,7 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.errors import DouDizhuError
-from ddz_env.table.render import InvalidPictureError, MissingDependencyError, Window, render_ansi, render_rgb, table_of
+from ddz_env.table.render import InvalidPictureError, Window, render_ansi, render_rgb, table_of
 from ddz_env.table.render.__main__ import demo_game, main
 from ddz_env.table.render.table import Cards, Play
 from tests.hidden import twin_games
@@ -313,29 +310,6 @@ def test_a_game_plays_on_when_a_window_is_closed_and_two_share_the_screen() -> N
     assert two.show(picture)
     two.close()
     assert not pygame.display.get_init()
-
-
-@pytest.mark.parametrize(
-    ("module", "package", "call"),
-    [("PIL", "Pillow", "render.render_rgb(ddz_env.State.new(seed=1))"), ("pygame", "pygame", "render.Window()")],
-)
-def test_missing_packages_are_named(module: str, package: str, call: str) -> None:
-    script = f"""
-import sys
-import ddz_env
-from ddz_env.table import render
-assert not {{'PIL', 'pygame'}} & set(sys.modules), "imported before they are needed"
-sys.modules[{module!r}] = None
-render.render_ansi(ddz_env.State.new(seed=1))
-try:
-    {call}
-except render.MissingDependencyError as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(f"{package} is needed to draw the table: pip install -e '.[render]'")
-    assert issubclass(MissingDependencyError, DouDizhuError)
-    assert issubclass(MissingDependencyError, ImportError)
 
 
 def test_the_command_writes_the_picture_of_the_readme_or_text(

@@ -176,8 +176,6 @@ def test_a_decision_taken_back_leaves_no_trace() -> None:
 
 
 class Listener:
-    """Remembers what it was told."""
-
     name = "listener"
     heard: list[tuple[int, Move]]
 
@@ -202,7 +200,7 @@ def test_an_agent_has_heard_the_game_and_nothing_that_was_taken_back() -> None:
     session.play(session.view(0).legal_moves()[0])
     session.let_agents_play()
     assert agent.heard == list(session.moves[:-1])
-    resumed = Session(Record(session.deal, session.players, session.moves), {1: agent})
+    resumed = Session(session.record(), {1: agent})
     while resumed.waits_for == PERSON:
         resumed.play(resumed.hint("rules").move)
     resumed.let_agents_play()
@@ -222,8 +220,16 @@ def test_new_cards_are_dealt_when_all_decline_and_can_be_taken_back() -> None:
 
 
 def test_an_observed_table_refuses_what_cannot_have_been_played() -> None:
-    own = Hand.parse("3334567TJQQKA22BR")
-    table = Session(Record(Deal.observed(STANDARD, 1, own, Hand.parse("459")), PEOPLE))
+    own, bottom = Hand.parse("3334567TJQQKA22BR"), Hand.parse("459")
+    for rules, hand, message in (
+        ("standard", Hand.parse("34567"), "deals 17"),
+        ("standard", own + Hand.parse("4"), "deals 17"),
+        ("perfect", own, "needs all hands"),
+        ("half-deck", own, "unknown size"),
+    ):
+        with pytest.raises(InvalidDealError, match=message):
+            Deal.observed(Rules.preset(rules), 0, hand, bottom)
+    table = Session(Record(Deal.observed(STANDARD, 1, own, bottom), PEOPLE))
     for look in (table.view, table.sight, lambda seat: table.hint("rules", seat)):
         with pytest.raises(HiddenCardsError, match="seen from seat 1"):
             look(0)
@@ -265,23 +271,7 @@ def test_an_observed_auction_waits_for_the_landlord_cards() -> None:
         declined.play("no bid")
 
 
-@pytest.mark.parametrize(
-    ("rules", "hand", "message"),
-    [
-        ("standard", "34567", "deals 17"),
-        ("standard", "3334567TJQQKA22BR4", "deals 17"),
-        ("perfect", "3334567TJQQKA22BR", "needs all hands"),
-        ("half-deck", "3334567TJQQKA22BR", "unknown size"),
-    ],
-)
-def test_a_table_needs_a_whole_hand_and_others_that_nobody_sees(rules: str, hand: str, message: str) -> None:
-    with pytest.raises(InvalidDealError, match=message):
-        Deal.observed(Rules.preset(rules), 0, Hand.parse(hand), Hand.parse("459"))
-
-
 class Thinker:
-    """Says that it prefers some moves to others."""
-
     name = "thinker"
     unit: Literal["chance", "score"] = "chance"
 

@@ -33,14 +33,13 @@ ZERO, ONE = np.float32(0), np.float32(1)
 
 @dataclass
 class Node:
-    """A node and the edge to it: its visits, and the reward of the side that chose the edge."""
+    """A node and the edge to it: its visits, the reward of the side that chose the edge, the children as they came."""
 
     visits: int = 0
     reward: np.float32 = ZERO
     available: int = 1
     prior: np.float32 = ONE
     tried: list[int] = field(default_factory=list)
-    """The actions that have children, in the order in which the children came."""
 
 
 Book = dict[Path, Node]

@@ -24,6 +24,7 @@ Move = tuple[int, tuple[int, ...]]
 """Action id of the main group (or of a bid, or of an answer to doubling), and the kickers."""
 
 PASS_MOVE: Move = (0, ())
+NO_CARDS: Hand = (0,) * NUM_RANKS
 
 
 def category_of(move: Move) -> str:
@@ -114,13 +115,7 @@ def one_reading_each(moves: Iterable[Move]) -> list[Move]:
 
 @dataclass(frozen=True)
 class Target:
-    """What a reply must beat.
-
-    Attributes:
-        category: The category that a reply must have, ``"bombs only"`` where nothing else wins.
-        length: The chain length that a reply must have.
-        key: The rank that a reply must exceed.
-    """
+    """What wins over a move: the same category (``"bombs only"``: nothing else wins), the same length, a higher key."""
 
     category: str
     length: int
@@ -185,23 +180,14 @@ def moves_to_play(hand: Hand, target: Target | None, rules: Rules) -> list[Move]
 
 
 class Game:
-    """One game from given hands: the auction, doubling, the tricks and the returns.
+    """One game from given hands, one a seat: the auction, doubling, the tricks and the returns.
 
-    Args:
-        hands: One hand a seat.  With ``landlord`` the landlord cards are already among them.
-        rules: The rules.
-        bottom: The landlord cards, if there is an auction.
-        landlord: The landlord's seat, None if there is an auction.
-        first: The seat that acts first.
+    With an auction ``landlord`` is None, and ``bottom`` are the landlord cards; else they are in the landlord's hand.
+    ``first`` is the seat that acts first.
     """
 
     def __init__(
-        self,
-        hands: Iterable[Hand],
-        rules: Rules,
-        bottom: Hand = (0,) * NUM_RANKS,
-        landlord: int | None = 0,
-        first: int = 0,
+        self, hands: Iterable[Hand], rules: Rules, bottom: Hand = NO_CARDS, landlord: int | None = 0, first: int = 0
     ) -> None:
         self.rules = rules
         self.hands = list(hands)

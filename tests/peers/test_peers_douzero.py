@@ -31,12 +31,7 @@ def move_cards(move: Move) -> Cards:
 
 
 class Peer:
-    """DouZero's game, whose agents play what they are told.
-
-    Args:
-        deal: The hands of the seats.
-        leader: The seat that leads.
-    """
+    """DouZero's game, whose agents play what they are told."""
 
     def __init__(self, deal: Deal, leader: int = 0) -> None:
         self.next_action: list[int] = []

@@ -59,28 +59,19 @@ class _MayLack(pytest.Module):
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
-    """Collect a file of tests, or skip it."""
     return _MayLack.from_parent(parent, path=module_path)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _games_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Games that name no file are not kept among the user's."""
+def _variables_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Games that name no file are not kept among the user's, and a program that a test runs may consist of asserts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DDZ_GAMES_DIR", str(tmp_path_factory.mktemp("games")))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _programs_of_tests_are_not_optimized() -> Iterator[None]:
-    """A program that a test runs may consist of asserts."""
-    with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONOPTIMIZE", raising=False)
         yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of these tests."""
     parser.addoption("--shuffle", type=int, metavar="SEED", help="Run files, and the tests in each, in a random order.")
 
 
@@ -123,8 +114,8 @@ _TOPICS = {
 
 _SURROUNDINGS = (
     r"anywhere|architecture|botzone.*|cli.*|compil.*|copying|data_sets|distribution|dockerfile|docs|first_contact|"
-    r"hostile_agents|integrations|league|notebooks|one_writer|provenance|ray_cluster|registry|render|session|site|"
-    r"standalone|table_commands|training_curves|web.*"
+    r"hostile_agents|integrations|league|notebooks|one_writer|provenance|ray_cluster|records|registry|render|session|"
+    r"site|standalone|table_commands|training_curves|web.*"
 )
 """Files whose tests start programs, read the environment, compile, keep files, or read what is printed of paths.
 

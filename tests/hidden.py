@@ -19,18 +19,16 @@ from ddz_env.table.session import Deal, Record, Session
 def permuted(state: State, seat: int, rng: np.random.Generator) -> State:
     """The same game with the cards that a seat does not see dealt anew, hand sizes kept."""
     row = state.row
-    face_down = int(row[LANDLORD]) == NO_SEAT
-    places: list[tuple[int, int]] = [(HIDDEN, 0)] + ([(BOTTOM, 0)] if face_down else [])
+    places = [(HIDDEN, 0)] + ([(BOTTOM, 0)] if int(row[LANDLORD]) == NO_SEAT else [])
     for other in range(state.rules.players):
         if other != seat:
-            held = int(row[KNOWN]) if other == int(row[LANDLORD]) else 0
-            places.append((HANDS + other, held))
+            places.append((HANDS + other, int(row[KNOWN]) if other == int(row[LANDLORD]) else 0))
     pool: list[int] = []
     sizes = []
     for word, fixed in places:
-        counts = np.array(word_to_counts(int(row[word]))) - word_to_counts(fixed)
+        counts = np.subtract(word_to_counts(int(row[word])), word_to_counts(fixed))
         sizes.append(int(counts.sum()))
-        pool += [rank for rank, n in enumerate(counts) for _ in range(n)]
+        pool += np.repeat(np.arange(15), counts).tolist()
     shuffled = list(rng.permutation(pool)) if pool else []
     twin = state.copy()
     for (word, fixed), size in zip(places, sizes, strict=True):

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,7 @@ LEARNED: dict[str, str] = {
 }
 """The same of agents that ask a network."""
 
+_SB3 = "num_envs=16 n_steps=64 batch_size=256 width=32 evaluate_every=0"
 TRAININGS: dict[str, str] = {
     "selfplay": (
         "selfplay --updates 20 --seed 5 ; num_games=64 groups=4 steps=16 minibatch=256 shard=128 epochs=2 "
@@ -79,18 +82,10 @@ TRAININGS: dict[str, str] = {
         "selfplay --updates 20 --seed 6 --objective stake ; num_games=64 groups=4 steps=16 minibatch=256 "
         "shard=128 epochs=1 architecture.width=64 evaluate_every=0 lookahead=0 floor=0"
     ),
-    "sb3 rules": (
-        "sb3 --timesteps 20480 --seed 3 --opponents rules ; num_envs=16 n_steps=64 batch_size=256 width=32 "
-        "evaluate_every=0"
-    ),
-    "sb3 random": (
-        "sb3 --timesteps 20480 --seed 3 --opponents random ; num_envs=16 n_steps=64 batch_size=256 width=32 "
-        "evaluate_every=0"
-    ),
-    "sb3 self": (
-        "sb3 --timesteps 20480 --seed 3 --opponents self ; num_envs=16 n_steps=64 batch_size=256 width=32 "
-        "evaluate_every=0"
-    ),
+    **{
+        f"sb3 {who}": f"sb3 --timesteps 20480 --seed 3 --opponents {who} ; {_SB3}"
+        for who in ("rules", "random", "self")
+    },
     "sb3 any": (
         "sb3 --timesteps 512 --seed 3 --opponents isuct:iterations=20 ; num_envs=4 n_steps=64 batch_size=128 "
         "width=32 evaluate_every=0"
@@ -102,7 +97,6 @@ _VOLATILE = ("seconds", "sps", "time", "elapsed")
 
 
 def ddz(*arguments: str) -> str:
-    """Run ``ddz`` from this checkout and return what it prints."""
     command = [sys.executable, "-c", "from ddz_training.apps.cli import main; main()", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -138,25 +132,21 @@ def _timeless(file: Path) -> bytes:
         lines = [line.split(",") for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
         kept = [index for index, title in enumerate(lines[0]) if not any(word in title for word in _VOLATILE)]
         return "\n".join(",".join(line[index] for index in kept) for line in lines).encode()
+    tensors: dict[str, Any] = {}
     if file.suffix == ".safetensors":  # the header may name the time, or be worded otherwise
         from safetensors.numpy import load_file
 
         tensors = load_file(file)
-        return b"".join(name.encode() + tensors[name].tobytes() for name in sorted(tensors))
     if file.suffix == ".zip":
-        import io
-        import zipfile
-
         import torch
 
         with zipfile.ZipFile(file) as archive:
-            weights = torch.load(io.BytesIO(archive.read("policy.pth")), map_location="cpu")
-        return b"".join(name.encode() + weights[name].numpy().tobytes() for name in sorted(weights))
-    return b""
+            tensors = torch.load(io.BytesIO(archive.read("policy.pth")), map_location="cpu")
+        tensors = {name: weights.numpy() for name, weights in tensors.items()}
+    return b"".join(name.encode() + tensors[name].tobytes() for name in sorted(tensors))
 
 
 def main() -> None:
-    """Write fingerprints, or compare with those of a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--check", type=Path, help="compare with this file, as far as it goes")
@@ -166,18 +156,15 @@ def main() -> None:
     parts = chosen.only or (list(wanted) if wanted else ["games", "learned", "training"])
     found: dict[str, Any] = {}
     for part, names, make in (("games", GAMES, games), ("learned", LEARNED, games), ("training", TRAININGS, training)):
-        if part in parts:
-            found[part] = {}
-            for name in names:
-                found[part][name] = make(name)
-                same = "" if wanted is None else ("same" if wanted[part].get(name) == found[part][name] else "DIFFERS")
-                print(f"{part}: {name}: {found[part][name]} {same}", flush=True)
+        for name in names if part in parts else ():
+            now = found.setdefault(part, {})[name] = make(name)
+            same = "" if wanted is None else "same" if wanted[part].get(name) == now else "DIFFERS"
+            print(f"{part}: {name}: {now} {same}", flush=True)
     if chosen.out:
         chosen.out.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     if wanted is not None:
-        different = [
-            f"{part}: {name}" for part in found for name in wanted[part] if found[part].get(name) != wanted[part][name]
-        ]
+        pairs = ((part, name) for part in found for name in wanted[part])
+        different = [f"{part}: {name}" for part, name in pairs if found[part].get(name) != wanted[part][name]]
         raise SystemExit(f"different: {', '.join(different)}" if different else 0)
 
 

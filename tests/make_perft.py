@@ -25,7 +25,6 @@ GAME_RULES = "bidding"
 
 
 def game_of(state: State) -> Game:
-    """The reference's game of a fresh deal."""
     rules, auction = state.rules, state.rules.bidding != "fixed"
     hands = [state.hand(seat).counts for seat in range(rules.players)]
     return Game(hands, rules, state.bottom.counts, None if auction else 0, state.seat)
@@ -44,7 +43,6 @@ def count_paths(game: Game, depth: int) -> int:
 
 
 def perft(rules: Rules, seed: int) -> dict[str, Any]:
-    """The entry of one deal."""
     state = State.new(seed, rules)
     counts: list[int] = []
     while not counts or 0 < counts[-1] < ENOUGH_PATHS:
@@ -101,7 +99,6 @@ def is_rich(game: Game) -> bool:
 
 
 def record() -> str:
-    """The first rich game as text."""
     for seed in range(10_000):
         state = State.new(seed, GAME_RULES)
         dealt = [f"{seat} {state.hand(seat)}" for seat in range(3)]
@@ -114,7 +111,6 @@ def record() -> str:
 
 
 def main() -> None:
-    """Write both files."""
     entries = [perft(rules, seed) for rules in PRESETS.values() for seed in (1, telling_seed(rules))]
     lines = ",\n".join(json.dumps(entry) for entry in entries)
     (DATA / "perft.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")

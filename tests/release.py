@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -69,17 +69,17 @@ class FailedError(Exception):
     """An environment does not do what it should."""
 
 
+def pyproject() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
 def extras() -> tuple[str, ...]:
-    """The extras that the package declares."""
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        return tuple(tomllib.load(file)["project"]["optional-dependencies"])
+    return tuple(pyproject()["project"]["optional-dependencies"])
 
 
 def floors() -> list[str]:
     """The lowest versions of the core's dependencies, as pip's constraints."""
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        needs = tomllib.load(file)["project"]["dependencies"]
-    return [re.sub(r">=([\d.]+).*", r"==\1", need) for need in needs]
+    return [re.sub(r">=([\d.]+).*", r"==\1", need) for need in pyproject()["project"]["dependencies"]]
 
 
 def pythons() -> dict[str, str]:
@@ -113,12 +113,7 @@ def _run(*command: object, cwd: Path, cache: Path | None = None) -> str:
 def check(python: str, archive: Path, extra: str = "", cache: Path | None = None, *, lowest: bool = False) -> str:
     """Install an archive in a fresh environment, with an extra or none, and use it.
 
-    Args:
-        python: The interpreter.
-        archive: The wheel or the source distribution.
-        extra: The extra; without one the commands of the core are run.
-        cache: Where compiled kernels are kept; by default in the environment, so that all are compiled.
-        lowest: Whether dependencies have the lowest versions that are allowed.
+    Without an extra the commands of the core are run; without a cache all kernels are compiled.
 
     Returns:
         The Python's version and what was installed.

@@ -17,7 +17,6 @@ ADDED = """
     Category("quad chain+solos", 4, _chain(4, 4, 1), kicker_size=1, kickers_per_link=1, weight=8),
 """
 """22 ids: no multiple of 8, and the main groups need one mask word more than before."""
-
 SCRIPT = """
 import numpy as np
 import ddz_env

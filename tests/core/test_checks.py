@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from ddz_env.core.errors import (
     shown,
 )
 from ddz_env.core.observation import observe
-from ddz_env.core.options import Options
 from ddz_env.core.rules import STANDARD_CATEGORIES
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv
@@ -105,25 +105,6 @@ def test_the_message_says_what_would_be_right(call: Callable[[], object], error:
         call()
 
 
-@pytest.mark.parametrize("action", [np.array([5]), [5], True, 5.0, "5", None])
-def test_an_action_that_is_no_integer_leaves_the_game_unchanged(action: Any) -> None:
-    env = RAW()
-    env.reset(seed=1)
-    before = env.game_state()
-    with pytest.raises(InvalidMoveError, match="ids run from 0 to 399"):
-        env.step(action)
-    assert env.game_state() == before
-    wrapped = dou_dizhu_v0.env()
-    wrapped.reset(seed=1)
-    with pytest.raises(InvalidMoveError, match="ids run from 0 to 399"):
-        wrapped.step(action)
-    assert wrapped.unwrapped.game_state() == before
-    gym = DouDizhuEnv()
-    gym.reset(seed=1)
-    with pytest.raises(InvalidMoveError, match="an action is one integer"):
-        gym.step(action)
-
-
 @pytest.mark.parametrize("action", [np.int64, np.uint8, np.array, int])
 def test_integers_of_every_kind_are_actions(action: Callable[[int], Any]) -> None:
     legal = STATE.legal_actions()[1]
@@ -158,10 +139,12 @@ def test_numbers_and_lists_of_other_types_become_plain_ones() -> None:
     assert (move, type(move.main), [type(rank) for rank in move.kickers]) == (Move(42, (7,)), int, [int])
     assert (hand, type(hand.counts)) == (Hand((1,) * 15), tuple)
     assert SelfPlayBatch(np.int32(2), seed=np.uint64(2**63)).seed == 2**63
+    assert all(Rules.from_dict(preset.as_dict()) == preset for preset in PRESETS.values())
 
 
 def test_every_rules_object_that_is_accepted_can_be_played_to_the_end() -> None:
     rng = np.random.default_rng(5)
+    flags = [field.name for field in fields(Rules) if isinstance(field.default, bool)]
     tried = played = 0
     while played < 40:
         tried += 1
@@ -177,41 +160,23 @@ def test_every_rules_object_that_is_accepted_can_be_played_to_the_end() -> None:
             "bidding": str(rng.choice(["fixed", "once", "until-passed", "robbing"])),
             "all_decline": str(rng.choice(["redeal", "first-seat", "end"])),
         }
-        flags = (
-            "half_deck",
-            "two_jokers",
-            "chain_from_quad",
-            "bombs",
-            "bombs_beat_rocket",
-            "doubling",
-            "open_hands",
-            "showing",
-        )
         options |= {name: bool(rng.integers(2)) for name in flags}
         try:
             batch = SelfPlayBatch(4, Rules(**options), seed=tried, threads=1)
         except InvalidRulesError:
             continue
-        ended = np.zeros(4, bool)
-        for _ in range(3000):
+        ended, steps = np.zeros(4, bool), 0
+        while not ended.all():
             batch.step(batch.sample_actions())
             ended |= batch.done
-            if ended.all():
-                break
-        assert ended.all(), options
+            steps += 1
+            assert steps <= 3000, options
         played += 1
 
 
-def test_presets_survive_as_plain_values() -> None:
-    assert issubclass(Rules, Options)
-    for rules in PRESETS.values():
-        assert Rules.from_dict(rules.as_dict()) == rules
-
-
 def test_checks_and_what_a_message_shows() -> None:
-    assert [as_integer(value) for value in (7, np.uint64(7), np.array(7), True, np.bool_(1), 7.0, "7")] == [7] * 3 + [
-        None
-    ] * 4
+    assert [as_integer(value) for value in (7, np.uint64(7), np.array(7))] == [7] * 3
+    assert [as_integer(value) for value in (True, np.bool_(1), 7.0, "7")] == [None] * 4
     assert check_number("x", np.float32(0.5)) == 0.5
     for wrong in (True, "1", 10**400, float("nan"), None):
         with pytest.raises(InvalidOptionError, match="x="):

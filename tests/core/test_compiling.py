@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -45,28 +46,21 @@ def run_toy(folder: Path, cache: Path, **environment: str) -> str:
     code = "from toy.kernels import look_up; print(look_up(1), sum(look_up.stats.cache_hits.values()))"
     paths = os.pathsep.join([str(folder), str(ROOT)])
     env = {**os.environ, "PYTHONPATH": paths, "DDZ_CACHE_DIR": str(cache), **environment}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, cwd=folder)
-    return done.stdout.strip()
+    return subprocess.check_output([sys.executable, "-c", code], env=env, text=True, cwd=folder).strip()
 
 
-@pytest.fixture
-def toy(tmp_path: Path) -> Path:
-    package = tmp_path / "toy"
+def test_an_edit_of_another_file_is_seen(tmp_path: Path) -> None:
+    """Numba's own cache would answer 11 for ever: the table lies in another file and is frozen into the code."""
+    package, cache, other = tmp_path / "toy", tmp_path / "cache", tmp_path / "numba"
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "kernels.py").write_text(KERNEL)
     (package / "tables.py").write_text("import numpy as np\nTABLE = np.array([10, 11])\n")
-    return tmp_path
-
-
-def test_an_edit_of_another_file_is_seen(toy: Path, tmp_path: Path) -> None:
-    """Numba's own cache would answer 11 for ever: the table lies in another file and is frozen into the code."""
-    cache, other = tmp_path / "cache", tmp_path / "numba"
-    assert run_toy(toy, cache, NUMBA_CACHE_DIR=str(other)) == "11 0"
+    assert run_toy(tmp_path, cache, NUMBA_CACHE_DIR=str(other)) == "11 0"
     assert not other.exists(), "Numba's own folder is left alone"
-    assert run_toy(toy, cache) == "11 1", "the second process loads the compiled code"
-    (toy / "toy" / "tables.py").write_text("import numpy as np\nTABLE = np.array([10, 99])\n")
-    assert run_toy(toy, cache) == "99 0"
+    assert run_toy(tmp_path, cache) == "11 1", "the second process loads the compiled code"
+    (package / "tables.py").write_text("import numpy as np\nTABLE = np.array([10, 99])\n")
+    assert run_toy(tmp_path, cache) == "99 0"
 
 
 def test_what_a_kernel_calls_is_no_function_of_its_own() -> None:
@@ -82,27 +76,15 @@ def test_what_a_kernel_calls_is_no_function_of_its_own() -> None:
 
 def test_no_signed_or_float_words_leak_out_of_the_kernels() -> None:
     """In Numba uint64 with a literal or a loop index silently becomes int64 or float64."""
-    state = State.new(1)
-    hand, u = state.row[HANDS], np.uint64
-    mask = np.zeros(7, u)
-    rules = state.rule_words
-    calls = [
-        (words.popcount, (hand,)),
-        (words.lowest, (hand,)),
-        (words.select, (hand, u(1))),
-        (words.count_of, (hand, u(1))),
-        (words.body_mask, (u(1), u(2))),
-        (words.spread, (u(3), u(2))),
-        (words.remove, (hand, u(3), u(1))),
-        (words.add, (hand, u(3), u(1))),
-        (words.exactly, (hand, u(1))),
-        (words.remove_hand, (hand, hand)),
-        (words.add_hand, (u(0), hand)),
-        (words.run, (hand, u(5))),
-        (random.advance, (u(1),)),
-        (random.mix, (u(1),)),
-        (random.below, (u(1), u(3))),
-        (random.key, (u(1), u(3))),
+    state, u = State.new(1), np.uint64
+    hand, rules, mask = state.row[HANDS], state.rule_words, np.zeros(7, u)
+    calls: list[tuple[Any, tuple[Any, ...]]] = [
+        *((function, (hand,)) for function in (words.popcount, words.lowest)),
+        *((function, (hand, u(1))) for function in (words.select, words.count_of, words.exactly, words.run)),
+        *((function, (hand, u(3), u(1))) for function in (words.remove, words.add)),
+        *((function, (hand, hand)) for function in (words.remove_hand, words.add_hand)),
+        *((function, (u(1),)) for function in (random.advance, random.mix)),
+        *((function, (u(1), u(3))) for function in (random.below, random.key, words.body_mask, words.spread)),
         (kickers.distinct_kickers, (hand, u(1), rules)),
         (legal.segment_starts, (hand, u(1), True, u(0), rules)),
         (legal.count_legal, (mask,)),
@@ -120,7 +102,6 @@ def test_no_signed_or_float_words_leak_out_of_the_kernels() -> None:
 
 
 def test_word_operations_against_counts() -> None:
-    """Every bit operation on hands against plain counting."""
     rng = np.random.default_rng(0)
     most = np.array([4] * 13 + [1, 1])
 

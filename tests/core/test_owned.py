@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ddz_agents.random import RandomAgent
 from ddz_env import Rules, State, dou_dizhu_v0
 from ddz_env.core.owned import own
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.peers import flat_action
+from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import agent_names, make_agent
 
 
@@ -25,64 +27,75 @@ def sent(thing: Any) -> Any:
     return pickle.loads(content, buffers=[bytes(buffer.raw()) for buffer in buffers])
 
 
-def play_state(state: State) -> Any:
-    for _ in range(5):
-        state.step(state.legal_moves()[0])
-    return state
+def step_state(state: State) -> Any:
+    state.step(state.legal_moves()[0])
+    return state.copy()
 
 
-def play_aec(env: Any) -> Any:
-    shown = []
-    for _ in range(8):
-        observation, *_ = env.last()
-        shown.append(observation["observation"])
-        env.step(int(observation["action_mask"].argmax()))
-    env.reset()
-    return [*shown, env.last()[0]["observation"]]
+def step_aec(env: Any) -> Any:
+    shown = copy.deepcopy(env.last()), env.state()
+    env.step(int(np.flatnonzero(shown[0][0]["action_mask"])[-1]))
+    return shown
 
 
-def play_gym(env: DouDizhuEnv) -> Any:
-    shown = [env.step(int(env.action_masks().argmax()))[0] for _ in range(3)]
-    return [*shown, env.reset()[0], env.set_state(env.game_state())[0]]
+def step_gym(env: Any) -> Any:
+    shown = env.step(int(np.flatnonzero(env.action_masks())[-1]))
+    return env.reset() if shown[2] else shown
 
 
-def play_vector(env: DouDizhuVectorEnv) -> Any:
-    shown = [env.step(env.action_masks().argmax(axis=1))[0] for _ in range(30)]
-    return [*shown, env.reset()[0]]
+def step_vector(env: DouDizhuVectorEnv) -> Any:
+    return [*env.step(env.action_masks().argmax(axis=1))[:4], env.action_masks().copy()]
 
 
-def play_batch(batch: SelfPlayBatch) -> Any:
-    for _ in range(5):
-        batch.step(batch.sample_actions())
-    return [batch.rows.copy()]
+def step_batch(batch: SelfPlayBatch) -> Any:
+    batch.step(batch.sample_actions())
+    return [array.copy() for array in (batch.rows, batch.observation, batch.mask, batch.concealed, batch.reward)]
 
 
-def begun(env: Any) -> Any:
-    env.reset(seed=4)
-    return env
+def play(thing: Any, step: Callable[[Any], Any], steps: int) -> list[Any]:
+    """What is shown, then of a game that begins, and of a position that is put back."""
+    shown = [step(thing) for _ in range(steps)]
+    shown.append(None if isinstance(thing, State) else thing.reset())
+    if isinstance(thing, DouDizhuEnv):
+        shown.append(thing.set_state(thing.game_state()))
+    return [*shown, step(thing)]
 
 
-THINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
-    "State": (lambda: play_state(State.new(1)), play_state),
-    "raw_env": (lambda: begun(dou_dizhu_v0.raw_env()), play_aec),
-    "env": (lambda: begun(dou_dizhu_v0.env(rules="bidding")), play_aec),
-    "flat env": (lambda: begun(flat_action.env()), play_aec),
-    "gym": (lambda: begun(DouDizhuEnv()), play_gym),
-    "gym against rules": (lambda: begun(DouDizhuEnv(opponents="rules")), play_gym),
-    "gym against rollout": (lambda: begun(DouDizhuEnv(opponents="rollout:iterations=8")), play_gym),
-    "vector": (lambda: begun(DouDizhuVectorEnv(5)), play_vector),
-    "vector, same step": (lambda: begun(DouDizhuVectorEnv(5, autoreset_mode="SameStep")), play_vector),
-    "vector against policy": (lambda: begun(DouDizhuVectorEnv(3, opponents="policy")), play_vector),
-    "batch": (lambda: SelfPlayBatch(9, seed=3, threads=1, concealed=True), play_batch),
+def env_of(make: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[[], Any]:
+    def begun() -> Any:
+        env = make(*arguments, **options)
+        env.reset(seed=4)
+        return env
+
+    return begun
+
+
+THINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], int]] = {
+    "State": (lambda: State.new(1), step_state, 5),
+    "raw_env": (env_of(dou_dizhu_v0.raw_env), step_aec, 8),
+    "env": (env_of(dou_dizhu_v0.env, rules="bidding"), step_aec, 8),
+    "flat env": (env_of(flat_action.env), step_aec, 8),
+    "gym": (env_of(DouDizhuEnv), step_gym, 40),
+    "gym against rules": (env_of(DouDizhuEnv, opponents="rules"), step_gym, 3),
+    "gym against rollout": (env_of(DouDizhuEnv, opponents="rollout:iterations=8"), step_gym, 3),
+    "gym against Python": (env_of(DouDizhuEnv, opponents=RandomAgent()), step_gym, 40),
+    "vector": (env_of(DouDizhuVectorEnv, 5), step_vector, 30),
+    "vector, same step": (env_of(DouDizhuVectorEnv, 5, autoreset_mode="SameStep"), step_vector, 30),
+    "vector against policy": (env_of(DouDizhuVectorEnv, 3, opponents="policy"), step_vector, 30),
+    "batch": (lambda: SelfPlayBatch(9, "bidding", seed=3, threads=1, concealed=True), step_batch, 60),
 }
 
 
 @pytest.mark.parametrize("name", THINGS)
-def test_games_in_memory_that_cannot_be_written_go_on(name: str) -> None:
-    make, play = THINGS[name]
+def test_a_copy_in_mid_game_goes_on_as_its_original_even_in_memory_that_cannot_be_written(name: str) -> None:
+    make, step, steps = THINGS[name]
     thing = make()
+    for _ in range(3):
+        step(thing)
     assert all(array.flags.writeable for array in arrays(sent(thing)))
-    np.testing.assert_equal(play(sent(thing)), play(copy.deepcopy(thing)))
+    first, *others = (play(each, step, steps) for each in [sent(thing), copy.deepcopy(thing), thing])
+    for other in others:
+        np.testing.assert_equal(first, other)
 
 
 def arrays(thing: Any, seen: set[int] | None = None) -> Iterator[np.ndarray]:
@@ -120,6 +133,8 @@ def test_agents_own_their_arrays_and_decide_alike(name: str) -> None:
     if name == "rlcard-rule":
         pytest.importorskip("rlcard")
     agent = make_agent(name + SMALL.get(name, ""))
+    assert isinstance(agent, Agent)
+    assert agent.name
     view = State.new(1).view()
     if name in ACTING:
         agent.act(view, np.random.default_rng(0))  # some make their arrays then

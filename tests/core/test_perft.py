@@ -29,7 +29,6 @@ HEADER: dict[str, str] = dict(line.split(" ", 1) for line in BLOCKS[0])
 
 
 def count_paths(row: Row, words: Row, depth: int) -> int:
-    """The engine's count of sequences of ``depth`` action ids."""
     if depth == 1:
         mask = np.zeros(7, np.uint64)
         legal_mask(row, words, mask)
@@ -42,47 +41,32 @@ def count_paths(row: Row, words: Row, depth: int) -> int:
     return total
 
 
-def name(entry: dict[str, Any]) -> str:
-    return f"{entry['preset']}-{entry['seed']}"
-
-
-def test_every_preset_has_golden_numbers() -> None:
-    assert {entry["preset"] for entry in ENTRIES} == set(PRESETS)
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=name)
-def test_a_seed_deals_the_same_cards_for_ever(entry: dict[str, Any]) -> None:
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry['preset']}-{entry['seed']}")
+def test_a_seed_deals_the_same_cards_and_paths_for_ever(entry: dict[str, Any]) -> None:
     state = State.new(entry["seed"], entry["preset"])
     assert [str(state.hand(seat)) for seat in range(state.rules.players)] == entry["hands"]
     assert state.seat == entry["first"]
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=name)
-def test_paths(entry: dict[str, Any]) -> None:
-    state = State.new(entry["seed"], entry["preset"])
     depths = range(1, len(entry["paths"]) + 1)
     assert [count_paths(state.row, state.rule_words, depth) for depth in depths] == entry["paths"]
+    assert {each["preset"] for each in ENTRIES} == set(PRESETS)
 
 
 def test_the_recorded_game_replays_line_by_line() -> None:
-    """Deal, moves and returns."""
     state = State.new(int(HEADER["seed"]), HEADER["rules"])
     assert [f"{seat} {state.hand(seat)}" for seat in range(3)] == BLOCKS[1]
     assert str(state.bottom) == HEADER["bottom"]
     game = game_of(state)
     for line in BLOCKS[2]:
-        seat, *sizes = line.split()[:4]
-        text = line.split("  ")[-1]
+        (seat, *sizes), text = map(int, line.split()[:4]), line.split("  ")[-1]
         move = Move.parse(text, state.rules)
-        assert str(move) == text
-        assert state.seat == int(seat)
+        assert (str(move), state.seat) == (text, seat)
         assert move in state.legal_moves()
         assert (move.main, move.kickers) in game.legal_moves()
         state.step(move)
         game.play((move.main, move.kickers))
-        assert [len(state.hand(player)) for player in range(3)] == list(map(int, sizes)), line
+        assert [len(state.hand(player)) for player in range(3)] == sizes, line
+        assert state.history[-1] == (seat, move)
     assert state.is_over
-    assert [str(move) for _, move in state.history] == [line.split("  ")[-1] for line in BLOCKS[2]]
     for line in BLOCKS[3]:
         scoring, *returns = line.split()
         assert state.returns(scoring) == pytest.approx(tuple(map(float, returns)))

@@ -204,15 +204,13 @@ def test_forms_of_observations() -> None:
         (dou_dizhu_v0, {"rules": "texas"}, "choose from standard"),
         (dou_dizhu_v0, {"scoring": "elo"}, "unknown scoring"),
         (dou_dizhu_v0, {"render_mode": "hologram"}, "render_mode"),
-        (dou_dizhu_v0, {"dtype": "int16"}, "dtype"),
-        (dou_dizhu_v0, {"dtype": float}, "dtype"),
+        *((dou_dizhu_v0, {"dtype": kind}, "dtype") for kind in ("int16", float)),
         (dou_dizhu_v0, {"infos": "json"}, "infos"),
         (dou_dizhu_v0, {"mask_key": ""}, "must be a name"),
         (dou_dizhu_v0, {"mask_key": "observation"}, "must differ"),
-        (flat_action, {"rules": "bidding"}, "bids"),
+        *((flat_action, {"rules": rules}, "bids") for rules in ("bidding", "openspiel")),
         (flat_action, {"rules": "botzone"}, "lack moves of the botzone rules"),
         (flat_action, {"rules": "douzero"}, "kicker"),
-        (flat_action, {"rules": "openspiel"}, "bids"),
     ],
 )
 def test_unknown_options_are_refused(module: Any, options: dict[str, Any], message: str) -> None:
@@ -227,26 +225,30 @@ def test_between_main_group_and_kickers() -> None:
     env._cumulative_rewards = {"player_0": 5.0, "player_1": 6.0, "player_2": 7.0}  # as if earned before
     env.step(trio)
     assert env.agent_selection == "player_0"
-    assert env.infos["player_0"]["stage"] == "kicker"
-    assert env.infos["player_1"]["stage"] == "play"
+    assert [env.infos[agent]["stage"] for agent in ("player_0", "player_1")] == ["kicker", "play"]
     assert set(env.rewards.values()) == {0.0}
     assert env._cumulative_rewards == {"player_0": 0.0, "player_1": 6.0, "player_2": 7.0}
     env.step(KICKER_BASE + 1)
     assert env.agent_selection == "player_1"
-    assert env.infos["player_1"]["last_move"] == "333+4"
-    assert env.infos["player_1"]["last_player"] == "player_0"
+    told = env.infos["player_1"]
+    assert (told["last_move"], told["last_player"]) == ("333+4", "player_0")
 
 
-def test_raw_env_refuses_and_leaves_the_game_unchanged() -> None:
-    env = dou_dizhu_v0.raw_env()
-    env.reset(seed=3)
+def test_refused_actions_leave_the_game_unchanged() -> None:
+    env, wrapped = dou_dizhu_v0.raw_env(), dou_dizhu_v0.env()
+    for each in (env, wrapped):
+        each.reset(seed=3)
     before = pickle.dumps(env.game_state())
     with pytest.raises(IllegalMoveError, match="not legal for seat 0; legal are"):
         env.step(0)
-    for wrong in (NUM_ACTIONS, -1, 10**9, "3", 1.5, None):
+    for wrong in (NUM_ACTIONS, -1, 10**9):
         with pytest.raises(InvalidMoveError, match="does not exist"):
-            env.step(wrong)  # type: ignore[arg-type]
-    assert pickle.dumps(env.game_state()) == before
+            env.step(wrong)
+    for wrong in ("3", 1.5, 5.0, None, True, [5], np.array([5])):
+        for each in (env, wrapped):
+            with pytest.raises(InvalidMoveError, match="ids run from 0 to 399"):
+                each.step(wrong)
+    assert pickle.dumps(env.game_state()) == pickle.dumps(wrapped.unwrapped.game_state()) == before
     assert env.agent_selection == "player_0"
     flat = flat_action.raw_env()
     flat.reset(seed=3)
@@ -285,30 +287,6 @@ def test_finished_and_unstarted_games_refuse_steps() -> None:
         _ = dou_dizhu_v0.env().agents
 
 
-@pytest.mark.parametrize("twin_of", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["copy", "dump"])
-@pytest.mark.parametrize("make", [dou_dizhu_v0.env, flat_action.env], ids=["env", "flat"])
-def test_a_copy_in_mid_game_continues_identically(make: Any, twin_of: Any) -> None:
-    env = make()
-    env.reset(seed=4)
-    for _ in range(9):
-        env.step(int(np.flatnonzero(env.last()[0]["action_mask"])[-1]))
-    twin = twin_of(env)
-    while env.agents:
-        ours, theirs = env.last(), twin.last()
-        assert (ours[0]["observation"] == theirs[0]["observation"]).all()
-        assert (ours[0]["action_mask"] == theirs[0]["action_mask"]).all()
-        assert ours[1:] == theirs[1:]
-        assert (env.state() == twin.state()).all()
-        action = None if ours[2] else int(np.flatnonzero(ours[0]["action_mask"])[-1])
-        env.step(action)
-        assert twin.agents  # the original's step has not stepped the copy
-        twin.step(action)
-    assert not twin.agents
-    env.reset()
-    twin.reset()
-    assert (env.state() == twin.state()).all()
-
-
 def test_observations_are_the_callers_own() -> None:
     env = dou_dizhu_v0.raw_env()
     env.reset(seed=1)
@@ -324,13 +302,10 @@ def test_observations_are_the_callers_own() -> None:
 def test_deals_by_option() -> None:
     env = dou_dizhu_v0.raw_env()
     hands = ["3334445556667778", "8889999TTTTJJJJQ", "QQQKKKKAAAA2222B"]
-    deal = {"hands": [hand + "3"[: i == 9] for i, hand in enumerate(hands)], "check_sizes": False}
-    env.reset(options=deal)
-    assert str(env.game_state().hand(0)) == hands[0]
-    env.reset(options={"deal": deal})
-    assert str(env.game_state().hand(2)) == hands[2]
-    env.reset(options={"deal": State.from_hands(hands, check_sizes=False)})
-    assert str(env.game_state().hand(1)) == hands[1]
+    deal = {"hands": hands, "check_sizes": False}
+    for options in (deal, {"deal": deal}, {"deal": State.from_hands(hands, check_sizes=False)}):
+        env.reset(options=options)
+        assert [str(env.game_state().hand(seat)) for seat in range(3)] == hands
     for wrong in ({"hands": hands, "botom": "3"}, {"deal": {"bottom": "3"}}, {"deal": State.new(1, "mini")}):
         with pytest.raises(InvalidOptionError):
             env.reset(options=wrong)

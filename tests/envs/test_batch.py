@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 import subprocess
 import sys
 import threading
@@ -119,9 +117,8 @@ def test_parts_can_be_left_out() -> None:
     full = SelfPlayBatch(20, seed=1, concealed=True)
     masks = SelfPlayBatch(20, seed=1, observation=False)
     bare = SelfPlayBatch(20, seed=1, observation=False, mask=False)
-    assert full.concealed.shape == (20, CONCEALED.size)
-    assert masks.observation.shape == (0, OBSERVATION.size)
-    assert bare.mask.shape == (0, 400)
+    shapes = full.concealed.shape, masks.observation.shape, bare.mask.shape
+    assert shapes == ((20, CONCEALED.size), (0, OBSERVATION.size), (0, 400))
     for _ in range(50):
         actions = full.sample_actions()
         for batch in (full, masks, bare):
@@ -132,12 +129,10 @@ def test_parts_can_be_left_out() -> None:
 
 def test_illegal_actions_leave_every_game_unchanged() -> None:
     batch = SelfPlayBatch(5, seed=1)
-    before = arrays(batch)
-    rows = batch._slots.rows.copy()
-    actions = batch.sample_actions().copy()
+    before, rows, actions = arrays(batch), batch._slots.rows.copy(), batch.sample_actions().copy()
     for wrong, error, text in (
         (0, IllegalMoveError, r"game 3: action 0 \(pass\) is not legal; legal are [1-9]"),
-        (400, InvalidMoveError, "game 3: action 400 does not exist"),
+        (400, InvalidMoveError, "game 3: action 400 does not exist: ids run from 0 to 399"),
         (-1, InvalidMoveError, "game 3: action -1 does not exist"),
     ):
         actions[3] = wrong
@@ -150,60 +145,47 @@ def test_illegal_actions_leave_every_game_unchanged() -> None:
     assert (rows == batch._slots.rows).all()
 
 
-@pytest.mark.parametrize("twin_of", ["pickle", "deepcopy", "state_dict"])
-def test_copies_continue_identically(twin_of: str) -> None:
+def test_a_batch_with_the_kept_state_of_another_continues_identically() -> None:
     batch = SelfPlayBatch(30, "bidding", seed=4, concealed=True)
     for _ in range(40):
         batch.step(batch.sample_actions())
-    if twin_of == "state_dict":
-        twin = SelfPlayBatch(30, "bidding", seed=99, concealed=True)
-        twin.load_state_dict(batch.state_dict())
-    else:
-        twin = pickle.loads(pickle.dumps(batch)) if twin_of == "pickle" else copy.deepcopy(batch)
-    assert_same(arrays(batch), arrays(twin))
+    twin = SelfPlayBatch(30, "bidding", seed=99, concealed=True)
+    twin.load_state_dict(batch.state_dict())
     for _ in range(60):
+        assert_same(arrays(batch), arrays(twin))
         batch.step(batch.sample_actions())
         twin.step(twin.sample_actions())
-        assert_same(arrays(batch), arrays(twin))
 
 
 def test_reset_starts_again() -> None:
     batch = SelfPlayBatch(10, seed=4, concealed=True)
-    first = arrays(batch)
     for _ in range(80):
         batch.step(batch.sample_actions())
     batch.reset()
-    assert_same(first, arrays(batch))
+    assert_same(arrays(SelfPlayBatch(10, seed=4, concealed=True)), arrays(batch))
     batch.reset(5)
     assert_same(arrays(SelfPlayBatch(10, seed=5, concealed=True)), arrays(batch))
 
 
-WRONG: list[tuple[dict[str, Any], type[Exception]]] = [
-    ({"num_games": 0}, InvalidOptionError),
-    ({"num_games": 2.5}, InvalidOptionError),
-    ({"threads": 0}, InvalidOptionError),
-    ({"threads": True}, InvalidOptionError),
-    ({"seed": -1}, InvalidDealError),
-    ({"rules": "texas"}, InvalidRulesError),
-    ({"scoring": "elo"}, InvalidRulesError),
-]
-
-
-@pytest.mark.parametrize(("options", "error"), WRONG, ids=str)
-def test_wrong_options(options: dict[str, Any], error: type[Exception]) -> None:
-    with pytest.raises(error):
-        SelfPlayBatch(**{"num_games": 3, **options})
-
-
-def test_wrong_saved_batches() -> None:
-    batch = SelfPlayBatch(3)
-    saved = batch.state_dict()
-    with pytest.raises(InvalidOptionError, match="lacks rows"):
-        batch.load_state_dict({name: value for name, value in saved.items() if name != "rows"})
-    with pytest.raises(InvalidOptionError, match="does not follow the mini rules"):
-        SelfPlayBatch(3, "mini").load_state_dict(saved)
-    with pytest.raises(InvalidOptionError, match=r"of shape \[3, 32\]; this batch needs uint64 of shape \[4, 32\]"):
-        SelfPlayBatch(4).load_state_dict(saved)
+def test_wrong_options_and_wrong_saved_batches() -> None:
+    wrong: list[tuple[type[Exception], dict[str, Any]]] = [
+        *((InvalidOptionError, {"num_games": number}) for number in (0, 2.5)),
+        *((InvalidOptionError, {"threads": number}) for number in (0, True)),
+        (InvalidDealError, {"seed": -1}),
+        *((InvalidRulesError, options) for options in ({"rules": "texas"}, {"scoring": "elo"})),
+    ]
+    for error, options in wrong:
+        with pytest.raises(error):
+            SelfPlayBatch(**{"num_games": 3, **options})
+    saved = SelfPlayBatch(3).state_dict()
+    lacking = {name: value for name, value in saved.items() if name != "rows"}
+    for batch, kept, message in (
+        (SelfPlayBatch(3), lacking, "lacks rows"),
+        (SelfPlayBatch(3, "mini"), saved, "does not follow the mini rules"),
+        (SelfPlayBatch(4), saved, r"of shape \[3, 32\]; this batch needs uint64 of shape \[4, 32\]"),
+    ):
+        with pytest.raises(InvalidOptionError, match=message):
+            batch.load_state_dict(kept)
 
 
 HAMMER = """
@@ -232,7 +214,6 @@ def begun(env):
     env.reset(seed=1)
     return env
 
-told = {}
 for make, step, rounds in (
     (lambda: SelfPlayBatch(512, seed=1, threads=2), batch_step, 150),
     (lambda: begun(DouDizhuVectorEnv(512, illegal_action="raise", threads=2)), vector_step, 100),
@@ -251,11 +232,9 @@ for make, step, rounds in (
     threads = [threading.Thread(target=use) for _ in range(4)]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
-    told[step.__name__] = said
-    fresh = make()
-    step(fresh)  # a thread alone is not refused
-for name in ("batch_step", "vector_step"):
-    assert "SharedGamesError" in told[name] and told[name] <= {"SharedGamesError", "IllegalMoveError"}, told
+    step(make())  # a thread alone is not refused
+    if rounds < 400:
+        assert "SharedGamesError" in said and said <= {"SharedGamesError", "IllegalMoveError"}, (step, said)
 print("alive")
 """
 
@@ -273,8 +252,6 @@ def test_games_may_change_hands_between_threads() -> None:
     thread.start()
     thread.join()
     batch.step(batch.sample_actions())
-    with pytest.raises(InvalidMoveError, match="ids run from 0 to 399"):
-        batch.step(np.full(3, 400))
     with pytest.raises(IllegalMoveError) as said:
         batch.step(np.full(3, 399))
     assert "another thread" not in str(said.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -38,7 +39,6 @@ BEFORE_IT: dict[str, Any] = {"opponents": "rules", "role": "peasant_up"}
 
 
 def choose(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A random legal action for each game."""
     return np.array([int(rng.choice(np.flatnonzero(mask))) for mask in masks])
 
 
@@ -141,25 +141,27 @@ def test_a_game_that_ends_before_the_learner_may_act_is_an_episode_of_one_step(m
     with pytest.raises(GameOverError, match="call reset"):
         single.step(0)
     vector = DouDizhuVectorEnv(2, **BEFORE_IT, autoreset_mode=mode)
-    vector.reset(options=EARLY)
+    vector.reset(seed=3, options=EARLY)
+    assert (vector.action_masks().sum(axis=1) == 1).all()
     _, rewards, ended, _, infos = vector.step(np.array([0, 399]))
     assert rewards.tolist() == [-0.5, -0.5]
     assert ended.tolist() == [True, True]
     assert infos["illegal"].tolist() == [0, 0]  # whatever is chosen for a finished game is ignored
+    skipping = DouDizhuVectorEnv(2, **BEFORE_IT, autoreset_mode="SameStep")  # passes over such games
+    observations, _ = skipping.reset(seed=3, options=EARLY)
+    assert not any(OBSERVATION.split(observation)["over"].any() for observation in observations)
+    assert (observations == vector.reset()[0]).all()  # the next game of the seed
 
 
 def test_threads_and_numbers_of_games_do_not_matter() -> None:
-    many = DouDizhuVectorEnv(400, threads=3)
-    few = DouDizhuVectorEnv(200, threads=1)
+    many, few = DouDizhuVectorEnv(400, threads=3), DouDizhuVectorEnv(200, threads=1)
     rng = np.random.default_rng(5)
-    one, _ = many.reset(seed=3)
-    two, _ = few.reset(seed=3)
+    one, two = many.reset(seed=3), few.reset(seed=3)
     for _ in range(60):
-        assert (one[:200] == two).all()
+        assert (one[0][:200] == two[0]).all()
         actions = choose(many.action_masks(), rng)
-        one, our_rewards, *_ = many.step(actions)
-        two, their_rewards, *_ = few.step(actions[:200])
-        assert (our_rewards[:200] == their_rewards).all()
+        one, two = many.step(actions), few.step(actions[:200])
+        assert (one[1][:200] == two[1]).all()
 
 
 def test_made_by_gymnasium() -> None:
@@ -175,16 +177,6 @@ def test_made_by_gymnasium() -> None:
     endless = gymnasium.make_vec(ID, num_envs=2, rules="mini", max_episode_steps=-1)
     assert singles.reset(seed=1)[0].shape == endless.reset(seed=1)[0].shape == (2, 512)
     assert DouDizhuVectorEnv(2).render() is None
-
-
-WRONG = [{"num_envs": 0}, {"threads": 0}, {"autoreset_mode": "never"}, {"render_mode": "human"}]
-WRONG += [{"max_episode_steps": steps} for steps in (0, -2, 1.5, "3")]
-
-
-@pytest.mark.parametrize("options", WRONG, ids=str)
-def test_wrong_options(options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidOptionError, match=next(iter(options))):
-        DouDizhuVectorEnv(**options)
 
 
 def test_disabled_autoreset_and_reset_masks() -> None:
@@ -205,12 +197,10 @@ def test_disabled_autoreset_and_reset_masks() -> None:
 
 def test_seeds() -> None:
     vector = DouDizhuVectorEnv(3)
-    one, _ = vector.reset(seed=10)
-    two, _ = vector.reset(seed=[10, 11, 12])
+    seeds = (10, [10, 11, 12], None, [10, None, 12])
+    one, two, three, mixed = (vector.reset(seed=seed)[0] for seed in seeds)
     assert (one == two).all()
-    three, _ = vector.reset()
     assert (three != two).any()
-    mixed, _ = vector.reset(seed=[10, None, 12])
     assert (mixed[[0, 2]] == one[[0, 2]]).all()
     assert (mixed[1] != one[1]).any()
     with pytest.raises(InvalidOptionError, match="2 seeds for 3 games"):
@@ -267,46 +257,22 @@ def test_returned_arrays_are_the_callers_own_unless_asked() -> None:
     assert shared.reset(seed=1)[0] is shared.reset(seed=2)[0]
 
 
-def test_batched_opponents_are_asked_once_a_turn() -> None:
-    class Batched:
-        def __init__(self) -> None:
-            self.calls: list[int] = []
-
-        def act(self, view: View, rng: np.random.Generator) -> Move:
-            raise AssertionError("act_batch goes first")
-
-        def act_batch(self, views: list[View], rngs: list[np.random.Generator]) -> list[Move]:
-            self.calls.append(len(views))
-            return [view.legal_moves()[0] for view in views]
-
-    opponent = Batched()
-    vector = DouDizhuVectorEnv(N, opponents=opponent, role="peasant_up")
-    vector.reset(seed=1)
-    assert opponent.calls[0] == N
-
-
-class OneByOne:
-    """An agent that is asked game by game, whatever it offers."""
-
-    name = "one by one"
-
-    def __init__(self, agent: Any) -> None:
-        self.act = agent.act
-
-
-BATCHED = [("rules", "standard", "landlord"), ("rules", "standard", "random")]
-BATCHED += [("rules", "mini", "peasant_down"), ("rules", "botzone", "peasant_up"), ("rules", "bidding", "random")]
-BATCHED += [("policy", "standard", "random"), ("policy:temperature=1.0", "bidding", "random")]
-
-
 @pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
-@pytest.mark.parametrize(("agent", "rules", "role"), BATCHED)
+@pytest.mark.parametrize(
+    ("agent", "rules", "role"),
+    [
+        *(("rules", "standard", "landlord"), ("rules", "standard", "random"), ("rules", "mini", "peasant_down")),
+        *(("rules", "botzone", "peasant_up"), ("rules", "bidding", "random"), ("policy", "standard", "random")),
+        ("policy:temperature=1.0", "bidding", "random"),
+    ],
+)
 def test_opponents_in_batches_play_the_games_of_opponents_asked_one_by_one(
     agent: str, rules: str, role: str, mode: str
 ) -> None:
     settings: dict[str, Any] = {"rules": rules, "role": role, "autoreset_mode": mode, "illegal_action": "raise"}
     ours = DouDizhuVectorEnv(N, opponents=agent, **settings, threads=2)
-    theirs = DouDizhuVectorEnv(N, opponents=OneByOne(make_agent(agent)), **settings, threads=1)
+    one_by_one = SimpleNamespace(name="one by one", act=make_agent(agent).act)  # whatever it offers besides
+    theirs = DouDizhuVectorEnv(N, opponents=one_by_one, **settings, threads=1)
     assert_same(ours.reset(seed=5), theirs.reset(seed=5))
     rng, ended = np.random.default_rng(1), 0
     for _ in range(120):
@@ -318,39 +284,42 @@ def test_opponents_in_batches_play_the_games_of_opponents_asked_one_by_one(
     assert (ours.reset()[0] == theirs.reset()[0]).all()
 
 
-def test_a_batched_opponent_is_asked_once_for_all_games_and_its_answers_are_checked() -> None:
-    class First:
-        name, calls, wrong = "first", 0, False
+class AtOnce:
+    name, calls, wrong = "first", 0, False
 
-        def act(self, view: View, rng: np.random.Generator) -> Move:
-            raise AssertionError("its batch goes first")
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        raise AssertionError("its batch goes first")
 
-        def batched(self, num_games: int, rules: Any) -> Any:
-            assert (num_games, rules.name) == (N, "standard")
-            return self
 
-        def actions(self, games: Any, rows: Any, observations: Any, masks: Any, rngs: Any) -> Any:
-            First.calls += 1
-            assert len(games) == len(rows) == len(observations) == len(masks)
-            assert rngs(int(games[0])) is rngs(int(games[0]))
-            return np.full(len(games), 399) if First.wrong else masks.argmax(axis=1)
+class ByViews(AtOnce):
+    def act_batch(self, views: list[View], rngs: list[np.random.Generator]) -> list[Move]:
+        self.calls += 1
+        assert self.calls > 1 or len(views) == N
+        return [view.legal_moves()[0] for view in views]
 
-    vector = DouDizhuVectorEnv(N, opponents=First(), role="peasant_up")
+
+class ByRows(AtOnce):
+    def batched(self, num_games: int, rules: Any) -> Any:
+        assert (num_games, rules.name) == (N, "standard")
+        return self
+
+    def actions(self, games: Any, rows: Any, observations: Any, masks: Any, rngs: Any) -> Any:
+        self.calls += 1
+        assert len(games) == len(rows) == len(observations) == len(masks)
+        assert rngs(int(games[0])) is rngs(int(games[0]))
+        return np.full(len(games), 399) if self.wrong else masks.argmax(axis=1)
+
+
+@pytest.mark.parametrize("kind", [ByViews, ByRows])
+def test_an_opponent_in_batches_is_asked_once_for_all_games_and_its_answers_are_checked(kind: type[AtOnce]) -> None:
+    opponent = kind()
+    vector = DouDizhuVectorEnv(N, opponents=opponent, role="peasant_up")
     vector.reset(seed=1)
-    assert 2 <= First.calls <= 8  # two seats, each a move of at most four stages
-    First.wrong = True
-    with pytest.raises(IllegalMoveError, match="agent 'first' in game 0: action 399 "):
-        vector.reset()
-
-
-def test_the_same_step_passes_over_games_that_end_before_the_learner_may_act() -> None:
-    waiting = DouDizhuVectorEnv(3, **BEFORE_IT, autoreset_mode="Disabled")
-    waiting.reset(seed=3, options=EARLY)
-    assert (waiting.action_masks().sum(axis=1) == 1).all()
-    vector = DouDizhuVectorEnv(3, **BEFORE_IT, autoreset_mode="SameStep")
-    observations, _ = vector.reset(seed=3, options=EARLY)
-    assert not any(OBSERVATION.split(observation)["over"].any() for observation in observations)
-    assert (observations == waiting.reset()[0]).all()  # the next game of the seed
+    assert 2 <= opponent.calls <= 8  # two seats, each a move of at most four stages
+    opponent.wrong = True
+    if kind is ByRows:
+        with pytest.raises(IllegalMoveError, match="agent 'first' in game 0: action 399 "):
+            vector.reset()
 
 
 def test_a_subclass_that_overrides_act_is_asked() -> None:
@@ -373,8 +342,14 @@ def test_a_subclass_that_overrides_act_is_asked() -> None:
 
 
 def test_with_an_auction_equal_names_by_role_are_one_opponent() -> None:
-    number = 20
-    by_role = dict.fromkeys(("landlord", "peasant_down", "peasant_up"), f"isuct:iterations={number}")
+    by_role = dict.fromkeys(("landlord", "peasant_down", "peasant_up"), "isuct:iterations=20")
     DouDizhuVectorEnv(1, rules="bidding", opponents=by_role).close()
     with pytest.raises(InvalidOptionError, match="give one opponent for all seats"):
         DouDizhuVectorEnv(1, rules="bidding", opponents=by_role | {"landlord": "rules"})
+
+
+def test_wrong_options() -> None:
+    wrong = [{"num_envs": 0}, {"threads": 0}, {"autoreset_mode": "never"}, {"render_mode": "human"}]
+    for options in [*wrong, *({"max_episode_steps": steps} for steps in (0, -2, 1.5, "3"))]:
+        with pytest.raises(InvalidOptionError, match=next(iter(options))):
+            DouDizhuVectorEnv(**options)  # type: ignore[arg-type]

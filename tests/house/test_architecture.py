@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import graphlib
 import itertools
 import os
 import re
@@ -35,8 +36,6 @@ ABOVE = {
 
 @dataclass(frozen=True)
 class Import:
-    """One imported module and where the import stands."""
-
     target: str
     file: Path
     line: int
@@ -52,7 +51,6 @@ def _within(module: str, package: str) -> bool:
 
 @functools.cache
 def _modules() -> dict[str, Path]:
-    """All modules of the packages: dotted name -> file."""
     found = {}
     for package in PACKAGES:
         for file in sorted(SOURCES[package].rglob("*.py")):
@@ -62,9 +60,7 @@ def _modules() -> dict[str, Path]:
 
 
 def _is_type_checking(test: ast.expr) -> bool:
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
-        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
-    )
+    return getattr(test, "attr", getattr(test, "id", "")) == "TYPE_CHECKING"
 
 
 def _nodes(node: ast.AST, at_import_time: bool = True) -> Iterator[tuple[ast.AST, bool]]:
@@ -87,11 +83,8 @@ def _imports_of_source(source: str, module: str, file: Path, known: set[str]) ->
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parents = package.split(".")
-                parents = parents[: len(parents) - node.level + 1]
-                base = ".".join([*parents, base] if base else parents)
+            parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*parents, node.module] if node.module else parents)
             # `from package import module` imports the module; `from module import name` imports the module it names.
             names = [f"{base}.{alias.name}" for alias in node.names]
             targets = [name if name in known else base for name in names]
@@ -122,20 +115,13 @@ def lazily():
 if TYPE_CHECKING:
     import torch
 """
-    known = {"ddz_training.apps.cli", "ddz_env.table.render.sibling"}
-    seen = _imports_of_source(
-        source, "ddz_env.table.render.table", SOURCES["ddz_env"] / "table" / "render" / "table.py", known
-    )
-    assert [(found.target, found.at_import_time) for found in seen] == [
-        ("ddz_training.measure.match", True),
-        ("ddz_training.apps.cli", True),
-        ("ddz_env.table.render.sibling", True),
-        ("ddz_env.table.render.deeper.room", True),
-        ("ddz_env.table", True),
-        ("ddz_agents.tree_search", False),
-        ("ddz_agents.rules", False),
-        ("torch", False),
-    ]
+    known, here = {"ddz_training.apps.cli", "ddz_env.table.render.sibling"}, "ddz_env.table.render.table"
+    file = SOURCES["ddz_env"] / "table" / "render" / "table.py"
+    seen = [(found.target, found.at_import_time) for found in _imports_of_source(source, here, file, known)]
+    first = ("ddz_training.measure.match", "ddz_training.apps.cli", "ddz_env.table.render.sibling")
+    at_once = (*first, "ddz_env.table.render.deeper.room", "ddz_env.table")
+    later = ("ddz_agents.tree_search", "ddz_agents.rules", "torch")
+    assert seen == [*((target, True) for target in at_once), *((target, False) for target in later)]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -154,35 +140,21 @@ def test_the_inner_room_imports_numpy_numba_and_itself_only() -> None:
     inner = [module for module in _modules() if _within(module, INNER_ROOM)]
     assert "ddz_env.core.engine" in inner
     outward = []
-    for module in inner:
-        for found in _imports(module):
-            top = found.target.split(".")[0]
-            if top == "ddz_env":
-                allowed = _within(found.target, INNER_ROOM)
-            else:
-                allowed = top in INNER_DEPENDENCIES or top in sys.stdlib_module_names
-            if not allowed:
-                outward.append(str(found))
+    for found in (found for module in inner for found in _imports(module)):
+        top = found.target.split(".")[0]
+        ours = _within(found.target, INNER_ROOM)
+        if not ours and top not in INNER_DEPENDENCIES and top not in sys.stdlib_module_names:
+            outward.append(str(found))
     assert not outward
 
 
 def _cycle(edges: dict[str, set[str]]) -> tuple[str, ...]:
     """A cycle of the graph, its first node once more at the end; empty if there is none."""
-    finished: set[str] = set()
-
-    def cycle_from(node: str, path: tuple[str, ...]) -> tuple[str, ...]:
-        if node in path:
-            return (*path[path.index(node) :], node)
-        if node in finished:
-            return ()
-        for target in sorted(edges.get(node, ())):
-            cycle = cycle_from(target, (*path, node))
-            if cycle:
-                return cycle
-        finished.add(node)
-        return ()
-
-    return next(filter(None, (cycle_from(node, ()) for node in sorted(edges))), ())
+    try:
+        graphlib.TopologicalSorter(edges).prepare()
+    except graphlib.CycleError as error:
+        return tuple(reversed(error.args[1]))
+    return ()
 
 
 def _package(module: str) -> str:
@@ -205,51 +177,37 @@ def _package_edges(imports: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
 def test_no_import_cycles() -> None:
     """Modules that import each other have no order from the bottom up, wherever the import stands."""
     modules = _modules()
-    assert not _cycle(
-        {module: {found.target for found in _imports(module) if found.target in modules} for module in modules}
-    )
+    edges = {module: {found.target for found in _imports(module) if found.target in modules} for module in modules}
+    assert not _cycle(edges)
 
 
 def test_packages_do_not_import_each_other() -> None:
     """Folders have an order too, and imports inside functions and for the type checker count."""
     modules = _modules()
-    edges = _package_edges(
-        (module, found.target) for module in modules for found in _imports(module) if found.target in modules
-    )
-    cycle = _cycle(edges)
-    culprits = [
-        str(found)
-        for module in modules
-        for found in _imports(module)
-        if found.target in modules and (_package(module), _package(found.target)) in set(itertools.pairwise(cycle))
-    ]
+    inside = [(module, found) for module in modules for found in _imports(module) if found.target in modules]
+    cycle = _cycle(_package_edges((module, found.target) for module, found in inside))
+    pairs = set(itertools.pairwise(cycle))
+    culprits = [str(found) for module, found in inside if (_package(module), _package(found.target)) in pairs]
     assert not cycle, "\n".join([" -> ".join(cycle), *culprits])
 
 
 def test_a_cycle_of_packages_is_found() -> None:
-    some = (
-        "ddz_agents.tree_search.agent",
-        "ddz_agents.worlds.determinize",
-        "ddz_agents.tree_search.ablations.redetermined",
-    )
-    assert set(some) <= set(_modules())
-    agent, worlds, ablation = some
+    agent, worlds = "ddz_agents.tree_search.agent", "ddz_agents.worlds.determinize"
+    ablation = "ddz_agents.tree_search.ablations.redetermined"
+    assert {agent, worlds, ablation} <= set(_modules())
     assert not _cycle(_package_edges([(agent, worlds), (ablation, agent), (agent, ablation)]))
-    assert _cycle(_package_edges([(agent, worlds), (worlds, agent)])) == (
+    first, *others = _cycle(_package_edges([(agent, worlds), (worlds, agent)]))
+    assert sorted(others) == ["ddz_agents.tree_search", "ddz_agents.worlds"]
+    assert others[-1] == first
+    assert [_package(name) for name in ("ddz_agents.random", "ddz_agents.tree_search")] == [
+        "ddz_agents.random",
         "ddz_agents.tree_search",
-        "ddz_agents.worlds",
-        "ddz_agents.tree_search",
-    )
-    assert _package("ddz_agents.random") == "ddz_agents.random"
-    assert _package("ddz_agents.tree_search") == "ddz_agents.tree_search"
+    ]
 
 
-def test_every_file_has_a_docstring_that_says_what_it_is() -> None:
+def test_every_file_has_a_docstring_that_says_what_it_is_and_none_is_named_utils() -> None:
     silent = [module for module, file in _modules().items() if not ast.get_docstring(ast.parse(file.read_bytes()))]
     assert not silent
-
-
-def test_no_file_is_named_utils() -> None:
     vague = [file for file in _texts() if file.stem in {"utils", "util", "helpers", "misc", "common"}]
     assert not vague
 
@@ -279,11 +237,11 @@ def test_no_file_names_a_path_of_somebodys_machine() -> None:
         if len(path.parts) >= 3 and str(path) not in image:
             places.append(rf"(?<![\w.]){re.escape(str(path))}(?!\w)")
     pattern = re.compile("|".join(places))
-    named = []
-    for file in _texts():
-        if file == Path(__file__):
-            continue
-        for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
-            if pattern.search(line):
-                named.append(f"{file.relative_to(ROOT).as_posix()}:{number}: {line.strip()[:100]}")
+    named = [
+        f"{file.relative_to(ROOT).as_posix()}:{number}: {line.strip()[:100]}"
+        for file in _texts()
+        if file != Path(__file__)
+        for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1)
+        if pattern.search(line)
+    ]
     assert not named

@@ -15,25 +15,15 @@ from typing import Any
 
 import pytest
 
-from tests.release import floors
+from tests.release import floors, pyproject
 from tests.rooms import ROOT, SOURCES
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
+PROJECT = pyproject()["project"]
 OLD_NAMES = {"ddz_old_names.py", "ddz_old_names.pth"}
 SHIPPED_POLICY = "ddz_agents/neural/shipped/policy.safetensors"
 
 # One worker builds once for all of them.
 pytestmark = pytest.mark.xdist_group("distribution")
-
-
-def _project() -> dict[str, Any]:
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        project: dict[str, Any] = tomllib.load(file)["project"]
-    return project
 
 
 def _run(*command: object, cwd: Path, pythonpath: Path | None = None) -> str:
@@ -74,16 +64,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return Built(wheel, sdist, site, elsewhere)
 
 
-def _wheel_names(built: Built) -> set[str]:
-    with zipfile.ZipFile(built.wheel) as archive:
-        return set(archive.namelist())
-
-
-def _sdist_names(built: Built) -> set[str]:
-    with tarfile.open(built.sdist) as archive:
-        return {name.partition("/")[2] for name in archive.getnames()}
-
-
 def _sources(installed: bool) -> set[str]:
     return {
         file.relative_to(folder.parent if installed else ROOT).as_posix()
@@ -94,61 +74,54 @@ def _sources(installed: bool) -> set[str]:
 
 
 def test_wheel_holds_the_packages_whole_and_nothing_else(built: Built) -> None:
-    names = _wheel_names(built)
-    info = f"ddz_env-{_project()['version']}.dist-info"
+    with zipfile.ZipFile(built.wheel) as archive:
+        names = set(archive.namelist())
+        assert 100_000 < archive.getinfo(SHIPPED_POLICY).file_size <= 10_000_000
+    info = f"ddz_env-{PROJECT['version']}.dist-info"
     assert {name.split("/")[0] for name in names} == {*SOURCES, *OLD_NAMES, info}
     assert {name for name in names if not name.startswith(info)} == _sources(installed=True) | OLD_NAMES
     assert {f"{package}/py.typed" for package in SOURCES} <= names
-    assert f"{info}/licenses/LICENSE" in names
-    assert f"{info}/entry_points.txt" in names
+    assert {f"{info}/licenses/LICENSE", f"{info}/entry_points.txt"} <= names
+    for beside in ("MODEL_CARD.md", "standalone.onnx"):
+        assert SHIPPED_POLICY.replace("policy.safetensors", beside) in names
 
 
 def test_sdist_holds_what_building_and_testing_need(built: Built) -> None:
-    names = _sdist_names(built)
+    with tarfile.open(built.sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
     assert _sources(installed=False) <= names
     assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff"} <= names
     assert {".dockerignore", "Dockerfile", "Makefile", "constraints.txt"} <= names
-    assert "tests/house/test_distribution.py" in names
+    assert {"tests/house/test_distribution.py", f"agents/{SHIPPED_POLICY}"} <= names
     strays = ("notebooks/", ".ci/", ".venv/", ".git/", "dist/", "build/")
     assert not [name for name in names if name.startswith(strays) or "__pycache__" in name]
 
 
-def test_metadata_is_complete(built: Built) -> None:
-    project = _project()
+def test_metadata_is_complete_and_has_one_version_everywhere(built: Built) -> None:
+    version = PROJECT["version"]
     with zipfile.ZipFile(built.wheel) as archive:
-        text = archive.read(f"ddz_env-{project['version']}.dist-info/METADATA").decode()
-    metadata = Parser().parsestr(text)
-    assert metadata["Name"] == "ddz-env"
-    assert metadata["Version"] == project["version"]
-    assert metadata["Requires-Python"] == ">=3.10"
-    assert metadata["License-Expression"] == "MIT"
-    assert metadata["Description-Content-Type"] == "text/markdown"
-    assert set(project["optional-dependencies"]) == set(metadata.get_all("Provides-Extra", []))
+        metadata = Parser().parsestr(archive.read(f"ddz_env-{version}.dist-info/METADATA").decode())
+    for name, value in (
+        ("Name", "ddz-env"),
+        ("Version", version),
+        ("Requires-Python", ">=3.10"),
+        ("License-Expression", "MIT"),
+        ("Description-Content-Type", "text/markdown"),
+    ):
+        assert metadata[name] == value
+    assert set(PROJECT["optional-dependencies"]) == set(metadata.get_all("Provides-Extra", []))
     core = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
     extra = ("torch", "onnx", "stable", "rlcard", "open", "douzero", "matplotlib")
     assert not [line for line in core if line.startswith(extra)]
-
-
-def test_every_dependency_has_a_lowest_version_that_the_release_check_tries() -> None:
-    lowest = floors()
+    lowest = floors()  # that the release check tries
     assert all(re.fullmatch(r"[a-z]+==[\d.]+", one) for one in lowest)
     assert "gymnasium==1.1" in lowest  # the first with AutoresetMode
-
-
-def test_one_version_everywhere() -> None:
-    version = _project()["version"]
-    assert f'\n__version__ = "{version}"\n' in (ROOT / "ddz_env" / "__init__.py").read_text(encoding="utf-8")
-    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-
-
-def test_the_shipped_policy_is_in_both_archives_and_small(built: Built) -> None:
-    with zipfile.ZipFile(built.wheel) as archive:
-        size = archive.getinfo(SHIPPED_POLICY).file_size
-    assert 100_000 < size <= 10_000_000
-    assert f"agents/{SHIPPED_POLICY}" in _sdist_names(built)
-    for beside in ("MODEL_CARD.md", "standalone.onnx"):
-        assert SHIPPED_POLICY.replace("policy.safetensors", beside) in _wheel_names(built)
+    for file, line in (
+        ("ddz_env/__init__.py", f'\n__version__ = "{version}"\n'),
+        ("CITATION.cff", f"\nversion: {version}\n"),
+        ("CHANGELOG.md", f"\n## [{version}]"),
+    ):
+        assert line in (ROOT / file).read_text(encoding="utf-8")
 
 
 def test_a_game_is_played_from_the_installed_wheel_by_its_own_policy(built: Built) -> None:
@@ -172,23 +145,22 @@ print(sum(state.returns()))
     assert float(played[2]) == 0.0
 
 
-def test_every_entry_point_of_the_installed_wheel_loads(built: Built) -> None:
+def test_every_entry_point_of_the_installed_wheel_loads_and_the_command_answers(built: Built) -> None:
     loaded = built.python(
         """
-import importlib.metadata
+import importlib.metadata, sys
 points = importlib.metadata.distribution("ddz-env").entry_points
 for point in points:
     assert callable(point.load()), point
     assert point.value.startswith("ddz_"), point
-print(sorted(point.name for point in points if point.group == "console_scripts"))
 import ddz_training
-print(ddz_training.__file__)
+[command] = [point for point in points if point.group == "console_scripts"]
+print(ddz_training.__file__, command.name, sep="\\n")
+sys.argv = [command.name, "--help"]
+command.load()()
 """
-    ).splitlines()
-    assert loaded[0] == "['ddz']"
-    assert Path(loaded[1]).is_relative_to(built.site)
-
-
-def test_the_installed_command_answers(built: Built) -> None:
-    source = "import sys; sys.argv = ['ddz', '--help']; from ddz_training.apps.cli import main; main()"
-    assert "arena" in built.python(source)
+    )
+    file, command, *told = loaded.splitlines()
+    assert Path(file).is_relative_to(built.site)
+    assert command == "ddz"
+    assert "arena" in "".join(told)

@@ -6,17 +6,11 @@ import inspect
 import json
 import re
 import shlex
-import sys
 from fnmatch import fnmatch
-from typing import Any
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 from ddz_training.apps.cli import COMMANDS
 from ddz_training.apps.cli.files import web
+from tests.release import pyproject
 from tests.rooms import ROOT
 
 TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -25,39 +19,32 @@ STEPS = [
     for line in re.sub(r"\\\n\s*", "", re.sub(r"(?m)^\s*#.*\n", "", TEXT)).splitlines()
     if line.strip()
 ]
-
-
-def project() -> dict[str, Any]:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-
-def copied() -> set[str]:
-    return {source for step, rest in STEPS if step == "COPY" for source in rest.split()[:-1]}
+COPIED = {source for step, rest in STEPS if step == "COPY" for source in rest.split()[:-1]}
+PROJECT = pyproject()
 
 
 def test_what_is_copied_is_there_and_let_in() -> None:
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
     let_in = [line[1:] for line in lines if line.startswith("!")]
     assert "*" in lines
-    for source in copied():
+    for source in COPIED:
         assert (ROOT / source).exists()
         assert any(fnmatch(source, pattern) for pattern in let_in), f"{source} is kept out by .dockerignore"
 
 
 def test_what_the_build_reads_is_copied() -> None:
-    told = project()
-    build = told["tool"]["hatch"]["build"]["targets"]["wheel"]
+    told, build = PROJECT["project"], PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
     wheel = {*build["force-include"], *(folder.partition("/")[0] for folder in build["only-include"])}
-    read = {"pyproject.toml", told["project"]["readme"], *told["project"]["license-files"], *wheel}
+    read = {"pyproject.toml", told["readme"], *told["license-files"], *wheel}
     install = next(rest for step, rest in STEPS if step == "RUN" and "pip install" in rest)
-    assert {*read, *re.findall(r"--constraint (\S+)", install)} <= copied()
+    assert {*read, *re.findall(r"--constraint (\S+)", install)} <= COPIED
     [extras] = re.findall(r'"\.\[([\w,]+)\]"', install)
-    assert set(extras.split(",")) <= set(told["project"]["optional-dependencies"])
+    assert set(extras.split(",")) <= set(told["optional-dependencies"])
 
 
 def test_the_image_has_a_python_that_is_supported_and_a_user_without_rights() -> None:
     [(version,)] = [re.findall(r"^python:([\d.]+)", rest) for step, rest in STEPS if step == "FROM"]
-    assert f"Programming Language :: Python :: {version}" in project()["project"]["classifiers"]
+    assert f"Programming Language :: Python :: {version}" in PROJECT["project"]["classifiers"]
     [user] = [rest for step, rest in STEPS if step == "USER"]
     made = next(rest for step, rest in STEPS if step == "RUN" and "useradd" in rest)
     assert f"--uid {user} " in made

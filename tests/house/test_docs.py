@@ -41,7 +41,6 @@ OPTIONAL = ("douzero", "pyspiel", "rlcard", "sb3_contrib", "stable_baselines3", 
 
 
 def name(page: Path) -> str:
-    """A page's path in the repository."""
     return page.relative_to(ROOT).as_posix()
 
 
@@ -50,27 +49,26 @@ def test_generated_tables_are_current(page: Path) -> None:
     assert refresh([page], check=True) == []
 
 
-def test_every_table_stands_in_some_page() -> None:
-    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    shown = set(re.findall(r"<!-- (?:table|site): ([\w-]+)(?: without (?:(?!-->).)+)? -->", text, re.DOTALL))
+def test_every_table_stands_in_some_page_and_what_only_the_site_shows_can_be_made() -> None:
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    shown = set(re.findall(r"<!-- (?:table|site): ([\w-]+)(?: without (?:(?!-->).)+)? -->", "".join(texts), re.DOTALL))
     assert {*TABLES, *COMMANDS, *CONFIGS, *INPUTS, *experiment_tables()} <= shown
-
-
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if "\n<!-- site: " in page.read_text(encoding="utf-8")], ids=name
-)
-def test_what_only_the_site_shows_can_be_made(page: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("stable_baselines3")
-    text = page.read_text(encoding="utf-8")
-    assert on_site(text, ROOT / "docs" / "results").count("\n| --- ") > text.count("\n| --- ")
+    for text in texts:
+        if "\n<!-- site: " in text:
+            assert on_site(text, ROOT / "docs" / "results").count("\n| --- ") > text.count("\n| --- ")
+    for name in ("config-selfplay", "config-expert", "config-sb3"):
+        for line in block(name, Path()).splitlines()[2:]:
+            assert all(cell.strip() for cell in line.split(" | ")), line
 
 
 def test_a_page_may_leave_out_columns_and_rows() -> None:
     marker = "<!-- table: actions without count; length;\n1–15 | solo; * | plane -->\n<!-- end -->"
-    lines = refreshed(marker).splitlines()
-    assert lines[2:6] == ["| ids | category | kickers | first |", "| --- | --- | --- | --- |", lines[4], lines[5]]
-    assert (lines[4], lines[5]) == ("| 0 | pass | – | `pass` |", "| 16–28 | pair | – | `33` |")
+    assert refreshed(marker).splitlines()[2:6] == [
+        *("| ids | category | kickers | first |", "| --- | --- | --- | --- |"),
+        *("| 0 | pass | – | `pass` |", "| 16–28 | pair | – | `33` |"),
+    ]
     with pytest.raises(StaleDocsError, match="neither column nor row 'nothing'"):
         refreshed("<!-- table: actions without nothing -->\n<!-- end -->")
 
@@ -89,8 +87,7 @@ def test_a_stale_page_is_refused_and_mended(tmp_path: Path) -> None:
 
 
 def test_readme_and_model_card_have_the_results_of_the_docs(tmp_path: Path) -> None:
-    card = tmp_path / MODEL_CARD
-    results = tmp_path / "docs" / "results"
+    card, readme, results = tmp_path / MODEL_CARD, tmp_path / "README.md", tmp_path / "docs" / "results"
     card.parent.mkdir(parents=True)
     results.mkdir(parents=True)
     card.write_text("<!-- table: policy-strength -->\n<!-- end -->\n", encoding="utf-8")
@@ -101,14 +98,12 @@ def test_readme_and_model_card_have_the_results_of_the_docs(tmp_path: Path) -> N
     columns = "agent,opponent,deal,landlord,peasants,landlord_score,peasants_score,ms,opponent_ms"
     lines = [settings, columns, "policy,rules,70,1,1,2,4,0.5,0.1", "policy,rules,71,0,1,-2,2,0.5,0.1"]
     (results / "policy_strength.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
-    refresh([card])
+    readme.write_text("<!-- table: policy-rates -->\n<!-- end -->\n", encoding="utf-8")
+    assert generated_pages(tmp_path) == [readme, card]
+    refresh([readme, card])
     text = card.read_text(encoding="utf-8")
     assert "| `policy` | `rules` | 2 | 75.0 (26.0–100.0) | 50.0 | 100.0 | +1.50 ±2.94 |  | 0.50 | 0.10 | 65 |" in text
     assert "from number 70 on under seed 3, `results/policy_strength.csv`; the weights are `abc`." in text
-    readme = tmp_path / "README.md"
-    readme.write_text("<!-- table: policy-rates -->\n<!-- end -->\n", encoding="utf-8")
-    assert generated_pages(tmp_path) == [readme, card]
-    refresh([readme])
     assert "| `policy` v `rules` | 2 | 75.0 (26.0–100.0) |" in readme.read_text(encoding="utf-8")
 
 
@@ -122,38 +117,28 @@ def test_the_options_of_learned_agents_are_those_of_their_page(agent: str) -> No
 
 @pytest.mark.parametrize("name", INPUTS)
 def test_the_inputs_of_the_networks_are_those_of_their_page(name: str) -> None:
-    """A table each, rows in order."""
     rows = getattr(pytest.importorskip("ddz_agents.neural.columns"), f"{name[7:].upper()}_INPUTS").rows()
     page = (ROOT / "docs" / "reference" / "network-inputs.md").read_text(encoding="utf-8")
     assert f"<!-- site: {name} -->" in page
     assert block(name, Path()).splitlines()[2:] == [f"| {' | '.join(row)} |" for row in rows]
 
 
-def test_the_size_in_the_model_card_is_that_of_the_networks() -> None:
+def test_the_model_card_tells_of_the_weights_that_ship_and_hugging_face_reads_it() -> None:
+    results, text = ROOT / "docs" / "results" / "policy_strength.csv", (ROOT / MODEL_CARD).read_text(encoding="utf-8")
+    assert not results.exists() or read_results(results)[0]["weights"] == shipped_fingerprint()
+    sections = {"Model details", "Uses", "Bias, risks and limitations", "Training details", "Evaluation", "Citation"}
+    assert sections <= set(re.findall(r"(?m)^## (.*)$", text))
     pytest.importorskip("torch")
     from ddz_agents.neural.weights import load_weights
 
     weights = load_weights(shipped_policy_path())
     sizes = [sum(w.numel() for w in network.parameters()) for network in (weights.policy, weights.critic) if network]
     told = " (policy) and ".join(f"{round(size, -3):,}" + " weights" * (not place) for place, size in enumerate(sizes))
-    assert f"{told} (critic)" in (ROOT / MODEL_CARD).read_text(encoding="utf-8")
-
-
-def test_the_model_card_has_a_head_that_hugging_face_reads() -> None:
-    yaml = pytest.importorskip("yaml")
-    text = (ROOT / MODEL_CARD).read_text(encoding="utf-8")
-    head = yaml.safe_load(text.split("---\n")[1])
+    assert f"{told} (critic)" in text
+    head = pytest.importorskip("yaml").safe_load(text.split("---\n")[1])
     assert (head["license"], head["pipeline_tag"]) == ("mit", "reinforcement-learning")
-    results = {one["dataset"]["name"]: one["metrics"][0]["value"] for one in head["model-index"][0]["results"]}
-    assert any(name.endswith("against rules") and 0.6 < value < 0.7 for name, value in results.items())
-    sections = {"Model details", "Uses", "Bias, risks and limitations", "Training details", "Evaluation", "Citation"}
-    assert sections <= set(re.findall(r"(?m)^## (.*)$", text))
-
-
-def test_the_strength_in_the_docs_is_that_of_the_weights_that_ship() -> None:
-    results = ROOT / "docs" / "results" / "policy_strength.csv"
-    if results.exists():
-        assert read_results(results)[0]["weights"] == shipped_fingerprint()
+    found = {one["dataset"]["name"]: one["metrics"][0]["value"] for one in head["model-index"][0]["results"]}
+    assert any(name.endswith("against rules") and 0.6 < value < 0.7 for name, value in found.items())
 
 
 def headings(page: Path) -> set[str]:
@@ -179,12 +164,7 @@ def is_there(dotted: str) -> bool:
     while below and (place / below[0]).is_dir():
         place /= below.pop(0)
     file = place / f"{below.pop(0)}.py" if below and (place / f"{below[0]}.py").is_file() else place / "__init__.py"
-    source = file.read_text(encoding="utf-8")
-    return not below or re.search(rf"\b{below[0]}\b", source) is not None
-
-
-NOT_NAMES = {"ddz_env.agents"}
-"""The group of entry points."""
+    return not below or re.search(rf"\b{below[0]}\b", file.read_text(encoding="utf-8")) is not None
 
 
 def test_every_name_of_ours_that_is_written_somewhere_is_there() -> None:
@@ -196,25 +176,21 @@ def test_every_name_of_ours_that_is_written_somewhere_is_there() -> None:
         f"{name(file)}: {dotted}"
         for file in [*PAGES, *sources, *(ROOT / "notebooks").glob("*.ipynb")]
         for dotted in re.findall(r"(?<![\w/.])((?:ddz_env|ddz_agents|ddz_training)(?:\.\w+)+)", file.read_text("utf-8"))
-        if dotted not in NOT_NAMES and not is_there(dotted)
+        if dotted != "ddz_env.agents" and not is_there(dotted)  # which is the group of entry points
     }
     assert gone == set()
 
 
-FROM_AN_INDEX = re.compile(r"""(?:pipx?|uv) (?:pip )?(?:install|add) (?:-\S+ )*\\?["']?ddz-env(?! @)""")
-"""An installation of this package by its name, which no index has."""
-
-
 def test_nothing_says_to_install_what_no_index_has() -> None:
     """Not in pages, notebooks, messages or docstrings; a path to a clone or to an archive is fine."""
-    assert FROM_AN_INDEX.search("pip install -U 'ddz-env[web]'")
-    assert FROM_AN_INDEX.search("`pip install ddz-env`")
-    assert not FROM_AN_INDEX.search("pip install dist/ddz_env-0.2.0-py3-none-any.whl")
+    installed = re.compile(r"""(?:pipx?|uv) (?:pip )?(?:install|add) (?:-\S+ )*\\?["']?ddz-env(?! @)""")
+    assert all(installed.search(text) for text in ("pip install -U 'ddz-env[web]'", "`pip install ddz-env`"))
+    assert not installed.search("pip install dist/ddz_env-0.2.0-py3-none-any.whl")
     folders = ("ddz_env", "agents", "training", "docs", "notebooks")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     files += [ROOT / file for file in ("README.md", "CONTRIBUTING.md", "Makefile", "Dockerfile")]
     texts = [path for path in files if path.suffix in (".py", ".md", ".ipynb", ".js", ".html", "") and path.is_file()]
-    found = [name(path) for path in texts if FROM_AN_INDEX.search(path.read_text(encoding="utf-8"))]
+    found = [name(path) for path in texts if installed.search(path.read_text(encoding="utf-8"))]
     assert len(texts) > 400
     assert found == []
 
@@ -252,15 +228,6 @@ class ToyOptions(Options):
     limit: float | None = None
 
 
-def test_the_options_of_an_agent_are_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ddz_training.apps.tables.agent_options", lambda name: ToyOptions.options())
-    assert block("agent-toy", Path()).splitlines()[2:] == [
-        r"| `depth` | 3 | a whole number from 1 to 9 | How far it looks\|sees. |",
-        "| `style` | calm | calm, wild | How it plays. |",
-        "| `limit` | none | a number, or none | Most moves. |",
-    ]
-
-
 @dataclasses.dataclass(frozen=True)
 class ToyConfig:
     """Settings of a toy.
@@ -278,7 +245,13 @@ class ToyConfig:
     absent: tuple[str, ...] = ()
 
 
-def test_the_settings_of_a_training_are_a_table() -> None:
+def test_the_options_of_an_agent_and_the_settings_of_a_training_are_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ddz_training.apps.tables.agent_options", lambda name: ToyOptions.options())
+    assert block("agent-toy", Path()).splitlines()[2:] == [
+        r"| `depth` | 3 | a whole number from 1 to 9 | How far it looks\|sees. |",
+        "| `style` | calm | calm, wild | How it plays. |",
+        "| `limit` | none | a number, or none | Most moves. |",
+    ]
     lines = config_table(ToyConfig).splitlines()[2:]
     assert lines[0] == r"| `toy.depth` | 3 | How far it looks\|sees. |"
     assert lines[-3:] == [
@@ -286,14 +259,6 @@ def test_the_settings_of_a_training_are_a_table() -> None:
         "| `opponents` | random,rules | Whom it meets. |",
         "| `absent` | none | Whom it does not. |",
     ]
-
-
-@pytest.mark.parametrize("name", ["config-selfplay", "config-expert", "config-sb3"])
-def test_every_setting_has_a_default_and_a_meaning(name: str) -> None:
-    pytest.importorskip("torch")
-    pytest.importorskip("stable_baselines3")
-    for line in block(name, Path()).splitlines()[2:]:
-        assert all(cell.strip() for cell in line.split(" | ")), line
 
 
 def test_the_registry_names_every_experiment_as_it_names_itself() -> None:

@@ -91,12 +91,9 @@ def test_ours_is_compared_in_the_form_that_a_program_plays() -> None:
 
 def test_ours_are_games_of_that_form(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[dict[str, Any]] = []
-    for where, makes in ((speed.gymnasium, ("make", "make_vec")), (speed.dou_dizhu_v0, ("env",))):
-        for make in makes:
-            real = getattr(where, make)
-            monkeypatch.setattr(
-                where, make, lambda *args, _real=real, **form: made.append(form) or _real(*args, **form)
-            )
+    for where, make in ((speed.gymnasium, "make"), (speed.gymnasium, "make_vec"), (speed.dou_dizhu_v0, "env")):
+        real = getattr(where, make)
+        monkeypatch.setattr(where, make, lambda *args, _real=real, **form: made.append(form) or _real(*args, **form))
     for ours, form in (
         (speed.single, {"rules": "mini", "opponents": "random", "observation": "dict"}),
         (speed.vector(2), {"rules": "mini", "opponents": "random", "dtype": "float32"}),
@@ -106,20 +103,15 @@ def test_ours_are_games_of_that_form(monkeypatch: pytest.MonkeyPatch) -> None:
         assert made.pop() == form
 
 
-@pytest.mark.parametrize(
-    ("name", "needs"),
-    [
-        pytest.param("cleanrl", "torch"),
-        pytest.param("pettingzoo", "torch", marks=pytest.mark.long),
-        pytest.param("sb3", "sb3_contrib", marks=pytest.mark.long),
-        pytest.param("rlcard", "rlcard", marks=pytest.mark.long),
-        pytest.param("rlcard-nfsp", "rlcard", marks=pytest.mark.long),
-    ],
-)
+LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("pettingzoo", "sb3", "rlcard", "rlcard-nfsp")]
+
+
+@pytest.mark.parametrize("name", ["cleanrl", *LONG])
 def test_the_text_of_the_page_runs(
-    name: str, needs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """For a moment, where the library is installed; ``make test-integrations`` runs every program in full."""
+    needs = {"sb3": "sb3_contrib", "rlcard": "rlcard", "rlcard-nfsp": "rlcard"}.get(name, "torch")
     for module in (needs, "torch"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
@@ -129,7 +121,7 @@ def test_the_text_of_the_page_runs(
     monkeypatch.setattr("sys.argv", [str(program), "5"])
     runpy.run_path(str(program), run_name="__main__")
     found = runner._WINS.search(capsys.readouterr().out)
-    assert found
+    assert found is not None
     assert found[1] == "5"
 
 
@@ -154,12 +146,9 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+VERSIONS = dict.fromkeys(("toy", "torch", "gymnasium", "PettingZoo"), "1.0+cpu")
 MEASURED = {
-    "facts": {
-        "random": 0.5,
-        "python": "3.11",
-        "versions": dict.fromkeys(("toy", "torch", "gymnasium", "PettingZoo"), "1.0+cpu"),
-    },
+    "facts": {"random": 0.5, "python": "3.11", "versions": VERSIONS},
     "speeds": {"through": 900, "of_ours": 0.5, "clock": "processor", "cores": 2},
 }
 
@@ -208,16 +197,16 @@ def test_speeds_come_last_and_are_measured_again_alone(library: Path, monkeypatc
     assert not [one for one in asked if one.startswith(speeds)]
     row = integrations.pages(results)["integrations"](results).splitlines()[2]
     assert row.endswith("| 80.0 (80.0–80.0) | 50.0 | 0 s | – | – |")
-    asked.clear()
-    assert measure().exit_code == 0
-    assert asked == [f"{speeds} toy", f"{speeds} toy-aec"]
-    asked.clear()
-    assert measure("toy", "--only", "speeds", "--again").exit_code == 0
-    assert asked == [f"{speeds} toy", f"{speeds} toy-aec"]
-    asked.clear()
-    assert measure("toy-aec", "--again").exit_code == 0
+    both = [f"{speeds} toy", f"{speeds} toy-aec"]
     trained = [f"program.py {seed}" for seed in (1, 2, 3)]
-    assert asked == ["-m tests.integrations.speed facts toy-aec", *trained, f"{speeds} toy-aec"]
+    for words, expected in (
+        ((), both),
+        (("toy", "--only", "speeds", "--again"), both),
+        (("toy-aec", "--again"), ["-m tests.integrations.speed facts toy-aec", *trained, both[1]]),
+    ):
+        asked.clear()
+        assert measure(*words).exit_code == 0
+        assert asked == expected
 
 
 def test_a_run_is_gone_on_with_and_a_failure_is_told(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,15 +35,13 @@ print(json.dumps(answers))
 """
 
 
+def python(source: str, folder: Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, cwd=folder, **options)
+
+
 def test_every_import_shown_in_0_2_0_gives_todays_object_and_says_its_name(tmp_path: Path) -> None:
     imports = [line for line in SHOWN if ":" in line]
-    done = subprocess.run(
-        [sys.executable, "-c", f"import ddz_old_names\n{PROGRAM}"],
-        input=json.dumps(imports),
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
+    done = python(f"import ddz_old_names\n{PROGRAM}", tmp_path, input=json.dumps(imports))
     assert done.returncode == 0, done.stderr
     warned = set()
     for line, same, told in json.loads(done.stdout):
@@ -58,8 +57,7 @@ def test_every_import_shown_in_0_2_0_gives_todays_object_and_says_its_name(tmp_p
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_program_of_0_2_0_runs_under_its_old_name(name: str, tmp_path: Path) -> None:
     start = "import ddz_old_names, runpy, sys; sys.argv[1:] = ['--help']"
-    start += f"; runpy.run_module({name!r}, run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, cwd=tmp_path)
+    done = python(f"{start}; runpy.run_module({name!r}, run_name='__main__')", tmp_path)
     assert (done.returncode, "--help" in done.stdout) == (0, True), done.stderr
 
 
@@ -68,8 +66,7 @@ def test_a_folder_of_the_users_own_goes_before_the_old_names(tmp_path: Path) -> 
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "__init__.py").write_text(text)
     script = "import ddz_old_names, agents, training.arena as t; print(agents.MINE, t.MINE); import agents.mcts"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
-    assert done.stdout.strip() == "1 2"
+    assert python(script, tmp_path).stdout.strip() == "1 2"
 
 
 def test_old_pickles_find_their_classes_and_unknown_modules_stay_unknown(tmp_path: Path) -> None:
@@ -78,8 +75,8 @@ def test_old_pickles_find_their_classes_and_unknown_modules_stay_unknown(tmp_pat
         "print(pickle.loads(b'cagents.mcts.agent\\nIsUctAgent\\n.').__module__)\n"
         "try:\n    import training.nothing\nexcept ModuleNotFoundError as error:\n    print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
-    assert done.stdout.split("\n")[:2] == ["ddz_agents.tree_search.agent", "No module named 'training.nothing'"]
+    told = python(script, tmp_path).stdout.split("\n")
+    assert told[:2] == ["ddz_agents.tree_search.agent", "No module named 'training.nothing'"]
 
 
 def test_the_longest_old_name_that_fits_counts() -> None:

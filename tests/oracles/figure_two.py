@@ -33,14 +33,13 @@ ZERO, ONE = np.float32(0), np.float32(1)
 
 @dataclass
 class Node:
-    """A node and the edge to it: its visits, and the reward of the side that chose the edge."""
+    """A node and the edge to it: its visits, the reward of the side that chose the edge, the children as they came."""
 
     visits: int = 0
     reward: np.float32 = ZERO
     available: int = 1
     prior: np.float32 = ONE
     tried: list[int] = field(default_factory=list)
-    """The actions that have children, in the order in which the children came."""
 
 
 Book = dict[Path, Node]
@@ -68,7 +67,6 @@ class Chance:
         return actions[int(below(np.uint64(mix(self.state)), np.uint64(len(actions))))]
 
     def play_out(self, row: Row, rules: Row) -> None:
-        """Simulate to the end of the game."""
         self.state = np.uint64(simulate_random(row, rules, np.empty(MASK_WORDS, np.uint64), self.state, np.bool_(True)))
 
 
@@ -105,7 +103,6 @@ def reward(row: Row, mover: int) -> np.float32:
 
 
 def backpropagate(book: Book, path: Path, movers: list[int], row: Row) -> None:
-    """Count a finished game at every node of a path."""
     book[()].visits += 1
     for length, mover in enumerate(movers, start=1):
         book[path[:length]].visits += 1
@@ -151,7 +148,6 @@ def statistics(book: Book) -> Statistics:
 
 
 def records(tree: Tree, record: int = ROOT, path: Path = ()) -> dict[Path, int]:
-    """Where every node of a compiled tree lies."""
     found = {path: record}
     block = children(tree, record)
     for child in range(block.start, block.stop):
@@ -160,7 +156,6 @@ def records(tree: Tree, record: int = ROOT, path: Path = ()) -> dict[Path, int]:
 
 
 def statistics_of(tree: Tree) -> Statistics:
-    """Visits and reward of every node of a compiled tree."""
     return {path: (int(tree.visits[record]), float(tree.reward[record])) for path, record in records(tree).items()}
 
 

@@ -32,14 +32,7 @@ Deal = tuple[Hand, ...]
 
 @dataclass(frozen=True)
 class Position:
-    """A game in the middle of play.
-
-    Attributes:
-        rules: The rules.
-        deal: The hands at the start; seat 0 is the landlord.
-        leader: The seat that leads the first trick.
-        moves: The moves so far, from the leader on.
-    """
+    """A game in the middle of play: the hands at the start, seat 0's being the landlord's, and the moves so far."""
 
     rules: Rules
     deal: Deal
@@ -47,21 +40,16 @@ class Position:
     moves: tuple[Move, ...] = ()
 
     def row(self) -> Row:
-        """The position as the engine has it."""
         row = row_of(self.deal, self.rules, self.leader)
         for move in self.moves:
             play_row(row, move, self.rules.words())
         return row
 
     def game(self) -> Game:
-        """The position as the reference has it."""
         game = Game(self.deal, self.rules.replace(bidding="fixed", doubling=False, showing=False), first=self.leader)
         for move in self.moves:
             game.play(move)
         return game
-
-
-# --- The engine's side ------------------------------------------------------------------------------------------------
 
 
 def row_of(deal: Deal, rules: Rules, leader: int = 0) -> Row:
@@ -75,25 +63,19 @@ def row_of(deal: Deal, rules: Rules, leader: int = 0) -> Row:
 
 
 def legal_ids(row: Row, words: Row) -> list[int]:
-    """The action ids that the engine's mask offers, ascending."""
     mask = np.zeros(7, np.uint64)
     legal_mask(row, words, mask)
     return [64 * word + bit for word in range(7) for bit in range(64) if (int(mask[word]) >> bit) & 1]
 
 
 def play_row(row: Row, move: Move, words: Row) -> None:
-    """Play a whole move on a row, stage by stage."""
     apply_action(row, np.uint64(move[0]), words)
     for rank in move[1]:
         apply_action(row, np.uint64(KICKER_BASE + rank), words)
 
 
 def engine_moves(row: Row, words: Row) -> list[Move]:
-    """The engine's whole moves: every path through the stages, in the order of their ids.
-
-    Raises:
-        AssertionError: If a path ends dead, is too long or offers kickers in decreasing order.
-    """
+    """The engine's whole moves: every path through the stages, in the order of their ids."""
     moves: list[Move] = []
     for main in legal_ids(row, words):
         after = row.copy()
@@ -121,11 +103,7 @@ def _kicker_paths(row: Row, words: Row, left: int) -> Iterator[tuple[int, ...]]:
 
 
 def hands_of(row: Row, rules: Rules) -> Deal:
-    """The hands in a row."""
     return tuple(word_to_counts(int(row[layout.HANDS + seat])) for seat in range(rules.players))
-
-
-# --- Deals ------------------------------------------------------------------------------------------------------------
 
 
 def _sizes(rules: Rules) -> list[int]:
@@ -146,7 +124,6 @@ def _as_deal(piles: list[list[int]], rules: Rules, rng: np.random.Generator) -> 
 
 
 def random_deal(rules: Rules, rng: np.random.Generator) -> Deal:
-    """Shuffle and deal."""
     cards = rng.permutation(np.repeat(np.arange(NUM_RANKS), rules.deck))
     cuts = np.cumsum(_sizes(rules))[:-1]
     piles = [np.bincount(part, minlength=NUM_RANKS).tolist() for part in np.split(cards, cuts)]
@@ -155,9 +132,7 @@ def random_deal(rules: Rules, rng: np.random.Generator) -> Deal:
 
 def bunched_deal(rules: Rules, rng: np.random.Generator) -> Deal:
     """Deal neighbouring ranks to the same seat by threes and fours, both jokers to one seat, then even the sizes."""
-    sizes = _sizes(rules)
-    piles = [[0] * NUM_RANKS for _ in sizes]
-    dealt_to = [pile for pile, size in enumerate(sizes) if size]
+    piles, dealt_to = _no_cards(rules)
     favourite = int(rng.choice(dealt_to))
     for rank, copies in enumerate(rules.deck):
         if rng.random() < 0.3 and rank != NUM_RANKS - 1:
@@ -166,15 +141,12 @@ def bunched_deal(rules: Rules, rng: np.random.Generator) -> Deal:
         piles[favourite][rank] += bunch
         for _ in range(copies - bunch):
             piles[int(rng.choice(dealt_to))][rank] += 1
-    _even_out(piles, sizes, rng)
-    return _as_deal(piles, rules, rng)
+    return _evened_out(piles, rules, rng)
 
 
 def stacked_deal(rules: Rules, rng: np.random.Generator, seats: tuple[int, int]) -> Deal:
     """Deal runs of trios to two seats in turn, the other cards at random."""
-    sizes = _sizes(rules)
-    piles = [[0] * NUM_RANKS for _ in sizes]
-    dealt_to = [pile for pile, size in enumerate(sizes) if size]
+    piles, dealt_to = _no_cards(rules)
     owner, left = 0, int(rng.integers(3, 6))
     for rank, copies in enumerate(rules.deck):
         if left == 0:
@@ -184,24 +156,25 @@ def stacked_deal(rules: Rules, rng: np.random.Generator, seats: tuple[int, int])
         piles[seats[owner]][rank] += bunch
         for _ in range(copies - bunch):
             piles[int(rng.choice(dealt_to))][rank] += 1
-    _even_out(piles, sizes, rng)
-    return _as_deal(piles, rules, rng)
+    return _evened_out(piles, rules, rng)
 
 
-def _even_out(piles: list[list[int]], sizes: list[int], rng: np.random.Generator) -> None:
+def _no_cards(rules: Rules) -> tuple[list[list[int]], list[int]]:
+    """An empty pile for each seat and for the cards that nobody holds, and the numbers of those that get cards."""
+    sizes = _sizes(rules)
+    return [[0] * NUM_RANKS for _ in sizes], [pile for pile, size in enumerate(sizes) if size]
+
+
+def _evened_out(piles: list[list[int]], rules: Rules, rng: np.random.Generator) -> Deal:
     """Move cards from piles that are too large to piles that are too small, the smallest bunches first."""
-    while True:
-        giver = next((p for p, size in enumerate(sizes) if sum(piles[p]) > size), None)
-        if giver is None:
-            return
+    sizes = _sizes(rules)
+    while (giver := next((p for p, size in enumerate(sizes) if sum(piles[p]) > size), None)) is not None:
         taker = next(p for p, size in enumerate(sizes) if sum(piles[p]) < size)
         fewest = min(count for count in piles[giver] if count)
         rank = int(rng.choice([r for r in range(NUM_RANKS) if piles[giver][r] == fewest]))
         piles[giver][rank] -= 1
         piles[taker][rank] += 1
-
-
-# --- Positions --------------------------------------------------------------------------------------------------------
+    return _as_deal(piles, rules, rng)
 
 
 def _random_move(row: Row, words: Row, rng: np.random.Generator) -> Move:
@@ -221,15 +194,12 @@ def _large_move(row: Row, words: Row, rng: np.random.Generator) -> Move:
 
 def _plane_with_solos(row: Row, words: Row, rng: np.random.Generator) -> Move:
     """A plane with solos where there is one, rather a long one; else a large move."""
-    planes = [main for main in legal_ids(row, words) if main < KICKER_BASE and _is_plane_with_solos(main)]
+    groups = [MAIN_GROUPS[action] for action in legal_ids(row, words) if action < KICKER_BASE]
+    planes = [group for group in groups if CATEGORIES[group.category].name == "plane+solos"]
     if not planes:
         return _large_move(row, words, rng)
-    weights = np.array([float(MAIN_GROUPS[main].length) ** 4 for main in planes])
-    return _complete(row, words, int(rng.choice(planes, p=weights / weights.sum())), rng)
-
-
-def _is_plane_with_solos(main: int) -> bool:
-    return CATEGORIES[MAIN_GROUPS[main].category].name == "plane+solos"
+    weights = np.array([float(group.length) ** 4 for group in planes])
+    return _complete(row, words, int(rng.choice([group.id for group in planes], p=weights / weights.sum())), rng)
 
 
 def _complete(row: Row, words: Row, main: int, rng: np.random.Generator) -> Move:
@@ -295,13 +265,7 @@ def stacked_position(rules: Rules, rng: np.random.Generator, leader: int | None 
 
 
 def positions(rules: Rules, number: int, seed: int) -> Iterator[Position]:
-    """Positions of a preset: half from play, a quarter bunched, a quarter stacked.
-
-    Args:
-        rules: The rules.
-        number: How many.
-        seed: Seed of the generator; the same seed gives the same positions.
-    """
+    """So many positions of a preset: half from play, a quarter bunched, a quarter stacked."""
     rng = np.random.default_rng(seed)
     kinds = (played_position, bunched_position, played_position, stacked_position)
     for index in range(number):
@@ -309,14 +273,7 @@ def positions(rules: Rules, number: int, seed: int) -> Iterator[Position]:
 
 
 def rare_positions(rules: Rules, number: int, seed: int, leader: int | None = None) -> Iterator[Position]:
-    """Bunched and stacked positions in turn.
-
-    Args:
-        rules: The rules.
-        number: How many.
-        seed: Seed of the generator.
-        leader: The seat that leads; a random one by default.
-    """
+    """Bunched and stacked positions in turn; a random seat leads by default."""
     rng = np.random.default_rng(seed)
     for index in range(number):
         yield (stacked_position if index % 2 else bunched_position)(rules, rng, leader)

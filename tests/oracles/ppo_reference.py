@@ -15,31 +15,19 @@ def chosen_log_probabilities(log_probabilities: Tensor, actions: Tensor) -> Tens
 
 
 def clipped_policy_losses(new: Tensor, old: Tensor, advantages: Tensor, clip: float) -> Tensor:
-    """The clipped surrogate objective (equation 7), negated, shape ``[n]``.
+    """The clipped surrogate objective (equation 7), negated, of the chosen actions' log-probabilities and advantages.
 
-    Args:
-        new: Logarithms of the probabilities of the chosen actions under the policy that learns, shape ``[n]``.
-        old: The same under the policy that chose, shape ``[n]``.
-        advantages: Shape ``[n]``.
-        clip: How far the ratio may move, ε.
+    ``new`` is of the policy that learns, ``old`` of the one that chose; ``clip`` is ε; all others have shape ``[n]``.
     """
     ratios = (new - old).exp()
     return -torch.minimum(ratios * advantages, ratios.clamp(1.0 - clip, 1.0 + clip) * advantages)
 
 
 def value_losses(values: Tensor, targets: Tensor) -> Tensor:
-    """Half the squared errors, shape ``[n]``."""
     return 0.5 * (values - targets).square()
 
 
 def masked_entropy(log_probabilities: Tensor) -> Tensor:
-    """The entropy of each row of :func:`masked_log_probabilities`, in nats.
-
-    Args:
-        log_probabilities: Shape ``[n, actions]``, minus infinity where illegal.
-
-    Returns:
-        Shape ``[n]``.
-    """
+    """The entropy of each row, in nats, shape ``[n]``; of ``[n, actions]``, minus infinity where illegal."""
     probabilities = log_probabilities.exp()
     return -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(1)

@@ -24,46 +24,37 @@ Move = tuple[int, tuple[int, ...]]
 """Action id of the main group (or of a bid, or of an answer to doubling), and the kickers."""
 
 PASS_MOVE: Move = (0, ())
+NO_CARDS: Hand = (0,) * NUM_RANKS
 
 
 def category_of(move: Move) -> str:
-    """The name of a move's category."""
     return CATEGORIES[MAIN_GROUPS[move[0]].category].name
 
 
 def cards_of(move: Move) -> Hand:
-    """All cards of a move, kickers included."""
     group = MAIN_GROUPS[move[0]]
     kickers = Counter(move[1])
     return tuple(group.need[rank] + kickers[rank] * group.kicker_size for rank in range(NUM_RANKS))
 
 
 def action_path(move: Move) -> tuple[int, ...]:
-    """The action ids of a move's stages."""
     return (move[0], *(KICKER_BASE + rank for rank in move[1]))
 
 
 def holds(hand: Hand, cards: Hand) -> bool:
-    """Whether the hand has all the cards."""
     return all(a >= b for a, b in zip(hand, cards, strict=True))
 
 
 def without(hand: Hand, cards: Hand) -> Hand:
-    """The hand after the cards are played."""
     return tuple(a - b for a, b in zip(hand, cards, strict=True))
 
 
 def together(*hands: Hand) -> Hand:
-    """All cards of several hands."""
     return tuple(map(sum, zip(*hands, strict=True)))
 
 
 def body_ranks(group: MainGroup) -> list[int]:
-    """The ranks of which a main group has cards, ascending."""
     return [rank for rank in range(NUM_RANKS) if group.need[rank]]
-
-
-# --- What a hand can play ---------------------------------------------------------------------------------------------
 
 
 def kickers_obey(group: MainGroup, kickers: tuple[int, ...], rules: Rules) -> bool:
@@ -122,18 +113,9 @@ def one_reading_each(moves: Iterable[Move]) -> list[Move]:
     return list(best.values())
 
 
-# --- What beats what --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Target:
-    """What a reply must beat.
-
-    Attributes:
-        category: The category that a reply must have, ``"bombs only"`` where nothing else wins.
-        length: The chain length that a reply must have.
-        key: The rank that a reply must exceed.
-    """
+    """What wins over a move: the same category (``"bombs only"``: nothing else wins), the same length, a higher key."""
 
     category: str
     length: int
@@ -151,7 +133,6 @@ def strength(move: Move, rules: Rules) -> Target:
 
 
 def consecutive(ranks: list[int]) -> bool:
-    """Whether ranks make one chain."""
     return ranks[-1] < CHAIN_RANKS and ranks == list(range(ranks[0], ranks[-1] + 1))
 
 
@@ -178,7 +159,6 @@ def target_of(move: Move, rules: Rules) -> Target:
 
 
 def beats(reply: Move, target: Target, rules: Rules) -> bool:
-    """Whether a move beats what lies on the table."""
     mine = strength(reply, rules)
     if target.category == "rocket":
         return rules.bombs_beat_rocket and mine.category == "bomb"  # OpenSpiel
@@ -199,27 +179,15 @@ def moves_to_play(hand: Hand, target: Target | None, rules: Rules) -> list[Move]
     return sorted(moves if target is None else [PASS_MOVE, *moves])
 
 
-# --- The game ---------------------------------------------------------------------------------------------------------
-
-
 class Game:
-    """One game from given hands: the auction, doubling, the tricks and the returns.
+    """One game from given hands, one a seat: the auction, doubling, the tricks and the returns.
 
-    Args:
-        hands: One hand a seat.  With ``landlord`` the landlord cards are already among them.
-        rules: The rules.
-        bottom: The landlord cards, if there is an auction.
-        landlord: The landlord's seat, None if there is an auction.
-        first: The seat that acts first.
+    With an auction ``landlord`` is None, and ``bottom`` are the landlord cards; else they are in the landlord's hand.
+    ``first`` is the seat that acts first.
     """
 
     def __init__(
-        self,
-        hands: Iterable[Hand],
-        rules: Rules,
-        bottom: Hand = (0,) * NUM_RANKS,
-        landlord: int | None = 0,
-        first: int = 0,
+        self, hands: Iterable[Hand], rules: Rules, bottom: Hand = NO_CARDS, landlord: int | None = 0, first: int = 0
     ) -> None:
         self.rules = rules
         self.hands = list(hands)
@@ -239,7 +207,6 @@ class Game:
         self.stage = "bid" if landlord is None else self._stage_with_landlord()
 
     def legal_moves(self) -> list[Move]:
-        """The legal moves of the seat to act, sorted; none when the game is over."""
         if self.stage == "bid" and self.rules.bidding == "robbing":
             return [(BID_BASE, ()), (BID_BASE + (1 if self.caller is None else 2), ())]
         if self.stage == "bid":
@@ -251,7 +218,6 @@ class Game:
         return []
 
     def play(self, move: Move) -> None:
-        """Make a move that is legal."""
         if self.stage == "bid":
             self._call_or_rob(move[0] != BID_BASE) if self.rules.bidding == "robbing" else self._bid(move[0] - BID_BASE)
         elif self.stage == "show":
@@ -268,7 +234,6 @@ class Game:
         return (self.seat + 1) % self.rules.players
 
     def highest_bid(self) -> int:
-        """The highest bid so far, 0 if there is none."""
         return max((bid for _, bid in self.spoken), default=0)
 
     def _bid(self, bid: int) -> None:
@@ -334,8 +299,6 @@ class Game:
         else:
             self.seat = self._next_seat()
 
-    # --- The returns --------------------------------------------------------------------------------------------------
-
     def is_spring(self) -> bool:
         """Whether the peasants never played, or the landlord played only the first move and lost."""
         if not self.rules.spring:
@@ -345,12 +308,10 @@ class Game:
         return by_peasants == 0 if self.winner == self.landlord else by_landlord == 1
 
     def explosions(self) -> int:
-        """Bombs and rockets played."""
         counted = ("bomb", "rocket") if self.rules.bombs else ("rocket",)
         return sum(category_of(move) in counted for _, move in self.played)
 
     def returns(self, scoring: str) -> list[float]:
-        """Each seat's return of a finished game."""
         seats = range(self.rules.players)
         if self.winner is None:
             return [0.0 for _ in seats]

@@ -29,7 +29,6 @@ def play(game: pyspiel.Game, rng: np.random.Generator) -> int:
 
 
 def main() -> None:
-    """Print actions and games a second of processor time, medians of the rounds."""
     rng, speeds = np.random.default_rng(0), {name: [] for name in GAMES}
     for _ in range(ROUNDS + 1):
         for name, found in speeds.items():

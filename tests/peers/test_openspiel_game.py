@@ -13,7 +13,7 @@ import pyspiel
 import pytest
 
 from ddz_agents.mini.information_set import shares
-from ddz_env.core.engine.layout import HIDDEN, MOVES
+from ddz_env.core.engine.layout import HIDDEN
 from ddz_env.core.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.observation import OBSERVATION, observe
@@ -40,7 +40,6 @@ def load(rules: str) -> DouDizhuGame:
 
 
 def deals_of(rules: Rules) -> Iterator[tuple[PartialDeal, float]]:
-    """Every finished deal with its probability."""
     waiting = [(PartialDeal.start(rules), 1.0)]
     while waiting:
         deal, probability = waiting.pop()
@@ -135,35 +134,12 @@ def test_what_cannot_be_is_refused(do: Callable[[], object], error: type[Excepti
         do()
 
 
-# --- what a player knows ----------------------------------------------------------------------------------------------
-
-
-def count_histories(deal: PartialDeal) -> int:
-    """Histories of our own game from a deal on, those of chance included."""
-    if not deal.is_done:
-        return 1 + sum(count_histories(deal.give(action)) for action, _ in deal.outcomes)
-    known: dict[bytes, int] = {}
-
-    def below(state: State) -> int:
-        key = state.row[:MOVES].tobytes()
-        if key not in known:
-            known[key] = 1 + sum(below(after(state, action)) for action in state.legal_actions())
-        return known[key]
-
-    return below(State.from_hands(deal.hands()[:2], rules=deal.rules))
-
-
 def walk(game: DouDizhuGame) -> list[DouDizhuState]:
-    """Every history of a small game."""
     states, waiting = [], [game.new_initial_state()]
     while waiting:
         states.append(state := waiting.pop())
         waiting += [state.child(action) for action in state.legal_actions()]
     return states
-
-
-def test_micro_has_less_than_a_hundred_thousand_histories() -> None:
-    assert count_histories(PartialDeal.start(PRESETS["micro"])) == HISTORIES <= 10**5
 
 
 @pytest.mark.parametrize(
@@ -221,11 +197,11 @@ def test_resampling_is_uniform_over_cards() -> None:
 
 def test_half_a_move_is_seen_by_its_player_alone() -> None:
     for seed in range(20):
-        before = None
+        before: list[str] = []
         for state in random_states(load("standard"), seed):
             assert state.game is not None
             strings = [state.information_state_string(player) for player in range(3)]
-            if state.game.stage == "kicker" and before is not None:
+            if state.game.stage == "kicker" and before:
                 changed = [player for player in range(3) if strings[player] != before[player]]
                 assert changed == [state.current_player()]
                 return
@@ -236,13 +212,8 @@ def test_half_a_move_is_seen_by_its_player_alone() -> None:
 def test_observations_are_those_of_the_environments() -> None:
     for state in random_states(load("standard"), seed=5):
         for player in range(3):
-            observation = np.array(state.observation_tensor(player), np.float32)
-            assert (observation * np.maximum(OBSERVATION.high, 1)).round().tolist() == observe(
-                state.game, player
-            ).tolist()
-
-
-# --- OpenSpiel's algorithms -------------------------------------------------------------------------------------------
+            scaled = np.array(state.observation_tensor(player), np.float32) * np.maximum(OBSERVATION.high, 1)
+            assert scaled.round().tolist() == observe(state.game, player).tolist()
 
 
 def best_response(items: Sequence[tuple[State, float]], player: int) -> float:

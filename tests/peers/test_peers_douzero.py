@@ -23,22 +23,15 @@ Cards = tuple[int, ...]
 
 
 def cards(hand: tuple[int, ...]) -> list[int]:
-    """A hand as DouZero's numbers, ascending."""
     return [value for value, count in zip(VALUES, hand, strict=True) for _ in range(count)]
 
 
 def move_cards(move: Move) -> Cards:
-    """A move as DouZero's numbers; a pass has none."""
     return tuple(cards(move.cards.counts))
 
 
 class Peer:
-    """DouZero's game, whose agents play what they are told.
-
-    Args:
-        deal: The hands of the seats.
-        leader: The seat that leads.
-    """
+    """DouZero's game, whose agents play what they are told."""
 
     def __init__(self, deal: Deal, leader: int = 0) -> None:
         self.next_action: list[int] = []

@@ -50,7 +50,6 @@ class Peer:
 
 
 def rank_of(peer: Peer, action: int) -> int:
-    """The rank that a chance action deals."""
     name = peer.state.action_to_string(pyspiel.PlayerId.CHANCE, action).removeprefix("Deal ")
     return Hand.parse({"(BWJ)": "B", "(CJ)": "R"}.get(name) or name[1:]).counts.index(1)
 
@@ -64,7 +63,6 @@ def our_state(hands: Sequence[Sequence[int]], opener: int) -> State:
 
 
 def deal_by_chance(rng: np.random.Generator) -> Pair:
-    """Let OpenSpiel's chance deal."""
     peer, hands = Peer(), np.zeros((SEATS, NUM_RANKS), int)
     peer.play(int(rng.choice(peer.legal)))
     for dealt in itertools.count():

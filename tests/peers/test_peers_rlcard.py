@@ -25,7 +25,6 @@ def cards(hand: tuple[int, ...]) -> list[Card]:
 
 
 def counts(hand: list[Card]) -> tuple[int, ...]:
-    """RLCard's cards as a hand."""
     names = Counter(card.rank or card.suit[0] for card in hand)
     return tuple(names[name] for name in RANK_NAMES)
 
@@ -39,7 +38,6 @@ class Peer:
         self.game.init_game()
 
     def set_up(self, deal: Deal, leader: int) -> None:
-        """Let the seats hold these hands and a seat lead."""
         for player, hand in zip(self.game.players, deal, strict=True):
             player.set_current_hand(cards(hand))
         self.game.judger = Judger(self.game.players, self.game.np_random)
@@ -66,7 +64,6 @@ class Peer:
 
 
 def dealt(rng: np.random.Generator) -> Pair:
-    """A deal of RLCard's own."""
     peer = Peer(int(rng.integers(2**31)))
     return peer, State(row_of(tuple(counts(player.current_hand) for player in peer.game.players), RULES), RULES)
 

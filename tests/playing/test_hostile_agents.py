@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from ddz_env import Move, Rules, State, View, gym
 from ddz_env.core.errors import InvalidMoveError
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game, seat_generators
 from ddz_env.playing.generators import agent_generator, published_generator
+from ddz_env.playing.registry import make_agent
 from ddz_training.apps.cli import app
 from ddz_training.measure.match.agent_process import AgentProcesses
 from ddz_training.measure.match.duplicate import DealPlayer, GameRecord, forfeited
@@ -29,8 +29,6 @@ from ddz_training.measure.match.statistics import side_score, summarize, win_sha
 
 
 class Honest:
-    """Plays the first legal move."""
-
     name = "honest"
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
@@ -49,24 +47,18 @@ class Speechless(Exception):
 
 
 class Endless(Move):
-    """A move whose kickers have no end."""
-
     @property
     def kickers(self) -> Any:  # type: ignore[override]
         return itertools.repeat(3)
 
 
 class Leaving(Move):
-    """A move that ends the program when it is read."""
-
     @property
     def main(self) -> int:  # type: ignore[override]
         sys.exit(0)
 
 
 class Actor:
-    """Seems to be a Move."""
-
     @property
     def __class__(self) -> Any:
         return Move
@@ -77,7 +69,6 @@ class Actor:
 
 
 def unread(kind: type[Move], **fields: object) -> Move:
-    """A move that nobody has checked."""
     move = object.__new__(kind)
     for name, value in fields.items():
         object.__setattr__(move, name, value)
@@ -112,8 +103,6 @@ FAULTS: dict[str, tuple[str, str, Any]] = {
 
 
 class Bad(Honest):
-    """Fails in one of its methods."""
-
     def __init__(self, phase: str, does: Any) -> None:
         setattr(self, phase, (lambda view, rng: does(view)) if phase == "act" else does)
 
@@ -158,8 +147,6 @@ class NoName(Bad):
 
 
 class NoCheats(Honest):
-    """Fails when it is asked whether it cheats."""
-
     @property
     def cheats(self) -> bool:
         raise OSError("gone")
@@ -177,6 +164,8 @@ def test_what_is_no_method_can_fail_too(kind: Any, fault: str) -> None:
     records = match(kind)
     assert [record.fault_by for record in records] == ["a", "a"]
     assert all(fault in record.fault for record in records)
+    with pytest.raises(KeyboardInterrupt):  # the user's
+        match(lambda: Bad("act", lambda view: _raise(KeyboardInterrupt())))
 
 
 @pytest.mark.parametrize("kind", [AgentFaultError, IllegalAgentMoveError])
@@ -184,11 +173,6 @@ def test_faults_travel_between_processes(kind: type[AgentFaultError]) -> None:
     error = pickle.loads(pickle.dumps(kind("x", 2, "observe", "no idea")))
     assert (type(error), error.agent, error.seat, error.phase, error.reason) == (kind, "x", 2, "observe", "no idea")
     assert str(error) == "agent 'x' on seat 2: failed in observe: no idea"
-
-
-def test_an_interrupt_is_the_users() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        match(lambda: Bad("act", lambda view: _raise(KeyboardInterrupt())))
 
 
 def test_in_an_auction_the_agent_at_fault_loses_whoever_sits_with_it() -> None:
@@ -231,19 +215,16 @@ class Changing(Move):
 
 def test_a_move_that_changes_is_read_once() -> None:
     state = State.from_hands(["345", "9", "T"], check_sizes=False)
-    legal = [move.main for move in state.legal_moves()]
-    move = unread(Changing, kickers=(), answers=[Move.parse("BR").main, legal[0]])
-    state.step(move)
-    assert state.history == [(0, Move(legal[0]))]
+    first = state.legal_moves()[0]
+    state.step(unread(Changing, kickers=(), answers=[Move.parse("BR").main, first.main]))
+    assert state.history == [(0, first)]
     assert type(state.history[0][1]) is Move
     heard: list[Any] = []
     listening = Honest()
     listening.observe = lambda seat, move: heard.append(move)  # type: ignore[attr-defined]
     own = Bad("act", lambda view: Shy(view.legal_moves()[0].main))
-    play_game(
-        State.from_hands(["3", "9", "T"], check_sizes=False), [own, listening, listening], seat_generators([0], 3)
-    )
-    assert heard
+    short = State.from_hands(["3", "9", "T"], check_sizes=False)
+    play_game(short, [own, listening, listening], seat_generators([0], 3))
     assert {type(move) for move in heard} == {Move}
     with pytest.raises(InvalidMoveError, match="integers"):
         State.new(1).step(unread(Move, main="3"))
@@ -253,143 +234,134 @@ class Shy(Move):
     """A subclass."""
 
 
-# --- closing, the command, other loops ----------------------------------------
-
-OWN = """
-import os, sys, time
-
-class Honest:
-    name = "honest"
-    def act(self, view, rng):
-        return view.legal_moves()[int(rng.integers(len(view.legal_moves())))]
-
 class Quits(Honest):
-    def act(self, view, rng):
+    def act(self, view: View, rng: np.random.Generator) -> Move:
         sys.exit(0)
+
 
 class Late(Honest):
     games = 0
-    def reset(self, seat, rules):
+
+    def reset(self, seat: int, rules: Rules) -> None:
         Late.games += seat == 0
         if Late.games > 3:
             sys.exit(0)
 
+
 class Rude(Honest):
-    def close(self):
+    def close(self) -> None:
         sys.exit(0)
+
 
 class Unmade(Honest):
-    def __init__(self):
+    def __init__(self) -> None:
         sys.exit(0)
 
-class Toy(Honest):
+
+TOY = """
+import os, time
+
+class Toy:
     def reset(self, seat, rules):
         self.rules = rules.name
+
     def act(self, view, rng):
         if self.rules == "rlcard":
             time.sleep(600)
         if self.rules == "mini":
             os._exit(7)
-        return super().act(view, rng)
-
-class Sleeper(Honest):
-    def act(self, view, rng):
-        while True:
-            time.sleep(1)
+        return view.legal_moves()[int(rng.integers(len(view.legal_moves())))]
 """
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    name = "hostile_own_agents"
-    (tmp_path / f"{name}.py").write_text(OWN)
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An agent in a file of its own, which processes load quickly; it waits, or ends its process, under some rules."""
+    name = "hostile_toy"
+    (tmp_path / f"{name}.py").write_text(TOY)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    yield name
+    yield f"{name}:Toy"
     sys.modules.pop(name, None)
 
 
-def arena(own: str, first: str, *options: str) -> Result:
-    return CliRunner().invoke(app, ["arena", f"{own}:{first}", f"{own}:Honest", "--processes", "1", *options])
+def arena(first: str, *options: str) -> Result:
+    agents = (f"{__name__}:{first}", f"{__name__}:Honest")
+    return CliRunner().invoke(app, ["arena", *agents, "--processes", "1", *options])
 
 
-def test_the_command_counts_faults_prints_the_table_and_says_so_in_its_exit_code(own: str, tmp_path: Path) -> None:
-    done = arena(own, "Quits", "--deals", "2", "--out", "games.csv", "--csv", "table.csv")
+def test_the_command_counts_faults_prints_the_table_and_says_so_in_its_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = arena("Quits", "--deals", "2", "--out", "games.csv", "--csv", "table.csv")
     assert done.exit_code == 3
     assert "2 duplicate deals" in done.output
-    assert f"{own}:Quits failed, and so lost, 4 of its 4 games; first in deal 0, game 0, seat 0, act: S" in done.output
+    told = f"{__name__}:Quits failed, and so lost, 4 of its 4 games; first in deal 0, game 0, seat 0, act: S"
+    assert told in done.output
     assert ",4\n" in (tmp_path / "table.csv").read_text()
-    again = arena(own, "Quits", "--deals", "2", "--out", "games.csv", "--resume")
-    assert again.exit_code == 3
-    assert "lost, 4 of its 4 games" in again.output
-    stopped = arena(own, "Late", "--deals", "9", "--on-fault", "stop")
+    again = arena("Quits", "--deals", "2", "--out", "games.csv", "--resume")
+    assert (again.exit_code, "lost, 4 of its 4 games" in again.output) == (3, True)
+    stopped = arena("Late", "--deals", "9", "--on-fault", "stop")
     assert stopped.exit_code == 2
-    assert re.search("[123] duplicate deal", stopped.output)
-    assert "Late' failed in seat" in stopped.output
-    assert "in reset: SystemExit: 0" in stopped.output
+    for part in ("[123] duplicate deal", "Late' failed in seat", "in reset: SystemExit: 0"):
+        assert re.search(part, stopped.output)
 
 
-def test_a_fault_in_close_keeps_the_table(own: str) -> None:
-    done = arena(own, "Rude", "--deals", "1")
+def test_a_fault_in_close_keeps_the_table_and_one_in_construction_comes_first() -> None:
+    done = arena("Rude", "--deals", "1")
     assert done.exit_code == 3
     assert "1 duplicate deal" in done.output
-    assert done.output.count(f"agent '{own}:Rude' failed in close: SystemExit: 0") == 1
+    assert done.output.count(f"agent '{__name__}:Rude' failed in close: SystemExit: 0") == 1
+    honest, rude, unmade = (f"{__name__}:{name}" for name in ("Honest", "Rude", "Unmade"))
     with pytest.warns(AgentFaultWarning, match="Rude' failed in close"):
-        run_arena(Arena((f"{own}:Rude", f"{own}:Honest"), timing=False), 1)
+        run_arena(Arena((rude, honest), timing=False), 1)
+    with pytest.raises(AgentFailedError, match=f"'{unmade}' failed in construction: SystemExit: 0"):
+        run_arena(Arena((honest, unmade)), 1)
 
 
-def test_an_agent_that_cannot_be_made_is_named_before_the_first_game(own: str) -> None:
-    with pytest.raises(AgentFailedError, match=f"'{own}:Unmade' failed in construction: SystemExit: 0"):
-        run_arena(Arena((f"{own}:Honest", f"{own}:Unmade")), 1)
+def test_an_opponent_in_an_environment_is_named() -> None:
+    for opponent, error, fault in (
+        (Bad("act", lambda view: sys.exit(0)), AgentFaultError, "'honest' on seat 0: failed in act: "),
+        (Bad("observe", lambda seat, move: 1 // 0), AgentFaultError, "'honest' on seat 0: failed in observe: "),
+        (Bad("act", lambda view: None), IllegalAgentMoveError, "'honest' on seat 0"),
+    ):
+        with pytest.raises(error, match=fault):
+            gym.DouDizhuEnv(opponents=opponent, role="peasant_up").reset(seed=1)
 
 
-@pytest.mark.parametrize(("phase", "does"), [("act", lambda view: sys.exit(0)), ("observe", lambda s, m: 1 // 0)])
-def test_an_opponent_in_an_environment_is_named(phase: str, does: Any) -> None:
-    env = gym.DouDizhuEnv(opponents=Bad(phase, does), role="peasant_up")
-    with pytest.raises(AgentFaultError, match=f"'honest' on seat 0: failed in {phase}: "):
-        env.reset(seed=1)
-    with pytest.raises(IllegalAgentMoveError, match="'honest' on seat 0"):
-        gym.DouDizhuEnv(opponents=Bad("act", lambda view: None), role="peasant_up").reset(seed=1)
-
-
-# --- processes of their own ---------------------------------------------------
-
-
-def test_what_does_not_answer_is_ended_and_made_anew(own: str) -> None:
+def test_what_does_not_answer_is_ended_and_made_anew(toy: str) -> None:
     def play(preset: str, agent: Any) -> State:
         state = State.new(4, preset)
         return play_game(state, [agent] * state.rules.players, seat_generators([4, 0], state.rules.players))
 
     processes = AgentProcesses(time_limit=30)
     try:
-        agent = processes.make(f"{own}:Toy")
-        assert play("standard", agent).history == play("standard", import_module(own).Toy()).history
+        agent = processes.make(toy)
+        assert play("standard", agent).history == play("standard", make_agent(toy)).history
         agent._time_limit = 0.05  # type: ignore[attr-defined]
-        with pytest.raises(AgentFaultError, match=r"failed in act: no answer within 0.05 s"):
-            play("rlcard", agent)
-        with pytest.raises(AgentFaultError, match=r"failed in reset: its process ended"):
-            play("standard", agent)
+        for preset, fault in (
+            ("rlcard", r"failed in act: no answer within 0.05 s"),
+            ("standard", r"failed in reset: its process ended"),
+        ):
+            with pytest.raises(AgentFaultError, match=fault):
+                play(preset, agent)
         with pytest.raises(AgentFaultError, match=r"failed in act: its process ended \(exit code 7\)"):
-            play("mini", processes.make(f"{own}:Toy"))
+            play("mini", processes.make(toy))
     finally:
         processes.close()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("processes", [1, 2])
-def test_a_time_limit_in_a_match(own: str, processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_limit_in_a_match(toy: str, processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ddz_training.measure.match.agent_process.START_SECONDS", 20.0)
-    agents = (f"{own}:Honest", "random")
+    agents = (toy, "random")
     free = run_arena(Arena(agents, timing=False), 2)
     assert run_arena(Arena(agents, timing=False, time_limit=30.0), 2, processes=processes) == free
-    if processes == 1:
-        lost = run_arena(Arena((f"{own}:Sleeper", "random"), timing=False, time_limit=0.5), 1)
-        assert [record.fault for record in lost] == [
-            f"seat {seat}, act: no answer within 0.5 s; its process was ended" for seat in (0, 1)
-        ]
-
-
-# --- what agents are given ----------------------------------------------------
+    lost = run_arena(Arena(agents, Rules.preset("rlcard"), timing=False, time_limit=0.5), 1, processes=processes)
+    faults = [f"seat {seat}, act: no answer within 0.5 s; its process was ended" for seat in (0, 1)]
+    assert [record.fault for record in lost] == faults
 
 
 def test_nothing_that_a_view_gives_is_the_games() -> None:
@@ -440,10 +412,8 @@ def test_generators_tell_nothing_of_the_deal() -> None:
             told.extend(_entropies(rng))
             return super().act(view, rng)
 
-    player = DealPlayer(Rules(), 1234, timing=False, maker=lambda spec: Curious())
-    player.play(77, ("one", "two"))
-    env = gym.DouDizhuEnv(opponents=Curious(), role="peasant_up")
-    env.reset(seed=1234)
+    DealPlayer(Rules(), 1234, timing=False, maker=lambda spec: Curious()).play(77, ("one", "two"))
+    gym.DouDizhuEnv(opponents=Curious(), role="peasant_up").reset(seed=1234)
     assert len(told) > 30
     assert all(isinstance(entropy, int) and entropy > 2**200 for entropy in told)
 

@@ -24,7 +24,7 @@ OWN_AGENT = """
 class Mine:
     name = "mine"
 
-    def __init__(self, path="", place=0):
+    def __init__(self, path="", place=""):
         with open(path) as file:
             self.choice = int(file.read())
 
@@ -43,8 +43,8 @@ def own_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "provenance_own_agent:Mine:path=cand.txt"
 
 
-def settings_of(path: Path) -> dict[str, object]:
-    return read_results(path)[0]
+def codes(path: Path) -> object:
+    return read_results(path)[0]["code"]
 
 
 def play(path: Path, deals: int, *agents: str) -> int:
@@ -62,12 +62,9 @@ def ddz(*arguments: str) -> Result:
     return CliRunner().invoke(app, arguments, env={"COLUMNS": "160", "NO_COLOR": "1"})
 
 
-def refused(result: Result) -> str:
-    assert result.exit_code == 2, result.output
-    return " ".join(result.output.split())
-
-
-# --- what is named ----------------------------------------------------------------------------------------------------
+def refuses(*arguments: str) -> bool:
+    result = ddz(*arguments)
+    return result.exit_code == 2 and "--allow-other-code" in result.output
 
 
 def test_the_shipped_weights_are_named_where_no_others_are() -> None:
@@ -99,6 +96,11 @@ def test_an_agent_from_elsewhere_is_named_by_its_source_and_its_files(own_agent:
     (tmp_path / "provenance_own_agent.py").write_text(OWN_AGENT + "\n# edited\n")
     after = agent_files(own_agent)
     assert {name for name in before if before[name] != after[name]} == {"provenance_own_agent.py"}
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "w").write_text(folder)
+    two = agent_files("provenance_own_agent:Mine:path=a/w,place=b/w")
+    assert set(two) == {"provenance_own_agent.py", "w", "b/w"}  # files of one name are told apart
 
 
 def test_an_agent_in_a_package_is_named_by_the_whole_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,32 +117,17 @@ def test_an_agent_in_a_package_is_named_by_the_whole_package(tmp_path: Path, mon
     assert agent_files(spec) != before
 
 
-def test_files_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "provenance_two_files.py").write_text(OWN_AGENT.replace("place=0", "place=''"))
-    for folder, text in (("a", "0"), ("b", "1")):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "w").write_text(text)
-    monkeypatch.chdir(tmp_path)
-    found = agent_files("provenance_two_files:Mine:path=a/w,place=b/w")
-    assert set(found) == {"provenance_two_files.py", "w", "b/w"}
-
-
 def test_wrong_agents_are_the_same_errors_as_where_they_are_made() -> None:
     with pytest.raises(UnknownAgentError, match="nobody"):
         agent_files("nobody")
-    with pytest.raises(InvalidAgentOptionError, match="'isuct:iterations=0'"):
-        agent_files("isuct:iterations=0")
-    with pytest.raises(InvalidAgentOptionError, match="threads"):
-        agent_files("policy:threads=-1")
+    for spec, named in (("isuct:iterations=0", "'isuct:iterations=0'"), ("policy:threads=-1", "threads")):
+        with pytest.raises(InvalidAgentOptionError, match=named):
+            agent_files(spec)
 
 
 def test_the_stamp_of_the_code_sees_every_edit_of_what_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stamps = {
-        code_stamp(),
-        code_stamp("ddz_training.learn"),
-        code_stamp("ddz_training.learn", "ddz_training.measure"),
-    }
-    assert len(stamps) == 3
+    learn, measure = "ddz_training.learn", "ddz_training.measure"
+    assert len({code_stamp(), code_stamp(learn), code_stamp(learn, measure)}) == 3
     for folder in ("ddz_env", "ddz_agents"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "source.py").write_text("1\n")
@@ -149,9 +136,6 @@ def test_the_stamp_of_the_code_sees_every_edit_of_what_counts(tmp_path: Path, mo
     (tmp_path / "ddz_agents" / "source.py").write_text("2\n")
     _tree_hash.cache_clear()
     assert code_stamp() != before
-
-
-# --- replaced files ---------------------------------------------------------------------------------------------------
 
 
 def test_resuming_with_a_replaced_file_names_the_agent_and_both_digests(own_agent: str, tmp_path: Path) -> None:
@@ -190,9 +174,6 @@ def test_a_file_gains_the_digests_of_agents_that_join_it(own_agent: str, tmp_pat
     assert Provenance.take(json.loads(json.dumps(joined.settings()))) == joined
 
 
-# --- other code -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 def test_other_code_may_read_but_not_add(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, own = tmp_path / f"games{suffix}", code_stamp()
@@ -205,7 +186,7 @@ def test_other_code_may_read_but_not_add(suffix: str, tmp_path: Path, monkeypatc
     assert path.read_bytes() == content
     with other_code():
         assert play(path, 3) == 6
-    assert settings_of(path)["code"] == [own, stamp]
+    assert codes(path) == [own, stamp]
     assert content.partition(b"\n")[2] == path.read_bytes().partition(b"\n")[2][: len(content.partition(b"\n")[2])]
     assert play(path, 4) == 8, "the file names this code already"
 
@@ -215,7 +196,7 @@ def test_a_file_without_results_is_the_next_codes(tmp_path: Path, monkeypatch: p
     Arena(("random", "random-staged"), timing=False).store(path)
     stamp = other_stamp(monkeypatch)
     assert play(path, 1) == 2
-    assert settings_of(path)["code"] == [stamp]
+    assert codes(path) == [stamp]
 
 
 def test_files_from_before_they_named_their_code_are_read_and_not_added_to(tmp_path: Path) -> None:
@@ -232,21 +213,22 @@ def test_files_from_before_they_named_their_code_are_read_and_not_added_to(tmp_p
         play(path, 3)
     with other_code():
         play(path, 3)
-    assert settings_of(path)["code"] == [UNKNOWN, code_stamp()]
+    assert codes(path) == [UNKNOWN, code_stamp()]
 
 
 def test_the_commands_take_the_flag_and_store_digests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, table = tmp_path / "games.csv", tmp_path / "table.json"
+    path, table, census = (tmp_path / name for name in ("games.csv", "table.json", "census.csv"))
     play(path, 1)
     own, stamp = code_stamp(), other_stamp(monkeypatch)
     again = ("arena", "random", "random-staged", "--no-timing", "--processes", "1", "--out", str(path), "--resume")
-    assert "--allow-other-code" in refused(ddz(*again, "--deals", "2"))
-    assert ddz(*again, "--deals", "2", "--allow-other-code", "--json", str(table)).exit_code == 0
+    again = (*again, "--deals", "2")
+    assert refuses(*again)
+    assert ddz(*again, "--allow-other-code", "--json", str(table)).exit_code == 0
     assert json.loads(table.read_text())["settings"]["code"] == [own, stamp]
-    census = tmp_path / "census.csv"
     committed = Path("docs/results/mini_census.csv").read_text().splitlines(keepends=True)
     census.write_text("".join(committed[:-1]))
-    assert "--allow-other-code" in refused(ddz("reproduce", "mini-census", "--out", str(census)))
-    assert ddz("reproduce", "mini-census", "--out", str(census), "--allow-other-code").exit_code == 0
+    reproduce = ("reproduce", "mini-census", "--out", str(census))
+    assert refuses(*reproduce)
+    assert ddz(*reproduce, "--allow-other-code").exit_code == 0
     assert census.read_text().splitlines()[1:] == "".join(committed).splitlines()[1:]
-    assert settings_of(census)["code"] == [UNKNOWN, stamp]
+    assert codes(census) == [UNKNOWN, stamp]

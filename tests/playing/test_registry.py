@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import types
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,21 +14,8 @@ from typer.testing import CliRunner
 from ddz_agents.random import RandomAgent
 from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_env.playing import registry
-from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import agent_names, agent_options, make_agent, parse_options
 from ddz_training.apps.cli import app
-
-
-@pytest.mark.parametrize("name", [name for name in agent_names() if name not in ("rlcard-rule", "douzero", "botzone")])
-def test_every_built_in_name_makes_an_agent(name: str) -> None:
-    agent = make_agent(name)
-    assert isinstance(agent, Agent)
-    assert agent.name
-
-
-def test_options_reach_the_factory() -> None:
-    agent = make_agent("isuct:iterations=2000,exploration=0.7")
-    assert (agent.options.iterations, agent.options.exploration) == (2000, 0.7)  # type: ignore[attr-defined]
 
 
 def test_unknown_names_list_what_exists_and_suggest_the_nearest() -> None:
@@ -79,19 +65,13 @@ def test_the_users_own_agent_is_found_in_the_current_directory(tmp_path: Path, m
         "    def act(self, view, rng):\n"
         "        return view.legal_moves()[0]\n"
     )
+    (tmp_path / "my_broken_agent.py").write_text("import a_module_that_is_not_there\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
     agent = make_agent("my_private_agent:Mine:depth=4")
-    assert agent.depth == 4  # type: ignore[attr-defined]
-    assert agent.name == "my_private_agent:Mine:depth=4"
+    assert (agent.depth, agent.name) == (4, "my_private_agent:Mine:depth=4")  # type: ignore[attr-defined]
     assert isinstance(make_agent("ddz_agents.random:RandomAgent"), RandomAgent)
-
-
-def test_an_error_inside_the_users_module_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "my_broken_agent.py").write_text("import a_module_that_is_not_there\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    with pytest.raises(ModuleNotFoundError, match="a_module_that_is_not_there"):
+    with pytest.raises(ModuleNotFoundError, match="a_module_that_is_not_there"):  # an error inside it is not hidden
         make_agent("my_broken_agent:Mine")
 
 
@@ -120,35 +100,31 @@ def test_agents_list_and_the_options_of_one() -> None:
     listed, isuct, rules, wrong = (CliRunner().invoke(app, ["agents", *name]) for name in asked)
     assert (listed.exit_code, isuct.exit_code) == (0, 0)
     assert all(name in listed.output for name in agent_names())
-    assert "exploration" in isuct.output
-    assert "rules has no options" in rules.output
-    assert "did you mean 'rules'" in wrong.output
-
-
-def _installed(monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
-    """Let nothing but these entry points be installed."""
-    found = [metadata.EntryPoint(name, value, registry.GROUP) for name, value in points.items()]
-    monkeypatch.setattr(metadata, "entry_points", lambda group: found if group == registry.GROUP else [])
+    for done, part in ((isuct, "exploration"), (rules, "rules has no options"), (wrong, "did you mean 'rules'")):
+        assert part in done.output
 
 
 def test_the_installation_knows_every_agent_that_the_checkout_declares() -> None:
-    declared = registry._declared()
-    assert "neural-ismcts" in declared
-    assert set(declared) <= set(agent_names())
+    assert "neural-ismcts" in registry._declared()
+    assert set(registry._declared()) <= set(agent_names())
 
 
 def test_without_an_installation_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    _installed(monkeypatch)
+    def install(**points: str) -> None:
+        found = [metadata.EntryPoint(name, value, registry.GROUP) for name, value in points.items()]
+        monkeypatch.setattr(metadata, "entry_points", lambda group: found if group == registry.GROUP else [])
+
+    install()
     with pytest.raises(UnknownAgentError, match=r"'rules' is not installed.*run `pip install -e \.` in "):
         make_agent("rules")
     with pytest.raises(UnknownAgentError, match=r"'nobody'.*pip install -e"):
         make_agent("nobody")
     # A module that has moved, a class of another name, a name that is new.
-    _installed(monkeypatch, rules="ddz_agents.baselines.rules:RulesAgent", random="ddz_agents.random:Renamed")
+    install(rules="ddz_agents.baselines.rules:RulesAgent", random="ddz_agents.random:Renamed")
     for name in ("rules", "random", "isuct"):
         with pytest.raises(UnknownAgentError, match=r"older than this checkout; run `pip install -e \.`"):
             make_agent(name)
-    _installed(monkeypatch)
+    install()
     monkeypatch.setattr(registry, "_ROOT", tmp_path)
     with pytest.raises(UnknownAgentError, match=r"in a clone of ddz-env, run `pip install --force-reinstall \."):
         make_agent("rules")
@@ -173,15 +149,13 @@ def test_a_users_own_folders_of_any_name_are_theirs_and_ours_still_play(shape: s
     assert (done.returncode, done.stdout.strip()) == (0, str(own)), done.stderr
 
 
-def test_required_and_free_options_of_a_factory(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Needs(_Bare):
-        def __init__(self, depth: int, **rest: Any) -> None:
-            self.depth, self.rest = depth, rest
+class Needs(_Bare):
+    def __init__(self, depth: int, **rest: Any) -> None:
+        self.depth, self.rest = depth, rest
 
-    module = types.ModuleType("factories_of_a_test")
-    module.Needs = Needs  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "factories_of_a_test", module)
-    agent: Any = make_agent("factories_of_a_test:Needs:depth=3,any=thing")
+
+def test_required_and_free_options_of_a_factory() -> None:
+    agent: Any = make_agent(f"{__name__}:Needs:depth=3,any=thing")
     assert (agent.depth, agent.rest) == (3, {"any": "thing"})
     with pytest.raises(InvalidAgentOptionError, match="'depth' has no default"):
-        make_agent("factories_of_a_test:Needs")
+        make_agent(f"{__name__}:Needs")

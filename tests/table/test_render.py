@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,16 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_env import Hand, Move, Rules, State
-from ddz_env.core.errors import DouDizhuError
-from ddz_env.table.render import (
-    InvalidPictureError,
-    MissingDependencyError,
-    Window,
-    render_ansi,
-    render_rgb,
-    table_of,
-)
+from ddz_env import Move, Rules, State
+from ddz_env.table.render import InvalidPictureError, Window, render_ansi, render_rgb, table_of
 from ddz_env.table.render.__main__ import demo_game, main
 from ddz_env.table.render.table import Cards, Play
 from tests.hidden import twin_games
@@ -42,8 +32,8 @@ def after(state: State, *moves: str) -> State:
     return state
 
 
-def kicker_stage() -> State:
-    return after(State.from_hands(["3334445566", "7", "8"], check_sizes=False), "333444+5566...")
+def dealt(*moves: str, hands: list[str]) -> State:
+    return after(State.from_hands(hands, check_sizes=False), *moves)
 
 
 def auction(*moves: str) -> State:
@@ -58,14 +48,14 @@ GAMES: dict[str, Callable[[], State]] = {
     "start": lambda: State.new(seed=7),
     "middle": lambda: demo_game(7, 12),
     "over": lambda: demo_game(7, 500),
-    "kicker": kicker_stage,
+    "kicker": lambda: dealt("333444+5566...", hands=["3334445566", "7", "8"]),
     "auction": auction,
     "doubling": lambda: auction("no bid", "bid 2", "double"),
     "robbing": robbing,
     "may show": lambda: robbing("rob", "rob"),
     "shown": lambda: robbing("rob", "no rob", "show"),
     "declined": lambda: after(State.new(seed=4, rules="openspiel"), *["no bid"] * 3),
-    "spring": lambda: after(State.from_hands(["3", "4", "5"], check_sizes=False), "3"),
+    "spring": lambda: dealt("3", hands=["3", "4", "5"]),
     "mini": lambda: demo_game(3, 3, "mini"),
     "mini over": lambda: demo_game(3, 500, "mini"),
     "half deck": lambda: demo_game(3, 5, "half-deck"),
@@ -86,11 +76,11 @@ def test_golden_text() -> None:
 
 
 def golden_text() -> str:
-    pictures = []
-    for name, make in GAMES.items():
-        for perspective in (None, 1):
-            picture = render_ansi(make(), perspective=perspective, colour=False)
-            pictures.append(f"# {name}, perspective {perspective}\n{picture}\n")
+    pictures = [
+        f"# {name}, perspective {perspective}\n{render_ansi(make(), perspective=perspective, colour=False)}\n"
+        for name, make in GAMES.items()
+        for perspective in (None, 1)
+    ]
     return "\n".join(pictures)
 
 
@@ -103,45 +93,25 @@ def test_colours_change_no_letter(game: State) -> None:
 
 
 def test_cards_are_red_and_black() -> None:
-    text = render_ansi(State.from_hands(["33R", "4", "5"], check_sizes=False))
+    text = render_ansi(dealt(hands=["33R", "4", "5"]))
     of = {card: style for style, card in re.findall(r"(\x1b\[[0-9;]+m)(3♠|3♥|R)", text)}
     assert of["3♥"] == of["R"] != of["3♠"]
 
 
-def test_hands_of_the_text_can_be_parsed() -> None:
-    state = State.new(seed=7)
-    lines = render_ansi(state, colour=False).splitlines()[2:5]
-    assert [Hand.parse(re.split(" {2,}", line)[-1]) for line in lines] == [state.hand(seat) for seat in range(3)]
-
-
-def test_every_card_is_drawn_once(game: State) -> None:
-    """Hands and the cards of the last moves share no card, and no rank has a fifth copy."""
-    for perspective in (None, 0, 1):
-        table = table_of(game, perspective)
-        cards = [card for seat in table.seats for card in (*seat.hand, *(seat.play.cards if seat.play else ()))]
-        assert len(set(cards)) == len(cards)
-        assert all(card.copy < game.rules.deck[card.rank] for card in cards)
-
-
-SUIT_RULES = (
-    "standard",
-    "mini",
-    "half-deck",
-    "perfect",
+SUIT_RULES = [
+    *map(Rules.preset, ("standard", "mini", "half-deck", "perfect", "openspiel,all_decline=first-seat")),
     AUCTION,
     ROBBING,
-    Rules.preset("openspiel", all_decline="first-seat"),
-)
+]
 
 
-@pytest.mark.parametrize("rules", SUIT_RULES, ids=lambda rules: rules if isinstance(rules, str) else rules.name)
 @pytest.mark.parametrize("perspective", [None, 0, 1, 2])
-def test_a_card_keeps_its_suit(rules: str | Rules, perspective: int | None) -> None:
+@pytest.mark.parametrize("rules", SUIT_RULES, ids=lambda rules: rules.name)
+def test_a_card_keeps_its_suit(rules: Rules, perspective: int | None) -> None:
     """Whatever an observer has seen of a card stays: landlord cards, hands, moves that still lie on the table."""
-    rng = np.random.default_rng(5)
-    if perspective is not None and perspective >= Rules.preset(rules).players:
+    if perspective is not None and perspective >= rules.players:
         return
-    state = State.new(2, rules)
+    rng, state = np.random.default_rng(5), State.new(2, rules)
     bottom: Cards = ()
     hands: dict[int, Cards] = {}
     plays: dict[int, Play] = {}
@@ -177,7 +147,7 @@ def test_narrow_lines_hold_twenty_cards() -> None:
     doubled = State.from_hands(SEATS, PACK[51:], "bidding,doubling=true,bidding=once")
     after(doubled, "bid 3", "double", "double", "double")
     assert len(doubled.hand()) == 20
-    long = after(State.from_hands(["33344455566677789TJQ", "8", "9"], check_sizes=False), "333444555666777+89TJQ")
+    long = dealt("333444555666777+89TJQ", hands=["33344455566677789TJQ", "8", "9"])
     for state in (doubled, long, State.new(3)):
         for perspective in (None, 0, 1, 2):
             text = render_ansi(state, perspective=perspective, colour=True, width=80)
@@ -188,7 +158,8 @@ def test_narrow_lines_hold_twenty_cards() -> None:
     assert render_ansi(doubled, width=200) == render_ansi(doubled)
 
 
-def test_sizes_roles_and_turns_are_those_of_the_game(game: State) -> None:
+def test_sizes_roles_turns_and_cards_are_those_of_the_game(game: State) -> None:
+    """Hands and the cards of the last moves share no card, and no rank has a fifth copy."""
     seats = range(game.rules.players)
     for perspective in (None, *seats):
         table = table_of(game, perspective)
@@ -200,14 +171,9 @@ def test_sizes_roles_and_turns_are_those_of_the_game(game: State) -> None:
         played = sum(len(move.cards) for _, move in game.history)
         bottom = game.rules.bottom if table.landlord is None else 0
         assert table.undealt == sum(game.rules.deck) - played - bottom - sum(seat.size for seat in table.seats)
-
-
-def test_a_seat_sees_its_hand_and_the_landlord_cards_only() -> None:
-    state = State.new(seed=7)
-    own, landlord, other = (table_of(state, 1).seats[seat] for seat in (1, 0, 2))
-    assert own.unseen == 0
-    assert "".join(str(card)[0] for card in landlord.hand) == str(state.bottom)
-    assert (other.hand, other.unseen) == ((), 17)
+        cards = [card for seat in table.seats for card in (*seat.hand, *(seat.play.cards if seat.play else ()))]
+        assert len(set(cards)) == len(cards)
+        assert all(card.copy < game.rules.deck[card.rank] for card in cards)
 
 
 def test_a_view_shows_what_the_perspective_shows(game: State) -> None:
@@ -221,18 +187,15 @@ def test_a_view_shows_what_the_perspective_shows(game: State) -> None:
     [("standard", 0), ("standard", 1), ("standard", 2), ("bidding,doubling=true", 0), ("half-deck", 1), ("mini", 1)],
 )
 def test_hidden_cards_do_not_reach_the_picture(rules: str, observer: int) -> None:
-    one, two = twin_games(rules, observer)
-    for number in range(len(one.moves) + 1):
-        states = [record.deal.state(record.moves[:number]) for record in (one, two)]
-        seen = [
-            (render_ansi(state, perspective=observer), render_ansi(state, perspective=observer, suits=False))
-            for state in states
-        ]
-        assert seen[0] == seen[1]
+    games = twin_games(rules, observer)
+    for number in range(len(games[0].moves) + 1):
+        one, two = (record.deal.state(record.moves[:number]) for record in games)
+        for suits in (True, False):
+            seen = [render_ansi(state, perspective=observer, suits=suits) for state in (one, two)]
+            assert seen[0] == seen[1]
         if number % 16 == 0:
-            pictures = [render_rgb(state, perspective=observer) for state in states]
-            assert (pictures[0] == pictures[1]).all()
-            assert (render_rgb(states[0]) != render_rgb(states[1])).any()
+            assert (render_rgb(one, perspective=observer) == render_rgb(two, perspective=observer)).all()
+            assert (render_rgb(one) != render_rgb(two)).any()
 
 
 def test_without_suits_every_seat_sees_the_same_card() -> None:
@@ -257,21 +220,19 @@ def test_face_down_landlord_cards_do_not_reach_the_picture() -> None:
 
 
 def test_a_half_built_move_is_its_seats_secret() -> None:
-    state = kicker_stage()
-    waiting = State.from_hands(["3334445566", "7", "8"], check_sizes=False)
+    state, waiting = GAMES["kicker"](), dealt(hands=["3334445566", "7", "8"])
     building = table_of(state).building
     assert table_of(state, 0).building == building
     assert building is not None
     assert "".join(str(card)[0] for card in building.cards) == "33344455"
     assert (building.category, building.kickers_left, building.cards_left) == ("plane+pairs", 1, 2)
-    assert "seat 0 chooses 1 more kicker" in render_ansi(state, colour=False)
     for seat in (1, 2):
         assert render_ansi(state, perspective=seat) == render_ansi(waiting, perspective=seat)
         assert (render_rgb(state, perspective=seat) == render_rgb(waiting, perspective=seat)).all()
 
 
 def test_the_move_to_beat_is_marked() -> None:
-    state = State.from_hands(["3345", "6678", "99TJ"], check_sizes=False)
+    state = dealt(hands=["3345", "6678", "99TJ"])
     for moves, expected in (
         (("33", "66"), [("33", False, True), ("66", True, True), None]),
         (("pass", "pass", "7"), [("pass", False, False), ("7", True, True), ("pass", False, False)]),
@@ -336,66 +297,34 @@ def test_a_window_opens_shows_and_closes() -> None:
     window.close()
 
 
-def test_a_game_plays_on_when_its_window_is_closed_by_the_user() -> None:
+def test_a_game_plays_on_when_a_window_is_closed_and_two_share_the_screen() -> None:
     pygame = pytest.importorskip("pygame")
     picture = render_rgb(State.new(seed=1))
     window = Window()
     assert window.show(picture)
     pygame.event.post(pygame.event.Event(pygame.QUIT))
-    assert not window.show(picture)
-    assert not window.show(picture)
-    assert not window.is_open
-
-
-def test_two_windows_share_the_screen() -> None:
-    pygame = pytest.importorskip("pygame")
-    picture = render_rgb(State.new(seed=1))
+    assert [window.show(picture), window.show(picture), window.is_open] == [False] * 3
     one, two = Window(), Window()
-    assert one.show(picture)
-    assert two.show(picture)
+    assert [one.show(picture), two.show(picture)] == [True, True]
     one.close()
     assert two.show(picture)
     two.close()
     assert not pygame.display.get_init()
 
 
-@pytest.mark.parametrize(
-    ("module", "package", "call"),
-    [("PIL", "Pillow", "render.render_rgb(ddz_env.State.new(seed=1))"), ("pygame", "pygame", "render.Window()")],
-)
-def test_missing_packages_are_named(module: str, package: str, call: str) -> None:
-    script = f"""
-import sys
-import ddz_env
-from ddz_env.table import render
-assert not {{'PIL', 'pygame'}} & set(sys.modules), "imported before they are needed"
-sys.modules[{module!r}] = None
-render.render_ansi(ddz_env.State.new(seed=1))
-try:
-    {call}
-except render.MissingDependencyError as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(f"{package} is needed to draw the table: pip install -e '.[render]'")
-    assert issubclass(MissingDependencyError, DouDizhuError)
-    assert issubclass(MissingDependencyError, ImportError)
-
-
-def test_the_command_writes_the_picture_of_the_readme(tmp_path: Path) -> None:
+def test_the_command_writes_the_picture_of_the_readme_or_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--seed", "7", "--moves", "12", "--perspective", "1"]) == 0
+    assert capsys.readouterr().out == render_ansi(demo_game(7, 12), perspective=1, colour=False) + "\n"
+    assert main(["--perspective", "9"]) == 2
+    assert "choose 0..2" in capsys.readouterr().err
     image = pytest.importorskip("PIL.Image")
     target = tmp_path / "images" / "table.png"
     assert main(["--seed", "7", "--moves", "12", "--out", str(target)]) == 0
     assert target.stat().st_size <= 150_000
     with image.open(target) as picture:
         assert (np.asarray(picture) == render_rgb(demo_game(7, 12))).all()
-
-
-def test_the_command_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--seed", "7", "--moves", "12", "--perspective", "1"]) == 0
-    assert capsys.readouterr().out == render_ansi(demo_game(7, 12), perspective=1, colour=False) + "\n"
-    assert main(["--perspective", "9"]) == 2
-    assert "choose 0..2" in capsys.readouterr().err
 
 
 if __name__ == "__main__":

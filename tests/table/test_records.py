@@ -1,0 +1,150 @@
+"""What is kept of a game: records that read back and replay exactly, and replays that go to any move."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ddz_env import Hand, Move, Rules
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.table.session import PERSON, Deal, Record, RecordError, Replay, Session, SessionError
+from tests.table.test_session import BIDDING, PEOPLE, STANDARD, finished, seen_from
+
+
+@pytest.mark.parametrize("rules", ["standard", "bidding,doubling=true", "mini", "half-deck", "douzero"])
+def test_a_record_reads_back_and_replays_exactly(rules: str, tmp_path: Path) -> None:
+    preset = Rules.preset(rules)
+    session = Session(Record(Deal(preset, seed=9, game=2), ("random",) * preset.players))
+    for _ in range(6):
+        session.let_agent_play()
+    file = tmp_path / "games" / "half.txt"
+    session.record().save(file)
+    resumed = Session(Record.load(file))
+    for one in (session, resumed):
+        one.let_agents_play()
+    record = session.record()
+    assert resumed.record() == record
+    assert Record.parse(str(record)) == replace(record, remarks=())
+    assert [name.name for name in file.parent.iterdir()] == ["half.txt"]
+
+
+def test_cards_that_are_given_read_back_too() -> None:
+    puzzle = Deal(
+        Rules.preset("standard,players=2,open_hands=true"),
+        hands=(Hand.parse("KK5543"), Hand.parse("225543")),
+        bottom=Hand.parse(""),
+        endgame=True,
+    )
+    for deal in (puzzle, seen_from(finished(4, BIDDING), 2)[0]):
+        players = (PERSON,) * deal.rules.players
+        again = Record.parse(str(Record(deal, players)))
+        assert (again.deal, again.players) == (deal, players)
+    assert Session(Record(puzzle, (PERSON, "rules"))).sight(0).table.seats[1].unseen == 0  # open hands
+
+
+NAMES = ("policy:path=/tmp/#1/w", "  person ", "person\n1 3", "a\rb", "rules\u2028", '"', '"rules"', "#", " ", "")
+NAMES += ("\\", "a: b", "rules ", "b\udcffc", "策略:path=/家/w", "a\x00", "\ufeffrules", "\x85", "a" * 5_000)
+
+
+def test_whatever_a_player_is_called_its_game_reads_back(tmp_path: Path) -> None:
+    for name in NAMES:
+        record = Record(Deal(STANDARD, 7), (name, PERSON, "policy:path=a b"), ((0, Move.parse("4")),), ("a remark",))
+        record.save(tmp_path / "game.txt")
+        again = Record.load(tmp_path / "game.txt")
+        assert (again.deal, again.players, again.moves) == (record.deal, record.players, record.moves)
+        assert "player 1: person\nplayer 2: policy:path=a b\n" in str(record)
+        with pytest.raises(DouDizhuError):
+            Session(again)  # none of them is a person
+
+
+def test_what_makes_no_record_is_refused_when_it_is_made() -> None:
+    for change in (
+        {"players": ("rules", None, "rules")},
+        {"players": ["rules"] * 3},
+        {"players": ("rules",) * 2},
+        {"players": "rules"},
+        {"deal": None},
+        {"remarks": ("two\nlines",)},
+        {"remarks": (5,)},
+    ):
+        with pytest.raises(RecordError):
+            replace(Record(Deal(STANDARD, 7), PEOPLE), **change)  # type: ignore[arg-type]
+
+
+GOOD = str(Record(Deal(STANDARD, 7), PEOPLE, ((0, Move.parse("4")),)))
+OBSERVED = "Dou Dizhu game 1\ncards: given\nseat 0: 3344567TJQQKA22BR\nlandlord cards: 359\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "begins with"),
+        ("Dou Dizhu game 2\n", "begins with"),
+        (GOOD.replace("seed: 7", "seed: seven"), "seed is a whole number"),
+        (GOOD.replace("seed: 7", "seed: 8"), "deals other hands"),
+        (GOOD.replace("rules: standard", "rules: poker"), "the deal cannot be read: unknown rules preset"),
+        (GOOD.replace("seed: 7", "seed: 7\nseed: 7"), "line 4: 'seed' stands twice"),
+        (GOOD.replace("seed: 7", "seed: 7\ncolour: red"), "there is no 'colour'"),
+        (GOOD + "2 pass\n", "line 12: it is seat 1's turn, not seat 2's"),
+        (GOOD + "1 3\n", "line 12: 3 is not legal"),
+        (GOOD + "pass\n", "line 12: a move is a seat and its move"),
+        (GOOD.replace("player 1: person", 'player 1: "person'), "a player in quotes is a JSON string"),
+        (GOOD + "1 zebra\n", "line 12: cannot read 'Z'"),
+        (GOOD.replace("seed: 7", f"seed: {'9' * 5000}"), "seed is a whole number below 2**64"),
+        (GOOD.replace("seed: 7", "seed: ٣"), "seed is a whole number below 2**64"),
+        (GOOD + "9" * 5000 + " 3\n", "line 12: a move is a seat and its move"),
+        ("Dou Dizhu game 1\ncards: given\n", "of 3 hands all are known, or one"),
+        (OBSERVED + "7 3\n", "move 1, 3 of seat 7: there is no such seat"),
+    ],
+)
+def test_what_is_no_record_is_refused_with_its_line(text: str, message: str) -> None:
+    Record.parse(GOOD + "# a remark\n")
+    with pytest.raises(RecordError) as refused:
+        Record.parse(text)
+    assert message in str(refused.value)
+
+
+def test_whatever_is_changed_in_a_record_it_is_read_or_refused_by_name(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    pieces = ("9" * 30, ":", "?", "\n", "seat 1: 3\n", "endgame: yes\n", "2 pass\n", "bid 3", "-1", "")
+    refused = 0
+    for text in (GOOD, OBSERVED + "0 3\n1 4\n"):
+        for _ in range(100):
+            start = int(rng.integers(len("Dou Dizhu game 1\n"), len(text)))
+            end = start + int(rng.integers(0, 12))
+            try:
+                Record.parse(text[:start] + pieces[int(rng.integers(len(pieces)))] + text[end:])
+            except RecordError:
+                refused += 1
+    assert refused > 100
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    for name in ("none", "binary"):
+        with pytest.raises(RecordError, match=name):
+            Record.load(tmp_path / name)
+
+
+def test_a_replay_goes_to_any_move_and_on_from_there() -> None:
+    record = finished(6, BIDDING)
+    replay = Replay(record)
+    tables = []
+    for number in range(len(record.moves) + 1):
+        replay.go(number)
+        tables.append(replay.sight(None).table)
+    assert tables[-1].winner is not None
+    for number in (5, 2, 17, 0):
+        replay.go(number)
+        assert (replay.number, replay.sight(None).table) == (number, tables[number])
+        assert replay.next_move == record.moves[number]
+    with pytest.raises(SessionError, match=r"in 0\.\."):
+        replay.go(len(record.moves) + 1)
+    replay.go(9)
+    reviewed = list(replay.review("rules", [1]))
+    assert {one.seat for one in reviewed} == {1}
+    assert all(one.move == one.advice.move for one in reviewed)  # it played so itself
+    replay.go(9)
+    on = Session(replay.until_here(("rules",) * 3))
+    on.let_agents_play()
+    assert on.moves == record.moves

@@ -54,9 +54,6 @@ def agent(folder: Path) -> DouZeroAgent:
     return DouZeroAgent(folder)
 
 
-# --- Beside the released package --------------------------------------------------------------------------------------
-
-
 class Theirs:
     """DouZero's own agents, with the same weights."""
 
@@ -164,9 +161,6 @@ def test_decisions_in_bunched_deals_are_those_of_the_released_package(theirs: Th
     compare_rare(theirs, agent, 1_000, seed=3)
 
 
-# --- As an agent ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("preset", [name for name, rules in PRESETS.items() if rules.players == 3])
 def test_it_plays_every_game_of_three(preset: str, agent: DouZeroAgent) -> None:
     """Auctions as ``rules`` does; moves that DouZero does not know (shuttles) by their cards."""
@@ -248,9 +242,6 @@ def test_a_half_built_move_is_no_decision_and_that_of_another_is_refused(agent: 
     arrays = (part[None] for part in (state.row, observe(state), action_mask(state)))
     with pytest.raises(IllegalMoveError, match="was not begun by douzero"):
         player.actions(np.array([0]), *arrays, lambda game: np.random.default_rng(0))
-
-
-# --- The files --------------------------------------------------------------------------------------------------------
 
 
 def weights(folder: Path) -> dict[str, dict[str, Any]]:

@@ -132,9 +132,6 @@ def test_a_small_table_changes_nothing() -> None:
     assert narrow.nodes > wide.nodes
 
 
-# --- Information sets -------------------------------------------------------------------------------------------------
-
-
 def counted(view: View) -> dict[tuple[int, ...], Fraction]:
     """The probability of each tuple of other hands (as words), by dealing single cards in every way there is."""
     known, landlord = view.known_cards.counts, view.landlord
@@ -186,9 +183,6 @@ def test_an_endgame_of_three_with_a_known_landlord_card_has_the_exact_probabilit
     state = State.from_hands(["2", "3", "6 6"], bottom="2", check_sizes=False)
     for seat in range(3):
         assert enumerated(state.view(seat)) == counted(state.view(seat))
-
-
-# --- Expectimax -------------------------------------------------------------------------------------------------------
 
 
 class PlainExpectimax:
@@ -251,9 +245,6 @@ def test_expectimax_with_one_state_is_minimax() -> None:
         assert values.tolist() == plain.move_values(state.row)[1].tolist()
 
 
-# --- Agents -----------------------------------------------------------------------------------------------------------
-
-
 def family(solvers: Solvers) -> list[ExactAgent]:
     return [
         CheatingMinimaxAgent(solvers),
@@ -291,9 +282,6 @@ def test_agents_play_endgames_of_the_full_game() -> None:
     for index in range(4):
         state = endgame(rng, rules, (3, 1, 2), (0, 1, 2))
         play(state, [agents[(index + seat) % 4] for seat in range(3)])
-
-
-# --- Inference --------------------------------------------------------------------------------------------------------
 
 
 def would_play(model: ExactAgent, start: npt.NDArray[np.uint64], story: History, seat: int) -> bool:
@@ -369,9 +357,6 @@ def test_a_move_that_no_remaining_state_allows_begins_anew() -> None:
             else:
                 legal = state.legal_moves()
                 state.step(legal[int(rng.integers(len(legal)))])
-
-
-# --- Errors -----------------------------------------------------------------------------------------------------------
 
 
 def test_named_errors() -> None:

@@ -1,4 +1,4 @@
-"""What actions leave: hand_values that are handed back save time and change nothing."""
+"""Prospects of hands, as columns, and what actions leave: values that are handed back change nothing."""
 
 from __future__ import annotations
 
@@ -6,42 +6,39 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.afterstates import describe_afterstates
-from ddz_agents.neural.features import HAND_VALUES, MOST_LOSERS, MOST_MOVES, PLANES, PROSPECTS, put_hand_values
+from ddz_agents.neural.features import (
+    HAND_VALUES,
+    MOST_LOSERS,
+    MOST_MOVES,
+    PLANES,
+    PROSPECTS,
+    put_hand_values,
+    put_prospects,
+    weigh_pool,
+)
+from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_env import Rules
+from ddz_env.core.notation import Hand, counts_to_word
 from ddz_env.envs.batch import SelfPlayBatch
 
 
-@pytest.fixture(scope="module")
-def batch() -> SelfPlayBatch:
-    """Games at many stages."""
-    found = SelfPlayBatch(300, "rlcard", seed=3, threads=1)
+def test_values_that_are_handed_back_are_believed_and_give_the_same_columns() -> None:
+    """There is no second search: others give other prospects, and the cards are what they are."""
+    batch = SelfPlayBatch(300, "rlcard", seed=3, threads=1)
     for _ in range(25):
-        found.step(found.sample_actions())
-    return found
-
-
-def test_pairs_come_row_by_row_and_action_by_action(batch: SelfPlayBatch) -> None:
-    afterstates = describe_afterstates(batch.observation, batch.mask)
-    rows, actions = np.nonzero(batch.mask)
-    assert (afterstates.rows == rows).all()
-    assert (afterstates.actions == actions).all()
-    assert afterstates.hand_values.shape == (len(rows), HAND_VALUES)
-    assert afterstates.hand_values.dtype == np.int16
-
-
-def test_appraisals_that_are_handed_back_give_the_same_columns(batch: SelfPlayBatch) -> None:
+        batch.step(batch.sample_actions())
     first = describe_afterstates(batch.observation, batch.mask)
+    rows, actions = np.nonzero(batch.mask)
+    assert (first.rows == rows).all()
+    assert (first.actions == actions).all()
+    assert (first.hand_values.shape, first.hand_values.dtype) == ((len(rows), HAND_VALUES), np.int16)
     again = describe_afterstates(batch.observation, batch.mask, first.hand_values.copy())
     for one, other in zip(first, again, strict=True):
         assert one.tobytes() == other.tobytes()
-
-
-def test_appraisals_that_are_handed_back_are_believed(batch: SelfPlayBatch) -> None:
-    """There is no second search: others give other prospects, and the cards are what they are."""
-    first = describe_afterstates(batch.observation, batch.mask)
-    other = describe_afterstates(batch.observation, batch.mask, np.full_like(first.hand_values, 302))
-    assert (other.columns[:, :PLANES] == first.columns[:, :PLANES]).all()
-    assert (other.columns[:, PLANES : PLANES + MOST_LOSERS].sum(1) == 3).all()
-    assert (first.columns[:, PLANES:] != other.columns[:, PLANES:]).any(axis=1).mean() > 0.9
+    changed = describe_afterstates(batch.observation, batch.mask, np.full_like(first.hand_values, 302))
+    assert (changed.columns[:, :PLANES] == first.columns[:, :PLANES]).all()
+    assert (changed.columns[:, PLANES : PLANES + MOST_LOSERS].sum(1) == 3).all()
+    assert (first.columns[:, PLANES:] != changed.columns[:, PLANES:]).any(axis=1).mean() > 0.9
 
 
 @pytest.mark.parametrize(
@@ -63,3 +60,40 @@ def test_an_appraisal_is_a_hundred_a_loser_and_one_any_other_move_and_a_price(
     assert [part.sum() for part in (*parts[:2], parts[3])] == [losers, moves, steps]
     assert parts[2][0] == pytest.approx(share, abs=1e-6)
     assert parts[4].tolist() == [9]
+
+
+def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, float]:
+    """Moves that can be beaten, all moves, and the price column of a hand."""
+    mind, out = new_rule_scratch(), np.zeros(PROSPECTS, np.float32)
+    weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), mind)
+    assert put_prospects(np.uint64(counts_to_word(Hand.parse(hand).counts)), Rules().words(), mind, out, 0) == PROSPECTS
+    losers, moves = out[:MOST_LOSERS], out[MOST_LOSERS : MOST_LOSERS + MOST_MOVES]
+    for thresholds in (losers, moves):  # once a threshold is missed, so are all above it
+        assert (np.diff(thresholds) <= 0).all()
+    return int(losers.sum()), int(moves.sum()), float(out[MOST_LOSERS + MOST_MOVES])
+
+
+@pytest.mark.parametrize(
+    ("hand", "pool", "most", "losers", "moves"),
+    [
+        ("2", "AAKK", 20, 0, 1),  # nothing beats a two once both jokers are out
+        ("2", "AAKKB", 20, 1, 1),
+        ("34567", "456789", 5, 1, 1),
+        ("34567", "456789", 4, 0, 1),  # a chain longer than any hand of the others
+        ("34567", "33KKAA", 20, 0, 1),  # no chain is left to beat it
+        ("333444", "555", 20, 0, 1),  # one trio beats no plane
+        ("34579", "KKK", 20, 5, 5),
+        ("3335", "KKK", 20, 1, 1),  # the five rides along
+    ],
+)
+def test_moves_and_those_that_can_be_beaten_are_counted(
+    hand: str, pool: str, most: int, losers: int, moves: int
+) -> None:
+    assert prospects(hand, pool, most)[:2] == (losers, moves)
+
+
+def test_better_hands_cost_less() -> None:
+    pool = "44556677889TTJJQQKK22"
+    prices = [prospects(hand, pool)[2] for hand in ("2222", "AA", "33", "3468")]
+    assert prices == sorted(prices)
+    assert len(set(prices)) == 4

@@ -11,55 +11,15 @@ from ddz_env import Rules, State
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.observation import HISTORY, observe
 
-NEXT, PREVIOUS = 0, 1
-SOLO, PAIR = 0, 1
-RANKS = "3456789TJQKA2BR"
 
-
-def signs_of(state: State, seat: int) -> np.ndarray:
-    """Of next and previous seat, on solos and pairs, by rank: shape ``[2, 2, 15]``."""
-    return describe_observations(observe(state, seat)[None], 0)[0, -SIGNS:].reshape(2, 2, 15)
-
-
-def lowest(state: State, seat: int, other: int, kind: int) -> str | None:
-    """The rank from which on a seat is seen to have passed."""
-    columns = signs_of(state, seat)[other, kind]
-    first = int(columns.argmax()) if columns.any() else 15
-    assert columns.tolist() == [0] * first + [1] * (15 - first)
-    return RANKS[first] if first < 15 else None
-
-
-def played(*moves: str, hands: tuple[str, ...] = ("34678899T", "55778JQ", "669TKKA")) -> State:
-    """Moves from a deal of few cards; seat 0 is the landlord, 1 and 2 are the peasants."""
-    state = State.from_hands(hands, check_sizes=False)
-    for move in moves:
+def test_who_passes_on_an_enemys_solo_passed_on_all_higher_ones_and_a_partners_says_nothing() -> None:
+    state = State.from_hands(["34678899T", "55778JQ", "669TKKA"], check_sizes=False)
+    for move in ("4", "8", "pass", "pass"):  # the 8 of the peasant down: the peasant up and the landlord let it pass
         state.step(move)
-    return state
-
-
-# --- What is a sign ---------------------------------------------------------------------------------------------------
-
-
-def test_who_passes_on_an_enemys_solo_passed_on_all_higher_ones() -> None:
-    state = played("9", "pass", "T")
-    assert lowest(state, 0, NEXT, SOLO) == "9"
-    assert lowest(state, 2, PREVIOUS, SOLO) == "9"
-    assert signs_of(state, 0)[NEXT, PAIR].sum() == 0
-    assert signs_of(state, 0)[PREVIOUS].sum() == 0
-
-
-def test_letting_a_partners_solo_pass_is_no_sign() -> None:
-    state = played("4", "8", "pass", "pass")  # the peasant down plays an 8; the peasant up and the landlord let it pass
-    assert lowest(state, 1, NEXT, SOLO) is None
-    assert lowest(state, 1, PREVIOUS, SOLO) == "8"  # the landlord is an enemy
-    assert lowest(state, 2, NEXT, SOLO) == "8"
-    state = played("4", "5", "K", "pass", "pass")  # the other way round
-    assert lowest(state, 2, PREVIOUS, SOLO) is None
-    assert lowest(state, 2, NEXT, SOLO) == "K"
-    assert lowest(state, 0, NEXT, SOLO) is None
-
-
-# --- A naive reading --------------------------------------------------------------------------------------------------
+    signs = [describe_observations(observe(state, seat)[None], 0)[0, -SIGNS:] for seat in (1, 2)]
+    from_8_on = [0] * 5 + [1] * 10
+    assert np.split(signs[0], 4)[2].tolist() == np.split(signs[1], 4)[0].tolist() == from_8_on
+    assert [row.sum() for row in signs] == [10, 10]
 
 
 def naive_signs(state: State, observer: int) -> np.ndarray:
@@ -101,23 +61,12 @@ def test_signs_are_what_a_naive_reading_of_the_history_finds(rules: str) -> None
     seats = [(state, seat) for state in states for seat in range(preset.players)]
     observations = np.stack([observe(state, seat) for state, seat in seats])
     expected = np.stack([naive_signs(state, seat) for state, seat in seats])
-    found = describe_observations(observations, 0)[:, -SIGNS:]
-    assert (found.reshape(expected.shape) == expected).all()
+    for history in (0, 2, 15):  # however few moves are shown
+        found = describe_observations(observations, history)[:, -SIGNS:]
+        assert (found.reshape(expected.shape) == expected).all()
     assert len(seats) > (9000 if rules == "standard" else 300)
     others = expected[:, : preset.players - 1]
     assert others.any(axis=3).mean(axis=0).min() > 0.02  # of each seat, on each kind
     roles = np.array([str(state.role(seat)) for state, seat in seats])
     for role in ("landlord", "peasant_down"):
         assert expected[roles == role].any()
-
-
-@pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
-def test_tensor_operations_read_the_same_signs_to_the_bit(rules: str) -> None:
-    torch = pytest.importorskip("torch")
-    from ddz_agents.neural.tensor_columns import read_signs
-
-    states = positions(Rules.preset(rules), 15)
-    observations = np.stack([observe(state, seat) for state in states for seat in range(state.rules.players)])
-    found = read_signs(torch.from_numpy(observations)).numpy()
-    assert found.dtype == np.float32
-    assert found.tobytes() == np.ascontiguousarray(describe_observations(observations, 0)[:, -SIGNS:]).tobytes()

@@ -101,9 +101,6 @@ def test_whether_the_rule_agent_plays_is_the_last_column_and_nowhere_unless_said
     assert (told[:, -1] == flags).all()
 
 
-# --- The three hands --------------------------------------------------------------------------------------------------
-
-
 def prospects_among(hand: np.uint64, one: np.uint64, other: np.uint64) -> np.ndarray:
     """What a hand can expect if the two others may beat it."""
     mind, out = new_rule_scratch(), np.zeros(PROSPECTS, np.float32)

@@ -85,26 +85,20 @@ def compiled(state: State, iterations: int, k: float, *, fixed: bool = False) ->
     return tree
 
 
-def author(path: Path, state: State) -> tuple[int, bool]:
-    """The player who chose the last action of a path, and whether its move still lacks kickers.
+def observed(whole: Statistics, state: State, player: int) -> Statistics:
+    """What of a tree a player observes: all but the half-built moves of others.
 
     The turn passes on with every whole move: who leads after the passes is next in order anyway.
     """
-    moves, left = -1, 0
-    for action in path:
-        if action >= KICKER_BASE:
-            left -= 1
-        else:
-            moves, left = moves + 1, MAIN_GROUPS[action].kicker_count
-    return (state.seat + moves) % state.rules.players, left > 0
-
-
-def observed(whole: Statistics, state: State, player: int) -> Statistics:
-    """What of a tree a player observes: all but the half-built moves of others."""
     found = {}
     for path, numbers in whole.items():
-        mover, half_built = author(path, state)
-        if mover == player or not half_built:
+        moves, left = -1, 0
+        for action in path:
+            if action >= KICKER_BASE:
+                left -= 1
+            else:
+                moves, left = moves + 1, MAIN_GROUPS[action].kicker_count
+        if not left or (state.seat + moves) % state.rules.players == player:
             found[path] = numbers
     return found
 
@@ -130,17 +124,17 @@ POSITIONS = {
 """Positions with iterations and exploration constant."""
 
 
-@pytest.fixture(params=POSITIONS)
-def case(request: pytest.FixtureRequest) -> tuple[State, int, float]:
-    return POSITIONS[request.param]
-
-
-def test_the_compiled_search_is_figure_2(case: tuple[State, int, float]) -> None:
-    state, iterations, k = case
-    expected = statistics(grown_by_hand(state, iterations, figure_2(k)))
-    assert expected[()][0] == iterations
-    assert max(map(len, expected)) > 3
-    assert statistics_of(compiled(state, iterations, k)) == expected
+@pytest.mark.parametrize("name", POSITIONS)
+def test_the_compiled_search_is_figure_2_and_what_every_player_observes_of_it_is_that_players_tree(name: str) -> None:
+    state, iterations, k = POSITIONS[name]
+    found = statistics_of(compiled(state, iterations, k))
+    assert found == statistics(grown_by_hand(state, iterations, figure_2(k)))
+    assert found[()][0] == iterations
+    assert max(map(len, found)) > 3
+    trees = multiple_observer(state, iterations, k)
+    for player, tree in enumerate(trees):
+        assert statistics(tree) == observed(found, state, player)
+    assert set().union(*trees) == set(found), "every node is observed by somebody"
 
 
 @pytest.mark.parametrize("name", ["landlord leads", "peasant in the middle", "endgame", "mini leads"])
@@ -148,12 +142,3 @@ def test_with_a_known_game_the_compiled_search_is_uct(name: str) -> None:
     state, iterations, k = POSITIONS[name]
     expected = statistics(grown_by_hand(state, iterations, figure_2(k), fixed=True))
     assert statistics_of(compiled(state, iterations, k, fixed=True)) == expected
-
-
-def test_every_tree_of_the_multiple_observer_search_is_the_single_observer_tree(case: tuple[State, int, float]) -> None:
-    state, iterations, k = case
-    whole = statistics_of(compiled(state, iterations, k))
-    trees = multiple_observer(state, iterations, k)
-    for player, tree in enumerate(trees):
-        assert statistics(tree) == observed(whole, state, player)
-    assert set().union(*trees) == set(whole), "every node is observed by somebody"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
@@ -24,24 +24,20 @@ from ddz_agents.tree_search.simulate_planned import new_plan
 from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
 from ddz_agents.worlds.consistency import InconsistentViewError
 from ddz_agents.worlds.determinize import uniform
-from ddz_env import Move, State
+from ddz_env import PRESETS, Move, State
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, WINNER
 from ddz_env.core.engine.random import key
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
 from ddz_env.playing.agent import Decision, sight
+from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.search_options import VARIANTS
 from tests.agents.tree_search.test_mcts_decisions import view_with
 from tests.hidden import permuted
-from tests.oracles.figure_two import SEED, Book, Path, figure_2, grown_by_hand, played, records
+from tests.oracles.figure_two import SEED, Book, Path, figure_2, grown_by_hand, played, records, statistics
 
-
-def generator(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-# --- Every variant of the experiment ----------------------------------------------------------------------------------
+RNG = np.random.default_rng
 
 
 SPECS = {**VARIANTS, "determinized": "duct:iterations={},trees=5"}
@@ -53,44 +49,46 @@ def variant(request: pytest.FixtureRequest) -> str:
 
 
 def thought(agent: Any, state: State, seed: int = 0) -> Decision:
-    decision: Decision = agent.decide(sight(agent, state), generator(seed))
+    decision: Decision = agent.decide(sight(agent, state), RNG(seed))
     return decision
 
 
-def test_a_seed_reproduces_the_decision_whatever_the_agent_decided_before(variant: str) -> None:
-    """An agent keeps arrays from one decision to the next; only what tree reuse keeps may be seen."""
-    used = make_agent(variant.format(60))
+@pytest.mark.parametrize("name", SPECS)
+def test_a_seed_reproduces_the_decision_whatever_the_agent_decided_before(name: str) -> None:
+    """An agent keeps arrays from one decision to the next; only what tree reuse keeps may be seen.
+
+    Visits are those of the searcher's tree or trees: half go to the public tree, several trees have as many each.
+    """
+    spec = SPECS[name].format(60)
+    used, visits = make_agent(spec), {"re-determinizing": 30, "4 trees": 240, "determinized": 300}.get(name, 60)
     for state in (State.new(3), played(4, 9), played(8, 4), State.new(3)):
         decision = thought(used, state)
-        assert decision.visits
-        assert decision == thought(make_agent(variant.format(60)), state)
+        assert decision == thought(make_agent(spec), state)
+        assert sum(decision.visits.values()) == visits or spec.startswith("rollout")
+        assert decision.visits.keys() <= set(state.legal_actions())
+        assert decision.move in state.legal_moves()
+        assert all(0 <= value <= 1 for value in decision.values.values())
 
 
 @pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "douzero", "mini", "perfect"])
 def test_whole_games_are_played_legally(variant: str, preset: str) -> None:
-    state, rng = State.new(5, preset), generator(5)
-    agents = [make_agent(variant.format(16)) for _ in range(state.rules.players)]
-    while not state.is_over:
-        decision = agents[state.seat].decide(state.view(), rng)  # type: ignore[attr-defined]
-        assert set(decision.visits) <= set(state.legal_actions())
-        state.step(decision.move)  # raises if it is illegal
+    players = PRESETS[preset].players
+    agents = [make_agent(variant.format(16)) for _ in range(players)]
+    assert play_game(State.new(5, preset), agents, seat_generators([5, 0], players)).is_over
 
 
 @pytest.mark.parametrize(("seed", "moves", "preset"), [(6, 0, "standard"), (6, 11, "standard"), (1, 0, "bidding")])
 def test_permuting_the_hidden_cards_changes_nothing(variant: str, seed: int, moves: int, preset: str) -> None:
     state = played(seed, moves, preset)
-    other = permuted(state, state.seat, generator(seed))
+    other = permuted(state, state.seat, RNG(seed))
     assert other.hand((state.seat + 1) % 3) != state.hand((state.seat + 1) % 3)
     assert thought(make_agent(variant.format(60)), state) == thought(make_agent(variant.format(60)), other)
 
 
-def test_a_win_in_one_is_found(variant: str) -> None:
+def test_a_win_in_one_is_found_and_a_control_is_kept_to_win_in_two(variant: str) -> None:
+    """3 and R against peasants who hold one card each: R first, then 3 wins; 3 first loses to anything higher."""
     state = State.from_hands(["34567", "89TJQKA2", "444555666"], check_sizes=False)
     assert str(thought(make_agent(variant.format(30)), state).move) == "34567"
-
-
-def test_a_control_is_kept_to_win_in_two(variant: str) -> None:
-    """3 and R against peasants who hold one card each: R first, then 3 wins; 3 first loses to anything higher."""
     state = State.from_hands(["3R", "4", "5"], check_sizes=False)
     assert str(thought(make_agent(variant.format(600)), state).move) == "R"
 
@@ -103,21 +101,6 @@ def test_without_finishing_moves_the_search_itself_finds_a_win_in_one(options: d
     assert str(decision.move) == "34567"
     assert sum(decision.visits.values()) == 800
     assert decision.values[decision.move.main] == 1.0
-
-
-@pytest.mark.parametrize("name", [name for name in SPECS if not SPECS[name].startswith("rollout")])
-def test_visits_add_up(name: str) -> None:
-    """Of the searcher's tree or trees: half go to the public tree, several trees have as many each."""
-    visits = {"re-determinizing": 100, "4 trees": 800, "determinized": 1000}.get(name, 200)
-    for state in (State.new(3), played(4, 9)):
-        decision = thought(make_agent(SPECS[name].format(200)), state)
-        assert sum(decision.visits.values()) == visits
-        assert set(decision.visits) <= set(state.legal_actions())
-        assert decision.move in state.legal_moves()
-        assert all(0 <= value <= 1 for value in decision.values.values())
-
-
-# --- Root parallelism -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -151,36 +134,46 @@ def test_two_threads_grow_two_trees_at_once(monkeypatch: pytest.MonkeyPatch) -> 
 def test_threads_change_nothing_where_trees_are_kept() -> None:
     games = []
     for threads in (1, 3):
-        state, rng = State.new(2), generator(2)
-        agents = [IsUctAgent(60, trees=3, reuse=True, threads=threads) for _ in range(3)]
-        while not state.is_over:
-            state.step(agents[state.seat].act(state.view(), rng))
-        games.append(state.history)
+        agents = [make_agent(f"isuct:iterations=60,trees=3,reuse=true,threads={threads}") for _ in range(3)]
+        games.append(play_game(State.new(2), agents, seat_generators([2, 0], 3)).history)
     assert games[0] == games[1]
 
 
 def test_the_statistics_are_the_sum_of_the_trees() -> None:
     """Each tree is a search of its own, from random numbers keyed by the seed and its number."""
-    state = played(4, 9)
-    seed = np.uint64(generator(7).integers(0, 2**64, dtype=np.uint64))
-    visits: dict[int, int] = {}
-    rewards: dict[int, float] = {}
+    state, visits, rewards = played(4, 9), Counter[int](), defaultdict[int, float](float)
+    seed = np.uint64(RNG(7).integers(0, 2**64, dtype=np.uint64))
     for index in range(4):
         tree = new_tree(10_000)
-        state_of_tree = np.uint64(key(seed, np.uint64(index)))
-        view = state.view()
-        search(tree, Position.of(view), 150, plain(), uniform(), None, None, state_of_tree)
+        chance = np.uint64(key(seed, np.uint64(index)))
+        search(tree, Position.of(state.view()), 150, plain(), uniform(), None, None, chance)
         for record in range(children(tree).start, children(tree).stop):
-            action = int(tree.action[record])
-            visits[action] = visits.get(action, 0) + int(tree.visits[record])
-            rewards[action] = rewards.get(action, 0) + float(tree.reward[record])
+            visits[int(tree.action[record])] += int(tree.visits[record])
+            rewards[int(tree.action[record])] += float(tree.reward[record])
     decision = thought(IsUctAgent(150, trees=4), state, seed=7)
     assert decision.visits == visits
     assert decision.values == {action: rewards[action] / visits[action] for action in visits}
     assert decision.move.main == max(visits, key=lambda action: (visits[action], -action))
 
 
-# --- Selection: the formulas in plain Python --------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("spec", "name", "least"),
+    [
+        ("isuct:milliseconds=20", "IsUctAgent(20ms)", 256),
+        ("isuct-moves:milliseconds=20", "WholeMoveUctAgent(flat, 20ms)", 64),
+        ("rollout:milliseconds=20,simulation=planned", "RolloutAgent(20ms)", 12),
+    ],
+)
+def test_a_clock_ends_a_search_once_it_has_looked_around(spec: str, name: str, least: int) -> None:
+    agent, state = make_agent(spec), State.new(1)
+    assert agent.name == name
+    decision = thought(agent, state)
+    assert sum(decision.visits.values()) >= least
+    assert min(decision.visits.values()) >= 1
+    assert decision.move in state.legal_moves()
+
+
+FORMS = {"plain": forms.UCB, "availability": forms.AVAILABILITY, "puct": forms.PUCT, "guided": forms.PUCT}
 
 
 def by_availability(book: Book, path: Path, usable: list[int], k: float) -> int:
@@ -216,23 +209,23 @@ def rule_agents_action(row: np.ndarray, state: State) -> int:
     game = State(row.copy(), state.rules)
     if game.stage == "kicker":
         return int(guided_action(row, state.rule_words, new_rule_scratch()))
-    return RulesAgent().act(game.view(), generator()).main
+    return RulesAgent().act(game.view(), RNG(0)).main
 
 
-def by_hand(state: State, iterations: int, k: float, options: Mapping[str, str]) -> Book:
+def by_hand(state: State, iterations: int, k: float, form: str) -> Book:
     """Information-set UCT with one of the later forms of selection."""
 
     def pick(book: Book, path: Path, usable: list[int], untried: list[int]) -> int | None:
-        if options.get("selection") == "puct":
+        if FORMS[form] == forms.PUCT:
             return by_puct(book, path, usable, len(untried), k)
-        if options.get("counts") != "availability":
+        if FORMS[form] == forms.UCB:
             return figure_2(k)(book, path, usable, untried)
         for tried in usable:
             book[(*path, tried)].available += 1
         return None if untried else by_availability(book, path, usable, k)
 
     def guide(row: np.ndarray, usable: list[int], untried: list[int]) -> tuple[int, np.float32] | None:
-        if options.get("prior") != "rules" or usable:
+        if form != "guided" or usable:
             return None
         action = rule_agents_action(row, state)
         return (action, GUIDED_WEIGHT) if action in untried else None
@@ -240,11 +233,8 @@ def by_hand(state: State, iterations: int, k: float, options: Mapping[str, str])
     return grown_by_hand(state, iterations, pick, guide=guide)
 
 
-def options_of(k: float, options: Mapping[str, str]) -> TreeSettings:
-    return plain(k)._replace(
-        selection=forms.PUCT if "selection" in options else forms.AVAILABILITY if "counts" in options else forms.UCB,
-        guided=np.bool_(options.get("prior") == "rules"),
-    )
+def options_of(k: float, form: str) -> TreeSettings:
+    return plain(k)._replace(selection=FORMS[form], guided=np.bool_(form == "guided"))
 
 
 def compiled(state: State, iterations: int, settings: TreeSettings, capacity: int = 20_000) -> Tree:
@@ -259,26 +249,11 @@ def compiled(state: State, iterations: int, settings: TreeSettings, capacity: in
     return tree
 
 
-Statistics = dict[Path, tuple[int, float, int, float]]
-
-
-def statistics_of(tree: Tree) -> Statistics:
+def statistics_of(tree: Tree) -> dict[Path, tuple[Any, ...]]:
     """Visits, reward, availability and prior of every node."""
-    return {
-        path: (
-            int(tree.visits[record]),
-            float(tree.reward[record]),
-            int(tree.available[record]),
-            float(tree.prior[record]),
-        )
-        for path, record in records(tree).items()
-    }
+    kept = tree.visits, tree.reward, tree.available, tree.prior
+    return {path: tuple(array[record].item() for array in kept) for path, record in records(tree).items()}
 
-
-AVAILABILITY = {"counts": "availability"}
-PUCT = {"selection": "puct"}
-GUIDED = {"selection": "puct", "prior": "rules"}
-FORMS: dict[str, Mapping[str, str]] = {"plain": {}, "availability": AVAILABILITY, "puct": PUCT, "guided": GUIDED}
 
 POSITIONS = {
     "landlord leads": (State.new(1), 400, 1.0),
@@ -297,11 +272,9 @@ POSITIONS = {
 @pytest.mark.parametrize("name", POSITIONS)
 def test_the_tree_is_the_documented_formulas(name: str, form: str) -> None:
     state, iterations, k = POSITIONS[name]
-    book = by_hand(state, iterations, k, FORMS[form])
-    found = statistics_of(compiled(state, iterations, options_of(k, FORMS[form])))
-    assert {path: numbers[:2] for path, numbers in found.items()} == {
-        path: (node.visits, float(node.reward)) for path, node in book.items()
-    }
+    book = by_hand(state, iterations, k, form)
+    found = statistics_of(compiled(state, iterations, options_of(k, form)))
+    assert {path: numbers[:2] for path, numbers in found.items()} == statistics(book)
     assert max(map(len, found)) > 2
     if form == "availability":
         assert all(found[path][2] == node.available for path, node in book.items() if path)
@@ -309,29 +282,25 @@ def test_the_tree_is_the_documented_formulas(name: str, form: str) -> None:
         assert all(found[path][3] == node.prior for path, node in book.items())
 
 
-# --- Capacity ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("simulation", [0, 1])
 def test_results_do_not_depend_on_the_first_capacity(form: str, simulation: int) -> None:
     for state in (played(4, 6), State.new(1, "bidding")):
-        settings = options_of(1.0, FORMS[form])._replace(simulation=np.int64(simulation))
+        settings = options_of(1.0, form)._replace(simulation=np.int64(simulation))
         roomy, tiny = (statistics_of(compiled(state, 300, settings, capacity)) for capacity in (20_000, 8))
         assert roomy == tiny
 
 
-# --- Auctions ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("preset", ["bidding", "openspiel"])
-def test_a_long_search_of_an_auction_ends(preset: str) -> None:
-    """The winner takes up cards that nobody has seen: its own moves differ from one determinization to the next."""
+@pytest.mark.parametrize("spec", ["isuct", "isuct-moves", "isuct-moves:levels=sets"])
+def test_a_long_search_of_an_auction_ends(spec: str, preset: str) -> None:
+    """The winner takes up cards that nobody has seen, or all may decline and be dealt new cards."""
+    agent = make_agent(spec)  # of 10,000 iterations
     for seat in range(3):
         state = State.new(1, preset)
         for _ in range(seat):
             state.step(state.legal_moves()[0])
-        decision = thought(IsUctAgent(10_000), state)
+        decision = thought(agent, state)
         assert sum(decision.visits.values()) == 10_000
         assert set(decision.visits) == set(state.legal_actions())
 
@@ -346,9 +315,6 @@ def test_bids_are_rewarded_for_the_side_at_the_end() -> None:
     three = state.legal_moves()[-1].main
     assert decision.values[three] > 0.9
     assert str(decision.move) != "no bid"
-
-
-# --- A simulation policy of the user's own ----------------------------------------------------------------------------
 
 
 @pure_kernel
@@ -374,9 +340,6 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
     assert state.role() != "landlord"
     lost = thought(IsUctAgent(120, simulation=policy), state)
     assert set(lost.values.values()) == {0.0}
-
-
-# --- Borders ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -424,15 +387,15 @@ def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
     """Views that no deal agrees with, half-built moves, turns of others and ended games."""
     agent = make_agent(spec)
     with pytest.raises(InconsistentViewError, match="the deck is"):
-        agent.act(view_with(State.new(1), next=1), generator())
+        agent.act(view_with(State.new(1), next=1), RNG(0))
     state = State.from_hands(["33345", "6789", "6789"], check_sizes=False)
     with pytest.raises(IllegalMoveError, match="seat 1 is asked to act"):
-        agent.act(state.view(1), generator())
+        agent.act(state.view(1), RNG(0))
     state.step_action(Move.parse("333+4").main)
     over = State.from_hands(["3", "4", "5"], check_sizes=False)
     over.step("3")
     for one in (agent, CheatingUctAgent(10)):
         with pytest.raises(IllegalMoveError, match="half built"):
-            one.act(sight(one, state), generator())
+            one.act(sight(one, state), RNG(0))
         with pytest.raises(IllegalMoveError, match="game is over"):
-            one.act(sight(one, over), generator())
+            one.act(sight(one, over), RNG(0))

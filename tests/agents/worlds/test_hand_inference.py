@@ -87,9 +87,6 @@ class Plain:
         return self.model.log_likelihood(rows, rules, seat, move)
 
 
-# --- Particles --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "openspiel", "mini", "half-deck"])
 def test_particles_are_consistent_with_everything_public(preset: str) -> None:
     for seed in range(6):
@@ -148,8 +145,6 @@ def test_weights_are_flattened_until_enough_deals_are_in_play() -> None:
 
 
 SHOWN = "robbing,doubling=true,showing=true"
-
-# --- Reconstruction ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("preset", "seed"), [("standard", 2), ("bidding", 5), ("botzone", 3), ("mini", 8), (SHOWN, 4)])
@@ -231,9 +226,6 @@ def test_open_hands_leave_nothing_to_infer() -> None:
     assert known.weights == pytest.approx(0.1)
 
 
-# --- The likelihood ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("response", RESPONSES)
 def test_the_likelihoods_of_all_legal_moves_add_up_to_one(response: Response) -> None:
     model = RulesPlayer(response)
@@ -289,9 +281,6 @@ def test_a_pass_on_a_three_by_one_who_could_have_gone_out_speaks_against_high_ca
     assert 0.02 < threes.mean() < 0.2, "two of the thirty cards that seat 2 does not see"
     assert known.weights[threes].sum() > 0.7
     assert known.weights[threes].min() > 20 * known.weights[~threes].max()
-
-
-# --- Bayes' rule ------------------------------------------------------------------------------------------------------
 
 
 def by_brute_force(state: State, seat: int, models: Sequence[PlayerModel]) -> dict[tuple[int, int], float]:
@@ -403,9 +392,6 @@ def test_the_compiled_walk_equals_the_batched_protocol(preset: str) -> None:
     assert (compiled < 0).any()
     known = infer(view, generator(), 60, [Plain(model) for model in models])
     assert (known.weights == infer(view, generator(), 60, models).weights).all()
-
-
-# --- Errors -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

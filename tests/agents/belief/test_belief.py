@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from ddz_agents.belief.conduct import TALLIES, note_actions, tallies_of
 from ddz_agents.belief.layers import describe_lesson
@@ -26,7 +27,7 @@ from ddz_agents.neural.tensor_file import write_tensor_file
 from ddz_agents.neural.weights import module_arrays
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.worlds.inference import infer
-from ddz_env import Move, Rules, State, View
+from ddz_env import State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, MOVES
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.observation import CONCEALED_WORDS, observe, write_concealed
@@ -36,7 +37,9 @@ from ddz_training.experiments.hidden_hands import hidden_counts, plain_hand
 from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining
 from ddz_training.learn.checkpoint import CHECKPOINT
 from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError
+from tests.agents.worlds.test_hand_inference import Recorder
 
+RNG = np.random.default_rng
 SMALL = BeliefArchitecture(width=8, blocks=1, hidden=6)
 TINY = BeliefConfig(positions=300, architecture=SMALL, players=("random",), shares=(), num_games=8)
 
@@ -57,7 +60,7 @@ def stored(found: BeliefNetwork) -> StoredBelief:
 
 def positions(count: int = 12) -> list[State]:
     """Positions after more and more random moves, seen by landlord and peasants."""
-    found, rng = [], np.random.default_rng(5)
+    found, rng = [], RNG(5)
     for seed in range(count):
         state = State.new(seed=seed)
         for _ in range(1 + 3 * seed + seed % 3):
@@ -72,7 +75,7 @@ def positions(count: int = 12) -> list[State]:
 
 
 def test_every_world_is_a_deal_of_the_right_cards() -> None:
-    model, rng = BeliefModel(stored(network(2.0))), np.random.default_rng(0)
+    model, rng = BeliefModel(stored(network(2.0))), RNG(0)
     for state in positions():
         view, seat = state.view(), state.seat
         pool = model.worlds(view, rng, 50)
@@ -115,7 +118,7 @@ def test_the_compiled_network_is_the_one_that_learns() -> None:
 
 def late_view() -> View:
     """A view in which the peasants hold nine cards or fewer."""
-    agent, state, rng = RulesAgent(), State.new(seed=2), np.random.default_rng(0)
+    agent, state, rng = RulesAgent(), State.new(seed=2), RNG(0)
     while sum(map(len, map(str, (state.hand(1), state.hand(2))))) > 9:
         state.step(agent.act(state.view(), rng))
     return state.view()
@@ -123,9 +126,7 @@ def late_view() -> View:
 
 def test_worlds_come_as_often_as_their_probabilities_say() -> None:
     view, model = late_view(), BeliefModel(stored(network(1.0)))
-    drawn = Counter(
-        int(hand) for hand in model.worlds(view, np.random.default_rng(1), 20_000).hands[:, (view.seat + 1) % 3]
-    )
+    drawn = Counter(model.worlds(view, RNG(1), 20_000).hands[:, (view.seat + 1) % 3].tolist())
     known = view.known_cards.counts if view.landlord == (view.seat + 1) % 3 else (0,) * 15
     hands = np.array([word_to_counts(hand) for hand in drawn], np.int64) - known
     logs = model.log_probabilities(view, hands)
@@ -136,34 +137,27 @@ def test_worlds_come_as_often_as_their_probabilities_say() -> None:
     assert len(set(np.round(logs, 3))) > 3  # or this says nothing
 
 
-class SaysNothing:
-    """A player who plays alike with any hand."""
-
-    def log_likelihood(self, rows: np.ndarray, rules: Rules, seat: int, move: Move) -> np.ndarray:
-        return np.zeros(len(rows))
-
-
 def test_weighed_worlds_do_not_depend_on_what_the_network_believes() -> None:
     """A deal that the network draws too often counts the less: what is left is plain dealing and what moves say."""
-    view, rng = late_view(), np.random.default_rng(0)
+    view, rng = late_view(), RNG(0)
     following = (view.seat + 1) % 3
     chances: list[Counter[int]] = []
     for opinion in (0.0, 0.4):
-        proposal = BeliefModel(stored(network(opinion))).proposal(view, np.random.default_rng(1), 20_000)
+        proposal = BeliefModel(stored(network(opinion))).proposal(view, RNG(1), 20_000)
         assert proposal is not None
-        known = infer(view, rng, models=(SaysNothing(),), proposal=proposal)
+        known = infer(view, rng, models=(Recorder(),), proposal=proposal)
         assert len(known) == 20_000
         chances.append(Counter())
         for hand, weight in zip(known.hands[:, following].tolist(), known.weights.tolist(), strict=True):
             chances[-1][hand] += weight
     plain, opinionated = chances
     assert max(abs(plain[hand] - opinionated[hand]) for hand in plain | opinionated) < 0.02
-    drawn = BeliefModel(stored(network(0.4))).worlds(view, np.random.default_rng(1), 20_000).hands[:, following]
+    drawn = BeliefModel(stored(network(0.4))).worlds(view, RNG(1), 20_000).hands[:, following]
     assert max(abs((drawn == np.uint64(hand)).mean() - plain[hand]) for hand in plain) > 0.05  # or this says nothing
 
 
 def test_where_there_is_nothing_to_say_worlds_are_uniform() -> None:
-    model, rng = BeliefModel(stored(network(1.0))), np.random.default_rng(0)
+    model, rng = BeliefModel(stored(network(1.0))), RNG(0)
     bare = State.new(seed=1).view()
     bare.row[MOVES] = 3
     views = [State.new(seed=1, rules=preset).view() for preset in ("bidding", "mini", "perfect")]
@@ -204,29 +198,20 @@ def test_a_file_says_what_it_is_for(tmp_path: Path) -> None:
     path = tmp_path / "belief.safetensors"
     write_belief(path, stored(network(1.0)))
     view = State.new(seed=2).view()
-    worlds = [model.worlds(view, np.random.default_rng(3), 8).hands for model in (load_belief(path), load_belief(path))]
+    worlds = [load_belief(path).worlds(view, RNG(3), 8).hands for _ in range(2)]
     assert (worlds[0] == worlds[1]).all()
     about = {"architecture": SMALL.as_dict(), "conduct": ["manners"], "rules": "standard", "notes": {}}
-    write_tensor_file(path, "ddz-belief", 1, {}, about)
-    with pytest.raises(TensorFileMismatchError, match="manners"):
-        read_belief(path)
-    write_tensor_file(path, "ddz-belief", 1, {}, {})
-    with pytest.raises(TensorFileMismatchError, match="does not say"):
-        read_belief(path)
+    for wrong, message in ((about, "manners"), ({}, "does not say")):
+        write_tensor_file(path, "ddz-belief", 1, {}, wrong)
+        with pytest.raises(TensorFileMismatchError, match=message):
+            read_belief(path)
 
 
 def test_training_learns_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
     whole = BeliefTraining(TINY)
     whole.run(tmp_path / "whole")
-    steps = 0
-
-    def stop() -> bool:
-        nonlocal steps
-        steps += 1
-        return steps > 20
-
-    saved: list[bool] = []
-    BeliefTraining(TINY).run(tmp_path / "parts", lambda _: saved.append((tmp_path / "parts" / BELIEF).exists()), stop)
+    steps, saved, file = itertools.count(1), list[bool](), tmp_path / "parts" / BELIEF
+    BeliefTraining(TINY).run(file.parent, lambda _: saved.append(file.exists()), lambda: next(steps) > 20)
     assert all(saved)
     resumed = BeliefTraining.resume(tmp_path / "parts" / CHECKPOINT)
     assert 0 < resumed.positions < whole.positions
@@ -239,28 +224,24 @@ def test_training_learns_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
         BeliefTraining.resume(tmp_path / "parts" / CHECKPOINT, None, {"alike": 0.1})
 
 
-def test_a_lesson_costs_what_the_cards_say_at_first() -> None:
-    run = BeliefTraining(TINY)
-    first = run.step()
+def test_a_lesson_costs_what_the_cards_say_at_first_and_players_have_shares() -> None:
+    first = BeliefTraining(TINY).step()
     assert first.positions > 0
     assert first.bits == pytest.approx(first.plain, rel=1e-4)
     assert 10 < first.plain < 40
-
-
-def test_players_and_shares_belong_together() -> None:
     with pytest.raises(InvalidTrainingError, match="shares has 2"):
         BeliefConfig(players=("random",), shares=(0.5, 0.5))
 
 
 def test_the_command_trains_and_resumes(tmp_path: Path) -> None:
-    out = tmp_path / "run"
+    def train(positions: int, *options: str) -> Result:
+        out = str(tmp_path / "run")
+        return CliRunner().invoke(app, ["train", "belief", "--out", out, "--positions", str(positions), *options])
+
     settings = ["players=random", "shares=1", "num_games=8", "architecture.width=8", "architecture.hidden=4"]
-    flags = [part for setting in settings for part in ("--set", setting)]
-    result = CliRunner().invoke(app, ["train", "belief", "--out", str(out), "--positions", "60", *flags])
-    assert result.exit_code == 0, result.output
-    result = CliRunner().invoke(app, ["train", "belief", "--out", str(out), "--positions", "90", "--resume"])
-    assert result.exit_code == 0, result.output
-    assert read_belief(out / BELIEF).notes["positions"] >= 90
-    again = CliRunner().invoke(app, ["train", "belief", "--out", str(out), "--positions", "90"])
+    begun, resumed = train(60, *(part for one in settings for part in ("--set", one))), train(90, "--resume")
+    assert (begun.exit_code, resumed.exit_code) == (0, 0), begun.output + resumed.output
+    assert read_belief(tmp_path / "run" / BELIEF).notes["positions"] >= 90
+    again = train(90)
     assert again.exit_code != 0
     assert "--resume" in again.output

@@ -33,6 +33,10 @@ def likelihood_now(state: State, policy: NetworkPolicy, actions: tuple[int, ...]
     return total
 
 
+def true_deal(state: State) -> np.ndarray:
+    return np.array([[*(state.row[HANDS + seat] for seat in range(3)), state.row[HIDDEN]]], np.uint64)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_true_deal_has_the_likelihood_of_what_was_played(seed: int) -> None:
     """Replayed from the history alone, every decision looks to the policy as it did when it was taken."""
@@ -46,15 +50,11 @@ def test_the_true_deal_has_the_likelihood_of_what_was_played(seed: int) -> None:
         expected[state.seat] += likelihood_now(state, policy, move.actions)
         state.step(move)
     story = read_story(state.view())
-    truth = np.array([[*(state.row[HANDS + seat] for seat in range(3)), state.row[HIDDEN]]], np.uint64)
-    weighed = np.ones(len(story.moves), np.bool_)
-    found = story_log_likelihoods([LearnedPlayer(policy, UNIFORM)], story, truth, weighed, state.rules)
+    model, weighed = LearnedPlayer(policy, UNIFORM), np.ones(len(story.moves), np.bool_)
+    found = story_log_likelihoods([model], story, true_deal(state), weighed, state.rules)
     assert found[0, 0] == pytest.approx(expected, abs=1e-4)
-
-
-def test_a_share_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidInferenceOptionError, match="uniform=0"):
-        LearnedPlayer(NetworkPolicy(small_networks()[0]), uniform=0)
+        LearnedPlayer(policy, uniform=0)
 
 
 def test_kinds_of_players_are_mixed_whatever_computes_them() -> None:
@@ -94,10 +94,9 @@ def test_the_policy_is_asked_only_where_a_particle_leaves_a_choice() -> None:
     infer(state.view(2), np.random.default_rng(0), particles=9, models=LearnedPlayer(Watched(small_networks()[0])))
     state.step("pass")
     assert asked  # the landlord led
-    story = read_story(state.view(0))
-    hands = np.array([[*(state.row[HANDS + seat] for seat in range(3)), state.row[HIDDEN]]], np.uint64)
-    model, passes = LearnedPlayer(Watched(small_networks()[0])), np.array([False, True, True])
-    assert (story_log_likelihoods([model], story, hands, passes, state.rules) == 0).all()
+    story, model = read_story(state.view(0)), LearnedPlayer(Watched(small_networks()[0]))
+    passes = np.array([False, True, True])
+    assert (story_log_likelihoods([model], story, true_deal(state), passes, state.rules) == 0).all()
 
 
 def test_many_particles_are_asked_about_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:

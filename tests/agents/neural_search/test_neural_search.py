@@ -351,38 +351,31 @@ def test_inference_and_simulations_can_join() -> None:
 def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pays_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[int] = []
-
     def priced(view: View, rng: np.random.Generator, particles: int, *how: object) -> None:
+        nonlocal now
         asked.append(particles)
         assert how == (agent._believed, 2, None)
-        now[0] += price[0] / 1000 * particles * len(view.history)
+        now += price / 1000 * particles * len(view.history)
 
-    now, price = [0.0], [1.0]  # seconds; milliseconds a particle and move
+    asked, now = list[int](), 0.0
     monkeypatch.setattr("ddz_agents.neural_search.agent.inferred", priced)
-    monkeypatch.setattr("ddz_agents.neural_search.agent.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("ddz_agents.neural_search.agent.time.perf_counter", lambda: now)
     state, model = State.new(6), NetworkPolicy(*small_networks())
     for _ in range(4):
         state.step(state.legal_moves()[-1])
-    agent = ModelSearchAgent(model, milliseconds=41.5, particles=1000, settled=1.0, inference="mixed")
-    for _ in range(2):
-        agent._worlds(state.view(), np.random.default_rng(0))
-    assert asked == [103, 5]  # 20.75 ms at the price expected at first (0.05), then at the one found
-    price[0] = 0.0001
-    for _ in range(3):  # the price believed falls by halves
-        agent._worlds(state.view(), np.random.default_rng(0))
-    assert asked[2:] == [5, 10, 20]
-    price[0] = 1000.0
-    for _ in range(9):  # one slow moment: nothing is paid for until the price has come down again
-        agent._worlds(state.view(), np.random.default_rng(0))
-    assert asked[5:] == [41]
-    price[0] = 0.01
-    for _ in range(2):
-        agent._worlds(state.view(), np.random.default_rng(0))
-    assert asked[6:] == [1, 2]
-    agent = ModelSearchAgent(model, 10, particles=1000, inference="mixed")
-    agent._worlds(state.view(), np.random.default_rng(0))
-    assert asked[-1] == 1000
+    clock = ModelSearchAgent(model, milliseconds=41.5, particles=1000, settled=1.0, inference="mixed")
+    free = ModelSearchAgent(model, 10, particles=1000, inference="mixed")
+    for agent, price, decisions, expected in (  # the price in milliseconds a particle and move
+        (clock, 1.0, 2, [103, 5]),  # 20.75 ms at the price expected at first (0.05), then at the one found
+        (clock, 0.0001, 3, [5, 10, 20]),  # the price believed falls by halves
+        (clock, 1000.0, 9, [41]),  # one slow moment: nothing is paid for until the price has come down again
+        (clock, 0.01, 2, [1, 2]),
+        (free, 0.01, 1, [1000]),
+    ):
+        asked.clear()
+        for _ in range(decisions):
+            agent._worlds(state.view(), np.random.default_rng(0))
+        assert asked == expected
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,6 @@ from ddz_training.experiments.solver_curve import (
 )
 from ddz_training.measure.match.results import of_rows, read_results
 from tests.agents.mini.test_exact import after
-from tests.oracles import reference
 
 PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")
 
@@ -108,41 +107,6 @@ def test_a_threat_reckons_with_the_partner(text: str, turn: int, peasants_win: b
     state = open_position(text, turn=turn)
     assert landlord_wins(MinimaxSolver(state.rules, epsilon=0), state) != peasants_win
     assert OpenSolver(state.rules, megabytes=1).solve(state).landlord_wins != peasants_win
-
-
-def reference_wins(game: tuple[Any, ...], rules: Rules, landlord: int, memo: dict[tuple[Any, ...], bool]) -> bool:
-    """Whether the landlord wins by the slow rules of :mod:`tests.oracles.reference`."""
-    if game in memo:
-        return memo[game]
-    hands, seat, target, passes, owner = game
-    wins, players = seat == landlord, rules.players
-    memo[game] = not wins
-    for move in reference.moves_to_play(hands[seat], target, rules):
-        following = (seat + 1) % players
-        if move == reference.PASS_MOVE:
-            ends = passes + 2 == players
-            then = (hands, owner, None, 0, owner) if ends else (hands, following, target, passes + 1, owner)
-        else:
-            left = reference.without(hands[seat], reference.cards_of(move))
-            if not any(left):
-                memo[game] = wins
-                break
-            changed = (*hands[:seat], left, *hands[seat + 1 :])
-            then = (changed, following, reference.target_of(move, rules), 0, seat)
-        if reference_wins(then, rules, landlord, memo) == wins:
-            memo[game] = wins
-            break
-    return memo[game]
-
-
-@pytest.mark.parametrize("preset", ["standard", "douzero"])
-def test_verdicts_are_those_of_the_slow_rules(preset: str) -> None:
-    rules, rng = rules_for(preset, 2), np.random.default_rng(5)
-    solver = OpenSolver(rules, megabytes=1)
-    for _ in range(4):
-        state = dealt_position([5, 4], rng, rules)
-        hands = tuple(state.hand(seat).counts for seat in range(2))
-        assert solver.solve(state).landlord_wins == reference_wins((hands, 0, None, 0, 0), rules, 0, {})
 
 
 @pytest.mark.long

@@ -240,9 +240,11 @@ def options_of(k: float, form: str) -> TreeSettings:
 def compiled(state: State, iterations: int, settings: TreeSettings, capacity: int = 20_000) -> Tree:
     """The tree of the search that the agents run, grown whenever it is full."""
     tree, left, chance = new_tree(capacity), iterations, SEED
-    plan, view = new_plan() if settings.guided or settings.simulation else None, state.view()
+    plan, position = new_plan() if settings.guided or settings.simulation else None, Position.of(state.view())
+    if settings.fixed:
+        position = Position.of(state)
     while left:
-        done, after = search(tree, Position.of(view), left, settings, uniform(), plan, None, np.uint64(chance))
+        done, after = search(tree, position, left, settings, uniform(), plan, None, np.uint64(chance))
         chance, left = np.uint64(after), left - done
         if left:
             tree = grown(tree)

@@ -37,14 +37,14 @@ from ddz_agents.worlds.story import read_story
 from ddz_env import State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, MOVES
 from ddz_env.core.notation import word_to_counts
-from ddz_env.core.observation import CONCEALED_WORDS, action_mask, observe, write_concealed
+from ddz_env.core.observation import action_mask, observe
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.apps.cli import app
 from ddz_training.experiments.hidden_hands import hidden_counts, plain_hand
 from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining
 from ddz_training.learn.checkpoint import CHECKPOINT
 from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError
-from tests.agents.neural.test_neural_network import small_networks
+from tests.agents.neural.test_neural_network import concealed_of, small_networks
 from tests.agents.worlds.test_hand_inference import Recorder, true_particle
 
 RNG = np.random.default_rng
@@ -112,12 +112,9 @@ def test_the_compiled_network_is_the_one_that_learns() -> None:
     learned = network(1.0)
     model = BeliefModel(stored(learned))
     for state in positions():
-        hidden = np.zeros(CONCEALED_WORDS, np.uint64)
-        write_concealed(state.row, state.rule_words, np.uint64(state.seat), hidden)
         tallies = tallies_of(state.history, state.view().landlord or 0)
-        lesson = describe_lesson(
-            observe(state)[None], hidden.view(np.int8)[None], tallies[None], np.array([state.seat], np.int8)
-        )
+        seen = (part[None] for part in (observe(state), concealed_of(state), tallies))
+        lesson = describe_lesson(*seen, np.array([state.seat], np.int8))
         with torch.no_grad():
             [expected] = learned(*map(torch.from_numpy, lesson)).tolist()
         [found] = model.log_probabilities(state.view(), lesson.hands)
@@ -125,7 +122,6 @@ def test_the_compiled_network_is_the_one_that_learns() -> None:
 
 
 def late_view() -> View:
-    """A view in which the peasants hold nine cards or fewer."""
     agent, state, rng = RulesAgent(), State.new(seed=2), RNG(0)
     while sum(map(len, map(str, (state.hand(1), state.hand(2))))) > 9:
         state.step(agent.act(state.view(), rng))
@@ -333,7 +329,6 @@ def test_the_policy_is_asked_only_where_a_particle_leaves_a_choice() -> None:
 
 
 def test_many_particles_are_asked_about_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the same answers."""
     model, state = LearnedPlayer(NetworkPolicy(small_networks()[0])), State.new(1)
     hands = RNG(0)
     state.step(state.legal_moves()[-1])

@@ -55,8 +55,6 @@ def agent(folder: Path) -> DouZeroAgent:
 
 
 class Theirs:
-    """DouZero's own agents, with the same weights."""
-
     def __init__(self, folder: Path) -> None:
         pytest.importorskip("douzero")
         sys.modules.setdefault("git", types.ModuleType("git"))  # the package wants it to log trainings
@@ -252,7 +250,6 @@ def test_the_checkpoint_of_a_whole_training_and_tensors_of_a_gpu_are_read(
 
 
 def broken(folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
-    """The same files, that of the landlord changed."""
     for name in NAMES[1:]:
         if not (tmp_path / f"{name}.ckpt").exists():
             (tmp_path / f"{name}.ckpt").symlink_to(folder / f"{name}.ckpt")

@@ -18,8 +18,6 @@ RandomAgent = pytest.importorskip("rlcard.agents").RandomAgent
 
 
 class Recorder:
-    """Plays at random and keeps the views."""
-
     name = "recorder"
 
     def __init__(self) -> None:

@@ -317,8 +317,6 @@ def test_correct_inference_keeps_exactly_the_deals_that_the_model_agrees_with(op
 
 
 class Contrary(ExactAgent):
-    """Always the last legal move."""
-
     def _weigh(
         self, sight: npt.NDArray[np.uint64], story: History, rules: Rules
     ) -> tuple[list[Move], npt.NDArray[np.float64]]:

@@ -43,7 +43,6 @@ print("equal", int(host.game.max()))
 
 
 def run_simulated(script: str, *arguments: str) -> str:
-    """What a program prints that runs under Numba's simulator of a device."""
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script, *arguments],

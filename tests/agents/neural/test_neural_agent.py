@@ -102,11 +102,6 @@ def test_temperature_zero_is_greedy_one_follows_the_probabilities_and_a_half_sha
     assert (choose_actions(rows, 1e-310, rngs) == 1).all()
 
 
-def test_acting_out_of_turn_is_an_error(model: NetworkPolicy) -> None:
-    with pytest.raises(IllegalMoveError, match="seat 1 has nothing to decide"):
-        ModelAgent(model).act(State.new(1).view(1), np.random.default_rng(0))
-
-
 def test_agents_are_made_by_name_from_a_file_or_from_the_shipped_one(tmp_path: Path, model: NetworkPolicy) -> None:
     path = tmp_path / "mine.safetensors"
     save_weights(path, Weights(model.network))
@@ -126,13 +121,9 @@ def test_agents_are_made_by_name_from_a_file_or_from_the_shipped_one(tmp_path: P
     assert differs
 
 
-def test_without_pytorch_a_zip_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ddz_agents.neural.sb3_policy", None)
-    with pytest.raises(MissingTorchError, match=r"pip install -e '\.\[train\]'"):
-        PolicyAgent(tmp_path / "policy.zip", trust_file=True)
-
-
-def test_what_cannot_be_a_policy_has_a_named_error(tmp_path: Path) -> None:
+def test_what_cannot_play_has_a_named_error(
+    tmp_path: Path, model: NetworkPolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for path in (tmp_path / "nothing", 5):  # which looks like a number
         with pytest.raises(TensorFileError, match=f"{path}: there is no such file"):
             make_agent(f"policy:path={path}")
@@ -141,3 +132,8 @@ def test_what_cannot_be_a_policy_has_a_named_error(tmp_path: Path) -> None:
     for temperature in (-1, float("nan")):
         with pytest.raises(InvalidAgentOptionError, match="temperature="):
             ModelAgent(Recorder(), temperature)  # type: ignore[arg-type]
+    with pytest.raises(IllegalMoveError, match="seat 1 has nothing to decide"):
+        ModelAgent(model).act(State.new(1).view(1), np.random.default_rng(0))
+    monkeypatch.setitem(sys.modules, "ddz_agents.neural.sb3_policy", None)
+    with pytest.raises(MissingTorchError, match=r"pip install -e '\.\[train\]'"):
+        PolicyAgent(tmp_path / "policy.zip", trust_file=True)

@@ -67,7 +67,6 @@ def test_an_appraisal_is_a_hundred_a_loser_and_one_any_other_move_and_a_price(
 
 
 def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, float]:
-    """Moves that can be beaten, all moves, and the price column of a hand."""
     mind, out = new_rule_scratch(), np.zeros(PROSPECTS, np.float32)
     weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), mind)
     assert put_prospects(np.uint64(counts_to_word(Hand.parse(hand).counts)), Rules().words(), mind, out, 0) == PROSPECTS

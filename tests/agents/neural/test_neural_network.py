@@ -66,7 +66,6 @@ def concealed_of(state: State) -> np.ndarray:
 
 
 def positions(rules: str | Rules, games: int, seed: int = 0) -> list[State]:
-    """Positions at every stage of random games."""
     rng, found = np.random.default_rng(seed), []
     for game in range(games):
         state = State.new(seed, rules, game)
@@ -77,7 +76,6 @@ def positions(rules: str | Rules, games: int, seed: int = 0) -> list[State]:
 
 
 def shown(states: list[State]) -> tuple[Bytes, Bytes]:
-    """Observations and masks."""
     return np.stack([observe(state) for state in states]), np.stack([action_mask(state) for state in states])
 
 

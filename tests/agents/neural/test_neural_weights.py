@@ -32,7 +32,6 @@ def saved(tmp_path: Path) -> Path:
 
 
 def same(one: Any, other: Any, become: Callable[[torch.Tensor], torch.Tensor] = torch.Tensor.float) -> bool:
-    """Whether a module has the weights of another, or what they become."""
     ours, theirs = one.state_dict(), other.state_dict()
     assert all(tensor.dtype == torch.float32 for tensor in theirs.values())
     return ours.keys() == theirs.keys() and all(torch.equal(become(ours[name]), theirs[name]) for name in ours)
@@ -73,7 +72,6 @@ def test_a_number_that_half_precision_does_not_have_is_refused_and_nothing_is_wr
 
 
 def test_a_file_that_does_not_say_whether_values_were_taught_has_taught_ones(saved: Path) -> None:
-    """As no file did at first."""
     arrays, about = read_tensor_file(saved, KIND, VERSION)
     assert about.pop("values_trained")
     write_tensor_file(saved, KIND, VERSION, arrays, about)

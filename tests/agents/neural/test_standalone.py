@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -30,21 +29,17 @@ from ddz_training.learn.errors import CheckpointMismatchError
 from ddz_training.learn.imitation import ImitationConfig, ImitationProgress
 from ddz_training.measure.match import provenance
 from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError
-from tests.agents.neural.test_compiled_policy import decisions
+from tests.agents.neural.test_compiled_policy import decisions, said_without
 from tests.agents.neural.test_neural_network import small_networks
 from tests.rooms import ROOT
 
 LEARNING = ROOT / "docs" / "guides" / "deploy-policy.md"
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=4, history=4)
 ALONE = """
-import sys
-for name in ("ddz_env", "ddz_agents", "ddz_training", "torch", "onnx", "numba"):
-    sys.modules[name] = None
 import numpy as np, onnxruntime
-seen = np.load(sys.argv[2])
-session = onnxruntime.InferenceSession(sys.argv[1])
-(logits,) = session.run(["logits"], {"observation": seen["observation"], "action_mask": seen["action_mask"]})
-np.save(sys.argv[3], logits)
+seen = np.load("seen.npz")
+(logits,) = onnxruntime.InferenceSession(FILE).run(["logits"], dict(seen))
+np.save("logits.npy", logits)
 """
 
 
@@ -55,11 +50,8 @@ def config(decisions: int = 2000, **changes: int) -> ImitationConfig:
 def alone(file: Path, observations: np.ndarray, masks: np.ndarray, folder: Path) -> np.ndarray:
     """What a process answers that has NumPy and ONNX Runtime and nothing else."""
     np.savez(folder / "seen.npz", observation=observations, action_mask=masks)
-    given = (str(file), str(folder / "seen.npz"), str(folder / "logits.npy"))
-    done = subprocess.run(
-        [sys.executable, "-c", ALONE, *given], cwd=folder, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    packages = ("ddz_env", "ddz_agents", "ddz_training", "torch", "onnx", "numba")
+    said_without(packages, f"FILE = {str(file)!r}{ALONE}", folder)
     return np.load(folder / "logits.npy")
 
 

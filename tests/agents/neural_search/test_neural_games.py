@@ -42,7 +42,6 @@ def played(rules: str = "bidding", steps: int = 40, games: int = 100) -> tuple[n
 
 
 def scrambled(observations: np.ndarray, names: set[str]) -> np.ndarray:
-    """The same observations with other values in the fields named."""
     rng, found = np.random.default_rng(0), observations.copy()
     for feature in OBSERVATION.features:
         if feature.name in names:
@@ -92,7 +91,6 @@ def test_the_cards_that_nobody_holds_are_read_and_the_last_column_says_whether_t
 
 
 def prospects_among(hand: np.uint64, one: np.uint64, other: np.uint64) -> np.ndarray:
-    """What a hand can expect if the two others may beat it."""
     mind, out = new_rule_scratch(), np.zeros(PROSPECTS, np.float32)
     most = max(int(one).bit_count(), int(other).bit_count())
     weigh_pool(np.uint64(add_hand(one, other)), np.uint64(most), mind)

@@ -26,8 +26,6 @@ from tests.agents.neural_search.test_neural_search import Prefers, Silent, Unifo
 
 
 class Eager(Prefers):
-    """Passes only where it must."""
-
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         logs, values = super().evaluate(observations, masks)
         logs[:, 0] -= np.float32(1.0)
@@ -39,7 +37,6 @@ def to_the_end(model: Uniform, tau: float) -> Rollouts:
 
 
 def searched(state: State, model: Uniform, tau: float, iterations: int = 40) -> Decision:
-    """What rollouts to the end choose."""
     rollouts, lines = to_the_end(model, tau), likely_moves(model, state.view(), 3)
     return rollouts.search(state.view(), uniform(), lines, Clock(iterations, None, 0.0), np.uint64(1))
 

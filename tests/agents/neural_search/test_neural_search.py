@@ -51,8 +51,6 @@ class Uniform:
 
 
 class Prefers(Uniform):
-    """A policy that gives most of its mass to some actions."""
-
     def __init__(self, actions: set[int], weight: float = 20.0) -> None:
         super().__init__()
         self.actions, self.weight = actions, weight
@@ -65,8 +63,6 @@ class Prefers(Uniform):
 
 
 class Silent(Uniform):
-    """A policy that must not be asked."""
-
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         raise AssertionError("the networks were asked")
 
@@ -87,14 +83,12 @@ def after(state: State, moves: int) -> State:
 def planted(
     view: View, model: Uniform, *seeds: int, leaf: str = "value", batch: int = 1, shared: bool = True
 ) -> Forest:
-    """A tree for each seed."""
     forest = Forest(len(seeds), batch, Evaluator(model, leaf, 1.0), exploration=1.0, simulation=0, shared=shared)
     forest.plant(view, [np.uint64(seed) for seed in seeds])
     return forest
 
 
 def grow(view: View, model: Uniform, iterations: int, seed: int, *, leaf: str = "simulation", batch: int = 1) -> Tree:
-    """One tree of so many descents."""
     forest = planted(view, model, seed, leaf=leaf, batch=batch, shared=False)
     for _ in range(iterations // batch):
         forest.wave(uniform(), np.full(batch, -1, np.int16))
@@ -153,7 +147,6 @@ def test_values_count_for_the_side_that_chose(landlord: float, expected: float) 
 
 
 def test_the_prior_guides_main_groups_and_kickers() -> None:
-    """Both stages get most visits where the policy says."""
     state = State.from_hands(["33345689TJK2", "44556677", "8899TTJJ"], check_sizes=False)
     main = next(group.id for group in MAIN_GROUPS if group.name.startswith("trio+solo 333"))
     kicker = KICKER_BASE + 10  # the king
@@ -194,7 +187,6 @@ def test_a_win_within_reach_is_found_whatever_the_prior(root: str) -> None:
 
 
 def test_only_and_finishing_moves_are_played_at_once_and_none_for_others() -> None:
-    """The networks are not asked where there is nothing to decide."""
     agent, rng = ModelSearchAgent(Silent(), 100), np.random.default_rng(0)
     assert str(agent.act(State.from_hands(["34567", "9", "T"], check_sizes=False).view(), rng)) == "34567"
     state = State.from_hands(["2B", "3", "4"], check_sizes=False)
@@ -263,7 +255,6 @@ def first_worlds(shared: bool) -> dict[int, list[bytes]]:
 
 
 def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
-    """Unless every descent draws its own."""
     worlds = first_worlds(shared=True)
     assert all(len(hands) >= 1 for hands in worlds.values())
     assert len({hands[0] for hands in worlds.values()}) == 1
@@ -365,13 +356,14 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
         state.step(state.legal_moves()[-1])
     clock = ModelSearchAgent(model, milliseconds=41.5, particles=1000, settled=1.0, inference="mixed")
     free = ModelSearchAgent(model, 10, particles=1000, inference="mixed")
-    for agent, price, decisions, expected in (  # the price in milliseconds a particle and move
+    for agent, cost, decisions, expected in (  # the price in milliseconds a particle and move
         (clock, 1.0, 2, [103, 5]),  # 20.75 ms at the price expected at first (0.05), then at the one found
         (clock, 0.0001, 3, [5, 10, 20]),  # the price believed falls by halves
         (clock, 1000.0, 9, [41]),  # one slow moment: nothing is paid for until the price has come down again
         (clock, 0.01, 2, [1, 2]),
         (free, 0.01, 1, [1000]),
     ):
+        price = cost
         asked.clear()
         for _ in range(decisions):
             agent._worlds(state.view(), np.random.default_rng(0))
@@ -403,7 +395,6 @@ def test_bad_options_have_named_errors(options: dict[str, object], message: str)
 
 
 def test_an_agent_has_the_options_of_its_search_and_of_its_file() -> None:
-    """And says so, with the nearest name where there is none."""
     names = [option.name for option in agent_options("neural-ismcts")]
     assert names[:4] == ["path", "threads", "trust_file", "iterations"]
     assert set(names[3:]) == {option.name for option in SearchOptions.options()}

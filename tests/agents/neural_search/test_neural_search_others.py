@@ -27,7 +27,6 @@ RULES = make_agent("rules")
 
 
 def waiting(states: list[State]) -> Descents:
-    """Games that wait for a decision, as a search leaves them."""
     games = new_descents(len(states))
     for place, state in enumerate(states):
         games.rows[place], games.rings[place], games.waits[place] = state.row, state.ring, 1
@@ -38,7 +37,6 @@ def waiting(states: list[State]) -> Descents:
 
 
 def valued(model: NetworkPolicy, games: Descents) -> Floats:
-    """The critic's values of the games for the seats to act."""
     return model.value_of_games(*(array.view(np.int8) for array in (games.observations, games.masks, games.concealed)))
 
 
@@ -145,7 +143,6 @@ class Counted(Uniform):
 
 
 def positions(count: int) -> tuple[Bytes, Bytes, Bytes]:
-    """Observations, masks and concealed cards, with repetitions."""
     rng, states = np.random.default_rng(0), [after(State.new(game), 3 * game) for game in range(count)]
     drawn = [states[int(rng.integers(count))] for _ in range(3 * count)]
     concealed = rng.integers(0, 2, (len(drawn), 80)).astype(np.int8)
@@ -219,7 +216,6 @@ def everybody_but(seat: int) -> OpponentModel:
 
 
 def worlds(count: int) -> list[State]:
-    """Decisions of landlords in games whose other hands are drawn."""
     found = []
     for game in range(count):
         state = after(State.new(game), 7)

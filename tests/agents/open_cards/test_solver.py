@@ -121,7 +121,6 @@ def test_twenty_thousand_endgames_agree_with_brute_force(preset: str, players: i
 
 
 def best_stake(state: State, landlord: int) -> float:
-    """What the landlord gets from each opponent, by trying everything."""
     if state.is_over:
         return state.returns("stake")[landlord] / (state.rules.players - 1)
     values = [best_stake(after(state, move), landlord) for move in state.legal_moves()]
@@ -284,7 +283,6 @@ def ddz(*arguments: str) -> Result:
 
 
 def told(*arguments: str) -> str:
-    """What a command prints that succeeds."""
     done = ddz(*arguments)
     assert done.exit_code == 0, done.output
     return done.output

@@ -42,7 +42,6 @@ def endgames(count: int, sizes: Sequence[int], seed: int = 1, preset: str = "sta
 
 
 def decide(state: State, **options: Any) -> tuple[CheatingAlphaBetaAgent, dict[int, float]]:
-    """Alpha-beta's values of a position with a choice."""
     agent = CheatingAlphaBetaAgent(**options)
     return agent, dict(agent.decide(state, RNG).values)
 

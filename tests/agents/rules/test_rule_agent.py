@@ -79,7 +79,6 @@ def test_bombs_and_high_cards_are_not_wasted_early_on() -> None:
 
 
 def lead_of(seat: int, hands: Sequence[str], moves: Sequence[str] = ()) -> str:
-    """What the agent leads on some seat, or plays after its moves."""
     state = position(hands)
     state.row[SEAT] = state.row[OWNER] = seat
     for move in moves:
@@ -144,7 +143,6 @@ PRICES_OF_ONE = new_scratch()
 
 
 def split(hand: tuple[int, ...], rules: Rules) -> list[Move]:
-    """The fewest moves in which the kernel plays a hand."""
     price, count = decompose(np.uint64(Hand(hand).word), rules.words(), PRICES_OF_ONE, EMIT)
     words = PRICES_OF_ONE.memory
     moves = [Move.from_words(int(words[MAINS + i]), int(words[KICKERS + i])) for i in range(count)]

@@ -26,7 +26,6 @@ DRAWS = np.uint64(12345)
 
 
 def drawn(state: State, seat: int, number: int) -> np.ndarray:
-    """One determinization of what a seat knows."""
     view, row = state.view(seat), np.empty(ROW_WORDS, np.uint64)
     draw_game(view.row, seat, state.rule_words, np.uint64(key(DRAWS, np.uint64(number))), row)
     return row

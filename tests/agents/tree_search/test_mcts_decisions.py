@@ -73,7 +73,6 @@ def test_cheating_uct_plays_a_winning_move_wherever_minimax_has_one(family: Fami
 
 
 def nothing_undealt(state: State) -> State:
-    """The same position with the undealt cards played: what remains unseen is the other hands."""
     state.row[PLAYED] = add_hand(state.row[PLAYED], state.row[HIDDEN])
     state.row[HIDDEN] = 0
     return state
@@ -181,7 +180,6 @@ def test_wins_in_one_and_in_two_tricks_are_found(spec: str, problems: list[Probl
 
 
 def first_best(values: list[float]) -> int:
-    """The first of the largest, rounding aside."""
     return next(index for index, value in enumerate(values) if value > max(values) - 1e-12)
 
 

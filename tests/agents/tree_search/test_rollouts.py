@@ -157,7 +157,6 @@ def arms_of(moves: list[Move], caution: float = 0.0) -> Arms:
 
 
 def pool_of_one(state: State) -> WorldPool:
-    """The true deal, and no other."""
     return WorldPool(np.array([[*state.row[HANDS : HANDS + 3], state.row[HIDDEN]]], np.uint64), np.ones(1))
 
 
@@ -220,8 +219,6 @@ def test_a_win_of_the_partner_is_a_win(name: str) -> None:
 
 
 class Watch:
-    """What the agent asks for, round by round."""
-
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.rounds: list[tuple[int, int]] = []
         self.orders: list[list[int]] = []

@@ -213,7 +213,6 @@ def rule_agents_action(row: np.ndarray, state: State) -> int:
 
 
 def by_hand(state: State, iterations: int, k: float, form: str) -> Book:
-    """Information-set UCT with one of the later forms of selection."""
 
     def pick(book: Book, path: Path, usable: list[int], untried: list[int]) -> int | None:
         if FORMS[form] == forms.PUCT:
@@ -238,7 +237,6 @@ def options_of(k: float, form: str) -> TreeSettings:
 
 
 def compiled(state: State, iterations: int, settings: TreeSettings, capacity: int = 20_000) -> Tree:
-    """The tree of the search that the agents run, grown whenever it is full."""
     tree, left, chance = new_tree(capacity), iterations, SEED
     plan, position = new_plan() if settings.guided or settings.simulation else None, Position.of(state.view())
     if settings.fixed:
@@ -321,7 +319,6 @@ def test_bids_are_rewarded_for_the_side_at_the_end() -> None:
 
 @pure_kernel
 def landlord_always_wins(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> np.uint64:
-    """A policy by which every simulated game is the landlord's."""
     state = simulate_random(row, rules, mask, state, True)
     row[WINNER] = row[LANDLORD] + np.uint64(1)
     return state

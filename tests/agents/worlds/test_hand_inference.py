@@ -118,7 +118,6 @@ def test_weights_add_up_to_one_and_the_effective_size_is_theirs() -> None:
 
 @pytest.mark.parametrize(("preset", "moves"), [("standard", 7), ("standard", 15), ("bidding", 12), ("half-deck", 9)])
 def test_permuting_the_hidden_cards_leaves_the_result_the_same_to_the_bit(preset: str, moves: int) -> None:
-    """Metamorphic: the observer cannot tell the games apart, so neither can its inference."""
     state = after(11, moves, preset)
     seat = state.seat
     other = state.copy()
@@ -192,7 +191,6 @@ def test_a_window_weighs_the_last_decisions_only() -> None:
 
 
 def test_a_half_built_move_is_no_part_of_the_story() -> None:
-    """In the middle of its own move a seat knows what it knew before it."""
     states = (after(seed, 9) for seed in range(50))
     state = next(state for state in states if any(move.kickers for move in state.legal_moves()))
     before = infer(state.view(), RNG(0), 100)
@@ -446,7 +444,6 @@ def worlds(state: State, pool: WorldPool, number: int) -> list[np.ndarray]:
 
 
 def pool_of(state: State, weights: list[float]) -> WorldPool:
-    """Determinizations of a position, all different."""
     where = HIDDEN if state.view().landlord is not None else BOTTOM
     rows = [drawn(state, state.seat, number) for number in range(len(weights))]
     hands = np.array([[*row[HANDS : HANDS + 3], row[where]] for row in rows], np.uint64)

@@ -94,15 +94,9 @@ def test_the_file_says_what_it_is_for_and_its_suffix_what_reads_it(exported: Pat
     assert isinstance(load_policy(), CompiledPolicy)  # the shipped one
 
 
-def test_it_plays_the_games_that_pytorch_plays_and_guides_a_search_as_it_does(exported: Path) -> None:
+def test_it_guides_a_search_as_pytorchs_policy_does(exported: Path) -> None:
     """Up to the last digits of the networks, on which a close choice in the tree may hang."""
     theirs = NetworkPolicy(small_networks()[0])
-    for seed in range(3):
-        games = [
-            play_game(State.new(seed), [ModelAgent(model)] * 3, seat_generators([seed, 0], 3)).history
-            for model in (OnnxPolicy(exported), theirs)
-        ]
-        assert games[0] == games[1]
     here = ModelSearchAgent(theirs, 1, root="puct", trees=1, batch=1, leaf="simulation")
     there = make_agent(f"neural-ismcts:path={exported},iterations=1,root=puct,trees=1,batch=1,leaf=simulation")
     first, second = (agent.decide(State.new(5).view(), np.random.default_rng(0)) for agent in (here, there))
@@ -110,16 +104,19 @@ def test_it_plays_the_games_that_pytorch_plays_and_guides_a_search_as_it_does(ex
     assert there.leaf == make_agent(f"neural-ismcts:path={exported}").leaf == "simulation"  # trained for stakes
 
 
-def test_it_plays_where_there_is_no_pytorch(exported: Path, tmp_path: Path) -> None:
+def test_it_plays_the_games_that_pytorch_plays_where_there_is_none(exported: Path, tmp_path: Path) -> None:
     program = (
-        "import numpy, ddz_env\n"
+        "from ddz_env import State\n"
+        "from ddz_env.playing.game import play_game, seat_generators\n"
         "from ddz_env.playing.registry import make_agent\n"
         f"agent = make_agent('policy:path={exported.as_posix()}')\n"
-        "print(agent.act(ddz_env.State.new(1).view(), numpy.random.default_rng(0)))\n"
+        "for seed in range(3):\n"
+        "    print(*play_game(State.new(seed), [agent] * 3, seat_generators([seed, 0], 3)).history)\n"
     )
-    [move] = said_without(("torch", "safetensors", "onnx", "onnxscript"), program, tmp_path)
     agent = ModelAgent(NetworkPolicy(small_networks()[0]))
-    assert move == str(agent.act(State.new(1).view(), np.random.default_rng(0)))
+    games = [play_game(State.new(seed), [agent] * 3, seat_generators([seed, 0], 3)) for seed in range(3)]
+    said = said_without(("torch", "safetensors", "onnx", "onnxscript"), program, tmp_path)
+    assert said == [" ".join(map(str, game.history)) for game in games]
 
 
 def test_a_file_that_is_no_whole_policy_is_refused(exported: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ddz_agents.open_cards.minimax import MinimaxSolver
 from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
 from ddz_agents.open_cards.textbook.search import SURE, log_odds, probabilities
 from ddz_agents.rules.agent import RulesAgent
@@ -18,11 +19,12 @@ from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.scratch import look_around, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Hand, Rules, State
-from ddz_env.core.engine.layout import HANDS, KEY, OWNER, PASSES, SEAT, TARGET
+from ddz_env.core.engine.layout import OWNER, SEAT
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
 from tests.agents.mini.test_exact import after
+from tests.agents.open_cards.test_solver import landlord_wins
 from tests.agents.rules.test_rule_agent import position
 from tests.rooms import ROOT
 
@@ -46,22 +48,9 @@ def decide(state: State, **options: Any) -> tuple[CheatingAlphaBetaAgent, dict[i
     return agent, dict(agent.decide(state, RNG).values)
 
 
-def landlord_wins(state: State, known: dict[tuple[int, ...], bool]) -> bool:
-    """Minimax to the end, slow and obvious: the landlord needs one good move, the peasants must refute them all."""
-    place = tuple(int(state.row[word]) for word in (*range(HANDS, HANDS + 3), SEAT, TARGET, KEY, OWNER, PASSES))
-    if place not in known:
-        values = (landlord_wins(after(state, move), known) for move in state.legal_moves())
-        if state.is_over:
-            known[place] = state.role(state.winner) == "landlord"
-        else:
-            known[place] = any(values) if state.role() == "landlord" else all(values)
-    return known[place]
-
-
 @pytest.mark.parametrize(("preset", "sizes"), [("standard", (4, 4, 3)), ("rlcard", (4, 4, 3)), ("mini", (5, 4))])
 def test_with_all_moves_and_depth_enough_every_move_is_valued_exactly(preset: str, sizes: Sequence[int]) -> None:
-    roles: set[str | None] = set()
-    known: dict[tuple[int, ...], bool] = {}
+    brute, roles, worth = MinimaxSolver(Rules.preset(preset), epsilon=0), set[str | None](), set[float]()
     for state in endgames(8, sizes, 2, preset):
         for _ in range(3):  # the landlord's decision, and then the peasants'
             if state.is_over or len(state.legal_moves()) == 1:
@@ -70,13 +59,14 @@ def test_with_all_moves_and_depth_enough_every_move_is_valued_exactly(preset: st
             if values:  # no move ends the game at once
                 landlord, expected = state.role() == "landlord", dict.fromkeys(values, 0.0)
                 for move in state.legal_moves():
-                    wins = landlord_wins(after(state, move), known) == landlord
+                    wins = landlord_wins(brute, after(state, move)) == landlord
                     expected[move.main] = max(expected[move.main], float(wins))
                 assert values == expected
                 roles.add(state.role())
+                worth.update(values.values())
             state.step(state.legal_moves()[-1])
     assert "landlord" in roles
-    assert {True, False} <= set(known.values())
+    assert worth == {0.0, 1.0}
 
 
 @pytest.mark.parametrize("depth", [1, 2, 6])

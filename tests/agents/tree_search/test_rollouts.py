@@ -218,43 +218,34 @@ def test_a_win_of_the_partner_is_a_win(name: str) -> None:
     assert peasants.wins.tolist() == [10]
 
 
-class Watch:
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.rounds: list[tuple[int, int]] = []
-        self.orders: list[list[int]] = []
-        self.arms: Arms | None = None
-        monkeypatch.setattr(rollout, "play_worlds", self._spy)
-
-    def _spy(self, position: Position, arms: Arms, alive: int, worlds: int, *rest: Any) -> Any:
-        self.rounds.append((alive, worlds))
-        self.arms = arms
-        state = play_worlds(position, arms, alive, worlds, *rest)
-        self.orders.append(arms.order.tolist())
-        return state
-
-
 @pytest.mark.parametrize("iterations", [1, 100, 240, 1000])
 def test_budgets_are_halved_and_kept(iterations: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A budget too small for a world a round still gets one."""
-    seen = 0
+
+    def spy(position: Position, arms: Arms, alive: int, worlds: int, *rest: Any) -> Any:
+        state = play_worlds(position, arms, alive, worlds, *rest)
+        rounds.append((arms, alive, worlds, arms.order.tolist()))
+        return state
+
+    seen, rounds = 0, list[tuple[Arms, int, int, list[int]]]()
+    monkeypatch.setattr(rollout, "play_worlds", spy)
     for state in positions("standard", 8):
-        watch = Watch(monkeypatch)
+        rounds.clear()
         decision = RolloutAgent(iterations, simulation="planned").decide(state.view(), RNG(0))
-        if watch.arms is None:
+        if not rounds:
             continue
         seen += 1
-        runs = watch.arms.runs
-        alive = [count for count, _ in watch.rounds]
+        arms, (_, alive, worlds, orders) = rounds[0][0], zip(*rounds, strict=True)
+        runs, best = arms.runs, int(arms.order[0])
         assert alive[0] == len(runs) <= 12
         assert all(later == (earlier + 1) // 2 for earlier, later in itertools.pairwise(alive))
         assert alive[-1] == 2
-        assert runs.sum() == sum(count * worlds for count, worlds in watch.rounds) <= max(iterations, sum(alive))
-        for order, survivors in zip(watch.orders, [*alive[1:], 1], strict=True):
+        assert runs.sum() == np.dot(alive, worlds) <= max(iterations, sum(alive))
+        for order, survivors in zip(orders, [*alive[1:], 1], strict=True):
             assert runs[order[:survivors]].min() >= runs[order[survivors:]].max()
-        best = int(watch.arms.order[0])
-        assert decision.move == Move.from_words(int(watch.arms.mains[best]), int(watch.arms.kickers[best]))
+        assert decision.move == Move.from_words(int(arms.mains[best]), int(arms.kickers[best]))
         assert decision.visits[decision.move.main] == runs[best] == runs.max()
-        assert decision.values[decision.move.main] == watch.arms.wins[best] / runs[best]
+        assert decision.values[decision.move.main] == arms.wins[best] / runs[best]
     assert seen > 4
 
 

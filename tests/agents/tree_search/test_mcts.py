@@ -1,4 +1,4 @@
-"""The UCT family: its determinizations and simulations, whole games, its trees against figure 2, its thoughts."""
+"""The UCT family: its determinizations and simulations, whole games, and what it tells of its thoughts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ddz_agents.tree_search.choice import whole_moves_of
-from ddz_agents.tree_search.options import plain
 from ddz_agents.tree_search.simulate import simulate_random
 from ddz_agents.worlds.determinize import draw_game
 from ddz_env import PRESETS, Move, State
@@ -19,15 +18,14 @@ from ddz_env.core.notation import word_to_counts
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
-from tests.agents.tree_search.test_search_options import compiled
-from tests.oracles.figure_two import figure_2, grown_by_hand, played, statistics, statistics_of
+from tests.oracles.figure_two import played
 
-DRAWS = np.uint64(12345)
+SEED = np.uint64(12345)
 
 
 def drawn(state: State, seat: int, number: int) -> np.ndarray:
     view, row = state.view(seat), np.empty(ROW_WORDS, np.uint64)
-    draw_game(view.row, seat, state.rule_words, np.uint64(key(DRAWS, np.uint64(number))), row)
+    draw_game(view.row, seat, state.rule_words, np.uint64(key(SEED, np.uint64(number))), row)
     return row
 
 
@@ -85,7 +83,7 @@ def test_simulations_follow_the_rules_of_the_engine() -> None:
     for seed in range(200):
         state = played(seed, seed % 30, sorted(PRESETS)[seed % len(PRESETS)])
         row = state.row.copy()
-        simulate_random(row, state.rule_words, mask, np.uint64(key(DRAWS, np.uint64(seed))), np.bool_(True))
+        simulate_random(row, state.rule_words, mask, np.uint64(key(SEED, np.uint64(seed))), np.bool_(True))
         assert row[STAGE] == STAGE_OVER
         winner = int(row[WINNER]) - 1
         if winner < 3:
@@ -132,39 +130,3 @@ def test_what_a_search_believes_adds_up_and_knows_the_landlords_cards() -> None:
         assert (expected[0] >= np.array(view.known_cards.counts) - 1e-9).all()
         assert expected[1].tolist() == pytest.approx(list(view.hand.counts))
     assert make_agent("isuct").believe(view, np.random.default_rng(1)).as_dict() == Belief.uniform(view).as_dict()  # type: ignore[attr-defined]
-
-
-POSITIONS = {
-    "landlord leads": (State.new(1), 1000, 1.0),
-    "landlord leads, little exploration": (State.new(2), 1000, 0.1),
-    "peasant down follows": (played(3, 1), 1000, 1.0),
-    "peasant up follows": (played(3, 2), 1000, 0.44),
-    "landlord in the middle, with kickers": (played(10, 12), 1000, 1.0),
-    "peasant in the middle": (played(5, 13), 1500, 2.0),
-    "peasant late": (played(7, 20), 1500, 1.0),
-    "endgame": (State.from_hands(["36", "44457", "8889JJ"], check_sizes=False), 1500, 1.0),
-    "repeated kickers": (State.new(3, "rlcard"), 1000, 1.0),
-    "merged planes": (
-        State.from_hands(["333444555", "666777JJ", "9TTT"], rules="douzero", check_sizes=False),
-        500,
-        1.0,
-    ),
-    "mini leads": (State.new(5, "mini"), 1500, 1.0),
-    "mini follows": (played(6, 3, "mini"), 1500, 0.5),
-}
-"""Positions with iterations and exploration constant."""
-
-
-@pytest.mark.parametrize(
-    ("name", "fixed"),
-    [
-        *((name, False) for name in POSITIONS),
-        *((name, True) for name in ("landlord leads", "peasant in the middle", "endgame", "mini leads")),
-    ],
-)
-def test_the_compiled_search_is_figure_2_and_with_a_known_game_uct(name: str, fixed: bool) -> None:
-    state, iterations, k = POSITIONS[name]
-    found = statistics_of(compiled(state, iterations, plain(k, fixed=fixed)))
-    assert found == statistics(grown_by_hand(state, iterations, figure_2(k), fixed=fixed))
-    assert found[()][0] == iterations
-    assert max(map(len, found)) > 3

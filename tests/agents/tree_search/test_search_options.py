@@ -24,7 +24,7 @@ from ddz_agents.tree_search.simulate_planned import new_plan
 from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
 from ddz_agents.worlds.consistency import InconsistentViewError
 from ddz_agents.worlds.determinize import uniform
-from ddz_env import PRESETS, Move, State
+from ddz_env import PRESETS, Move, Rules, State
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, WINNER
 from ddz_env.core.engine.random import key
@@ -46,6 +46,10 @@ SPECS = {**VARIANTS, "determinized": "duct:iterations={},trees=5"}
 @pytest.fixture(params=SPECS)
 def variant(request: pytest.FixtureRequest) -> str:
     return SPECS[request.param]
+
+
+def endgame(*hands: str, rules: str | Rules = "standard") -> State:
+    return State.from_hands(hands, rules=rules, check_sizes=False)
 
 
 def thought(agent: Any, state: State, seed: int = 0) -> Decision:
@@ -87,16 +91,16 @@ def test_permuting_the_hidden_cards_changes_nothing(variant: str, seed: int, mov
 
 def test_a_win_in_one_is_found_and_a_control_is_kept_to_win_in_two(variant: str) -> None:
     """3 and R against peasants who hold one card each: R first, then 3 wins; 3 first loses to anything higher."""
-    state = State.from_hands(["34567", "89TJQKA2", "444555666"], check_sizes=False)
+    state = endgame("34567", "89TJQKA2", "444555666")
     assert str(thought(make_agent(variant.format(30)), state).move) == "34567"
-    state = State.from_hands(["3R", "4", "5"], check_sizes=False)
+    state = endgame("3R", "4", "5")
     assert str(thought(make_agent(variant.format(600)), state).move) == "R"
 
 
 @pytest.mark.parametrize("final", ["visits", "value"])
 @pytest.mark.parametrize("options", [{}, {"counts": "availability"}, {"selection": "puct"}, {"simulation": "rules"}])
 def test_without_finishing_moves_the_search_itself_finds_a_win_in_one(options: dict[str, Any], final: str) -> None:
-    state = State.from_hands(["34567", "89TJQKA2", "444555666"], check_sizes=False)
+    state = endgame("34567", "89TJQKA2", "444555666")
     decision = thought(IsUctAgent(800, finish=False, final=final, **options), state)
     assert str(decision.move) == "34567"
     assert sum(decision.visits.values()) == 800
@@ -213,11 +217,10 @@ def rule_agents_action(row: np.ndarray, state: State) -> int:
 
 
 def by_hand(state: State, iterations: int, k: float, form: str) -> Book:
-
     def pick(book: Book, path: Path, usable: list[int], untried: list[int]) -> int | None:
-        if FORMS[form] == forms.PUCT:
+        if FORMS.get(form) == forms.PUCT:
             return by_puct(book, path, usable, len(untried), k)
-        if FORMS[form] == forms.UCB:
+        if FORMS.get(form) != forms.AVAILABILITY:
             return figure_2(k)(book, path, usable, untried)
         for tried in usable:
             book[(*path, tried)].available += 1
@@ -229,11 +232,12 @@ def by_hand(state: State, iterations: int, k: float, form: str) -> Book:
         action = rule_agents_action(row, state)
         return (action, GUIDED_WEIGHT) if action in untried else None
 
-    return grown_by_hand(state, iterations, pick, guide=guide)
+    return grown_by_hand(state, iterations, pick, fixed=form == "known game", guide=guide)
 
 
 def options_of(k: float, form: str) -> TreeSettings:
-    return plain(k)._replace(selection=FORMS[form], guided=np.bool_(form == "guided"))
+    settings = plain(k, fixed=form == "known game")
+    return settings._replace(selection=FORMS.get(form, forms.UCB), guided=np.bool_(form == "guided"))
 
 
 def compiled(state: State, iterations: int, settings: TreeSettings, capacity: int = 20_000) -> Tree:
@@ -260,18 +264,26 @@ POSITIONS = {
     "peasant down follows": (played(3, 1), 500, 1.0),
     "landlord in the middle, with kickers": (played(10, 12), 500, 1.0),
     "peasant in the middle": (played(5, 13), 800, 2.0),
-    "endgame": (State.from_hands(["36", "44457", "8889JJ"], check_sizes=False), 700, 0.5),
+    "endgame": (endgame("36", "44457", "8889JJ"), 700, 0.5),
     "mini follows": (played(6, 3, "mini"), 700, 0.5),
+    "landlord leads, little exploration": (State.new(2), 500, 0.1),
+    "peasant up follows": (played(3, 2), 500, 0.44),
+    "peasant late": (played(7, 20), 700, 1.0),
+    "repeated kickers": (State.new(3, "rlcard"), 500, 1.0),
+    "merged planes": (endgame("333444555", "666777JJ", "9TTT", rules="douzero"), 500, 1.0),
+    "mini leads": (State.new(5, "mini"), 700, 1.0),
     "an auction opens": (State.new(1, "bidding"), 400, 1.0),
     "an auction goes on": (played(2, 1, "openspiel"), 400, 0.7),
 }
 """Positions with iterations and constant."""
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*FORMS, "known game"])
 @pytest.mark.parametrize("name", POSITIONS)
 def test_the_tree_is_the_documented_formulas(name: str, form: str) -> None:
+    """Figure 2 of the paper, the later forms of selection, and plain UCT where the game is known."""
     state, iterations, k = POSITIONS[name]
+    iterations *= 2 if form == "plain" else 1
     book = by_hand(state, iterations, k, form)
     found = statistics_of(compiled(state, iterations, options_of(k, form)))
     assert {path: numbers[:2] for path, numbers in found.items()} == statistics(book)
@@ -387,11 +399,11 @@ def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
     agent = make_agent(spec)
     with pytest.raises(InconsistentViewError, match="the deck is"):
         agent.act(view_with(State.new(1), next=1), RNG(0))
-    state = State.from_hands(["33345", "6789", "6789"], check_sizes=False)
+    state = endgame("33345", "6789", "6789")
     with pytest.raises(IllegalMoveError, match="seat 1 is asked to act"):
         agent.act(state.view(1), RNG(0))
     state.step_action(Move.parse("333+4").main)
-    over = State.from_hands(["3", "4", "5"], check_sizes=False)
+    over = endgame("3", "4", "5")
     over.step("3")
     for one in (agent, CheatingUctAgent(10)):
         with pytest.raises(IllegalMoveError, match="half built"):

@@ -22,6 +22,7 @@ from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.core.engine.moves import list_moves
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.view import whole_moves
+from tests.agents.tree_search.test_search_options import endgame
 from tests.oracles.figure_two import (
     SEED,
     Chance,
@@ -35,10 +36,6 @@ from tests.oracles.figure_two import (
 )
 
 LEVELS: tuple[Levels, ...] = ("sets", "flat")
-
-
-def endgame(*hands: str, rules: str | Rules = "standard") -> State:
-    return State.from_hands(hands, rules=rules, check_sizes=False)
 
 
 def searched(state: State, levels: Levels, iterations: int, *, fixed: bool = False) -> tuple[Searched, Tree]:

@@ -155,13 +155,6 @@ def test_it_plays_every_game_of_three(preset: str, agent: DouZeroAgent) -> None:
     assert play_game(State.new(5, preset), [agent] * 3, seat_generators([5, 0], 3)).is_over
 
 
-def test_games_of_two_are_refused_by_name(agent: DouZeroAgent) -> None:
-    with pytest.raises(InvalidRulesError, match="mini"):
-        agent.act(State.new(1, "mini").view(), np.random.default_rng(0))
-    with pytest.raises(InvalidRulesError, match="mini"):
-        agent.batched(2, PRESETS["mini"])
-
-
 def test_values_are_those_of_the_moves_and_the_best_is_played(agent: DouZeroAgent) -> None:
     view = State.new(3, "douzero").view()
     values = agent.values(view)
@@ -217,15 +210,19 @@ def test_a_batch_of_views_gets_the_moves_of_its_views(agent: DouZeroAgent) -> No
     assert agent.act_batch([], []) == []
 
 
-def test_a_half_built_move_is_no_decision_and_that_of_another_is_refused(agent: DouZeroAgent) -> None:
-    state = State.from_hands(["33345", "6", "7"], check_sizes=False)
+def test_a_half_built_move_is_no_decision_and_that_of_another_and_games_of_two_are_refused(agent: DouZeroAgent) -> None:
+    rng, state = np.random.default_rng(0), State.from_hands(["33345", "6", "7"], check_sizes=False)
     state.step_action(Move.parse("333+4").main)
     with pytest.raises(IllegalMoveError, match="the stage is kicker"):
-        agent.act(state.view(), np.random.default_rng(0))
+        agent.act(state.view(), rng)
     player = agent.batched(1, state.rules)
     arrays = (part[None] for part in (state.row, observe(state), action_mask(state)))
     with pytest.raises(IllegalMoveError, match="was not begun by douzero"):
-        player.actions(np.array([0]), *arrays, lambda game: np.random.default_rng(0))
+        player.actions(np.array([0]), *arrays, lambda game: rng)
+    with pytest.raises(InvalidRulesError, match="mini"):
+        agent.act(State.new(1, "mini").view(), rng)
+    with pytest.raises(InvalidRulesError, match="mini"):
+        agent.batched(2, PRESETS["mini"])
 
 
 def test_the_checkpoint_of_a_whole_training_and_tensors_of_a_gpu_are_read(

@@ -134,7 +134,6 @@ def test_worlds_come_as_often_as_their_probabilities_say() -> None:
     known = view.known_cards.counts if view.landlord == (view.seat + 1) % 3 else (0,) * 15
     hands = np.array([word_to_counts(hand) for hand in drawn], np.int64) - known
     logs = model.log_probabilities(view, hands)
-    assert logs is not None
     assert np.exp(logs).sum() == pytest.approx(1.0, abs=1e-3)
     for count, chance in zip(drawn.values(), np.exp(logs).tolist(), strict=True):
         assert count == pytest.approx(20_000 * chance, abs=5 * (20_000 * chance) ** 0.5 + 3)

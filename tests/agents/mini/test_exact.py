@@ -295,7 +295,6 @@ def would_play(model: ExactAgent, start: npt.NDArray[np.uint64], story: History,
 def test_correct_inference_keeps_exactly_the_deals_that_the_model_agrees_with(opponent: str, seat: int) -> None:
     agent = DeterminizedMinimaxAgent("correct", opponent, SHARED)
     model = agent.model
-    assert model is not None
     for deal in mini_deals()[11::4500]:
         state, hand = State(deal.row.copy(), MINI), deal.row[HANDS + seat]
         alike = [other for other in mini_deals() if other.row[HANDS + seat] == hand]

@@ -233,7 +233,6 @@ def test_few_worlds_are_all_solved_and_agree_with_brute_force() -> None:
     assert ending.applies(view)
     assert not EndgameSolver(cards=4, worlds=1, nodes=1).applies(view)
     solved = ending.solve(view, np.random.default_rng(4))
-    assert solved is not None
     assert solved.complete
     # Its states are the same, by another route.
     states = DeterminizedMinimaxAgent().states(view.row, (), view.rules)
@@ -249,7 +248,6 @@ def test_few_worlds_are_all_solved_and_agree_with_brute_force() -> None:
 def test_searches_hand_their_endgames_over(spec: str) -> None:
     state = State.from_hands(["3 4 4 9", "5 6", "7 8"], check_sizes=False, rules="perfect")
     solved = EndgameSolver(cards=54, worlds=30, nodes=5000).solve(state.view(), np.random.default_rng(1))
-    assert solved is not None
     decision = make_agent(f"{spec}:endgame=solver").decide(state.view(), np.random.default_rng(2))  # type: ignore[attr-defined]
     assert decision == solved.decision()
 
@@ -259,12 +257,9 @@ def test_a_sure_win_is_played_and_a_doubtful_position_left_to_the_search() -> No
     solver = EndgameSolver(54, 10_000, 10_000, sure=True)
     safe = State.from_hands(["R B 3", "4 4"], check_sizes=False, rules="mini")
     sure, solved = solver.decision(safe.view(), rng), every.solve(safe.view(), rng)
-    assert sure is not None
-    assert solved is not None
     assert solved.proven
     assert solved.wins[solved.moves.index(sure.move)] == solved.weight
     doubtful = every.solve(DOUBTFUL.view(), rng)
-    assert doubtful is not None
     assert 0 < doubtful.wins.max() < doubtful.weight
     assert solver.decision(DOUBTFUL.view(), rng) is None
     agent = DeterminizedSolverAgent(worlds=8, nodes=2000)

@@ -98,20 +98,18 @@ def test_the_betting_is_pettingzoos(env: Any) -> None:
             after = env.agent_selection
             assert bool(bets[OVER]) == env.terminations[after]
             if not bets[OVER]:
-                mine = int(bets[TURN]) if after == name else 1 - int(bets[TURN])
-                assert mine == 0  # the same player is to act
-                chips = env.observe(after)["observation"][52:].tolist()
                 turn = int(bets[TURN])
+                assert (turn == 0) == (after == name)  # the same player is to act
+                chips = env.observe(after)["observation"][52:].tolist()
                 assert chips == [bets[IN + turn], max(bets[IN], bets[IN + 1])]
     assert streets == {0, 1, 2, 3}
 
 
 def test_the_policy_bets_more_with_better_hands() -> None:
     _, _, bets = HoldemSeat().look(observation("SA HA", 1, 2))
-    chosen = [best_action(bets, rate) for rate in (0.0, 0.5, 0.99)]
-    assert chosen[0] == FOLD
-    assert chosen[1] == CALL
-    assert chosen[2] > CALL
+    fold, call, more = (best_action(bets, rate) for rate in (0.0, 0.5, 0.99))
+    assert (fold, call) == (FOLD, CALL)
+    assert more > CALL
     free = bets.copy()
     free[IN] = free[IN + 1] = free[2] = free[3] = 2
     assert best_action(free, 0.0) == CALL  # nobody folds where a check is free
@@ -138,16 +136,15 @@ def test_the_stake_of_the_opponent_makes_the_search_careful() -> None:
 
 
 def test_wrong_observations_have_named_errors() -> None:
-    with pytest.raises(HoldemError, match=r"shape \[54\]"):
-        HoldemSeat().look({"observation": np.zeros(72)})
-    with pytest.raises(HoldemError, match="reset"):
-        HoldemSeat().look(observation("SA HA DA CA H2", 2, 2))
-    with pytest.raises(HoldemError, match="unknown hold'em agent"):
-        make_holdem_agent("bluffer")
-    with pytest.raises(HoldemError, match="unknown simulation"):
-        UctHoldem("guess")  # type: ignore[arg-type]
-    with pytest.raises(HoldemError, match="iterations=0"):
-        UctHoldem(iterations=0)
+    for call, message in (
+        (lambda: HoldemSeat().look({"observation": np.zeros(72)}), r"shape \[54\]"),
+        (lambda: HoldemSeat().look(observation("SA HA DA CA H2", 2, 2)), "reset"),
+        (lambda: make_holdem_agent("bluffer"), "unknown hold'em agent"),
+        (lambda: UctHoldem("guess"), "unknown simulation"),  # type: ignore[arg-type]
+        (lambda: UctHoldem(iterations=0), "iterations=0"),
+    ):
+        with pytest.raises(HoldemError, match=message):
+            call()
 
 
 def test_a_hand_is_zero_sum_and_repeats(env: Any) -> None:

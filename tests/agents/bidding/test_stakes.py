@@ -11,11 +11,19 @@ from typer.testing import CliRunner
 
 from ddz_agents.bidding.hand import hand_view
 from ddz_agents.bidding.payoff import expected_payoff, final_payoff, opponent_win_rate
-from ddz_agents.bidding.policy import PayoffAgent, PayoffOptions, PayoffSearchAgent, appraise, best, both_ways
+from ddz_agents.bidding.policy import (
+    RATE_AT_ZERO,
+    RATE_SLOPE,
+    PayoffAgent,
+    PayoffOptions,
+    PayoffSearchAgent,
+    appraise,
+    best,
+    both_ways,
+)
 from ddz_agents.bidding.worlds import Outcomes, outcomes, settling
 from ddz_env import Hand, Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, ROW_WORDS
-from ddz_env.core.engine.words import add_hand
 from ddz_env.core.errors import (
     DouDizhuError,
     IllegalMoveError,
@@ -29,10 +37,12 @@ from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import WithBidder, make_agent, read_agent, split_bidder
 from ddz_training.apps.cli import app
 from ddz_training.apps.hand_odds import report
-from ddz_training.experiments.bidders import BIDDERS, BidderOptions, DealTable, fit_rate, settling_table
+from ddz_training.experiments.bidders import BIDDERS, BidderOptions, DealTable, SettlingResult, fit_rate, settling_table
+from ddz_training.experiments.experiment import Saved
 
 STRONG, WEAK = "33456789TJQKA22BR", "34456678899TTJJQK"
 RULES = "bidding,doubling=true"
+RNG = np.random.default_rng
 
 
 def worlds(seat: int, rate: float, others: dict[int, float] | None = None) -> Outcomes:
@@ -44,13 +54,10 @@ def worlds(seat: int, rate: float, others: dict[int, float] | None = None) -> Ou
     return Outcomes(seat, won, returns, np.zeros((1000, 3, ROW_WORDS), np.uint64))
 
 
-def test_an_all_in_is_believed_unless_the_win_rate_is_above_two_thirds() -> None:
+def test_the_equations() -> None:
+    """An all-in is believed unless the win rate is above two thirds; the loss rate keeps the stake finite."""
     for win_rate in np.linspace(0.0, 1.0, 101):
-        believed = opponent_win_rate(win_rate, 1.0) > win_rate
-        assert believed == (win_rate < 2 / 3)
-
-
-def test_the_loss_rate_keeps_the_stake_finite() -> None:
+        assert (opponent_win_rate(win_rate, 1.0) > win_rate) == (win_rate < 2 / 3)
     payoffs = [expected_payoff(0.75, chip, 100) for chip in range(101)]
     assert int(np.argmax(payoffs)) == 25  # max_chip (2 W - 1) / 2
     assert expected_payoff(0.75, 50) == 25.0  # without a loss rate more is always better
@@ -58,39 +65,31 @@ def test_the_loss_rate_keeps_the_stake_finite() -> None:
 
 
 def test_worlds_agree_with_the_view_and_have_every_landlord() -> None:
-    state = State.new(3, RULES)
-    view = state.view()
-    found = outcomes(view, np.random.default_rng(1), 30, make_agent("rules"))
+    view = State.new(3, RULES).view()
+    found = outcomes(view, RNG(1), 30, make_agent("rules"))
     assert found.landlord_won.shape == (30, 3)
     for world in found.rows:
         for landlord, row in enumerate(world):
             assert int(row[LANDLORD]) == landlord
-            sizes = [len(Hand.from_word(int(row[HANDS + seat]))) for seat in range(3)]
-            assert sizes == [20 if seat == landlord else 17 for seat in range(3)]
-            mine = Hand.from_word(int(row[HANDS + view.seat]))
-            assert all(a >= b for a, b in zip(mine.counts, view.hand.counts, strict=True))
-            whole = row[HIDDEN]
-            for seat in range(3):
-                whole = add_hand(whole, row[HANDS + seat])
-            assert Hand.from_word(int(whole)).counts == Rules().deck
-    won = found.landlord_won == 1.0
+            hands = [np.array(Hand.from_word(int(row[HANDS + seat])).counts) for seat in range(3)]
+            assert [hand.sum() for hand in hands] == [20 if seat == landlord else 17 for seat in range(3)]
+            assert (hands[view.seat] >= view.hand.counts).all()
+            assert (sum(hands) + Hand.from_word(int(row[HIDDEN])).counts == Rules().deck).all()
     for landlord in range(3):  # the landlord wins or loses twice what each peasant does
         returns = found.returns[:, landlord]
         assert np.allclose(returns.sum(axis=1), 0.0)
-        assert ((returns[:, landlord] > 0) == won[:, landlord]).all()
+        assert ((returns[:, landlord] > 0) == (found.landlord_won[:, landlord] == 1.0)).all()
 
 
 def test_the_same_generator_deals_the_same_worlds_and_batches_play_as_single_games() -> None:
-    view = State.new(5, RULES).view()
-
     class OneByOne:
         name, inner = "one by one", make_agent("rules")
 
         def act(self, view: View, rng: np.random.Generator) -> Any:
             return self.inner.act(view, rng)
 
-    first = outcomes(view, np.random.default_rng(2), 5, make_agent("rules"))
-    second = outcomes(view, np.random.default_rng(2), 5, OneByOne())
+    players, view = (make_agent("rules"), OneByOne()), State.new(5, RULES).view()
+    first, second = (outcomes(view, RNG(2), 5, player) for player in players)
     assert (first.returns == second.returns).all()
 
 
@@ -159,7 +158,7 @@ def test_a_hand_is_shown_where_the_doubled_stake_is_worth_what_it_tells() -> Non
 
 def test_worlds_of_a_shown_hand_hold_it_and_are_those_of_the_hidden_one() -> None:
     view = hand_view(STRONG, "robbing,showing=true", bottom="345")
-    (hidden, one), (shown, other) = both_ways(view, np.random.default_rng(1))
+    (hidden, one), (shown, other) = both_ways(view, RNG(1))
     first, second = (outcomes(seen, rng, 6, make_agent("rules")) for seen, rng in ((hidden, one), (shown, other)))
     assert (first.rows[:, view.seat, HANDS : HANDS + 3] == second.rows[:, view.seat, HANDS : HANDS + 3]).all()
     assert (first.rows[:, view.seat, KNOWN] == Hand.parse("345").word).all()
@@ -175,81 +174,72 @@ def test_worlds_of_a_shown_hand_hold_it_and_are_those_of_the_hidden_one() -> Non
 def test_good_hands_bid_and_bad_ones_do_not(rules: str, raised: int, bid: int, simulation: Any) -> None:
     agent = PayoffSearchAgent(worlds=40, iterations=800, simulation=simulation)
     strong, weak = hand_view("3456789TJQKA222BR", rules, bid=raised), hand_view(WEAK, rules, bid=bid)
-    decision = agent.decide(strong, np.random.default_rng(0))
+    decision = agent.decide(strong, RNG(0))
     assert str(decision.move) in ("bid 2", "bid 3")
     assert sum(decision.visits.values()) == 800
-    declined = agent.decide(weak, np.random.default_rng(0))
+    declined = agent.decide(weak, RNG(0))
     assert str(declined.move) == "no bid"
-    assert agent.decide(weak, np.random.default_rng(0)) == declined
+    assert agent.decide(weak, RNG(0)) == declined
     if rules == "bidding":
-        moves = [str(PayoffAgent(worlds=40).act(view, np.random.default_rng(0))) for view in (strong, weak)]
+        moves = [str(PayoffAgent(worlds=40).act(view, RNG(0))) for view in (strong, weak)]
         assert moves == ["bid 3", "no bid"]
 
 
 def test_any_agent_takes_a_bidder() -> None:
-    assert split_bidder("isuct:iterations=20,bidder=payoff,bidder.worlds=9") == (
-        "isuct:iterations=20",
-        "payoff:worlds=9",
-    )
+    spec = "isuct:iterations=20,bidder=payoff,bidder.worlds=9"
+    assert split_bidder(spec) == ("isuct:iterations=20", "payoff:worlds=9")
     assert split_bidder("rules") == ("rules", None)
-    agent = make_agent("random:bidder=rules")
+    agent, rules, state, rng = make_agent("random:bidder=rules"), make_agent("rules"), State.new(2, RULES), RNG(0)
     assert isinstance(agent, WithBidder)
-    state, rules = State.new(2, RULES), make_agent("rules")
-    rng = np.random.default_rng(0)
     while state.stage in ("bid", "double"):
         move = agent.act(state.view(), rng)
         assert move == rules.act(state.view(), rng)
         state.step(move)
     assert play_game(State.new(2, RULES), [agent] * 3, seat_generators([1], 3)).is_over
-    moves = {str(agent.act(state.view(), np.random.default_rng(seed))) for seed in range(20)}
-    assert len(moves) > 5  # the cards are still played at random
-    views = [State.new(seed, RULES).view() for seed in range(3)] + [state.view()]
-    rngs = [np.random.default_rng(seed) for seed in range(4)]
-    batch = agent.act_batch(views, rngs)
-    assert batch[:3] == [rules.act(view, rng) for view in views[:3]]
-    assert batch[3] in state.legal_moves()
+    assert len({agent.act(state.view(), RNG(seed)) for seed in range(20)}) > 5  # the cards are still played at random
+    views = [State.new(seed, RULES).view() for seed in range(3)]
+    *bids, play = agent.act_batch([*views, state.view()], [RNG(seed) for seed in range(4)])
+    assert bids == [rules.act(view, rng) for view in views]
+    assert play in state.legal_moves()
+
+
+class Sees:
+    """Plays the last legal move of what it has to be shown."""
+
+    name = "sees"
+
+    def __init__(self, kind: type, *, cheats: bool) -> None:
+        self.kind, self.cheats = kind, cheats
+
+    def act(self, shown: Any, rng: np.random.Generator) -> Any:
+        assert isinstance(shown, self.kind)
+        return shown.legal_moves()[-1]
 
 
 def test_a_bidder_that_cheats_is_declared_and_the_player_still_sees_a_view() -> None:
-    class Cheat:
-        name, cheats = "cheat", True
-
-        def act(self, state: State, rng: np.random.Generator) -> Any:
-            assert isinstance(state, State)
-            return state.legal_moves()[-1]
-
-    class Player:
-        name = "player"
-
-        def act(self, view: View, rng: np.random.Generator) -> Any:
-            assert isinstance(view, View)
-            return view.legal_moves()[0]
-
-    agent = WithBidder(Player(), Cheat())
+    agent = WithBidder(Sees(View, cheats=False), Sees(State, cheats=True))
     assert agent.cheats
     assert play_game(State.new(1, RULES), [agent] * 3, seat_generators([1], 3)).is_over
 
 
 def test_wrong_bidders_have_named_errors() -> None:
-    with pytest.raises(DouDizhuError, match="no agent is called 'nobody'"):
-        make_agent("rules:bidder=nobody")
-    with pytest.raises(InvalidAgentOptionError, match="need the bidder itself"):
-        make_agent("rules:bidder.worlds=5")
-    with pytest.raises(InvalidAgentOptionError, match=r"worlds=0 must be a whole number"):
-        make_agent("rules:bidder=payoff,bidder.worlds=0")
-    with pytest.raises(InvalidAgentOptionError, match="no option 'depth'"):
-        make_agent("rules:bidder=payoff,depth=3")
+    for options, error, message in (
+        ("bidder=nobody", DouDizhuError, "no agent is called 'nobody'"),
+        ("bidder.worlds=5", InvalidAgentOptionError, "need the bidder itself"),
+        ("bidder=payoff,bidder.worlds=0", InvalidAgentOptionError, "worlds=0 must be a whole number"),
+        ("bidder=payoff,depth=3", InvalidAgentOptionError, "no option 'depth'"),
+    ):
+        with pytest.raises(error, match=message):
+            make_agent(f"rules:{options}")
     assert read_agent("policy:bidder=payoff")[1] == {}
     assert agent_files("rules:bidder=policy") == agent_files("policy")
 
 
 def test_stakes_are_refused_where_there_are_none() -> None:
-    rng, agent = np.random.default_rng(0), PayoffAgent(worlds=2)
-    with pytest.raises(IllegalMoveError, match="nothing to bid"):
-        agent.appraise(State.new(1).view(), rng)
-    state = State.new(1, RULES)
-    with pytest.raises(IllegalMoveError, match="turn"):
-        agent.appraise(state.view((state.seat + 1) % 3), rng)
+    agent, state = PayoffAgent(worlds=2), State.new(1, RULES)
+    for view, message in ((State.new(1).view(), "nothing to bid"), (state.view((state.seat + 1) % 3), "turn")):
+        with pytest.raises(IllegalMoveError, match=message):
+            agent.appraise(view, RNG(0))
     for arguments, error, message in (
         ({"hand": "345"}, InvalidDealError, "17"),
         ({"hand": STRONG, "rules": "mini"}, InvalidRulesError, "three players"),
@@ -279,11 +269,14 @@ def test_ddz_hand_prints_and_the_json_says_the_same() -> None:
 
 
 def test_the_lines_of_table_one() -> None:
-    won = np.tile([1.0, 0.0], 100)
-    lines = settling(won)
+    lines = settling(np.tile([1.0, 0.0], 100))
     assert [(line.first, line.last) for line in lines] == [(10, 100), (110, 200)]
     assert all(line.mean == 0.5 and line.spread == 0.0 for line in lines)
     assert settling(np.ones(99)) == []
+    results = [SettlingResult("rules", hand, 10, 100, 0.5 + hand / 10, 0.4, 0.45) for hand in range(2)]
+    table = settling_table(Saved([*results, SettlingResult("policy", 0, 10, 100, 0.9, 0.4, 0.6)]))
+    assert table.lines[0] == ("`rules`", "10–100", "0.500", "0.400", "0.450", "0.100", "0.150")
+    assert table.lines[1][0] == "`policy`"
 
 
 def test_bidders_play_the_same_deals_and_resume(tmp_path: Any) -> None:
@@ -308,25 +301,12 @@ def test_the_table_of_a_deal_ends_games_as_playing_them_does(preset: str) -> Non
     played = play_game(table.start(), [rules] * 3, seat_generators([0], 3))
     state = table.start()
     while state.stage in AUCTION:
-        state.step(rules.act(state.view(), np.random.default_rng(0)))
+        state.step(rules.act(state.view(), RNG(0)))
     assert table.ended(state).returns("stake") == played.returns("stake")
     assert played.winner is not None
 
 
 @pytest.mark.long
 def test_the_fit_of_win_rates_by_price_is_the_one_written_down() -> None:
-    from ddz_agents.bidding.policy import RATE_AT_ZERO, RATE_SLOPE
-
     at_zero, slope = fit_rate(2000)
     assert (round(at_zero, 2), round(slope, 4)) == (round(RATE_AT_ZERO, 2), round(RATE_SLOPE, 4))
-
-
-def test_table_one_is_made_of_its_file() -> None:
-    from ddz_training.experiments.bidders import SettlingResult
-    from ddz_training.experiments.experiment import Saved
-
-    lines = [SettlingResult("rules", hand, 10, 100, 0.5 + hand / 10, 0.4, 0.45) for hand in range(2)]
-    lines += [SettlingResult("policy", 0, 10, 100, 0.9, 0.4, 0.6)]
-    table = settling_table(Saved(lines))
-    assert table.lines[0] == ("`rules`", "10–100", "0.500", "0.400", "0.450", "0.100", "0.150")
-    assert table.lines[1][0] == "`policy`"

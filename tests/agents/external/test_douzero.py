@@ -54,12 +54,7 @@ def agent(folder: Path) -> DouZeroAgent:
     return DouZeroAgent(folder)
 
 
-# --- Beside the released package --------------------------------------------------------------------------------------
-
-
 class Theirs:
-    """DouZero's own agents, with the same weights."""
-
     def __init__(self, folder: Path) -> None:
         pytest.importorskip("douzero")
         sys.modules.setdefault("git", types.ModuleType("git"))  # the package wants it to log trainings
@@ -111,8 +106,11 @@ def compare(theirs: Theirs, agent: DouZeroAgent, infoset: Any, view: View) -> tu
     return move, role
 
 
-def compare_games(theirs: Theirs, agent: DouZeroAgent, number: int, seed: int) -> None:
-    """Play DouZero's games, half of the moves its own and half at random, and compare every decision."""
+@pytest.mark.parametrize(("number", "seed"), [(100, 1), pytest.param(10_000, 2, marks=pytest.mark.long)])
+def test_decisions_are_those_of_the_released_package(
+    number: int, seed: int, theirs: Theirs, agent: DouZeroAgent
+) -> None:
+    """In DouZero's games, half of the moves its own and half at random."""
     from tests.peers.test_peers_douzero import Peer, move_cards
 
     rules, rng = PRESETS["douzero"], np.random.default_rng(seed)
@@ -131,12 +129,13 @@ def compare_games(theirs: Theirs, agent: DouZeroAgent, number: int, seed: int) -
     assert (counts[:3] > number // 5).all()
 
 
-def compare_rare(theirs: Theirs, agent: DouZeroAgent, number: int, seed: int) -> None:
-    """The same in bunched deals: bombs, planes with kickers, hundreds of moves."""
+@pytest.mark.long
+def test_decisions_in_bunched_deals_are_those_of_the_released_package(theirs: Theirs, agent: DouZeroAgent) -> None:
+    """Bombs, planes with kickers, hundreds of moves."""
     from tests.peers.test_peers_douzero import Peer, move_cards
 
     rules = PRESETS["douzero"]
-    for position in rare_positions(rules, number, seed):
+    for position in rare_positions(rules, 1_000, 3):
         peer = Peer(position.deal, position.leader)
         state = State(row_of(position.deal, rules, position.leader), rules)
         for move in position.moves:
@@ -145,39 +144,15 @@ def compare_rare(theirs: Theirs, agent: DouZeroAgent, number: int, seed: int) ->
         compare(theirs, agent, peer.env.game_infoset, state.view())
 
 
-def test_decisions_are_those_of_the_released_package(theirs: Theirs, agent: DouZeroAgent) -> None:
-    compare_games(theirs, agent, 100, seed=1)
-
-
 def test_the_benchmark_asks_both_the_same(theirs: Theirs, agent: DouZeroAgent) -> None:
     for view in bench.decisions()[:: bench.DECISIONS // 16]:
         compare(theirs, agent, bench.infoset(view, list(NAMES)), view)
-
-
-@pytest.mark.long
-def test_many_decisions_are_those_of_the_released_package(theirs: Theirs, agent: DouZeroAgent) -> None:
-    compare_games(theirs, agent, 10_000, seed=2)
-
-
-@pytest.mark.long
-def test_decisions_in_bunched_deals_are_those_of_the_released_package(theirs: Theirs, agent: DouZeroAgent) -> None:
-    compare_rare(theirs, agent, 1_000, seed=3)
-
-
-# --- As an agent ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("preset", [name for name, rules in PRESETS.items() if rules.players == 3])
 def test_it_plays_every_game_of_three(preset: str, agent: DouZeroAgent) -> None:
     """Auctions as ``rules`` does; moves that DouZero does not know (shuttles) by their cards."""
     assert play_game(State.new(5, preset), [agent] * 3, seat_generators([5, 0], 3)).is_over
-
-
-def test_games_of_two_are_refused_by_name(agent: DouZeroAgent) -> None:
-    with pytest.raises(InvalidRulesError, match="mini"):
-        agent.act(State.new(1, "mini").view(), np.random.default_rng(0))
-    with pytest.raises(InvalidRulesError, match="mini"):
-        agent.batched(2, PRESETS["mini"])
 
 
 def test_values_are_those_of_the_moves_and_the_best_is_played(agent: DouZeroAgent) -> None:
@@ -189,16 +164,12 @@ def test_values_are_those_of_the_moves_and_the_best_is_played(agent: DouZeroAgen
         agent.values(State.new(3, "douzero").view(1))
 
 
-def test_hidden_cards_change_no_value(agent: DouZeroAgent) -> None:
-    state = State.from_hands(["334455", "66778", "99TTJ"], check_sizes=False)
-    other = State.from_hands(["334455", "99TTJ", "66778"], check_sizes=False)
-    assert agent.values(state.view()) == agent.values(other.view())
-
-
-def test_open_hands_are_what_the_others_may_hold(agent: DouZeroAgent) -> None:
-    closed = State.from_hands(["334455", "66778", "99TTJ"], check_sizes=False)
-    shown = State.from_hands(["334455", "66778", "99TTJ"], rules="perfect", check_sizes=False)
-    observations = [observe(state.view())[None] for state in (closed, shown)]
+def test_hidden_cards_change_no_value_and_open_hands_are_what_the_others_may_hold(agent: DouZeroAgent) -> None:
+    one, other = ["334455", "66778", "99TTJ"], ["334455", "99TTJ", "66778"]
+    state, permuted = (State.from_hands(hands, check_sizes=False) for hands in (one, other))
+    assert agent.values(state.view()) == agent.values(permuted.view())
+    shown = State.from_hands(one, rules="perfect", check_sizes=False)
+    observations = [observe(game.view())[None] for game in (state, shown)]
     assert np.array_equal(*(state_columns(observation, POSITIONS[0]) for observation in observations))
 
 
@@ -239,52 +210,43 @@ def test_a_batch_of_views_gets_the_moves_of_its_views(agent: DouZeroAgent) -> No
     assert agent.act_batch([], []) == []
 
 
-def test_a_half_built_move_is_no_decision_and_that_of_another_is_refused(agent: DouZeroAgent) -> None:
-    state = State.from_hands(["33345", "6", "7"], check_sizes=False)
+def test_a_half_built_move_is_no_decision_and_that_of_another_and_games_of_two_are_refused(agent: DouZeroAgent) -> None:
+    rng, state = np.random.default_rng(0), State.from_hands(["33345", "6", "7"], check_sizes=False)
     state.step_action(Move.parse("333+4").main)
     with pytest.raises(IllegalMoveError, match="the stage is kicker"):
-        agent.act(state.view(), np.random.default_rng(0))
+        agent.act(state.view(), rng)
     player = agent.batched(1, state.rules)
     arrays = (part[None] for part in (state.row, observe(state), action_mask(state)))
     with pytest.raises(IllegalMoveError, match="was not begun by douzero"):
-        player.actions(np.array([0]), *arrays, lambda game: np.random.default_rng(0))
+        player.actions(np.array([0]), *arrays, lambda game: rng)
+    with pytest.raises(InvalidRulesError, match="mini"):
+        agent.act(State.new(1, "mini").view(), rng)
+    with pytest.raises(InvalidRulesError, match="mini"):
+        agent.batched(2, PRESETS["mini"])
 
 
-# --- The files --------------------------------------------------------------------------------------------------------
-
-
-def weights(folder: Path) -> dict[str, dict[str, Any]]:
-    return {name: torch.load(folder / f"{name}.ckpt", weights_only=True) for name in NAMES}
-
-
-def same(agent: DouZeroAgent, path: Path) -> bool:
-    view = State.new(3, "douzero").view()
-    return agent.values(view) == DouZeroAgent(path).values(view)
-
-
-def test_the_checkpoint_of_a_whole_training(folder: Path, tmp_path: Path, agent: DouZeroAgent) -> None:
-    """As DouZero's training writes it, and cut into roles."""
-    whole = {"model_state_dict": weights(folder), "stats": {"loss": 0.1}, "flags": {"xpid": "x"}, "frames": 3}
-    torch.save(whole, tmp_path / "model.tar")
-    assert same(agent, tmp_path / "model.tar")
-    for name, state in whole["model_state_dict"].items():
-        torch.save({"model_state_dict": state}, tmp_path / f"{name}.ckpt")
-    assert same(agent, tmp_path)
-
-
-def test_tensors_of_a_gpu_are_read_on_the_cpu(
+def test_the_checkpoint_of_a_whole_training_and_tensors_of_a_gpu_are_read(
     folder: Path, tmp_path: Path, agent: DouZeroAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch.serialization, "location_tag", lambda storage: "cuda:0")
-    for name, state in weights(folder).items():
-        torch.save(state, tmp_path / f"{name}.ckpt")
+    """As DouZero's training writes it, and cut into roles."""
+    states = {name: torch.load(folder / f"{name}.ckpt", weights_only=True) for name in NAMES}
+    view = State.new(3, "douzero").view()
+    expected = agent.values(view)
+    whole = {"model_state_dict": states, "stats": {"loss": 0.1}, "flags": {"xpid": "x"}, "frames": 3}
+    torch.save(whole, tmp_path / "model.tar")
+    assert DouZeroAgent(tmp_path / "model.tar").values(view) == expected
+    for name, state in states.items():
+        torch.save({"model_state_dict": state}, tmp_path / f"{name}.ckpt")
+    assert DouZeroAgent(tmp_path).values(view) == expected
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.serialization, "location_tag", lambda storage: "cuda:0")
+        for name, state in states.items():
+            torch.save(state, tmp_path / f"{name}.ckpt")
     assert b"cuda:0" in (tmp_path / "landlord.ckpt").read_bytes()
-    monkeypatch.undo()
-    assert same(agent, tmp_path)
+    assert DouZeroAgent(tmp_path).values(view) == expected
 
 
 def broken(folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
-    """The same files, that of the landlord changed."""
     for name in NAMES[1:]:
         if not (tmp_path / f"{name}.ckpt").exists():
             (tmp_path / f"{name}.ckpt").symlink_to(folder / f"{name}.ckpt")
@@ -293,19 +255,18 @@ def broken(folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any]
 
 
 def test_what_is_not_of_the_network_is_refused(folder: Path, tmp_path: Path) -> None:
-    def of(**changes: Any) -> Path:
-        return broken(folder, tmp_path, lambda state: {**state, **changes})
+    def of(bias: Any) -> Path:
+        return broken(folder, tmp_path, lambda state: {**state, "dense6.bias": bias})
 
-    with pytest.raises(
-        TensorFileError, match=r"landlord.ckpt \(landlord\): dense6.bias holds numbers that are not fin"
+    for bias, message in (
+        (torch.full((1,), torch.nan), r"landlord.ckpt \(landlord\): dense6.bias holds numbers that are not fin"),
+        (torch.zeros(2), r"dense6.bias is float32 of shape \[2\]; .* \[1\]"),
+        (torch.zeros(1).to_sparse(), r"dense6.bias is no plain tensor"),
+        (3, r"the difference: dense6.bias"),
     ):
-        DouZeroAgent(of(**{"dense6.bias": torch.full((1,), torch.nan)}))
-    with pytest.raises(TensorFileMismatchError, match=r"dense6.bias is float32 of shape \[2\]; .* \[1\]"):
-        DouZeroAgent(of(**{"dense6.bias": torch.zeros(2)}))
-    with pytest.raises(TensorFileMismatchError, match=r"dense6.bias is no plain tensor"):
-        DouZeroAgent(of(**{"dense6.bias": torch.zeros(1).to_sparse()}))
-    with pytest.raises(TensorFileMismatchError, match=r"the difference: dense6.bias"):
-        DouZeroAgent(of(**{"dense6.bias": 3}))
+        with pytest.raises(TensorFileError, match=message) as caught:
+            DouZeroAgent(of(bias))
+        assert isinstance(caught.value, TensorFileMismatchError) == ("not fin" not in message)
     with pytest.raises(TensorFileMismatchError, match=r"the difference: dense1.bias"):
         DouZeroAgent(broken(folder, tmp_path, lambda state: [3]))
 

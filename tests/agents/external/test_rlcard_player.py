@@ -18,8 +18,6 @@ RandomAgent = pytest.importorskip("rlcard.agents").RandomAgent
 
 
 class Recorder:
-    """Plays at random and keeps the views."""
-
     name = "recorder"
 
     def __init__(self) -> None:
@@ -77,20 +75,16 @@ def test_struck_landlord_cards_are_filled_up() -> None:
     assert str(view.known_cards) == "44"
 
 
-def test_who_cheats_is_refused() -> None:
-    with pytest.raises(InvalidOptionError, match="hidden cards"):
-        RLCardPlayer("cheating-uct")
-
-
-def test_a_move_that_is_none_of_rlcards_is_named() -> None:
+def test_who_cheats_and_a_move_that_is_none_of_rlcards_are_refused() -> None:
     class Stubborn(Recorder):
         name = "stubborn"
 
         def act(self, view: View, rng: np.random.Generator) -> Move:
             return Move.parse("BR")
 
-    env = _game([], 2)
-    state, _ = env.reset()
+    with pytest.raises(InvalidOptionError, match="hidden cards"):
+        RLCardPlayer("cheating-uct")
+    state, _ = _game([], 2).reset()
     raw = state["raw_obs"] | {"actions": ["pass"]}
     with pytest.raises(IllegalMoveError, match="stubborn plays BR"):
         RLCardPlayer(Stubborn()).step({"raw_obs": raw})

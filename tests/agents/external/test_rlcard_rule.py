@@ -57,18 +57,14 @@ def test_a_seed_gives_the_game_and_numpys_global_generator_is_left_as_it_was() -
 
 
 @pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "douzero", "openspiel", "perfect", "half-deck"])
-def test_it_plays_every_game_of_three(preset: str) -> None:
+def test_it_plays_every_game_of_three_and_refuses_those_of_two(preset: str) -> None:
     pytest.importorskip("rlcard")
     agent = RLCardRuleAgent()
     for game in range(4):
         assert play_game(State.new(5, preset, game), [agent] * 3, seat_generators([5, game], 3)).is_over
     assert agent.decisions > 0
-
-
-def test_games_of_two_are_refused_by_name() -> None:
-    pytest.importorskip("rlcard")
     with pytest.raises(InvalidRulesError, match="mini"):
-        RLCardRuleAgent().act(State.new(1, "mini").view(), np.random.default_rng(0))
+        agent.act(State.new(1, "mini").view(), np.random.default_rng(0))
 
 
 def test_without_rlcard_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Exact search against plain recursion on ``State``, information sets against counted deals of cards."""
+"""Exact search against plain recursion on ``State``, information sets against counted deals, agents by name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +17,22 @@ from ddz_agents.mini.agents import (
     DeterminizedMinimaxAgent,
     ExactAgent,
     InformationSetExpectimaxAgent,
+    Model,
     Solvers,
 )
 from ddz_agents.mini.expectimax import ExpectimaxSolver
-from ddz_agents.mini.inference import History
+from ddz_agents.mini.inference import History, RulesOpponent
 from ddz_agents.mini.information_set import information_set
 from ddz_agents.open_cards.minimax import EPSILON, MinimaxSolver, NotSolvableError, SearchLimitError
+from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.worlds.consistency import InconsistentViewError
 from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.cards import FULL_DECK
 from ddz_env.core.engine.layout import HANDS
-from ddz_env.core.errors import IllegalMoveError
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
 from ddz_env.core.notation import Hand, word_to_counts
+from ddz_env.playing.agent import sight
+from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.mini import mini_deals
 
 MINI = PRESETS["mini"]
@@ -117,30 +122,22 @@ def test_the_better_of_two_wins_and_of_two_losses_by_equation_1() -> None:
     assert str(CheatingMinimaxAgent(SHARED).act(lost)) == "55"
 
 
-def test_equation_1_never_overrules_minimax() -> None:
-    plain, solver = MinimaxSolver(MINI, epsilon=0), MinimaxSolver(MINI)
+def test_equation_1_never_overrules_minimax_and_a_small_table_changes_nothing() -> None:
+    plain, solver, narrow = MinimaxSolver(MINI, epsilon=0), MinimaxSolver(MINI), MinimaxSolver(MINI, table_bits=4)
     for seed in range(40):
         row = State.new(seed, MINI).row
         exact, valued = plain.move_values(row)[1], solver.move_values(row)[1]
         assert (np.sign(valued) == exact).all()
-
-
-def test_a_small_table_changes_nothing() -> None:
-    row = State.from_hands(["3 3 4 5 B", "4 4 5 6"], check_sizes=False, rules=MINI).row
-    wide, narrow = MinimaxSolver(MINI), MinimaxSolver(MINI, table_bits=4)
+    row, wide = State.from_hands(["3 3 4 5 B", "4 4 5 6"], check_sizes=False, rules=MINI).row, MinimaxSolver(MINI)
     assert (wide.move_values(row)[1] == narrow.move_values(row)[1]).all()
     assert narrow.nodes > wide.nodes
-
-
-# --- Information sets -------------------------------------------------------------------------------------------------
 
 
 def counted(view: View) -> dict[tuple[int, ...], Fraction]:
     """The probability of each tuple of other hands (as words), by dealing single cards in every way there is."""
     known, landlord = view.known_cards.counts, view.landlord
-    pool = [
-        (rank, copy) for rank, n in enumerate(word_to_counts(int(view.row[3]))) for copy in range(n)
-    ]  # word 3: the cards that the observer cannot place
+    unseen = word_to_counts(int(view.row[3]))  # the cards that the observer cannot place
+    pool = [(rank, copy) for rank, n in enumerate(unseen) for copy in range(n)]
     others = [seat for seat in range(view.rules.players) if seat != view.seat]
     sizes = [view.hand_sizes[seat] - (sum(known) if seat == landlord else 0) for seat in others]
     dealt: Counter[tuple[int, ...]] = Counter()
@@ -186,9 +183,6 @@ def test_an_endgame_of_three_with_a_known_landlord_card_has_the_exact_probabilit
     state = State.from_hands(["2", "3", "6 6"], bottom="2", check_sizes=False)
     for seat in range(3):
         assert enumerated(state.view(seat)) == counted(state.view(seat))
-
-
-# --- Expectimax -------------------------------------------------------------------------------------------------------
 
 
 class PlainExpectimax:
@@ -251,9 +245,6 @@ def test_expectimax_with_one_state_is_minimax() -> None:
         assert values.tolist() == plain.move_values(state.row)[1].tolist()
 
 
-# --- Agents -----------------------------------------------------------------------------------------------------------
-
-
 def family(solvers: Solvers) -> list[ExactAgent]:
     return [
         CheatingMinimaxAgent(solvers),
@@ -265,20 +256,15 @@ def family(solvers: Solvers) -> list[ExactAgent]:
     ]
 
 
-def play(state: State, agents: Sequence[ExactAgent]) -> list[Move]:
-    moves: list[Move] = []
+def play(state: State, agents: Sequence[ExactAgent]) -> tuple[tuple[int, Move], ...]:
     while not state.is_over:
-        agent = agents[state.seat]
-        move = agent.act(state if agent.cheats else state.view())  # type: ignore[arg-type]
-        assert move in state.legal_moves()
-        state.step(move)
-        moves.append(move)
-    return moves
+        state.step(agents[state.seat].act(sight(agents[state.seat], state)))  # raises if it is illegal
+    return state.history
 
 
 def test_agents_are_legal_and_deterministic_whatever_they_searched_before() -> None:
     used, fresh = family(SHARED), family(Solvers(table_bits=18))
-    games = [(seed, one, two) for seed, one, two in zip((0, 1, 0, 1, 0, 1), range(6), (2, 0, 1, 2, 0, 1), strict=True)]
+    games = list(zip((0, 1, 0, 1, 0, 1), range(6), (2, 0, 1, 2, 0, 1), strict=True))
     first = {key: play(State.new(key[0], MINI), (used[key[1]], used[key[2]])) for key in games}
     again = {key: play(State.new(key[0], MINI), (fresh[key[1]], fresh[key[2]])) for key in reversed(games)}
     assert first == again
@@ -286,14 +272,10 @@ def test_agents_are_legal_and_deterministic_whatever_they_searched_before() -> N
 
 def test_agents_play_endgames_of_the_full_game() -> None:
     rng = np.random.default_rng(1)
-    rules = PRESETS["standard"]
     agents = [*family(SHARED)[:3], DeterminizedMinimaxAgent("correct", "determinized-minimax", SHARED)]
     for index in range(4):
-        state = endgame(rng, rules, (3, 1, 2), (0, 1, 2))
+        state = endgame(rng, PRESETS["standard"], (3, 1, 2), (0, 1, 2))
         play(state, [agents[(index + seat) % 4] for seat in range(3)])
-
-
-# --- Inference --------------------------------------------------------------------------------------------------------
 
 
 def would_play(model: ExactAgent, start: npt.NDArray[np.uint64], story: History, seat: int) -> bool:
@@ -302,8 +284,7 @@ def would_play(model: ExactAgent, start: npt.NDArray[np.uint64], story: History,
     for mover, move in story:
         if move not in state.legal_moves():
             return False
-        sight = state if model.cheats else state.view()
-        if mover == seat and model.act(sight) != move:  # type: ignore[arg-type]
+        if mover == seat and model.act(sight(model, state)) != move:
             return False
         state.step(move)
     return True
@@ -314,15 +295,14 @@ def would_play(model: ExactAgent, start: npt.NDArray[np.uint64], story: History,
 def test_correct_inference_keeps_exactly_the_deals_that_the_model_agrees_with(opponent: str, seat: int) -> None:
     agent = DeterminizedMinimaxAgent("correct", opponent, SHARED)
     model = agent.model
-    assert model is not None
     for deal in mini_deals()[11::4500]:
         state, hand = State(deal.row.copy(), MINI), deal.row[HANDS + seat]
         alike = [other for other in mini_deals() if other.row[HANDS + seat] == hand]
         while not state.is_over:
             mover = agent if state.seat == seat else model
             if state.seat == seat:
-                kept = agent.states(state.view().row, tuple(state.history), MINI)
                 story = tuple(state.history)
+                kept = agent.states(state.view().row, story, MINI)
                 expected = [other for other in alike if would_play(model, other.row, story, 1 - seat)]
                 hands = [int(row[HANDS + 1 - seat]) for row in kept.rows]
                 played = int(state.view().played(1 - seat).word)
@@ -332,12 +312,10 @@ def test_correct_inference_keeps_exactly_the_deals_that_the_model_agrees_with(op
                 mass = sum(other.probability for other in expected)
                 assert shares == pytest.approx(sorted(other.probability / mass for other in expected))
                 assert all(hand.bit_count() + played.bit_count() == 7 for hand in hands)
-            state.step(mover.act(state if mover.cheats else state.view()))  # type: ignore[arg-type]
+            state.step(mover.act(sight(mover, state)))
 
 
 class Contrary(ExactAgent):
-    """Always the last legal move."""
-
     def _weigh(
         self, sight: npt.NDArray[np.uint64], story: History, rules: Rules
     ) -> tuple[list[Move], npt.NDArray[np.float64]]:
@@ -371,27 +349,20 @@ def test_a_move_that_no_remaining_state_allows_begins_anew() -> None:
                 state.step(legal[int(rng.integers(len(legal)))])
 
 
-# --- Errors -----------------------------------------------------------------------------------------------------------
-
-
 def test_named_errors() -> None:
-    mini = State.new(1, MINI)
-    with pytest.raises(SearchLimitError, match="node_limit"):
-        MinimaxSolver(MINI, node_limit=10).value(mini.row)
-    with pytest.raises(SearchLimitError, match="too large"):
-        MinimaxSolver(PRESETS["standard"], node_limit=2000).value(State.new(1).row)
-    with pytest.raises(SearchLimitError, match="states"):
-        DeterminizedMinimaxAgent().act(State.new(1).view())
-    with pytest.raises(NotSolvableError, match="between two whole moves"):
-        CheatingMinimaxAgent().act(State.new(1, "bidding"))
-    with pytest.raises(NotSolvableError, match="epsilon"):
-        MinimaxSolver(MINI, epsilon=0.5)
-    with pytest.raises(NotSolvableError, match="node_limit"):
-        ExpectimaxSolver(MINI, node_limit=0)
-    with pytest.raises(NotSolvableError, match="chain_from_quad"):
-        ExpectimaxSolver(PRESETS["openspiel"])
-    with pytest.raises(IllegalMoveError, match="turn"):
-        InformationSetExpectimaxAgent().act(mini.view(1))
+    mini, large = State.new(1, MINI), State.new(1)
+    for call, error, message in (
+        (lambda: MinimaxSolver(MINI, node_limit=10).value(mini.row), SearchLimitError, "node_limit"),
+        (lambda: MinimaxSolver(large.rules, node_limit=2000).value(large.row), SearchLimitError, "too large"),
+        (lambda: DeterminizedMinimaxAgent().act(large.view()), SearchLimitError, "states"),
+        (lambda: CheatingMinimaxAgent().act(State.new(1, "bidding")), NotSolvableError, "between two whole moves"),
+        (lambda: MinimaxSolver(MINI, epsilon=0.5), NotSolvableError, "epsilon"),
+        (lambda: ExpectimaxSolver(MINI, node_limit=0), NotSolvableError, "node_limit"),
+        (lambda: ExpectimaxSolver(PRESETS["openspiel"]), NotSolvableError, "chain_from_quad"),
+        (lambda: InformationSetExpectimaxAgent().act(mini.view(1)), IllegalMoveError, "turn"),
+    ):
+        with pytest.raises(error, match=message):
+            call()
 
 
 def test_a_view_without_its_history_is_refused() -> None:
@@ -403,3 +374,85 @@ def test_a_view_without_its_history_is_refused() -> None:
     assert DeterminizedMinimaxAgent(solvers=SHARED).act(bare) in view.legal_moves()
     with pytest.raises(InconsistentViewError, match="history"):
         DeterminizedMinimaxAgent("correct", solvers=SHARED).act(bare)
+
+
+KINDS = {
+    "cheating-minimax": CheatingMinimaxAgent,
+    "determinized-minimax": DeterminizedMinimaxAgent,
+    "expectimax": InformationSetExpectimaxAgent,
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_name_makes_the_agent_that_infers_nothing_and_refuses_the_full_game(name: str) -> None:
+    agent: Any = make_agent(name)
+    assert type(agent) is KINDS[name]
+    assert getattr(agent, "model", None) is None
+    agent.solvers = Solvers(node_limit=10_000)  # the default needs 15 seconds to find out
+    with pytest.raises(SearchLimitError, match=r"too (large|many)"):
+        agent.act(sight(agent, State.new(seed=1)))
+
+
+@pytest.mark.parametrize(
+    ("options", "model"),
+    [
+        ("inference=correct", "InformationSetExpectimaxAgent()"),  # expectimax is the opponent unless it is named
+        ("inference=correct,opponent=cheating-minimax", "CheatingMinimaxAgent"),
+        ("inference=incorrect,opponent=cheating-minimax", "InformationSetExpectimaxAgent()"),
+        ("inference=incorrect,opponent=rules", "CheatingMinimaxAgent"),
+        ("inference=cheating-minimax", "CheatingMinimaxAgent"),
+        ("inference=determinized-minimax", "DeterminizedMinimaxAgent()"),
+        ("inference=expectimax", "InformationSetExpectimaxAgent()"),
+        ("inference=rules", "rules"),
+    ],
+)
+@pytest.mark.parametrize("name", ["determinized-minimax", "expectimax"])
+def test_options_choose_whom_it_infers_from(name: str, options: str, model: str) -> None:
+    agent = make_agent(f"{name}:{options}")
+    assert agent.model.name == model  # type: ignore[attr-defined]
+    assert model in agent.name
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "expectimax:inference=perhaps",
+        "determinized-minimax:inference=correct,opponent=nobody",
+        "determinized-minimax:inference=correct,opponent=none",
+        "cheating-minimax:solvers=2",
+    ],
+)
+def test_a_choice_that_does_not_exist_has_a_named_error(spec: str) -> None:
+    with pytest.raises(InvalidAgentOptionError, match=r"must be one of|solvers") as caught:
+        make_agent(spec)
+    if "perhaps" in spec:
+        assert all(name in str(caught.value) for name in ("correct", "incorrect", *get_args(Model)))
+
+
+def test_inference_from_the_rule_agent_never_strikes_out_the_true_hand_of_a_rule_agent() -> None:
+    agent, blind = (DeterminizedMinimaxAgent(kind) for kind in ("rules", None))
+    opponent = RulesAgent()
+    sizes = []
+    for seed in range(6):
+        state, seat = State.new(seed, MINI), seed % 2
+        while not state.is_over:
+            view = state.view()
+            if state.seat == seat:
+                known, possible = (one.states(view.row, tuple(view.history), MINI) for one in (agent, blind))
+                assert state.row[HANDS + 1 - seat] in known.rows[:, HANDS + 1 - seat]
+                sizes.append((len(known), len(possible)))
+                state.step(agent.act(view))
+            else:
+                state.step(opponent.act(view, None))  # type: ignore[arg-type]
+    assert all(known <= possible for known, possible in sizes)
+    assert any(known < possible for known, possible in sizes)
+
+
+def test_the_rule_agents_model_plays_what_the_rule_agent_plays_from_its_own_view() -> None:
+    model, agent = RulesOpponent(), RulesAgent()
+    for seed in range(5):
+        state = State.new(seed, MINI)
+        while not state.is_over:
+            move = agent.act(state.view(), None)  # type: ignore[arg-type]
+            assert model.choose_in(state.row, tuple(state.history), MINI) == move
+            state.step(move)

@@ -1,4 +1,4 @@
-"""The compiled evaluator: PyTorch's answers without PyTorch, row by row the same in any batch and on any thread."""
+"""The compiled evaluator: without PyTorch, and row by row the same in any batch and on any thread."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +13,7 @@ import pytest
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.errors import InvalidPolicyInputError
-from ddz_agents.neural.loading import load_policy
-from ddz_agents.neural.model import Bytes, Floats, PolicyModel
+from ddz_agents.neural.model import Bytes, PolicyModel
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.stored_policy import read_policy
 from ddz_agents.neural_search.leaves import GameCritic
@@ -40,69 +38,6 @@ def decisions(rules: str, steps: int, seed: int = 0) -> tuple[Bytes, Bytes, Byte
 @pytest.fixture(scope="module")
 def shipped() -> CompiledPolicy:
     return CompiledPolicy(read_policy(shipped_policy_path()))
-
-
-def assert_close(ours: CompiledPolicy, theirs: Any, games: tuple[Bytes, Bytes, Bytes], size: Floats) -> None:
-    """Within 1e-5 of the row's largest logit, and the same choice but for ties of that size; the same values."""
-    observations, masks, _ = games
-    (logs, values), (their_logs, their_values) = (model.evaluate(observations, masks) for model in (ours, theirs))
-    np.testing.assert_allclose(values, their_values, rtol=0, atol=1e-5)
-    np.testing.assert_allclose(*(model.value_of_games(*games) for model in (ours, theirs)), rtol=0, atol=1e-5)
-    assert np.isneginf(logs[masks == 0]).all()
-    rows = np.arange(len(masks))
-    here, there = (np.where(masks == 1, found, np.float32(-1e9)) for found in (logs, their_logs))
-    assert (np.abs(here - there).max(axis=1) <= 1e-5 * np.maximum(size, 1.0)).all()
-    behind = there.max(axis=1) - there[rows, here.argmax(axis=1)]
-    assert (behind <= 1e-5 * np.maximum(size, 1.0)).all()
-
-
-@pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini"])
-def test_it_answers_as_pytorch_does(rules: str, shipped: CompiledPolicy) -> None:
-    torch = pytest.importorskip("torch")
-    from ddz_agents.neural.network import NetworkPolicy, policy_input
-    from ddz_agents.neural.weights import load_weights
-
-    weights = load_weights(shipped_policy_path())
-    theirs = NetworkPolicy(weights.policy, weights.critic)
-    observations, masks, concealed = decisions(rules, 60)
-    assert len(masks) > 100
-    seen, _ = policy_input(observations, masks, weights.policy.architecture.history)
-    with torch.inference_mode():
-        logits = weights.policy(*seen)[0].numpy()
-    size = np.abs(np.where(masks == 1, logits, 0)).max(axis=1)
-    assert_close(shipped, theirs, (observations, masks, concealed), size)
-
-
-@pytest.mark.parametrize("sizes", [{}, {"width": 19, "rest_width": 5, "rest_features": 3, "blocks": 0, "history": 0}])
-def test_networks_of_other_sizes_are_evaluated_too(sizes: dict[str, int], tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
-    from ddz_agents.neural.architecture import Architecture
-    from ddz_agents.neural.network import Critic, NetworkPolicy, PolicyNetwork
-    from ddz_agents.neural.weights import Weights, save_weights
-    from tests.agents.neural.test_neural_network import SMALL
-
-    architecture = Architecture(**(SMALL.as_dict() | {"critic_width": 21, "critic_blocks": 3} | sizes))
-    torch.manual_seed(1)
-    policy, critic = PolicyNetwork(architecture), Critic(architecture)
-    for weight in (*policy.parameters(), *critic.parameters()):
-        torch.nn.init.normal_(weight, std=0.1)
-    save_weights(tmp_path / "w", Weights(policy, critic, objective="stake", values_trained=False))
-    ours, theirs = load_policy(tmp_path / "w"), NetworkPolicy(policy, critic)
-    assert isinstance(ours, CompiledPolicy)
-    assert (ours.objective, ours.values_trained) == ("stake", False)
-    games = decisions("standard", 30)
-    assert_close(ours, theirs, games, np.ones(len(games[0]), np.float32))
-
-
-def test_the_shapes_of_weights_are_those_of_the_networks() -> None:
-    pytest.importorskip("torch")
-    from ddz_agents.neural.architecture import Architecture, critic_layers, policy_layers
-    from ddz_agents.neural.network import Critic, PolicyNetwork
-    from ddz_agents.neural.weights import module_shapes
-
-    for sizes in (Architecture(), Architecture(24, 3, 7, 5, 11, 1, 4), Architecture(blocks=0, critic_blocks=0)):
-        assert policy_layers(sizes).shapes() == module_shapes(PolicyNetwork(sizes))
-        assert critic_layers(sizes).shapes() == module_shapes(Critic(sizes))
 
 
 def test_a_row_is_answered_alike_whatever_stands_beside_it(shipped: CompiledPolicy) -> None:
@@ -137,26 +72,12 @@ def test_it_is_a_model_with_a_critic_and_refuses_what_it_cannot_evaluate(shipped
         alone.value_of_games(observations, masks, concealed)
 
 
-def test_it_plays_and_searches_where_nothing_but_the_core_is_installed(tmp_path: Path, shipped: CompiledPolicy) -> None:
-    """The same game as here, a search, and the arena by its command."""
-    code = (
-        "import sys\n"
-        "for name in ('torch', 'safetensors', 'onnx', 'onnxruntime', 'stable_baselines3'):\n"
-        "    sys.modules[name] = None\n"
-        "import numpy as np\n"
-        "from ddz_env import State\n"
-        "from ddz_env.playing.game import play_game, seat_generators\n"
-        "from ddz_env.playing.registry import make_agent\n"
-        "game = play_game(State.new(5), [make_agent('policy')] * 3, seat_generators([5, 0], 3))\n"
-        "print(*game.history, sep=';')\n"
-        "search = make_agent('neural-ismcts:iterations=40,particles=16,trees=2')\n"
-        "print(search.leaf, search.act(State.new(5).view(), np.random.default_rng(0)) in State.new(5).legal_moves())\n"
-        "from ddz_training.apps.cli import app\n"
-        "app(['arena', 'policy', 'random', '--deals', '2', '--processes', '1'])\n"
-    )
+def said_without(packages: tuple[str, ...], program: str, folder: Path) -> list[str]:
+    """What a program prints where these packages are not installed."""
+    hidden = f"import sys\nsys.modules.update(dict.fromkeys({packages}))\n"
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
+        [sys.executable, "-c", hidden + program],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": pythonpath()},
         capture_output=True,
         text=True,
@@ -164,7 +85,27 @@ def test_it_plays_and_searches_where_nothing_but_the_core_is_installed(tmp_path:
         timeout=600,
     )
     assert done.returncode == 0, done.stderr
-    game, search, *table = done.stdout.splitlines()
+    return done.stdout.splitlines()
+
+
+CORE_ALONE = """
+import numpy as np
+from ddz_env import State
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.registry import make_agent
+game = play_game(State.new(5), [make_agent('policy')] * 3, seat_generators([5, 0], 3))
+print(*game.history, sep=';')
+search = make_agent('neural-ismcts:iterations=40,particles=16,trees=2')
+print(search.leaf, search.act(State.new(5).view(), np.random.default_rng(0)) in State.new(5).legal_moves())
+from ddz_training.apps.cli import app
+app(['arena', 'policy', 'random', '--deals', '2', '--processes', '1'])
+"""
+
+
+def test_it_plays_and_searches_where_nothing_but_the_core_is_installed(tmp_path: Path, shipped: CompiledPolicy) -> None:
+    """The same game as here, a search, and the arena by its command."""
+    extras = ("torch", "safetensors", "onnx", "onnxruntime", "stable_baselines3")
+    game, search, *table = said_without(extras, CORE_ALONE, tmp_path)
     here = play_game(State.new(5), [ModelAgent(shipped)] * 3, seat_generators([5, 0], 3))
     assert game == ";".join(map(str, here.history))
     assert search == "critic True"

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from ddz_env import PRESETS
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.cuda_batch import CudaSelfPlayBatch, NoDeviceError
 
@@ -42,7 +43,6 @@ print("equal", int(host.game.max()))
 
 
 def run_simulated(script: str, *arguments: str) -> str:
-    """What a program prints that runs under Numba's simulator of a device."""
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script, *arguments],
@@ -56,15 +56,12 @@ def run_simulated(script: str, *arguments: str) -> str:
     return done.stdout
 
 
-def test_simulated_device_equals_the_cpu() -> None:
-    assert run_simulated(SCRIPT.format(rules=["mini", "standard"], steps=25)).startswith("equal")
+EVERY_PRESET = pytest.param(list(PRESETS), 150, marks=pytest.mark.long, id="every preset")
 
 
-@pytest.mark.long
-def test_simulated_device_equals_the_cpu_under_every_preset() -> None:
-    from ddz_env import PRESETS
-
-    assert run_simulated(SCRIPT.format(rules=list(PRESETS), steps=150)).startswith("equal")
+@pytest.mark.parametrize(("rules", "steps"), [pytest.param(["mini", "standard"], 25, id="two presets"), EVERY_PRESET])
+def test_simulated_device_equals_the_cpu(rules: list[str], steps: int) -> None:
+    assert run_simulated(SCRIPT.format(rules=rules, steps=steps)).startswith("equal")
 
 
 def has_device() -> bool:

@@ -17,7 +17,6 @@ from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env import PRESETS, State
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
 from ddz_env.core.observation import action_mask, observe
-from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from tests.agents.neural.test_neural_network import positions, small_networks
@@ -45,11 +44,10 @@ class Recorder:
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_every_move_is_legal(preset: str, temperature: float, model: NetworkPolicy) -> None:
-    agent = ModelAgent(model, temperature)
+    players = PRESETS[preset].players
     for seed in range(3):
-        state = State.new(seed, preset)
-        players = state.rules.players
-        assert play_game(state, [agent] * players, seat_generators([seed, 0], players)).is_over
+        agents = [ModelAgent(model, temperature)] * players
+        assert play_game(State.new(seed, preset), agents, seat_generators([seed, 0], players)).is_over
 
 
 def test_each_stage_is_decided_from_the_position_of_that_stage() -> None:
@@ -104,49 +102,38 @@ def test_temperature_zero_is_greedy_one_follows_the_probabilities_and_a_half_sha
     assert (choose_actions(rows, 1e-310, rngs) == 1).all()
 
 
-def test_acting_out_of_turn_is_an_error(model: NetworkPolicy) -> None:
-    with pytest.raises(IllegalMoveError, match="seat 1 has nothing to decide"):
-        ModelAgent(model).act(State.new(1).view(1), np.random.default_rng(0))
-
-
-def test_agents_are_made_by_name_from_a_file(tmp_path: Path, model: NetworkPolicy) -> None:
+def test_agents_are_made_by_name_from_a_file_or_from_the_shipped_one(tmp_path: Path, model: NetworkPolicy) -> None:
     path = tmp_path / "mine.safetensors"
     save_weights(path, Weights(model.network))
     agent = make_agent(f"policy:path={path},temperature=0.5")
-    assert isinstance(agent, Agent)
     assert isinstance(agent, PolicyAgent)
     assert agent.temperature == 0.5
-    state = State.new(1)
-    assert ModelAgent(model).act(state.view(), np.random.default_rng(0)) == make_agent(f"policy:path={path}").act(
-        state.view(), np.random.default_rng(0)
-    )
-
-
-def test_without_a_file_the_agent_plays_by_the_shipped_policy(model: NetworkPolicy) -> None:
-    shipped = load_weights(shipped_policy_path())
-    named, unnamed = ModelAgent(NetworkPolicy(shipped.policy)), make_agent("policy")
-    other, differs = ModelAgent(model), 0
+    shipped = NetworkPolicy(load_weights(shipped_policy_path()).policy)
+    named, unnamed, differs = make_agent(f"policy:path={path}"), make_agent("policy"), 0
     for state in positions("standard", 2):
         if state.stage == "play":
-            moves = [agent.act(state.view(), np.random.default_rng(0)) for agent in (named, unnamed, other)]
-            assert moves[0] == moves[1]
-            differs += moves[0] != moves[2]
+            here, there, *given = (
+                agent.act(state.view(), np.random.default_rng(0))
+                for agent in (named, unnamed, ModelAgent(model), ModelAgent(shipped))
+            )
+            assert [here, there] == given
+            differs += here != there
     assert differs
 
 
-def test_without_pytorch_a_zip_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ddz_agents.neural.sb3_policy", None)
-    with pytest.raises(MissingTorchError, match=r"pip install -e '\.\[train\]'"):
-        PolicyAgent(tmp_path / "policy.zip", trust_file=True)
-
-
-def test_what_cannot_be_a_policy_has_a_named_error(tmp_path: Path) -> None:
-    with pytest.raises(TensorFileError, match="no such file"):
-        make_agent(f"policy:path={tmp_path / 'nothing'}")
-    with pytest.raises(TensorFileError, match="5: there is no such file"):
-        make_agent("policy:path=5")  # it looks like a number
+def test_what_cannot_play_has_a_named_error(
+    tmp_path: Path, model: NetworkPolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in (tmp_path / "nothing", 5):  # which looks like a number
+        with pytest.raises(TensorFileError, match=f"{path}: there is no such file"):
+            make_agent(f"policy:path={path}")
     with pytest.raises(InvalidOptionError, match="threads="):
         make_agent("policy:threads=0")
     for temperature in (-1, float("nan")):
         with pytest.raises(InvalidAgentOptionError, match="temperature="):
             ModelAgent(Recorder(), temperature)  # type: ignore[arg-type]
+    with pytest.raises(IllegalMoveError, match="seat 1 has nothing to decide"):
+        ModelAgent(model).act(State.new(1).view(1), np.random.default_rng(0))
+    monkeypatch.setitem(sys.modules, "ddz_agents.neural.sb3_policy", None)
+    with pytest.raises(MissingTorchError, match=r"pip install -e '\.\[train\]'"):
+        PolicyAgent(tmp_path / "policy.zip", trust_file=True)

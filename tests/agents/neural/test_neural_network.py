@@ -1,6 +1,9 @@
-"""The networks: what they read, and what never reaches the policy."""
+"""The networks: what they read, what never reaches the policy, and that compiled code answers as they do."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ import torch
 
 from ddz_agents.neural import columns as inputs
 from ddz_agents.neural.afterstates import _describe_afterstates, describe_afterstates, describe_prospects
+from ddz_agents.neural.architecture import critic_layers, policy_layers
 from ddz_agents.neural.columns import (
     GAME_COLUMNS,
     HEAD,
@@ -18,9 +22,11 @@ from ddz_agents.neural.columns import (
     describe_observations,
     observation_columns,
 )
+from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError
-from ddz_agents.neural.features import CHAINS, PLANES, PROSPECTS, SIGNS
-from ddz_agents.neural.model import PolicyModel
+from ddz_agents.neural.features import CHAINS, PLANES, PROSPECTS
+from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.network import (
     Architecture,
     Critic,
@@ -30,11 +36,15 @@ from ddz_agents.neural.network import (
     policy_input,
 )
 from ddz_agents.neural.onnx_export import ExportedPolicy
+from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_agents.neural.stored_policy import read_policy
 from ddz_agents.neural.tensor_columns import thresholds
+from ddz_agents.neural.weights import Weights, load_weights, module_shapes, save_weights
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_env import Rules, State
 from ddz_env.core.observation import CONCEALED_WORDS, action_mask, observe, write_concealed
 from ddz_env.envs.batch import SelfPlayBatch
+from tests.agents.neural.test_compiled_policy import decisions
 from tests.hidden import permuted
 
 SMALL = Architecture(width=32, blocks=1, rest_width=16, rest_features=8, critic_width=32, critic_blocks=1, history=6)
@@ -56,7 +66,6 @@ def concealed_of(state: State) -> np.ndarray:
 
 
 def positions(rules: str | Rules, games: int, seed: int = 0) -> list[State]:
-    """Positions at every stage of random games."""
     rng, found = np.random.default_rng(seed), []
     for game in range(games):
         state = State.new(seed, rules, game)
@@ -64,6 +73,10 @@ def positions(rules: str | Rules, games: int, seed: int = 0) -> list[State]:
             found.append(state.copy())
             state.step_action(int(rng.choice(state.legal_actions())))
     return found
+
+
+def shown(states: list[State]) -> tuple[Bytes, Bytes]:
+    return np.stack([observe(state) for state in states]), np.stack([action_mask(state) for state in states])
 
 
 @pytest.mark.parametrize("rules", ["standard", "mini", "half-deck"])
@@ -74,9 +87,7 @@ def test_concealed_cards_never_reach_the_policy_but_they_do_reach_the_critic(rul
     twins = [permuted(state, state.seat, rng) for state in states]
     moved = np.array([(concealed_of(a) != concealed_of(b)).any() for a, b in zip(states, twins, strict=True)])
     assert moved.mean() > 0.8
-    inputs = [
-        (np.stack([observe(s) for s in side]), np.stack([action_mask(s) for s in side])) for side in (states, twins)
-    ]
+    inputs = [shown(side) for side in (states, twins)]
     (here, here_values), (there, there_values) = (model.evaluate(*side) for side in inputs)
     assert here.tobytes() == there.tobytes()
     assert here_values.tobytes() == there_values.tobytes()
@@ -128,22 +139,17 @@ def test_every_leaving_is_the_hand_without_the_cards() -> None:
     assert checked > 200
 
 
-def test_the_own_hand_is_described_by_its_thresholds_and_chains() -> None:
+def test_hands_are_described_by_thresholds_and_chains_and_what_actions_leave_of_them_by_prospects() -> None:
     state = State.from_hands(["3334445678", "9", "T"], check_sizes=False)
-    hand = describe_observations(observe(state)[None], 0)[0, POLICY_INPUTS.at.hand : POLICY_INPUTS.at.prospects]
+    own = describe_observations(observe(state)[None], 0)[0]
+    hand = own[POLICY_INPUTS.at.hand : POLICY_INPUTS.at.prospects]
     assert hand[: 4 * 3].tolist() == [1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 0, 0]
     held = {chain.name for chain, there in zip(CHAINS, hand[PLANES:], strict=True) if there}
     assert held == {"solo chain 34567", "solo chain 45678", "solo chain 345678", "plane 333444"}
-
-
-def test_a_hand_that_an_action_leaves_is_described_by_its_thresholds_and_prospects() -> None:
-    """Whether it holds chains is said by its prospects well enough."""
-    state = State.from_hands(["3334445678", "9", "T"], check_sizes=False)
-    pass_alone = np.eye(1, 400, dtype=np.int8)  # whose hand is the whole hand
+    pass_alone = np.eye(1, 400, dtype=np.int8)  # which leaves the whole hand
     rest = describe_afterstates(observe(state)[None], pass_alone).columns[0]
-    own = describe_observations(observe(state)[None], 0)[0]
     assert len(rest) == REST_COLUMNS == PLANES + PROSPECTS
-    assert rest[:PLANES].tolist() == own[POLICY_INPUTS.at.hand :][:PLANES].tolist()
+    assert rest[:PLANES].tolist() == hand[:PLANES].tolist()
     assert rest[PLANES:].tolist() == own[POLICY_INPUTS.at.prospects :][:PROSPECTS].tolist()
 
 
@@ -162,34 +168,23 @@ def test_the_bytes_before_and_behind_the_moves_are_read_and_so_many_moves() -> N
     assert (describe_observations(observation, 2) == two).all()
 
 
-@pytest.mark.parametrize("history", [0, 2, 15])
-def test_a_pass_long_ago_is_among_the_signs_however_few_moves_are_shown(history: int) -> None:
-    state = State.from_hands(["3456789TJ", "334455", "66778899"], check_sizes=False)
-    for move in ("3", "pass", "pass", "4", "5", "6", "7", "pass", "pass", "8", "pass", "pass"):
-        state.step(move)
-    signs = describe_observations(observe(state)[None], history)[0, -SIGNS:].reshape(2, 2, 15)
-    assert signs[:, 0, 0].tolist() == [1, 1]  # both let the 3 pass, eleven moves ago; since then only 7 and 8
-
-
 def test_the_tables_of_inputs_are_the_columns_that_the_kernels_write() -> None:
     """Every column of a row is written, and none behind it: a width that is wrong leaves a gap or hides a column."""
     batch = SelfPlayBatch(4, "bidding", seed=5, threads=1, concealed=True)
-    rules, known = Rules().words(), np.zeros(4, np.bool_)
+    rules, known, mind = Rules().words(), np.zeros(4, np.bool_), new_rule_scratch()
+    written = []
     for history in (0, 3, 15):
-        size = observation_columns(history)
-        out = np.full((4, size + 9), np.nan, np.float32)
-        inputs._describe_observations(batch.observation, history, rules, new_rule_scratch(), out)
-        assert np.isfinite(out[:, :size]).all()
-        assert np.isnan(out[:, size:]).all()
+        out = np.full((4, observation_columns(history) + 9), np.nan, np.float32)
+        inputs._describe_observations(batch.observation, history, rules, mind, out)
+        written.append((out, observation_columns(history)))
     out = np.full((4, GAME_COLUMNS + 9), np.nan, np.float32)
-    inputs._describe_games(batch.observation, batch.concealed, known, rules, new_rule_scratch(), out)
-    assert np.isfinite(out[:, :GAME_COLUMNS]).all()
-    assert np.isnan(out[:, GAME_COLUMNS:]).all()
+    inputs._describe_games(batch.observation, batch.concealed, known, rules, mind, out)
     found = describe_afterstates(batch.observation, batch.mask)
     wide = found._replace(columns=np.full((len(found.rows), REST_COLUMNS + 9), np.nan, np.float32))
-    _describe_afterstates(batch.observation, batch.mask, True, rules, new_rule_scratch(), wide)
-    assert np.isfinite(wide.columns[:, :REST_COLUMNS]).all()
-    assert np.isnan(wide.columns[:, REST_COLUMNS:]).all()
+    _describe_afterstates(batch.observation, batch.mask, True, rules, mind, wide)
+    for columns, size in (*written, (out, GAME_COLUMNS), (wide.columns, REST_COLUMNS)):
+        assert np.isfinite(columns[:, :size]).all()
+        assert np.isnan(columns[:, size:]).all()
 
 
 def test_columns_lie_between_zero_and_one() -> None:
@@ -205,31 +200,24 @@ def test_columns_lie_between_zero_and_one() -> None:
             assert columns.max() <= 1
 
 
-def test_the_model_answers_with_probabilities_that_sum_to_one_over_the_legal_actions() -> None:
-    policy, _ = small_networks()
-    model = NetworkPolicy(policy)
-    assert isinstance(model, PolicyModel)
-    batch = SelfPlayBatch(50, seed=1, threads=1)
-    log_probabilities, values = model.evaluate(batch.observation, batch.mask)
-    assert (np.exp(log_probabilities)[batch.mask == 0] == 0).all()
-    np.testing.assert_allclose(np.exp(log_probabilities).sum(1), 1, atol=1e-5)
-    assert values.shape == (50,)
-
-
-def test_an_untrained_policy_is_nearly_uniform() -> None:
+def test_probabilities_sum_to_one_over_the_legal_actions_and_are_nearly_uniform_before_training() -> None:
     batch = SelfPlayBatch(50, seed=1, threads=1)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = NetworkPolicy(PolicyNetwork(Architecture()))
-    log_probabilities, values = model.evaluate(batch.observation, batch.mask)
-    uniform = 1 / batch.mask.sum(1)
-    assert (np.exp(log_probabilities.max(1)) < 1.5 * uniform).all()
+        untrained = NetworkPolicy(PolicyNetwork(Architecture()))
+    for model in (untrained, NetworkPolicy(small_networks()[0])):
+        assert isinstance(model, PolicyModel)
+        log_probabilities, values = model.evaluate(batch.observation, batch.mask)
+        assert (np.exp(log_probabilities)[batch.mask == 0] == 0).all()
+        np.testing.assert_allclose(np.exp(log_probabilities).sum(1), 1, atol=1e-5)
+        assert values.shape == (50,)
+    log_probabilities, values = untrained.evaluate(batch.observation, batch.mask)
+    assert (np.exp(log_probabilities.max(1)) < 1.5 / batch.mask.sum(1)).all()
     assert (np.abs(values) < 0.1).all()
 
 
 def test_wrong_inputs_have_a_named_error() -> None:
-    policy, _ = small_networks()
-    model = NetworkPolicy(policy)
+    model = NetworkPolicy(small_networks()[0])
     good, mask = np.zeros((2, 512), np.int8), np.ones((2, 400), np.int8)
     for observations, masks, message in (
         (good[:, :511], mask, r"observations must be int8 of shape \[2, 512\]"),
@@ -243,14 +231,59 @@ def test_wrong_inputs_have_a_named_error() -> None:
         model.value_of_games(good, mask, np.zeros((2, 48), np.int8))
 
 
-@pytest.mark.parametrize("wrong", [{"width": 0}, {"blocks": -1}, {"history": 16}, {"width": 2.5}, {"width": True}])
-def test_sizes_out_of_range_have_a_named_error(wrong: dict[str, int]) -> None:
-    with pytest.raises(InvalidArchitectureError, match=next(iter(wrong))):
-        Architecture(**wrong)
-
-
-def test_architectures_are_read_as_they_are_written() -> None:
+def test_architectures_are_read_as_they_are_written_and_wrong_sizes_have_a_named_error() -> None:
     assert Architecture.from_dict(SMALL.as_dict()) == SMALL
     for wrong in (None, {}, SMALL.as_dict() | {"depth": 3}):
         with pytest.raises(InvalidArchitectureError, match="options"):
             Architecture.from_dict(wrong)
+    for name, size in (("width", 0), ("blocks", -1), ("history", 16), ("width", 2.5), ("width", True)):
+        with pytest.raises(InvalidArchitectureError, match=name):
+            Architecture.from_dict(SMALL.as_dict() | {name: size})
+
+
+def assert_close(ours: CompiledPolicy, theirs: Any, games: tuple[Bytes, Bytes, Bytes], size: Floats) -> None:
+    """Within 1e-5 of the row's largest logit, and the same choice but for ties of that size; the same values."""
+    observations, masks, _ = games
+    (logs, values), (their_logs, their_values) = (model.evaluate(observations, masks) for model in (ours, theirs))
+    np.testing.assert_allclose(values, their_values, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(*(model.value_of_games(*games) for model in (ours, theirs)), rtol=0, atol=1e-5)
+    assert np.isneginf(logs[masks == 0]).all()
+    rows = np.arange(len(masks))
+    here, there = (np.where(masks == 1, found, np.float32(-1e9)) for found in (logs, their_logs))
+    assert (np.abs(here - there).max(axis=1) <= 1e-5 * np.maximum(size, 1.0)).all()
+    behind = there.max(axis=1) - there[rows, here.argmax(axis=1)]
+    assert (behind <= 1e-5 * np.maximum(size, 1.0)).all()
+
+
+@pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini"])
+def test_the_compiled_policy_answers_as_pytorch_does(rules: str) -> None:
+    weights, ours = load_weights(shipped_policy_path()), CompiledPolicy(read_policy(shipped_policy_path()))
+    theirs = NetworkPolicy(weights.policy, weights.critic)
+    observations, masks, concealed = decisions(rules, 60)
+    assert len(masks) > 100
+    seen, _ = policy_input(observations, masks, weights.policy.architecture.history)
+    with torch.inference_mode():
+        logits = weights.policy(*seen)[0].numpy()
+    size = np.abs(np.where(masks == 1, logits, 0)).max(axis=1)
+    assert_close(ours, theirs, (observations, masks, concealed), size)
+
+
+@pytest.mark.parametrize("sizes", [{}, {"width": 19, "rest_width": 5, "rest_features": 3, "blocks": 0, "history": 0}])
+def test_the_compiled_policy_has_networks_of_every_size(sizes: dict[str, int], tmp_path: Path) -> None:
+    architecture = Architecture(**(SMALL.as_dict() | {"critic_width": 21, "critic_blocks": 3} | sizes))
+    torch.manual_seed(1)
+    policy, critic = PolicyNetwork(architecture), Critic(architecture)
+    for weight in (*policy.parameters(), *critic.parameters()):
+        torch.nn.init.normal_(weight, std=0.1)
+    save_weights(tmp_path / "w", Weights(policy, critic, objective="stake", values_trained=False))
+    ours, theirs = load_policy(tmp_path / "w"), NetworkPolicy(policy, critic)
+    assert isinstance(ours, CompiledPolicy)
+    assert (ours.objective, ours.values_trained) == ("stake", False)
+    games = decisions("standard", 30)
+    assert_close(ours, theirs, games, np.ones(len(games[0]), np.float32))
+
+
+def test_the_shapes_of_weights_are_those_of_the_networks() -> None:
+    for sizes in (Architecture(), Architecture(24, 3, 7, 5, 11, 1, 4), Architecture(blocks=0, critic_blocks=0)):
+        assert policy_layers(sizes).shapes() == module_shapes(PolicyNetwork(sizes))
+        assert critic_layers(sizes).shapes() == module_shapes(Critic(sizes))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -34,12 +32,11 @@ from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.neural_search.agent import ModelSearchAgent
 from ddz_env import Rules, State
 from ddz_env.core.errors import InvalidRulesError
-from ddz_env.core.observation import action_mask, observe
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.apps.cli import app
-from tests.agents.neural.test_neural_network import positions, small_networks
-from tests.rooms import pythonpath
+from tests.agents.neural.test_compiled_policy import said_without
+from tests.agents.neural.test_neural_network import positions, shown, small_networks
 
 pytest.importorskip("onnxscript")
 pytest.importorskip("onnxruntime")
@@ -57,11 +54,6 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def seen(states: list[State]) -> tuple[np.ndarray, np.ndarray]:
-    """Observations and masks."""
-    return np.stack([observe(state) for state in states]), np.stack([action_mask(state) for state in states])
-
-
 def broken(model: onnx.ModelProto, path: Path, **changes: str) -> Path:
     """A file of other contents and metadata, with the digest that belongs to them."""
     properties = {entry.key: entry.value for entry in model.metadata_props}
@@ -75,7 +67,7 @@ def test_probabilities_and_values_equal_pytorchs_at_every_stage(exported: Path) 
     auction = dataclasses.replace(Rules.preset("bidding"), doubling=True)
     states = [state for rules in ("standard", "rlcard", "mini", auction) for state in positions(rules, 5)]
     assert {state.stage for state in states} == {"bid", "double", "play", "kicker"}
-    observations, masks = seen(states)
+    observations, masks = shown(states)
     here, here_values = NetworkPolicy(small_networks()[0]).evaluate(observations, masks)
     there, there_values = OnnxPolicy(exported).evaluate(observations, masks)
     assert (there.dtype, there.shape, there_values.dtype) == (here.dtype, here.shape, here_values.dtype)
@@ -84,104 +76,70 @@ def test_probabilities_and_values_equal_pytorchs_at_every_stage(exported: Path) 
     np.testing.assert_allclose(there_values, here_values, rtol=0, atol=1e-4)
 
 
-def test_the_file_says_what_it_is_for(exported: Path) -> None:
-    model = OnnxPolicy(exported)
+def test_the_file_says_what_it_is_for_and_its_suffix_what_reads_it(exported: Path, tmp_path: Path) -> None:
+    agent = make_agent(f"policy:path={exported}")
+    assert isinstance(agent, PolicyAgent)
+    model = agent.model
+    assert isinstance(model, OnnxPolicy)
     assert isinstance(model, PolicyModel)
     assert (model.rules, model.objective, model.notes) == ("rlcard", "stake", {"seed": 3, "name": "斗地主"})
     assert not model.values_trained
+    with pytest.raises(InvalidPolicyInputError, match="row 0 has no legal action"):
+        model.evaluate(np.zeros((1, 512), np.int8), np.zeros((1, 400), np.int8))
     proto = onnx.load(exported)
     onnx.checker.check_model(proto)
     assert {prop.key: prop.value for prop in proto.metadata_props}["layout"] == tensor_file.layout_fingerprint()
-
-
-def test_the_suffix_decides_what_reads_a_policy(exported: Path, tmp_path: Path) -> None:
     save_weights(tmp_path / "policy.safetensors", Weights(*small_networks()))
-    assert isinstance(load_policy(exported), OnnxPolicy)
     assert isinstance(load_policy(tmp_path / "policy.safetensors"), CompiledPolicy)
     assert isinstance(load_policy(), CompiledPolicy)  # the shipped one
-    agent = make_agent(f"policy:path={exported}")
-    assert isinstance(agent, PolicyAgent)
-    assert isinstance(agent.model, OnnxPolicy)
-
-
-def test_it_plays_the_games_that_pytorch_plays(exported: Path) -> None:
-    models = OnnxPolicy(exported), NetworkPolicy(small_networks()[0])
-    for seed in range(3):
-        games = [
-            play_game(State.new(seed), [ModelAgent(model)] * 3, seat_generators([seed, 0], 3)).history
-            for model in models
-        ]
-        assert games[0] == games[1]
 
 
 def test_it_guides_a_search_as_pytorchs_policy_does(exported: Path) -> None:
     """Up to the last digits of the networks, on which a close choice in the tree may hang."""
-    view = State.new(5).view()
-    here = ModelSearchAgent(NetworkPolicy(small_networks()[0]), 1, root="puct", trees=1, batch=1, leaf="simulation")
+    theirs = NetworkPolicy(small_networks()[0])
+    here = ModelSearchAgent(theirs, 1, root="puct", trees=1, batch=1, leaf="simulation")
     there = make_agent(f"neural-ismcts:path={exported},iterations=1,root=puct,trees=1,batch=1,leaf=simulation")
-    first, second = (agent.decide(view, np.random.default_rng(0)) for agent in (here, there))
-    assert (first.move, first.visits) == (second.move, second.visits)
-    assert first.values == second.values
+    first, second = (agent.decide(State.new(5).view(), np.random.default_rng(0)) for agent in (here, there))
+    assert (first.move, first.visits, first.values) == (second.move, second.visits, second.values)
     assert there.leaf == make_agent(f"neural-ismcts:path={exported}").leaf == "simulation"  # trained for stakes
 
 
-def test_it_plays_where_there_is_no_pytorch(exported: Path, tmp_path: Path) -> None:
-    source = (
-        "import sys\n"
-        "for name in ('torch', 'safetensors', 'onnx', 'onnxscript'):\n"
-        "    sys.modules[name] = None\n"
-        "import numpy, ddz_env\n"
+def test_it_plays_the_games_that_pytorch_plays_where_there_is_none(exported: Path, tmp_path: Path) -> None:
+    program = (
+        "from ddz_env import State\n"
+        "from ddz_env.playing.game import play_game, seat_generators\n"
         "from ddz_env.playing.registry import make_agent\n"
         f"agent = make_agent('policy:path={exported.as_posix()}')\n"
-        "print(agent.act(ddz_env.State.new(1).view(), numpy.random.default_rng(0)))\n"
+        "for seed in range(3):\n"
+        "    print(*play_game(State.new(seed), [agent] * 3, seat_generators([seed, 0], 3)).history)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", source],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": pythonpath()},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
     agent = ModelAgent(NetworkPolicy(small_networks()[0]))
-    assert done.stdout.strip() == str(agent.act(State.new(1).view(), np.random.default_rng(0)))
+    games = [play_game(State.new(seed), [agent] * 3, seat_generators([seed, 0], 3)) for seed in range(3)]
+    said = said_without(("torch", "safetensors", "onnx", "onnxscript"), program, tmp_path)
+    assert said == [" ".join(map(str, game.history)) for game in games]
 
 
-def test_what_it_cannot_evaluate_has_a_named_error(exported: Path) -> None:
-    model = OnnxPolicy(exported)
-    with pytest.raises(InvalidPolicyInputError, match="row 0 has no legal action"):
-        model.evaluate(np.zeros((1, 512), np.int8), np.zeros((1, 400), np.int8))
-
-
-def test_a_file_that_was_cut_off_or_is_something_else_is_refused(exported: Path, tmp_path: Path) -> None:
-    path, data = tmp_path / "policy.onnx", exported.read_bytes()
+def test_a_file_that_is_no_whole_policy_is_refused(exported: Path, tmp_path: Path) -> None:
+    """Cut off, something else, or with a bit flipped wherever it is."""
+    path, data, rng = tmp_path / "policy.onnx", exported.read_bytes(), np.random.default_rng(0)
     with pytest.raises(TensorFileError, match="there is no such file"):
         OnnxPolicy(path)
-    for length in (0, 100, len(data) - 1):
-        path.write_bytes(data[:length])
-        with pytest.raises(TensorFileError):
-            OnnxPolicy(path)
     path.write_text("no policy at all")
     with pytest.raises(TensorFileError, match="is no ONNX file"):
         OnnxPolicy(path)
-
-
-def test_a_flipped_bit_is_refused_wherever_it_is(exported: Path, tmp_path: Path) -> None:
-    path, data = tmp_path / "policy.onnx", exported.read_bytes()
-    rng = np.random.default_rng(0)
+    spoiled = [data[:length] for length in (0, 100, len(data) - 1)]
     for place in rng.integers(0, len(data), 25).tolist():
-        broken = bytearray(data)
-        broken[place] ^= 1 << int(rng.integers(8))
-        path.write_bytes(broken)
+        flipped = data[place] ^ 1 << int(rng.integers(8))
+        spoiled.append(data[:place] + bytes([flipped]) + data[place + 1 :])
+    for left in spoiled:
+        path.write_bytes(left)
         with pytest.raises(TensorFileError):
             OnnxPolicy(path)
 
 
 def test_a_weight_that_is_not_finite_is_refused_when_it_is_read(exported: Path, tmp_path: Path) -> None:
     path, found = tmp_path / "policy.onnx", 0
-    observations, masks = seen(positions("standard", 3))
+    observations, masks = shown(positions("standard", 3))
     for number, weight in enumerate(onnx.load(exported).graph.initializer):
         if weight.data_type != onnx.TensorProto.FLOAT or not weight.raw_data:
             continue
@@ -253,78 +211,66 @@ def test_what_cannot_be_stamped_is_refused_by_name(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def identity(tmp_path: Path, **metadata: str) -> Path:
-    """A sound ONNX file that gives its input back."""
-    value = onnx.helper.make_tensor_value_info("observations", onnx.TensorProto.INT8, ["n", 512])
-    output = onnx.helper.make_tensor_value_info("values", onnx.TensorProto.INT8, ["n", 512])
-    node = onnx.helper.make_node("Identity", ["observations"], ["values"])
-    graph = onnx.helper.make_graph([node], "identity", [value], [output])
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10)
-    return broken(model, tmp_path / "identity.onnx", **metadata)
-
-
 def test_networks_of_others_and_of_other_layouts_are_refused(
     exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(TensorFileMismatchError, match="is no ddz-policy-onnx file but 'something else'"):
-        OnnxPolicy(identity(tmp_path))
-    with pytest.raises(TensorFileMismatchError, match="has the inputs"):
-        OnnxPolicy(identity(tmp_path, **tensor_file.heading("ddz-policy-onnx", 1)))
-    with pytest.raises(TensorFileMismatchError, match="this package reads 1"):
-        OnnxPolicy(identity(tmp_path, **tensor_file.heading("ddz-policy-onnx", 2)))
+    path, own = tmp_path / "p.onnx", onnx.load(own_network(tmp_path / "own.onnx", kind=onnx.TensorProto.FLOAT))
+    for heading, message in (
+        ({}, "is no ddz-policy-onnx file but 'something else'"),
+        (tensor_file.heading("ddz-policy-onnx", 1), "has the inputs"),
+        (tensor_file.heading("ddz-policy-onnx", 2), "this package reads 1"),
+    ):
+        with pytest.raises(TensorFileMismatchError, match=message):
+            OnnxPolicy(broken(own, path, **heading))
     monkeypatch.setattr(tensor_file, "layout_fingerprint", lambda: "0" * 16)
     with pytest.raises(TensorFileMismatchError, match="with the fingerprint"):
         OnnxPolicy(exported)
 
 
-def test_without_onnx_the_errors_say_what_to_install(
+def test_without_onnx_or_with_an_old_pytorch_the_errors_say_what_to_install(
     exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(onnx_export, "_OLDEST", "99.0")
+        with pytest.raises(OnnxExportError, match=r"99\.0 or newer"):
+            export_onnx(Weights(small_networks()[0]), tmp_path / "policy.onnx")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingOnnxError, match=r"pip install -e '\.\[onnx\]'"):
         OnnxPolicy(exported)
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     with pytest.raises(MissingOnnxError, match=r"pip install -e '\.\[onnx\]'"):
         export_onnx(Weights(small_networks()[0]), tmp_path / "policy.onnx")
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_pytorch_that_is_too_old_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_export, "_OLDEST", "99.0")
-    with pytest.raises(OnnxExportError, match=r"99\.0 or newer"):
-        export_onnx(Weights(small_networks()[0]), tmp_path / "policy.onnx")
-    assert not (tmp_path / "policy.onnx").exists()
-
-
-def test_the_command_writes_the_shipped_policy_unless_another_is_named(tmp_path: Path) -> None:
-    out = tmp_path / "out" / "policy.onnx"
-    done = CliRunner().invoke(app, ["export", "--out", str(out)])
+def exported_by_command(*options: str) -> str:
+    done = CliRunner().invoke(app, ["export", *options])
     assert done.exit_code == 0, done.output
-    assert "standard rules, win" in done.output
-    observations, masks = seen(positions("standard", 1))
-    here, there = (model.evaluate(observations, masks)[0] for model in (load_policy(), OnnxPolicy(out)))
-    np.testing.assert_allclose(there[masks == 1], here[masks == 1], rtol=0, atol=1e-4)
-    refused = CliRunner().invoke(app, ["export", str(tmp_path / "mine.safetensors"), "--out", str(out)])
-    assert refused.exit_code == 2
-    assert "mine.safetensors: there is no such file" in refused.stderr
+    return done.output
 
 
-def test_the_command_writes_weights_in_half_precision(tmp_path: Path) -> None:
+def test_the_command_writes_the_shipped_policy_whole_or_in_half_precision(tmp_path: Path) -> None:
     """Half the size, and the same players but for rounding."""
-    out = tmp_path / "half.safetensors"
-    done = CliRunner().invoke(app, ["export", "--half", "--out", str(out)])
-    assert done.exit_code == 0, done.output
-    assert "standard rules, win, half precision" in done.output
-    assert out.stat().st_size < 0.51 * policy_path().stat().st_size
-    observations, masks = seen(positions("standard", 1))
-    here, there = (np.exp(model.evaluate(observations, masks)[0]) for model in (load_policy(), load_policy(out)))
-    np.testing.assert_allclose(there, here, rtol=0, atol=0.02)
+    whole, half = tmp_path / "out" / "policy.onnx", tmp_path / "half.safetensors"
+    assert "standard rules, win" in exported_by_command("--out", str(whole))
+    assert "standard rules, win, half precision" in exported_by_command("--half", "--out", str(half))
+    assert half.stat().st_size < 0.51 * policy_path().stat().st_size
+    observations, masks = shown(positions("standard", 1))
+    models = load_policy(), OnnxPolicy(whole), load_policy(half)
+    here, there, rounded = (model.evaluate(observations, masks)[0] for model in models)
+    np.testing.assert_allclose(there[masks == 1], here[masks == 1], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(np.exp(rounded), np.exp(here), rtol=0, atol=0.02)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(["--half", "--out", "half.onnx"], "must end in .safetensors"), (["--half", "--standalone"], "name one of them")],
+    [
+        (["mine.safetensors", "--out", "policy.onnx"], "mine.safetensors: there is no such file"),
+        (["--half", "--out", "half.onnx"], "must end in .safetensors"),
+        (["--half", "--standalone"], "name one of them"),
+    ],
 )
-def test_half_precision_is_of_weights_only(options: list[str], said: str) -> None:
+def test_what_the_command_cannot_export_is_named(options: list[str], said: str) -> None:
     refused = CliRunner().invoke(app, ["export", *options])
     assert refused.exit_code == 2
     assert said in refused.stderr

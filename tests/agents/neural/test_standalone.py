@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,21 +29,17 @@ from ddz_training.learn.errors import CheckpointMismatchError
 from ddz_training.learn.imitation import ImitationConfig, ImitationProgress
 from ddz_training.measure.match import provenance
 from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError
-from tests.agents.neural.test_compiled_policy import decisions
+from tests.agents.neural.test_compiled_policy import decisions, said_without
 from tests.agents.neural.test_neural_network import small_networks
 from tests.rooms import ROOT
 
 LEARNING = ROOT / "docs" / "guides" / "deploy-policy.md"
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=4, history=4)
 ALONE = """
-import sys
-for name in ("ddz_env", "ddz_agents", "ddz_training", "torch", "onnx", "numba"):
-    sys.modules[name] = None
 import numpy as np, onnxruntime
-seen = np.load(sys.argv[2])
-session = onnxruntime.InferenceSession(sys.argv[1])
-(logits,) = session.run(["logits"], {"observation": seen["observation"], "action_mask": seen["action_mask"]})
-np.save(sys.argv[3], logits)
+seen = np.load("seen.npz")
+(logits,) = onnxruntime.InferenceSession(FILE).run(["logits"], dict(seen))
+np.save("logits.npy", logits)
 """
 
 
@@ -54,11 +50,8 @@ def config(decisions: int = 2000, **changes: int) -> ImitationConfig:
 def alone(file: Path, observations: np.ndarray, masks: np.ndarray, folder: Path) -> np.ndarray:
     """What a process answers that has NumPy and ONNX Runtime and nothing else."""
     np.savez(folder / "seen.npz", observation=observations, action_mask=masks)
-    given = (str(file), str(folder / "seen.npz"), str(folder / "logits.npy"))
-    done = subprocess.run(
-        [sys.executable, "-c", ALONE, *given], cwd=folder, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    packages = ("ddz_env", "ddz_agents", "ddz_training", "torch", "onnx", "numba")
+    said_without(packages, f"FILE = {str(file)!r}{ALONE}", folder)
     return np.load(folder / "logits.npy")
 
 
@@ -79,14 +72,13 @@ def test_an_exported_file_answers_as_pytorch_does_and_needs_nothing_of_this_pack
         found = alone(file, observations, masks, tmp_path)
         with torch.inference_mode():
             here = policy(torch.from_numpy(observations), torch.from_numpy(masks)).numpy()
+            their_logs = policy.answer(observations[1:], masks[1:])[0].numpy()
         assert (found.dtype, found.shape) == (np.float32, (len(masks), 400))
         assert (found[masks == 0] == np.float32(ILLEGAL)).all()
         np.testing.assert_allclose(found, here, rtol=0, atol=1e-4)
         assert masks[np.arange(1, len(masks)), found[1:].argmax(axis=1)].all()
         model = OnnxPolicy(file)
         logs, values = model.evaluate(observations[1:], masks[1:])
-        with torch.inference_mode():
-            their_logs = policy.answer(observations[1:], masks[1:])[0].numpy()
         np.testing.assert_allclose(logs[masks[1:] == 1], their_logs[masks[1:] == 1], rtol=0, atol=1e-4)
         assert np.isneginf(logs[masks[1:] == 0]).all()
         assert not values.any()
@@ -132,14 +124,8 @@ def test_a_student_comes_to_agree_and_a_run_continues_to_the_bit(tmp_path: Path)
     whole = Distillation(config(6_000), threads=1)
     whole.run(tmp_path / "whole", lambda progress: agreement.append(progress.agreement))
     assert np.mean(agreement[-10:]) > np.mean(agreement[:5]) + 0.1
-    half, steps = Distillation(config(6_000), threads=2), 0
-
-    def cut() -> bool:
-        nonlocal steps
-        steps += 1
-        return steps > 15
-
-    half.run(tmp_path / "half", stop=cut)
+    half, steps = Distillation(config(6_000), threads=2), itertools.count(1)
+    half.run(tmp_path / "half", stop=lambda: next(steps) > 15)
     assert 0 < half.decisions < whole.decisions
     Distillation.resume(tmp_path / "half", config(6_000), threads=1).run(tmp_path / "half")
     states = [load_standalone(tmp_path / name).policy.state_dict() for name in ("whole", "half")]
@@ -187,9 +173,8 @@ def test_the_commands_distil_and_say_what_is_wrong(tmp_path: Path) -> None:
     assert "after" in done.output
     student = load_standalone(out)
     assert (student.rules, student.objective) == ("standard", read_policy(shipped_policy_path()).objective)
-    refused = CliRunner().invoke(
-        app, ["export", str(shipped_policy_path()), "--standalone", "--out", str(tmp_path / "x.onnx")]
-    )
+    options = ["--standalone", "--out", str(tmp_path / "x.onnx")]
+    refused = CliRunner().invoke(app, ["export", str(shipped_policy_path()), *options])
     assert refused.exit_code == 2
     assert "ddz train distil" in refused.stderr
     with pytest.raises(TensorFileError, match="no such file"):

@@ -41,13 +41,7 @@ def played(rules: str = "bidding", steps: int = 40, games: int = 100) -> tuple[n
     return np.concatenate(seen), np.concatenate(hidden)
 
 
-def columns_of(state: State) -> np.ndarray:
-    found: np.ndarray = describe_games(observe(state)[None], concealed_of(state)[None])[0]
-    return found
-
-
 def scrambled(observations: np.ndarray, names: set[str]) -> np.ndarray:
-    """The same observations with other values in the fields named."""
     rng, found = np.random.default_rng(0), observations.copy()
     for feature in OBSERVATION.features:
         if feature.name in names:
@@ -85,27 +79,18 @@ def test_games_look_different_exactly_where_a_hidden_hand_is_different() -> None
     assert (changed == different).all()
 
 
-def test_the_cards_that_nobody_holds_are_read() -> None:
+def test_the_cards_that_nobody_holds_are_read_and_the_last_column_says_whether_the_rule_agent_plays() -> None:
     observations, hidden = played(steps=3)
-    other = hidden.copy()
+    other, flags = hidden.copy(), np.arange(len(observations)) % 3 == 0
     other[:, CONCEALED.offsets["undealt"]] += 1
-    assert (describe_games(observations, other) != describe_games(observations, hidden)).any(axis=1).all()
-
-
-def test_whether_the_rule_agent_plays_is_the_last_column_and_nowhere_unless_said() -> None:
-    observations, hidden = played(steps=2)
-    flags = np.arange(len(observations)) % 3 == 0
     plain, told = describe_games(observations, hidden), describe_games(observations, hidden, flags)
+    assert (describe_games(observations, other) != plain).any(axis=1).all()
     assert (told[:, :-1] == plain[:, :-1]).all()
     assert (plain[:, -1] == 0).all()
     assert (told[:, -1] == flags).all()
 
 
-# --- The three hands --------------------------------------------------------------------------------------------------
-
-
 def prospects_among(hand: np.uint64, one: np.uint64, other: np.uint64) -> np.ndarray:
-    """What a hand can expect if the two others may beat it."""
     mind, out = new_rule_scratch(), np.zeros(PROSPECTS, np.float32)
     most = max(int(one).bit_count(), int(other).bit_count())
     weigh_pool(np.uint64(add_hand(one, other)), np.uint64(most), mind)
@@ -126,7 +111,7 @@ def test_hands_are_shown_from_the_seat_to_act_on_with_their_prospects_among_the_
                 kickers += 1
                 taken = add_hand(np.uint64(main_cards(state.row[PENDING])), state.row[CHOSEN])
                 hands[0] = np.uint64(remove_hand(hands[0], np.uint64(taken)))
-            columns = columns_of(state)[FIRST_HAND:]
+            columns = describe_games(observe(state)[None], concealed_of(state)[None])[0, FIRST_HAND:]
             for place, hand in enumerate(hands):
                 shown = columns[place * (PLANES + PROSPECTS) :][: PLANES + PROSPECTS]
                 assert shown[:PLANES].reshape(15, 4).sum(1).tolist() == list(word_to_counts(int(hand)))

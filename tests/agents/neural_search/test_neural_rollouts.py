@@ -18,26 +18,26 @@ from ddz_agents.neural_search.leaves import Evaluator
 from ddz_agents.neural_search.rollouts import Rollouts, likely_moves
 from ddz_agents.tree_search.choice import only_move
 from ddz_agents.worlds.determinize import uniform
-from ddz_env import State
+from ddz_env import Move, State
 from ddz_env.core.observation import action_mask, observe
-from ddz_env.playing.agent import cheats
+from ddz_env.playing.agent import Decision, cheats
 from tests.agents.belief.test_belief import network, stored
 from tests.agents.neural_search.test_neural_search import Prefers, Silent, Uniform, after
 
 
 class Eager(Prefers):
-    """Passes only where it must."""
-
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         logs, values = super().evaluate(observations, masks)
         logs[:, 0] -= np.float32(1.0)
         return logs, values
 
 
-def searched(state: State, model: Uniform, tau: float, iterations: int = 40, most: int = 3) -> object:
-    """What rollouts to the end choose."""
-    rollouts = Rollouts(Evaluator(model, "value", 1.0, 10**9), 16, tau)
-    lines = likely_moves(model, state.view(), most)
+def to_the_end(model: Uniform, tau: float) -> Rollouts:
+    return Rollouts(Evaluator(model, "value", 1.0, 10**9), 16, tau)
+
+
+def searched(state: State, model: Uniform, tau: float, iterations: int = 40) -> Decision:
+    rollouts, lines = to_the_end(model, tau), likely_moves(model, state.view(), 3)
     return rollouts.search(state.view(), uniform(), lines, Clock(iterations, None, 0.0), np.uint64(1))
 
 
@@ -62,8 +62,7 @@ def test_the_likeliest_whole_moves_are_found() -> None:
 def test_a_sure_win_is_seen_and_a_large_tau_follows_the_policy() -> None:
     """44 leaves one card and the lead; after 3 a peasant goes out with whatever it holds."""
     state = State.from_hands(["344", "7", "9"], check_sizes=False)
-    pair = next(move for move in state.legal_moves() if str(move) == "44")
-    three = next(move for move in state.legal_moves() if str(move) == "3")
+    pair, three = Move.parse("44"), Move.parse("3")
     model = Eager({three.main}, 6.0)
     assert searched(state, model, 0.0).move == pair
     assert searched(state, model, 0.05).move == pair
@@ -78,9 +77,8 @@ def test_candidates_meet_in_the_same_worlds_and_the_budget_is_kept() -> None:
     decision = searched(state, Uniform(), 0.05, iterations=60)
     assert 60 <= sum(decision.visits.values()) < 60 + 16
     assert decision.move in state.legal_moves()
-    rollouts = Rollouts(Evaluator(Uniform(), "value", 1.0, 10**9), 16, 0.05)
-    lines = likely_moves(Uniform(), state.view(), 2)
-    rollouts.search(state.view(), uniform(), [lines[0], lines[0]], Clock(64, None, 0.0), np.uint64(1))
+    rollouts, line = to_the_end(Uniform(), 0.05), likely_moves(Uniform(), state.view(), 2)[0]
+    rollouts.search(state.view(), uniform(), [line, line], Clock(64, None, 0.0), np.uint64(1))
     one, other = rollouts.candidates()
     assert one == other  # the same move, the same luck
     assert one.visits >= 16

@@ -18,13 +18,15 @@ from ddz_agents.tree_search.options import PUCT, plain
 from ddz_agents.tree_search.search import Position, search
 from ddz_agents.tree_search.tree import ROOT, Tree, children, new_tree
 from ddz_agents.worlds.determinize import uniform
-from ddz_env import Move, State, View
+from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import HANDS, SEAT
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, write_observation
+from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import agent_options, make_agent
 from tests.agents.neural.test_neural_network import small_networks
+from tests.oracles.figure_two import records, statistics_of
 
 _ROLE = OBSERVATION.offsets["role"]
 
@@ -49,8 +51,6 @@ class Uniform:
 
 
 class Prefers(Uniform):
-    """A policy that gives most of its mass to some actions."""
-
     def __init__(self, actions: set[int], weight: float = 20.0) -> None:
         super().__init__()
         self.actions, self.weight = actions, weight
@@ -63,8 +63,6 @@ class Prefers(Uniform):
 
 
 class Silent(Uniform):
-    """A policy that must not be asked."""
-
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         raise AssertionError("the networks were asked")
 
@@ -82,27 +80,24 @@ def after(state: State, moves: int) -> State:
     return found
 
 
+def planted(
+    view: View, model: Uniform, *seeds: int, leaf: str = "value", batch: int = 1, shared: bool = True
+) -> Forest:
+    forest = Forest(len(seeds), batch, Evaluator(model, leaf, 1.0), exploration=1.0, simulation=0, shared=shared)
+    forest.plant(view, [np.uint64(seed) for seed in seeds])
+    return forest
+
+
 def grow(view: View, model: Uniform, iterations: int, seed: int, *, leaf: str = "simulation", batch: int = 1) -> Tree:
-    """One tree of so many descents."""
-    forest = Forest(
-        1,
-        batch,
-        Evaluator(model, leaf, 1.0),
-        exploration=1.0,
-        simulation=0,
-        shared=False,
-    )
-    forest.plant(view, [np.uint64(seed)])
+    forest = planted(view, model, seed, leaf=leaf, batch=batch, shared=False)
     for _ in range(iterations // batch):
         forest.wave(uniform(), np.full(batch, -1, np.int16))
     return forest.trees[0]
 
 
-def statistics(tree: Tree, node: int = ROOT) -> dict[int, tuple[int, float]]:
-    """Visits and rewards of the visited children of a node."""
-    block = children(tree, node)
-    found = zip(tree.action[block].tolist(), tree.visits[block].tolist(), tree.reward[block].tolist(), strict=True)
-    return {action: (visits, reward) for action, visits, reward in found if visits}
+def statistics(tree: Tree, levels: int) -> dict[tuple[int, ...], tuple[int, float]]:
+    """Visits and rewards of the visited nodes in the first levels below the root."""
+    return {path: found for path, found in statistics_of(tree).items() if found[0] and 0 < len(path) <= levels}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -113,14 +108,7 @@ def test_with_a_uniform_prior_and_no_value_it_is_plain_search(seed: int, moves: 
     tree = new_tree(1 << 14)
     settings = plain()._replace(selection=PUCT)
     search(tree, Position.of(view), iterations, settings, uniform(), None, None, np.uint64(seed))
-    grown = grow(view, Uniform(), iterations, seed)
-    assert statistics(grown) == statistics(tree)
-    for action in statistics(tree):
-        below = [
-            statistics(one, next(r for r in range(*children(one).indices(1 << 20)) if one.action[r] == action))
-            for one in (tree, grown)
-        ]
-        assert below[0] == below[1]
+    assert statistics(grow(view, Uniform(), iterations, seed), 2) == statistics(tree, 2)
 
 
 @pytest.mark.parametrize("batch", [1, 16])
@@ -130,24 +118,20 @@ def test_visits_add_up_whatever_is_in_flight(batch: int, leaf: str) -> None:
     for seed in range(5):
         tree = grow(State.new(seed).view(), Uniform(0.5), 480, seed, leaf=leaf, batch=batch)
         assert tree.visits[ROOT] == 480
-        nodes = [ROOT]
-        while nodes:
-            node = nodes.pop()
+        for node in records(tree).values():
             block = children(tree, node)
             assert tree.visits[block].sum() <= tree.visits[node]
             assert (tree.reward[block] >= -1e-3).all()
             assert (tree.reward[block] <= tree.visits[block] + 1e-3).all()
             assert len(set(tree.action[block].tolist())) == tree.used[node]
-            nodes += [record for record in range(block.start, block.stop) if tree.used[record]]
         assert tree.visits[children(tree)].sum() == 480
 
 
 def test_no_reward_is_lost_in_batches() -> None:
     """With a constant value, every node's rewards are its visits times that value, in flight or not."""
     tree = grow(State.new(3).view(), Uniform(0.5), 960, 3, leaf="value", batch=32)
-    landlord = statistics(tree)
-    ended = sum(abs(reward - 0.75 * visits) > 1e-2 * visits + 1e-3 for visits, reward in landlord.values())
-    assert ended == 0  # from a full hand, nobody goes out within the tree
+    for visits, reward in statistics(tree, 1).values():  # from a full hand, nobody goes out within the tree
+        assert reward == pytest.approx(0.75 * visits, rel=1e-2, abs=1e-3)
 
 
 @pytest.mark.parametrize(("landlord", "expected"), [(1.0, 1.0), (-1.0, 0.0), (0.0, 0.5)])
@@ -163,7 +147,6 @@ def test_values_count_for_the_side_that_chose(landlord: float, expected: float) 
 
 
 def test_the_prior_guides_main_groups_and_kickers() -> None:
-    """Both stages get most visits where the policy says."""
     state = State.from_hands(["33345689TJK2", "44556677", "8899TTJJ"], check_sizes=False)
     main = next(group.id for group in MAIN_GROUPS if group.name.startswith("trio+solo 333"))
     kicker = KICKER_BASE + 10  # the king
@@ -182,8 +165,7 @@ def test_leaves_are_described_with_the_moves_that_led_there() -> None:
     state = State.new(6)
     for _ in range(3):
         state.step(state.legal_moves()[-1])
-    forest = Forest(2, 8, Evaluator(Uniform(), "value", 1.0), exploration=1.0, simulation=0)
-    forest.plant(state.view(), [np.uint64(1), np.uint64(2)])
+    forest = planted(state.view(), Uniform(), 1, 2, batch=8)
     for _ in range(6):
         forest.wave(uniform(), np.full(8, -1, np.int16))
     descents, seen = forest.descents, np.zeros(OBSERVATION_WORDS, np.uint64)
@@ -204,36 +186,33 @@ def test_a_win_within_reach_is_found_whatever_the_prior(root: str) -> None:
     assert str(agent.act(state.view(), np.random.default_rng(0))) == "44"
 
 
-def test_only_and_finishing_moves_are_played_at_once() -> None:
-    """The networks are not asked where there is nothing to decide."""
+def test_only_and_finishing_moves_are_played_at_once_and_none_for_others() -> None:
     agent, rng = ModelSearchAgent(Silent(), 100), np.random.default_rng(0)
     assert str(agent.act(State.from_hands(["34567", "9", "T"], check_sizes=False).view(), rng)) == "34567"
     state = State.from_hands(["2B", "3", "4"], check_sizes=False)
     state.step("2")
     assert str(agent.act(state.view(), rng)) == "pass"
+    with pytest.raises(IllegalMoveError):
+        agent.act(State.new(1).view(1), rng)
 
 
 def test_a_settled_move_is_played_at_once() -> None:
     """Where the policy is all but sure it alone is asked; kickers are searched for nevertheless."""
-    solo = State.from_hands(["345", "7", "9"], check_sizes=False)
-    actions = {str(MAIN_GROUPS[action]): action for action in solo.legal_actions()}
-    rng, lone = np.random.default_rng(0), next(iter(actions.values()))
-    for settled, calls in ((0.9, 1), (1.0, None)):
-        model = Prefers({lone})  # 20 : 1 : 1
-        decision = ModelSearchAgent(model, 100, particles=0, settled=settled).decide(solo.view(), rng)
-        assert decision.move.main == lone or calls is None
-        assert (len(model.asked) == 1) == (calls == 1)
-    sure = Prefers({lone}, 1e12)  # its probability is one, as far as float32 can tell
-    ModelSearchAgent(sure, 100, particles=0, settled=1.0).decide(solo.view(), rng)
-    assert len(sure.asked) > 1
-    sharp = Prefers({lone})  # a sharper prior is no surer policy
-    ModelSearchAgent(sharp, 100, particles=0, temperature=0.05).decide(solo.view(), rng)
-    assert len(sharp.asked) > 1
-    trio = State.from_hands(["33345", "7", "9"], check_sizes=False)
-    with_kicker = next(a for a in trio.legal_actions() if MAIN_GROUPS[a].kicker_count == 1)
-    model = Prefers({with_kicker})
-    ModelSearchAgent(model, 100, particles=0, settled=0.6).decide(trio.view(), rng)
-    assert len(model.asked) > 1
+    solo, trio = (State.from_hands([hand, "7", "9"], check_sizes=False) for hand in ("345", "33345"))
+    lone = solo.legal_actions()[0]
+    with_kicker = next(action for action in trio.legal_actions() if MAIN_GROUPS[action].kicker_count == 1)
+    for state, preferred, weight, options, at_once in (
+        (solo, lone, 20.0, {"settled": 0.9}, True),  # 20 : 1 : 1
+        (solo, lone, 20.0, {"settled": 1.0}, False),
+        (solo, lone, 1e12, {"settled": 1.0}, False),  # a probability of one, as far as float32 can tell
+        (solo, lone, 20.0, {"temperature": 0.05}, False),  # a sharper prior is no surer policy
+        (trio, with_kicker, 20.0, {"settled": 0.6}, False),
+    ):
+        model = Prefers({preferred}, weight)
+        agent = ModelSearchAgent(model, 100, particles=0, **options)
+        decision = agent.decide(state.view(), np.random.default_rng(0))
+        assert (len(model.asked) == 1) == at_once
+        assert decision.move.main == preferred or not at_once
 
 
 @pytest.mark.parametrize(("ahead", "calls"), [(0, 1), (1, 2), (3, 4)])
@@ -263,22 +242,19 @@ def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> 
 def first_worlds(shared: bool) -> dict[int, list[bytes]]:
     """The hidden cards in which each of four moves of the root was tried, visit by visit."""
     view = State.from_hands(["3456789TJQKA2", "33445566", "778899TR"], check_sizes=False).view()
-    forest = Forest(1, 1, Evaluator(Uniform(), "value", 1.0), exploration=1.0, simulation=0, shared=shared)
-    forest.plant(view, [np.uint64(3)])
+    forest = planted(view, Uniform(), 3, shared=shared)
     found: dict[int, list[bytes]] = {action: [] for action in (1, 2, 3, 4)}
     for visit in range(12):
         for action in sorted(found, key=lambda a: (a * 7 + visit) % 5):  # in any order
             forest.wave(uniform(), np.array([action], np.int16))
             hands = forest.descents.rows[0, HANDS : HANDS + 3].copy()
             hands[0] = 0  # the searcher's own
-            played = [forest.descents.path[0, level] for level in range(1, int(forest.descents.depth[0]))]
-            if not played:  # nobody else has played yet: the hidden hands are those that were dealt
+            if forest.descents.depth[0] <= 1:  # nobody else has played yet: the hidden hands are those that were dealt
                 found[action].append(hands.tobytes())
     return found
 
 
 def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
-    """Unless every descent draws its own."""
     worlds = first_worlds(shared=True)
     assert all(len(hands) >= 1 for hands in worlds.values())
     assert len({hands[0] for hands in worlds.values()}) == 1
@@ -299,41 +275,37 @@ def test_a_seed_decides_everything_and_hidden_cards_nothing(ahead: int, moves: i
     assert agent.decide(one.view(), np.random.default_rng(8)) != decisions[0]
 
 
-def test_any_model_will_do(tmp_path: Path) -> None:
-    """A critic is used if there is one; a file is read by its suffix."""
-    policy, critic = small_networks()
-    assert leaf_kind(NetworkPolicy(policy, critic), "auto") == "critic"
-    assert leaf_kind(NetworkPolicy(policy), "auto") == "value"
-    assert leaf_kind(Uniform(), "auto") == "value"
-    with pytest.raises(InvalidAgentOptionError, match="no critic"):
-        ModelSearchAgent(NetworkPolicy(policy), leaf="critic")
-    save_weights(tmp_path / "small.safetensors", Weights(policy, critic))
-    agent = make_agent(f"neural-ismcts:path={tmp_path / 'small.safetensors'},iterations=60,trees=2")
-    assert isinstance(agent, NeuralSearchAgent)
-    state = State.new(2)
-    assert agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:
+    """A critic if there is one.  Stakes are no chances, and the value of what only imitated is that of random weights.
 
-
-def test_a_policy_trained_for_stakes_gives_priors_and_no_values() -> None:
-    """Stakes are no chances: cut off at one they would call every lead a win."""
-    model = NetworkPolicy(*small_networks(), objective="stake")
-    assert leaf_kind(model, "auto") == leaf_kind(model, "simulation") == "simulation"
-    for leaf in ("critic", "value"):
-        with pytest.raises(InvalidAgentOptionError, match="trained for objective='stake'"):
-            ModelSearchAgent(model, leaf=leaf)
-
-
-def test_a_policy_that_has_only_imitated_gives_priors_and_no_values(tmp_path: Path) -> None:
-    """Its value is that of random weights.  With a critic beside it there is one to ask; old files do not say."""
-    policy, critic = small_networks()
-    path = tmp_path / "imitated.safetensors"
+    A file is read by its suffix; old ones do not say what they learned.
+    """
+    (policy, critic), path = small_networks(), tmp_path / "small.safetensors"
+    for model, kind in (
+        (NetworkPolicy(policy, critic), "critic"),
+        (NetworkPolicy(policy), "value"),
+        (Uniform(), "value"),
+        (NetworkPolicy(policy, critic, objective="stake"), "simulation"),
+        (NetworkPolicy(policy, critic, values_trained=False), "critic"),
+    ):
+        assert leaf_kind(model, "auto") == kind
+        assert leaf_kind(model, "simulation") == "simulation"
+    for network, leaf, message in (
+        (NetworkPolicy(policy), "critic", "no critic"),
+        (NetworkPolicy(policy, critic, objective="stake"), "critic", "trained for objective='stake'"),
+        (NetworkPolicy(policy, critic, objective="stake"), "value", "trained for objective='stake'"),
+    ):
+        with pytest.raises(InvalidAgentOptionError, match=message):
+            ModelSearchAgent(network, leaf=leaf)
     save_weights(path, Weights(policy, values_trained=False))
     assert make_agent(f"neural-ismcts:path={path}").leaf == "simulation"
     with pytest.raises(InvalidAgentOptionError, match="these weights learned moves only, by imitation"):
         make_agent(f"neural-ismcts:path={path},leaf=value")
-    assert leaf_kind(NetworkPolicy(policy, critic, values_trained=False), "auto") == "critic"
     save_weights(path, Weights(policy))
-    assert make_agent(f"neural-ismcts:path={path}").leaf == "value"
+    agent = make_agent(f"neural-ismcts:path={path},iterations=60,trees=2")
+    assert isinstance(agent, NeuralSearchAgent)
+    assert agent.leaf == "value"
+    assert agent.act(State.new(2).view(), np.random.default_rng(0)) in State.new(2).legal_moves()
 
 
 @pytest.mark.parametrize("temperature", [0.01, 0.5, 3.0])
@@ -348,11 +320,9 @@ def test_a_flattened_prior_sums_to_one_at_every_temperature(temperature: float) 
 
 @pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini", "perfect", "botzone"])
 def test_it_plays_whole_games_under_every_preset(rules: str) -> None:
-    agent, rng = ModelSearchAgent(NetworkPolicy(*small_networks()), 24, trees=2, batch=4), np.random.default_rng(1)
-    state = State.new(4, rules=rules)
-    while state.stage != "over":
-        state.step(agent.act(state.view(), rng))
-    assert state.winner is not None
+    agent, players = ModelSearchAgent(NetworkPolicy(*small_networks()), 24, trees=2, batch=4), PRESETS[rules].players
+    game = play_game(State.new(4, rules), [agent] * players, seat_generators([1, 0], players))
+    assert game.winner is not None
 
 
 def test_inference_and_simulations_can_join() -> None:
@@ -372,38 +342,32 @@ def test_inference_and_simulations_can_join() -> None:
 def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pays_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[int] = []
-
     def priced(view: View, rng: np.random.Generator, particles: int, *how: object) -> None:
+        nonlocal now
         asked.append(particles)
         assert how == (agent._believed, 2, None)
-        now[0] += price[0] / 1000 * particles * len(view.history)
+        now += price / 1000 * particles * len(view.history)
 
-    now, price = [0.0], [1.0]  # seconds; milliseconds a particle and move
+    asked, now = list[int](), 0.0
     monkeypatch.setattr("ddz_agents.neural_search.agent.inferred", priced)
-    monkeypatch.setattr("ddz_agents.neural_search.agent.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("ddz_agents.neural_search.agent.time.perf_counter", lambda: now)
     state, model = State.new(6), NetworkPolicy(*small_networks())
     for _ in range(4):
         state.step(state.legal_moves()[-1])
-    agent = ModelSearchAgent(model, milliseconds=41.5, particles=1000, settled=1.0, inference="mixed")
-    for _ in range(2):
-        agent._worlds(state.view(), np.random.default_rng(0))
-    assert asked == [103, 5]  # 20.75 ms at the price expected at first (0.05), then at the one found
-    price[0] = 0.0001
-    for _ in range(3):  # the price believed falls by halves
-        agent._worlds(state.view(), np.random.default_rng(0))
-    assert asked[2:] == [5, 10, 20]
-    price[0] = 1000.0
-    for _ in range(9):  # one slow moment: nothing is paid for until the price has come down again
-        agent._worlds(state.view(), np.random.default_rng(0))
-    assert asked[5:] == [41]
-    price[0] = 0.01
-    for _ in range(2):
-        agent._worlds(state.view(), np.random.default_rng(0))
-    assert asked[6:] == [1, 2]
-    agent = ModelSearchAgent(model, 10, particles=1000, inference="mixed")
-    agent._worlds(state.view(), np.random.default_rng(0))
-    assert asked[-1] == 1000
+    clock = ModelSearchAgent(model, milliseconds=41.5, particles=1000, settled=1.0, inference="mixed")
+    free = ModelSearchAgent(model, 10, particles=1000, inference="mixed")
+    for agent, cost, decisions, expected in (  # the price in milliseconds a particle and move
+        (clock, 1.0, 2, [103, 5]),  # 20.75 ms at the price expected at first (0.05), then at the one found
+        (clock, 0.0001, 3, [5, 10, 20]),  # the price believed falls by halves
+        (clock, 1000.0, 9, [41]),  # one slow moment: nothing is paid for until the price has come down again
+        (clock, 0.01, 2, [1, 2]),
+        (free, 0.01, 1, [1000]),
+    ):
+        price = cost
+        asked.clear()
+        for _ in range(decisions):
+            agent._worlds(state.view(), np.random.default_rng(0))
+        assert asked == expected
 
 
 @pytest.mark.parametrize(
@@ -431,7 +395,6 @@ def test_bad_options_have_named_errors(options: dict[str, object], message: str)
 
 
 def test_an_agent_has_the_options_of_its_search_and_of_its_file() -> None:
-    """And says so, with the nearest name where there is none."""
     names = [option.name for option in agent_options("neural-ismcts")]
     assert names[:4] == ["path", "threads", "trust_file", "iterations"]
     assert set(names[3:]) == {option.name for option in SearchOptions.options()}
@@ -444,15 +407,6 @@ def test_an_agent_has_the_options_of_its_search_and_of_its_file() -> None:
 
 
 def test_too_large_a_size_is_refused_before_memory_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*arguments: object, **options: object) -> None:
-        raise AssertionError("memory was taken")
-
-    monkeypatch.setattr("ddz_agents.neural_search.agent.Forest", refuse)
+    monkeypatch.setattr("ddz_agents.neural_search.agent.Forest", None)
     with pytest.raises(InvalidAgentOptionError, match="batch"):
         make_agent("neural-ismcts:batch=1e12")
-
-
-def test_it_refuses_to_move_for_others() -> None:
-    state = State.new(1)
-    with pytest.raises(IllegalMoveError):
-        ModelSearchAgent(Uniform()).act(state.view(1), np.random.default_rng(0))

@@ -1,15 +1,18 @@
-"""Seats that are searched as the rule agent, and positions that are asked about once."""
+"""Leaves that the policy plays on, seats that are searched as the rule agent, and positions asked about once."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.model import Bytes, Floats, PolicyModel
+from ddz_agents.neural.network import NetworkPolicy
 from ddz_agents.neural_search import evaluation_cache
 from ddz_agents.neural_search.agent import ModelSearchAgent
+from ddz_agents.neural_search.descent import Descents, new_descents
 from ddz_agents.neural_search.evaluation_cache import CachedModel
-from ddz_agents.neural_search.forest import Forest
 from ddz_agents.neural_search.leaves import Evaluator, play_on
 from ddz_agents.neural_search.opponent_model import OpponentModel, nobody, recognized
 from ddz_agents.worlds.determinize import draw_game, uniform
@@ -17,10 +20,109 @@ from ddz_env import State
 from ddz_env.core.engine.layout import SEAT
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.playing.registry import make_agent
-from tests.agents.neural_search.test_neural_playing_on import waiting
-from tests.agents.neural_search.test_neural_search import Prefers, Uniform, after
+from tests.agents.neural.test_neural_network import concealed_of, small_networks
+from tests.agents.neural_search.test_neural_search import Prefers, Uniform, after, planted
 
 RULES = make_agent("rules")
+
+
+def waiting(states: list[State]) -> Descents:
+    games = new_descents(len(states))
+    for place, state in enumerate(states):
+        games.rows[place], games.rings[place], games.waits[place] = state.row, state.ring, 1
+        games.observations[place].view(np.int8)[:] = observe(state)
+        games.masks[place].view(np.int8)[:] = action_mask(state)
+        games.concealed[place].view(np.int8)[:] = concealed_of(state)
+    return games
+
+
+def valued(model: NetworkPolicy, games: Descents) -> Floats:
+    return model.value_of_games(*(array.view(np.int8) for array in (games.observations, games.masks, games.concealed)))
+
+
+def undecided(count: int, rules: str = "standard") -> list[State]:
+    """Games in which somebody has a choice, from the first move to the last ones."""
+    rng, found = np.random.default_rng(2), list[State]()
+    for game in range(count):
+        state, moves = State.new(game, rules), int(rng.integers(0, 40))
+        best = state.copy()
+        for _ in range(moves):
+            if state.is_over:
+                break
+            if len(state.legal_actions()) > 1:
+                best = state.copy()
+            state.step_action(int(rng.choice(state.legal_actions())))
+        found.append(best)
+    return found
+
+
+def played_on(state: State, model: PolicyModel, decisions: int, *, opponents: bool = False) -> State:
+    """The game played on, move by move: what is forced, and by the policy, or by the rule agent as all opponents."""
+    game, rng = state.copy(), np.random.default_rng(0)
+    while not game.is_over:
+        actions: Sequence[int] = game.legal_actions()
+        if len(actions) > 1 and opponents and game.seat != state.seat:
+            actions = RULES.act(game.view(), rng).actions
+        elif len(actions) > 1:
+            if decisions == 0:
+                break
+            decisions -= 1
+            logs, _ = model.evaluate(observe(game)[None], action_mask(game)[None])
+            actions = [int(logs[0].argmax())]
+        for action in actions:
+            game.step_action(action)
+    return game
+
+
+def value(game: State, model: NetworkPolicy, first: int) -> float:
+    """What a game that was played on is worth to a seat: its outcome, or the critic's value of the seat to act."""
+    if game.is_over:
+        return float(np.sign(game.returns("win")[first]))
+    same_side = (first == game.view().landlord) == (game.seat == game.view().landlord)
+    return float(valued(model, waiting([game]))[0]) * (1 if same_side else -1)
+
+
+@pytest.mark.parametrize("rules", ["standard", "mini", "bidding"])
+@pytest.mark.parametrize("decisions", [1, 4, 1000])
+def test_the_policy_plays_on_as_it_would_at_the_table(decisions: int, rules: str) -> None:
+    model, states = NetworkPolicy(*small_networks()), undecided(40, rules)
+    games = waiting(states)
+    logs, _ = model.evaluate(games.observations.view(np.int8), games.masks.view(np.int8))
+    played = play_on(model, games, logs, decisions, states[0].rule_words)
+    found = played.values
+    assert (len(played.places) > 0) == (decisions < 1000)
+    if len(played.places):
+        found[played.places] = np.where(played.same_side, 1, -1) * valued(model, played.descents)
+    expected = [value(played_on(state, model, decisions), model, state.seat) for state in states]
+    assert found == pytest.approx(expected, abs=1e-4)
+    assert (decisions == 1000) == bool((np.abs(found) == 1).all())
+
+
+def test_a_search_plays_its_leaves_on() -> None:
+    """To the end, leaves are won or lost; the prior is the same, and so is the search with nothing played on."""
+    model, states = NetworkPolicy(*small_networks()), undecided(20)
+    rules = states[0].rule_words
+    now, later = (Evaluator(model, "critic", 1.0, ahead).leaves(waiting(states), rules) for ahead in (0, 1000))
+    assert now[0].tobytes() == later[0].tobytes()
+    assert now[1].tobytes() == valued(model, waiting(states)).tobytes()
+    assert (np.abs(later[1]) == 1).all()
+    assert (np.abs(now[1]) < 1).all()
+
+
+def test_the_root_is_not_played_on() -> None:
+    """It is a view: nobody knows what others would play.  The first wave is of two candidates."""
+
+    class Watched(NetworkPolicy):
+        def evaluate(self, observations: np.ndarray, masks: np.ndarray) -> tuple[Floats, Floats]:
+            asked.append(len(masks))
+            return super().evaluate(observations, masks)
+
+    asked = list[int]()
+    model: PolicyModel = Watched(*small_networks())
+    agent = ModelSearchAgent(model, 1, trees=1, candidates=2, ahead=3, particles=0, settled=1.0)
+    agent.act(State.new(3).view(), np.random.default_rng(0))
+    assert asked[:2] == [1, 2]
+    assert len(asked) > 3  # the leaves are played on
 
 
 class Counted(Uniform):
@@ -41,7 +143,6 @@ class Counted(Uniform):
 
 
 def positions(count: int) -> tuple[Bytes, Bytes, Bytes]:
-    """Observations, masks and concealed cards, with repetitions."""
     rng, states = np.random.default_rng(0), [after(State.new(game), 3 * game) for game in range(count)]
     drawn = [states[int(rng.integers(count))] for _ in range(3 * count)]
     concealed = rng.integers(0, 2, (len(drawn), 80)).astype(np.int8)
@@ -115,7 +216,6 @@ def everybody_but(seat: int) -> OpponentModel:
 
 
 def worlds(count: int) -> list[State]:
-    """Decisions of landlords in games whose other hands are drawn."""
     found = []
     for game in range(count):
         state = after(State.new(game), 7)
@@ -127,39 +227,23 @@ def worlds(count: int) -> list[State]:
 
 def test_where_the_rule_agent_is_known_its_moves_are_played() -> None:
     """The policy decides for the searcher alone; all others are the rule agent, move by move and kicker by kicker."""
-    model, rng = Prefers({0}, 3.0), np.random.default_rng(0)
+    model = Prefers({0}, 3.0)
     for state in worlds(30):
-        games, seat, hand = waiting([state]), state.seat, state.copy()
         logs, _ = model.evaluate(observe(state)[None], action_mask(state)[None])
-        played = play_on(model, games, logs, 3, state.rule_words, opponents=everybody_but(seat))
-        own = 0
-        while not hand.is_over:
-            legal = hand.legal_actions()
-            if len(legal) == 1:
-                hand.step_action(legal[0])
-            elif hand.seat != seat:
-                move = RULES.act(hand.view(), rng)
-                for action in move.actions:
-                    hand.step_action(action)
-            elif own == 3:
-                break
-            else:
-                own += 1
-                answer, _ = model.evaluate(observe(hand)[None], action_mask(hand)[None])
-                hand.step_action(int(answer[0].argmax()))
-        assert bool(len(played.places)) == (not hand.is_over)
-        if hand.is_over:
-            assert played.values[0] == np.sign(hand.returns("win")[seat])
+        played = play_on(model, waiting([state]), logs, 3, state.rule_words, opponents=everybody_but(state.seat))
+        game = played_on(state, model, 3, opponents=True)
+        assert bool(len(played.places)) == (not game.is_over)
+        if game.is_over:
+            assert played.values[0] == np.sign(game.returns("win")[state.seat])
         else:
-            assert (played.descents.rows[0] == hand.row).all()
+            assert (played.descents.rows[0] == game.row).all()
 
 
 def test_the_tree_passes_through_its_moves() -> None:
     """Every descent stops at the searcher's own decisions; on the way the others have moved as the rule agent does."""
     state, rng = after(State.new(4, rules="perfect"), 6), np.random.default_rng(0)
     view, checked = state.view(), 0
-    forest = Forest(1, 8, Evaluator(Uniform(), "value", 1.0), exploration=1.0, simulation=0)
-    forest.plant(view, [np.uint64(1)])
+    forest = planted(view, Uniform(), 1, batch=8)
     forest.recognize(everybody_but(view.seat).faithful)
     for _ in range(20):
         forest.wave(uniform(), np.full(8, -1, np.int16))

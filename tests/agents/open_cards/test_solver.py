@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,6 @@ from ddz_training.experiments.solver_curve import (
 )
 from ddz_training.measure.match.results import of_rows, read_results
 from tests.agents.mini.test_exact import after
-from tests.oracles import reference
 
 PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")
 
@@ -65,12 +65,16 @@ def landlord_wins(brute: MinimaxSolver, state: State) -> bool:
     return (brute.value(state.row) > 0) == (state.seat == int(state.row[LANDLORD]))
 
 
+def without(technique: str) -> dict[str, Any]:
+    return {technique: "never" if technique == "quick_wins" else False}
+
+
 @pytest.mark.parametrize("players", [2, 3])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_verdicts_are_those_of_brute_force(preset: str, players: int) -> None:
     rules, rng = rules_for(preset, players), np.random.default_rng([players, PRESETS.index(preset)])
     brute = MinimaxSolver(rules, epsilon=0)
-    plain: dict[str, Any] = {name: "never" if name == "quick_wins" else False for name in TECHNIQUES}
+    plain: dict[str, Any] = {name: off for technique in TECHNIQUES for name, off in without(technique).items()}
     solvers = (OpenSolver(rules, megabytes=1), OpenSolver(rules, **plain, megabytes=0.01))
     for number in range(16):
         state = endgame(rules, rng, 3, 6 if players == 2 else 4, narrow=number % 2 == 0)
@@ -81,8 +85,7 @@ def test_verdicts_are_those_of_brute_force(preset: str, players: int) -> None:
 @pytest.mark.parametrize("technique", TECHNIQUES)
 def test_no_technique_changes_a_verdict(technique: str) -> None:
     rules, rng = rules_for("rlcard", 3), np.random.default_rng(TECHNIQUES.index(technique))
-    switched = OpenSolver(rules, megabytes=0.1, **{technique: "never" if technique == "quick_wins" else False})
-    whole = OpenSolver(rules, megabytes=1)
+    switched, whole = OpenSolver(rules, megabytes=0.1, **without(technique)), OpenSolver(rules, megabytes=1)
     for number in range(8):
         state = endgame(rules, rng, 4, 6, narrow=number % 2 == 0)
         assert switched.solve(state).landlord_wins == whole.solve(state).landlord_wins, state
@@ -106,41 +109,6 @@ def test_a_threat_reckons_with_the_partner(text: str, turn: int, peasants_win: b
     assert OpenSolver(state.rules, megabytes=1).solve(state).landlord_wins != peasants_win
 
 
-def reference_wins(game: tuple[Any, ...], rules: Rules, landlord: int, memo: dict[tuple[Any, ...], bool]) -> bool:
-    """Whether the landlord wins by the slow rules of :mod:`tests.oracles.reference`."""
-    if game in memo:
-        return memo[game]
-    hands, seat, target, passes, owner = game
-    wins, players = seat == landlord, rules.players
-    memo[game] = not wins
-    for move in reference.moves_to_play(hands[seat], target, rules):
-        following = (seat + 1) % players
-        if move == reference.PASS_MOVE:
-            ends = passes + 2 == players
-            then = (hands, owner, None, 0, owner) if ends else (hands, following, target, passes + 1, owner)
-        else:
-            left = reference.without(hands[seat], reference.cards_of(move))
-            if not any(left):
-                memo[game] = wins
-                break
-            changed = (*hands[:seat], left, *hands[seat + 1 :])
-            then = (changed, following, reference.target_of(move, rules), 0, seat)
-        if reference_wins(then, rules, landlord, memo) == wins:
-            memo[game] = wins
-            break
-    return memo[game]
-
-
-@pytest.mark.parametrize("preset", ["standard", "douzero"])
-def test_verdicts_are_those_of_the_slow_rules(preset: str) -> None:
-    rules, rng = rules_for(preset, 2), np.random.default_rng(5)
-    solver = OpenSolver(rules, megabytes=1)
-    for _ in range(4):
-        state = dealt_position([5, 4], rng, rules)
-        hands = tuple(state.hand(seat).counts for seat in range(2))
-        assert solver.solve(state).landlord_wins == reference_wins((hands, 0, None, 0, 0), rules, 0, {})
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("players", [2, 3])
 @pytest.mark.parametrize("preset", PRESETS)
@@ -153,7 +121,6 @@ def test_twenty_thousand_endgames_agree_with_brute_force(preset: str, players: i
 
 
 def best_stake(state: State, landlord: int) -> float:
-    """What the landlord gets from each opponent, by trying everything."""
     if state.is_over:
         return state.returns("stake")[landlord] / (state.rules.players - 1)
     values = [best_stake(after(state, move), landlord) for move in state.legal_moves()]
@@ -186,12 +153,18 @@ def test_every_move_has_its_value_and_the_line_keeps_the_verdict() -> None:
         assert (state.winner == 0) == won
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_values_that_a_limit_stopped_are_unknown(threads: int) -> None:
-    state = dealt_position([13, 13, 14], np.random.default_rng(3))
-    values = OpenSolver(state.rules, megabytes=1, nodes=2).move_values(state, threads=threads)
-    assert [move for move, _ in values] == state.legal_moves()
-    assert None in [value for _, value in values]
+def test_a_limit_gives_an_honest_unknown_and_a_longer_search_the_verdict() -> None:
+    state = dealt_position([10, 10, 10], np.random.default_rng(1))
+    solver = OpenSolver(state.rules, megabytes=1, nodes=3)
+    stopped = solver.solve(state)
+    assert (stopped.landlord_wins, stopped.reason, stopped.nodes) == (None, "nodes", 3)
+    assert solver.stake(state) is None
+    assert solver.solve(state, seconds=1e-9).landlord_wins is None
+    large = dealt_position([13, 13, 14], np.random.default_rng(3))
+    for threads in (1, 3):
+        values = OpenSolver(large.rules, megabytes=1, nodes=2).move_values(large, threads=threads)
+        assert [move for move, _ in values] == large.legal_moves()
+        assert None in [value for _, value in values]
 
 
 def test_the_example_of_the_manual() -> None:
@@ -233,50 +206,37 @@ def test_what_is_no_position_has_a_named_error() -> None:
     with pytest.raises(IllegalMoveError):
         open_position("34 / 5: 5")
     solver = OpenSolver(Rules.preset("standard"), megabytes=1)
-    with pytest.raises(UnsolvablePositionError, match="standard rules, not mini"):
-        solver.solve(State.new(rules="mini"))
-    with pytest.raises(UnsolvablePositionError, match="between two moves"):
-        solver.solve(State.new(rules="bidding"))
+    for rules, message in (("mini", "standard rules, not mini"), ("bidding", "between two moves")):
+        with pytest.raises(UnsolvablePositionError, match=message):
+            solver.solve(State.new(rules=rules))
     with pytest.raises(InvalidAgentOptionError, match="ways=3: this option went, and 4 stayed"):
         OpenSolver(Rules.preset("standard"), ways=3)
 
 
-def test_a_limit_gives_an_honest_unknown_and_a_longer_search_the_verdict() -> None:
-    state = dealt_position([10, 10, 10], np.random.default_rng(1))
-    solver = OpenSolver(state.rules, megabytes=1, nodes=3)
-    stopped = solver.solve(state)
-    assert (stopped.landlord_wins, stopped.reason, stopped.nodes) == (None, "nodes", 3)
-    assert solver.stake(state) is None
-    assert solver.solve(state, seconds=1e-9).landlord_wins is None
-
-
 def test_the_cheating_solver_wins_what_can_be_won() -> None:
-    rng, agent = np.random.default_rng(2), CheatingSolverAgent(megabytes=1)
-    state = dealt_position([6, 6], rng)
-    solver = OpenSolver(state.rules, megabytes=1)
+    rng, agent, solver = np.random.default_rng(2), CheatingSolverAgent(megabytes=1), None
     for _ in range(8):
         state = dealt_position([6, 6], rng)
-        won = solver.solve(state).landlord_wins
-        side = 0 if won else 1
+        solver = solver or OpenSolver(state.rules, megabytes=1)
+        side = 0 if solver.solve(state).landlord_wins else 1
         while not state.is_over:
             moves = state.legal_moves()
             state.step(agent.act(state.copy(), rng) if state.seat == side else moves[int(rng.integers(len(moves)))])
         assert state.winner == side
 
 
+DOUBTFUL = State.from_hands(["3 4 4", "5 6"], check_sizes=False, rules="mini")
+
+
 def test_few_worlds_are_all_solved_and_agree_with_brute_force() -> None:
-    rng = np.random.default_rng(4)
-    state = State.from_hands(["3 4 4", "5 6"], check_sizes=False, rules="mini")
-    ending = EndgameSolver(cards=54, worlds=10_000, nodes=10_000)
-    view = state.view()
+    ending, view = EndgameSolver(cards=54, worlds=10_000, nodes=10_000), DOUBTFUL.view()
     assert ending.applies(view)
     assert not EndgameSolver(cards=4, worlds=1, nodes=1).applies(view)
-    solved = ending.solve(view, rng)
-    assert solved is not None
+    solved = ending.solve(view, np.random.default_rng(4))
     assert solved.complete
     # Its states are the same, by another route.
-    states = DeterminizedMinimaxAgent().states(view.row, (), state.rules)
-    brute = MinimaxSolver(state.rules, epsilon=0)
+    states = DeterminizedMinimaxAgent().states(view.row, (), view.rules)
+    brute = MinimaxSolver(view.rules, epsilon=0)
     wins = np.zeros(len(solved.moves))
     for row, deals in zip(states.rows, states.deals.tolist(), strict=True):
         wins += deals * (brute.move_values(row)[1] > 0)
@@ -288,31 +248,22 @@ def test_few_worlds_are_all_solved_and_agree_with_brute_force() -> None:
 def test_searches_hand_their_endgames_over(spec: str) -> None:
     state = State.from_hands(["3 4 4 9", "5 6", "7 8"], check_sizes=False, rules="perfect")
     solved = EndgameSolver(cards=54, worlds=30, nodes=5000).solve(state.view(), np.random.default_rng(1))
-    assert solved is not None
     decision = make_agent(f"{spec}:endgame=solver").decide(state.view(), np.random.default_rng(2))  # type: ignore[attr-defined]
     assert decision == solved.decision()
 
 
 def test_a_sure_win_is_played_and_a_doubtful_position_left_to_the_search() -> None:
-    rng = np.random.default_rng(6)
+    rng, every = np.random.default_rng(6), EndgameSolver(54, 10_000, 10_000)
     solver = EndgameSolver(54, 10_000, 10_000, sure=True)
     safe = State.from_hands(["R B 3", "4 4"], check_sizes=False, rules="mini")
-    sure, every = solver.decision(safe.view(), rng), EndgameSolver(54, 10_000, 10_000).solve(safe.view(), rng)
-    assert sure is not None
-    assert every is not None
-    assert every.proven
-    assert every.wins[every.moves.index(sure.move)] == every.weight
-    doubtful = State.from_hands(["3 4 4", "5 6"], check_sizes=False, rules="mini")
-    solved = EndgameSolver(54, 10_000, 10_000).solve(doubtful.view(), rng)
-    assert solved is not None
-    assert 0 < solved.wins.max() < solved.weight
-    assert solver.decision(doubtful.view(), rng) is None
-
-
-def test_the_determinized_solver_plays_legal_moves() -> None:
-    rng, agent = np.random.default_rng(6), DeterminizedSolverAgent(worlds=8, nodes=2000)
-    state = State.from_hands(["3 4 4", "5 6"], check_sizes=False, rules="mini")
-    assert agent.decide(state.view(), rng).move in state.legal_moves()
+    sure, solved = solver.decision(safe.view(), rng), every.solve(safe.view(), rng)
+    assert solved.proven
+    assert solved.wins[solved.moves.index(sure.move)] == solved.weight
+    doubtful = every.solve(DOUBTFUL.view(), rng)
+    assert 0 < doubtful.wins.max() < doubtful.weight
+    assert solver.decision(DOUBTFUL.view(), rng) is None
+    agent = DeterminizedSolverAgent(worlds=8, nodes=2000)
+    assert agent.decide(DOUBTFUL.view(), rng).move in DOUBTFUL.legal_moves()
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
@@ -322,35 +273,36 @@ def test_shipped_puzzles_have_one_winning_move(every: bool) -> None:
     assert all(brute_force_agrees(puzzle, brute) for puzzle in puzzles)
 
 
-def test_new_puzzles_have_one_winning_move() -> None:
-    puzzle = next(make_puzzles([8, 8], np.random.default_rng(1)))
-    assert brute_force_agrees(puzzle, MinimaxSolver(rules_for("standard", 2), epsilon=0))
-    assert Puzzle.parse(str(puzzle)) == puzzle
-    shown = ddz("puzzles", "1", "--answer")
-    assert shown.exit_code == 0, shown.output
-    assert shipped_puzzles()[0].move in shown.output
-
-
 def ddz(*arguments: str) -> Result:
     return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "160", "NO_COLOR": "1"})
 
 
-def test_the_command_answers_in_json_and_in_words(tmp_path: Any) -> None:
-    answer = ddz("solve", "KK5543 / 225543", "--json", "--all", "--stake", "--megabytes", "1")
-    assert answer.exit_code == 0, answer.output
-    found = json.loads(answer.output)
+def told(*arguments: str) -> str:
+    done = ddz(*arguments)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_new_puzzles_have_one_winning_move() -> None:
+    puzzle = next(make_puzzles([8, 8], np.random.default_rng(1)))
+    assert brute_force_agrees(puzzle, MinimaxSolver(rules_for("standard", 2), epsilon=0))
+    assert Puzzle.parse(str(puzzle)) == puzzle
+    assert shipped_puzzles()[0].move in told("puzzles", "1", "--answer")
+
+
+def test_the_command_answers_in_json_and_in_words(tmp_path: Path) -> None:
+    found = json.loads(told("solve", "KK5543 / 225543", "--json", "--all", "--stake", "--megabytes", "1"))
     assert found["winner"] in ("first", "second")
     assert found["line"][0] == found["move"]
     assert any(found["moves"].values()) == (found["winner"] == "first")
     assert (found["stake"] > 0) == (found["winner"] == "first")
+    second = told("solve", "KK5543 / 225543", "--landlord", "2", "--stake", "--json", "--megabytes", "1")
+    assert json.loads(second)["stake"] == -found["stake"]
     file = tmp_path / "positions.txt"
     file.write_text("# two of them\n3 / 4\n34 / 5 / 67: 3, pass\n", encoding="utf-8")
-    told = ddz("solve", "--file", str(file), "--megabytes", "1")
-    assert told.exit_code == 0, told.output
-    assert "3 / 4: the first hand wins (" in told.output
-    assert "34 / 5 / 67: 3, pass: the peasants win (" in told.output
-    second = ddz("solve", "KK5543 / 225543", "--landlord", "2", "--stake", "--json", "--megabytes", "1")
-    assert json.loads(second.output)["stake"] == -found["stake"]
+    words = told("solve", "--file", str(file), "--megabytes", "1")
+    assert "3 / 4: the first hand wins (" in words
+    assert "34 / 5 / 67: 3, pass: the peasants win (" in words
     assert ddz("solve", "3333 / 34").exit_code == 2
     hard = dealt_position([10, 10, 10], np.random.default_rng(1))
     text = " / ".join(str(hard.hand(seat)) for seat in range(3))
@@ -359,7 +311,7 @@ def test_the_command_answers_in_json_and_in_words(tmp_path: Any) -> None:
     assert json.loads(stopped.output)["reason"] == "nodes"
 
 
-def test_a_file_is_read_to_its_end_before_the_first_position_is_solved(tmp_path: Any) -> None:
+def test_a_file_is_read_to_its_end_before_the_first_position_is_solved(tmp_path: Path) -> None:
     file = tmp_path / "pos.txt"
     file.write_text("33 / 4\n# not yet\nXX / 4\n", encoding="utf-8")
     refused = ddz("solve", "--file", str(file))
@@ -368,13 +320,12 @@ def test_a_file_is_read_to_its_end_before_the_first_position_is_solved(tmp_path:
 
 
 def test_dealt_positions_are_summed_up() -> None:
-    summed = ddz("solve", "--deal", "4+4", "--count", "3", "--megabytes", "1", "--without", "ranks", "--json")
-    assert summed.exit_code == 0, summed.output
-    assert json.loads(summed.output)["solved"] == 3
+    summed = told("solve", "--deal", "4+4", "--count", "3", "--megabytes", "1", "--without", "ranks", "--json")
+    assert json.loads(summed)["solved"] == 3
     assert "did you mean 'ranks'" in ddz("solve", "--deal", "4+4", "--without", "ranls").output
 
 
-def test_the_curve_counts_what_was_solved_in_time(tmp_path: Any) -> None:
+def test_the_curve_counts_what_was_solved_in_time(tmp_path: Path) -> None:
     found = SOLVER_CURVE.run(SolverCurveOptions(positions=1, nodes=2), tmp_path / "curve.csv")
     assert {(result.cards, result.nodes <= 2) for result in found.results} == {(cards, True) for cards in DEALS}
     results = [CurveResult("2+2", number, int(number < 3), 1, 0.1 * number) for number in range(4)]

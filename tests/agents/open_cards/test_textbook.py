@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ddz_agents.open_cards.minimax import MinimaxSolver
 from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
 from ddz_agents.open_cards.textbook.search import SURE, log_odds, probabilities
 from ddz_agents.rules.agent import RulesAgent
@@ -18,11 +19,12 @@ from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.scratch import look_around, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Hand, Rules, State
-from ddz_env.core.engine.layout import HANDS, KEY, OWNER, PASSES, SEAT, TARGET
+from ddz_env.core.engine.layout import OWNER, SEAT
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
 from tests.agents.mini.test_exact import after
+from tests.agents.open_cards.test_solver import landlord_wins
 from tests.agents.rules.test_rule_agent import position
 from tests.rooms import ROOT
 
@@ -42,27 +44,13 @@ def endgames(count: int, sizes: Sequence[int], seed: int = 1, preset: str = "sta
 
 
 def decide(state: State, **options: Any) -> tuple[CheatingAlphaBetaAgent, dict[int, float]]:
-    """Alpha-beta's values of a position with a choice."""
     agent = CheatingAlphaBetaAgent(**options)
     return agent, dict(agent.decide(state, RNG).values)
 
 
-def landlord_wins(state: State, known: dict[tuple[int, ...], bool]) -> bool:
-    """Minimax to the end, slow and obvious: the landlord needs one good move, the peasants must refute them all."""
-    place = tuple(int(state.row[word]) for word in (*range(HANDS, HANDS + 3), SEAT, TARGET, KEY, OWNER, PASSES))
-    if place not in known:
-        values = (landlord_wins(after(state, move), known) for move in state.legal_moves())
-        if state.is_over:
-            known[place] = state.role(state.winner) == "landlord"
-        else:
-            known[place] = any(values) if state.role() == "landlord" else all(values)
-    return known[place]
-
-
 @pytest.mark.parametrize(("preset", "sizes"), [("standard", (4, 4, 3)), ("rlcard", (4, 4, 3)), ("mini", (5, 4))])
 def test_with_all_moves_and_depth_enough_every_move_is_valued_exactly(preset: str, sizes: Sequence[int]) -> None:
-    roles: set[str | None] = set()
-    known: dict[tuple[int, ...], bool] = {}
+    brute, roles, worth = MinimaxSolver(Rules.preset(preset), epsilon=0), set[str | None](), set[float]()
     for state in endgames(8, sizes, 2, preset):
         for _ in range(3):  # the landlord's decision, and then the peasants'
             if state.is_over or len(state.legal_moves()) == 1:
@@ -71,23 +59,22 @@ def test_with_all_moves_and_depth_enough_every_move_is_valued_exactly(preset: st
             if values:  # no move ends the game at once
                 landlord, expected = state.role() == "landlord", dict.fromkeys(values, 0.0)
                 for move in state.legal_moves():
-                    wins = landlord_wins(after(state, move), known) == landlord
+                    wins = landlord_wins(brute, after(state, move)) == landlord
                     expected[move.main] = max(expected[move.main], float(wins))
                 assert values == expected
                 roles.add(state.role())
+                worth.update(values.values())
             state.step(state.legal_moves()[-1])
     assert "landlord" in roles
-    assert {True, False} <= set(known.values())
+    assert worth == {0.0, 1.0}
 
 
 @pytest.mark.parametrize("depth", [1, 2, 6])
 def test_pruning_and_the_table_change_no_value(depth: int) -> None:
     nodes = np.zeros(3, int)
     for state in endgames(10, (9, 8, 8), 3):
-        searches = [
-            decide(state, depth=depth, **options)
-            for options in ({}, {"table": False}, {"pruning": False, "table": False})
-        ]
+        switched: list[dict[str, Any]] = [{}, {"table": False}, {"pruning": False, "table": False}]
+        searches = [decide(state, depth=depth, **options) for options in switched]
         assert searches[0][1] == searches[1][1] == searches[2][1]
         nodes += [agent.nodes for agent, _ in searches]
     assert depth < 6 or nodes[0] < nodes[1] < nodes[2]
@@ -100,7 +87,7 @@ def transformed(agent: Any, curve: Any) -> Any:
     return agent
 
 
-MONOTONE = {"cube": lambda x: x**3, "win rate": lambda x: probabilities(), "root": np.cbrt}
+CURVES = {"cube": lambda x: x**3, "win rate": lambda x: probabilities(), "root": np.cbrt}
 LINEAR = {"twice": lambda x: 2 * x, "shifted": lambda x: 3 * x + 500}
 
 
@@ -108,12 +95,14 @@ def chosen(state: State, agent: Any) -> str:
     return str(agent.act(state if agent.cheats else state.view(), np.random.default_rng(5)))
 
 
-@pytest.mark.parametrize("curve", [*MONOTONE, *LINEAR])
-def test_alpha_beta_plays_the_same_under_every_monotone_transform(curve: str) -> None:
-    transform = {**MONOTONE, **LINEAR}[curve]
+def test_alpha_beta_plays_the_same_under_every_monotone_transform() -> None:
+    for scale in (probabilities(), log_odds()):
+        assert (np.diff(scale) > 0).all()
+        assert len(scale) == 2 * SURE + 1
     for state in endgames(12, (9, 8, 8), 4):
-        plain = transformed(CheatingAlphaBetaAgent(depth=3), lambda x: x)
-        assert chosen(state, transformed(CheatingAlphaBetaAgent(depth=3), transform)) == chosen(state, plain)
+        plain = chosen(state, transformed(CheatingAlphaBetaAgent(depth=3), lambda x: x))
+        for transform in (CURVES | LINEAR).values():
+            assert chosen(state, transformed(CheatingAlphaBetaAgent(depth=3), transform)) == plain
 
 
 def test_expectiminimax_plays_the_same_under_linear_transforms_only() -> None:
@@ -126,42 +115,35 @@ def test_expectiminimax_plays_the_same_under_linear_transforms_only() -> None:
     plain = play(lambda x: x)
     for linear in LINEAR.values():
         assert play(linear) == plain
-    assert any(play(monotone) != plain for monotone in MONOTONE.values())
+    assert any(play(monotone) != plain for monotone in CURVES.values())
 
 
-def test_the_clock_keeps_the_deepest_search_that_was_completed() -> None:
-    state = State.new(6)
-    timed, values = decide(state, milliseconds=20.0)
+def test_the_clock_keeps_the_deepest_search_that_was_completed_and_stops_at_the_end_of_a_game() -> None:
+    timed, values = decide(State.new(6), milliseconds=20.0)
     assert timed.depth >= 1
-    assert values == decide(state, depth=timed.depth)[1]
-
-
-def test_a_position_that_is_searched_to_its_end_stops_the_clock() -> None:
+    assert values == decide(State.new(6), depth=timed.depth)[1]
     timed, values = decide(position(["3346", "559", "778A"]), milliseconds=60_000.0)
     assert timed.depth < 40
     assert set(values.values()) <= {0.0, 1.0}
 
 
-def test_the_rule_agent_weighs_hands_with_the_same_evaluation() -> None:
+def test_the_evaluation_likes_controls_bombs_few_tricks_and_the_lead_and_is_the_rule_agents() -> None:
+    def worth(landlord: str, seat: int = 0) -> float:
+        state = position([landlord, "88999TTB", "55667JJJ"])
+        state.row[SEAT] = state.row[OWNER] = seat
+        set_position(state.row, state.rule_words, appraiser, WEIGHTS)
+        return float(evaluate(state.row, state.rule_words, appraiser, POSITION))
+
     state, mind, appraiser = State.new(3), new_rule_scratch(), new_appraiser()
+    assert worth("334467QA") < worth("334467QR")  # a control
+    assert worth("33344678") < worth("33334678")  # a bomb
+    assert worth("3457889J") < worth("3456789J")  # a chain
+    assert worth("334467QA", seat=1) < worth("334467QA")  # the lead
     look_around(state.row, state.rule_words, mind)
     set_prices(mind, WEIGHTS)
     set_position(state.row, state.rule_words, appraiser, WEIGHTS)  # what the landlord cannot see the peasants hold
     hand = state.row[0]
     assert price_of_hand(hand, state.rule_words, mind) == price_of_hand(hand, state.rule_words, appraiser.landlord)
-
-
-def test_the_evaluation_likes_controls_bombs_few_tricks_and_the_lead() -> None:
-    def worth(landlord: str, seat: int = 0) -> float:
-        state, appraiser = position([landlord, "88999TTB", "55667JJJ"]), new_appraiser()
-        state.row[9] = state.row[13] = seat
-        set_position(state.row, state.rule_words, appraiser, WEIGHTS)
-        return float(evaluate(state.row, state.rule_words, appraiser, POSITION))
-
-    assert worth("334467QA") < worth("334467QR")  # a control
-    assert worth("33344678") < worth("33334678")  # a bomb
-    assert worth("3457889J") < worth("3456789J")  # a chain
-    assert worth("334467QA", seat=1) < worth("334467QA")  # the lead
 
 
 def test_at_doubling_and_in_the_auction_the_rule_agent_decides() -> None:
@@ -190,9 +172,3 @@ def test_options_that_do_not_exist_are_refused() -> None:
         CheatingAlphaBetaAgent(depth=0)
     with pytest.raises(InvalidAgentOptionError, match="values"):
         ExpectiminimaxAgent(values="odds")
-
-
-def test_scales_rise_and_end_in_a_sure_win() -> None:
-    for scale in (probabilities(), log_odds()):
-        assert (np.diff(scale) > 0).all()
-        assert len(scale) == 2 * SURE + 1

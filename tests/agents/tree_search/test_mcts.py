@@ -1,25 +1,29 @@
-"""The UCT family: its determinizations, its simulations and whole games."""
+"""The UCT family: its determinizations and simulations, whole games, and what it tells of its thoughts."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
+from ddz_agents.tree_search.choice import whole_moves_of
 from ddz_agents.tree_search.simulate import simulate_random
 from ddz_agents.worlds.determinize import draw_game
-from ddz_env import PRESETS, State
+from ddz_env import PRESETS, Move, State
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.random import key
 from ddz_env.core.notation import word_to_counts
-from ddz_env.playing.agent import sight
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.registry import make_agent
+from ddz_env.playing.thoughts import Belief
 from tests.oracles.figure_two import played
 
 SEED = np.uint64(12345)
 
 
 def drawn(state: State, seat: int, number: int) -> np.ndarray:
-    """One determinization of what a seat knows."""
     view, row = state.view(seat), np.empty(ROW_WORDS, np.uint64)
     draw_game(view.row, seat, state.rule_words, np.uint64(key(SEED, np.uint64(number))), row)
     return row
@@ -27,6 +31,10 @@ def drawn(state: State, seat: int, number: int) -> np.ndarray:
 
 def counts(word: np.uint64) -> np.ndarray:
     return np.array(word_to_counts(int(word)))
+
+
+def all_played(state: State) -> np.ndarray:
+    return np.sum([state.view().played(seat).counts for seat in range(state.rules.players)], axis=0)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -44,8 +52,7 @@ def test_determinizations_agree_with_everything_public(preset: str) -> None:
                     assert (hands[view.landlord] >= view.known_cards.counts).all()
                     assert row[BOTTOM] == state.row[BOTTOM]
                 elsewhere = counts(row[HIDDEN]) + (counts(row[BOTTOM]) if view.landlord is None else 0)
-                gone = sum(np.array(view.played(other).counts) for other in range(state.rules.players))
-                assert (sum(hands) + elsewhere + gone == state.rules.deck).all()
+                assert (sum(hands) + elsewhere + all_played(state) == state.rules.deck).all()
 
 
 def test_determinizations_are_uniform_over_cards() -> None:
@@ -64,28 +71,62 @@ def test_determinizations_are_uniform_over_cards() -> None:
 
 @pytest.mark.parametrize("preset", ["bidding", "rlcard", "openspiel", "half-deck"])
 def test_search_agents_play_whole_games(preset: str) -> None:
-    agents = [IsUctAgent(40), DeterminizedUctAgent(10, trees=4), CheatingUctAgent(10, trees=4)]
+    specs = ("isuct:iterations=40", "duct:iterations=10,trees=4", "cheating-uct:iterations=10,trees=4")
+    agents = [make_agent(spec) for spec in specs]
     for seed in range(2):
-        state, rng = State.new(seed, preset), np.random.default_rng(seed)
-        while not state.is_over:
-            agent = agents[state.seat % 3]
-            state.step(agent.act(sight(agent, state), rng))
-
-
-def test_a_clock_ends_a_search() -> None:
-    timed = IsUctAgent(milliseconds=20).decide(State.new(3).view(), np.random.default_rng(5))
-    assert sum(timed.visits.values()) >= 256
+        assert play_game(State.new(seed, preset), agents, seat_generators([seed, 0], 3)).is_over
 
 
 def test_simulations_follow_the_rules_of_the_engine() -> None:
     """The light books of a simulation end in the same kind of state: one empty hand, that seat the winner."""
     mask = np.empty(7, np.uint64)
     for seed in range(200):
-        row = played(seed, seed % 30, sorted(PRESETS)[seed % len(PRESETS)])
-        rules, words = row.rule_words, row.row.copy()
-        simulate_random(words, rules, mask, np.uint64(key(SEED, np.uint64(seed))), np.bool_(True))
-        assert words[STAGE] == STAGE_OVER
-        winner = int(words[WINNER]) - 1
+        state = played(seed, seed % 30, sorted(PRESETS)[seed % len(PRESETS)])
+        row = state.row.copy()
+        simulate_random(row, state.rule_words, mask, np.uint64(key(SEED, np.uint64(seed))), np.bool_(True))
+        assert row[STAGE] == STAGE_OVER
+        winner = int(row[WINNER]) - 1
         if winner < 3:
-            assert words[HANDS + winner] == 0
-            assert sum(int(words[HANDS + seat]) == 0 for seat in range(row.rules.players)) == 1
+            assert [seat for seat in range(state.rules.players) if row[HANDS + seat] == 0] == [winner]
+
+
+@pytest.mark.parametrize("name", ["isuct:iterations=400", "rollout:iterations=60"])
+def test_whole_moves_are_those_of_the_decision(name: str) -> None:
+    state, agent = State.new(3), make_agent(name)
+    decision = agent.decide(state.view(), np.random.default_rng(0))  # type: ignore[attr-defined]
+    found = agent.candidates(state.view())  # type: ignore[attr-defined]
+    assert {one.move for one in found} <= set(state.legal_moves())
+    assert len({one.move for one in found}) == len(found) > 5
+    assert all(0 <= one.chance <= 1 for one in found)
+    if name.startswith("isuct"):
+        visits: Counter[int] = Counter()
+        for one in found:
+            visits[one.move.main] += one.visits
+        plain = {main for main in visits if main >= KICKER_BASE or not MAIN_GROUPS[main].kicker_count}
+        assert plain & set(decision.visits)
+        assert all(visits[main] == decision.visits[main] for main in plain & set(decision.visits))
+        assert any(one.move.kickers for one in found)
+        assert max(len(one.line) for one in found) >= 2
+    else:
+        best = {one.move.main: one.visits for one in reversed(found)}
+        assert found[0].move == decision.move
+        assert all(best[main] == count for main, count in decision.visits.items())
+
+
+def test_actions_are_whole_moves_and_a_move_without_its_kickers_is_none() -> None:
+    moves = [Move.parse(text) for text in ("333444+57", "pass", "BR", "5555+6677")]
+    actions = [action for move in moves for action in move.actions]
+    assert whole_moves_of(actions) == moves
+    assert whole_moves_of(actions[:-1]) == moves[:-1]
+
+
+def test_what_a_search_believes_adds_up_and_knows_the_landlords_cards() -> None:
+    state = State.new(3)
+    state.step("5")
+    view = state.view()
+    for name in ("isuct", "isuct:particles=50"):
+        expected = make_agent(name).believe(view, np.random.default_rng(1)).expected()  # type: ignore[attr-defined]
+        assert expected.sum(axis=1) == pytest.approx([19, 17, 17, 0])
+        assert (expected[0] >= np.array(view.known_cards.counts) - 1e-9).all()
+        assert expected[1].tolist() == pytest.approx(list(view.hand.counts))
+    assert make_agent("isuct").believe(view, np.random.default_rng(1)).as_dict() == Belief.uniform(view).as_dict()  # type: ignore[attr-defined]

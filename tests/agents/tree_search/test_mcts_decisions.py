@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,34 +17,20 @@ from ddz_agents.mini.agents import (
 )
 from ddz_agents.mini.information_set import information_set
 from ddz_agents.open_cards.minimax import EPSILON, MinimaxSolver
-from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.tree_search.ablations.whole_moves import WholeMoveUctAgent
-from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
+from ddz_agents.tree_search.agent import CheatingUctAgent
+from ddz_agents.tree_search.options import SIMULATIONS
 from ddz_agents.worlds.consistency import InconsistentViewError, check_view
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, PLAYED, SIZES
 from ddz_env.core.engine.words import add_hand
 from ddz_env.playing.agent import sight
+from ddz_env.playing.registry import make_agent
 from tests.agents.mini.test_exact import after, brute_values, endgame
 
 MINI = PRESETS["mini"]
 ENOUGH = 10**8
 """Iterations that no test could wait for."""
 
-SEARCHERS: dict[str, Callable[[], Any]] = {
-    "isuct": lambda: IsUctAgent(ENOUGH),
-    "duct": lambda: DeterminizedUctAgent(ENOUGH, trees=40),
-    "cheating-uct": lambda: CheatingUctAgent(ENOUGH, trees=40),
-    "whole moves": lambda: WholeMoveUctAgent("flat", ENOUGH),
-}
-
-
-@pytest.fixture(params=SEARCHERS)
-def searcher(request: pytest.FixtureRequest) -> Any:
-    return SEARCHERS[request.param]()
-
-
-# --- Wins -------------------------------------------------------------------------------------------------------------
 
 Family = tuple[str, tuple[int, ...], tuple[int, ...], int]
 """Preset, hand sizes, ranks and how many endgames."""
@@ -86,7 +73,6 @@ def test_cheating_uct_plays_a_winning_move_wherever_minimax_has_one(family: Fami
 
 
 def nothing_undealt(state: State) -> State:
-    """The same position with the undealt cards played: what remains unseen is the other hands."""
     state.row[PLAYED] = add_hand(state.row[PLAYED], state.row[HIDDEN])
     state.row[HIDDEN] = 0
     return state
@@ -166,35 +152,34 @@ def sure_tricks(states: list[State], move: Move) -> int | None:
     return most
 
 
-@pytest.mark.parametrize("agent", [IsUctAgent(1000), WholeMoveUctAgent("sets", 1000), WholeMoveUctAgent("flat", 1000)])
-def test_wins_in_one_and_in_two_tricks_are_found(agent: Any, problems: list[Problem]) -> None:
+def every_determinization_shows(problem: Problem) -> bool:
+    """Where another move wins in most determinizations, trees of one each tie there, and chance decides."""
+    return problem.tricks == 1 or bool((problem.wins_always | problem.loses_always).all())
+
+
+FINDERS: dict[str, Callable[[Problem], bool]] = {
+    "rules": lambda problem: problem.tricks == 1,
+    "duct:iterations=100,trees=10": every_determinization_shows,
+    "isuct:iterations=1000": lambda problem: True,
+    "isuct-moves:iterations=1000,levels=sets": lambda problem: True,
+    "isuct-moves:iterations=1000,levels=flat": lambda problem: True,
+    **{f"rollout:iterations=240,simulation={name}": lambda problem: True for name in SIMULATIONS},
+}
+"""Agents, and the sure wins that each has to find."""
+
+
+@pytest.mark.parametrize("spec", FINDERS)
+def test_wins_in_one_and_in_two_tricks_are_found(spec: str, problems: list[Problem]) -> None:
+    agent, found = make_agent(spec), 0
     for number, problem in enumerate(problems):
-        chosen = agent.act(problem.state.view(), np.random.default_rng(number))
-        assert problem.allows(chosen), f"{problem.state}: {chosen} need not win"
-
-
-def test_the_rule_agent_finds_wins_in_one_trick(problems: list[Problem]) -> None:
-    for problem in problems:
-        if problem.tricks == 1:
-            assert problem.allows(RulesAgent().act(problem.state.view(), np.random.default_rng(0)))
-
-
-def test_determinized_uct_finds_the_wins_that_every_determinization_shows(problems: list[Problem]) -> None:
-    """Where another move wins in most determinizations its trees tie there, and chance decides: those are left out."""
-    agent, shown = DeterminizedUctAgent(100, trees=10), 0
-    for number, problem in enumerate(problems):
-        if problem.tricks == 1 or (problem.wins_always | problem.loses_always).all():
-            shown += 1
+        if FINDERS[spec](problem):
+            found += 1
             chosen = agent.act(problem.state.view(), np.random.default_rng(number))
             assert problem.allows(chosen), f"{problem.state}: {chosen} need not win"
-    assert shown > 50
-
-
-# --- The better of two wins -------------------------------------------------------------------------------------------
+    assert found > 30
 
 
 def first_best(values: list[float]) -> int:
-    """The first of the largest, rounding aside."""
     return next(index for index, value in enumerate(values) if value > max(values) - 1e-12)
 
 
@@ -214,29 +199,21 @@ def test_determinized_minimax_votes_for_the_win_that_equation_1_prefers() -> Non
     assert contested > 3
 
 
-# --- At once ----------------------------------------------------------------------------------------------------------
-
-
-def forced_pass() -> State:
-    state = State.from_hands(["R3", "44", "55"], check_sizes=False)
-    state.step("R")
-    return state
-
-
-def last_move() -> State:
-    return State.from_hands(["33344456", "89TJQKA2", "55566677"], check_sizes=False)
-
-
-@pytest.mark.parametrize(("state", "move"), [(forced_pass(), "pass"), (last_move(), "333444+56")], ids=str)
-def test_what_needs_no_search_returns_at_once(searcher: Any, state: State, move: str) -> None:
+@pytest.mark.parametrize("spec", ["isuct:", "duct:trees=40,", "cheating-uct:trees=40,", "isuct-moves:levels=flat,"])
+def test_what_needs_no_search_returns_at_once(spec: str) -> None:
     """No visits, and no random number is used up: what follows does not depend on moves that were no choice."""
-    rng = np.random.default_rng(1)
-    before = rng.bit_generator.state
-    decision = searcher.decide(sight(searcher, state), rng)
-    assert str(decision.move) == move
-    assert not decision.visits
-    assert not decision.values
-    assert rng.bit_generator.state == before
+    searcher: Any = make_agent(f"{spec}iterations={ENOUGH}")
+    forced_pass = State.from_hands(["R3", "44", "55"], check_sizes=False)
+    forced_pass.step("R")
+    last_move = State.from_hands(["33344456", "89TJQKA2", "55566677"], check_sizes=False)
+    for state, move in ((forced_pass, "pass"), (last_move, "333444+56")):
+        rng = np.random.default_rng(1)
+        before = rng.bit_generator.state
+        decision = searcher.decide(sight(searcher, state), rng)
+        assert str(decision.move) == move
+        assert not decision.visits
+        assert not decision.values
+        assert rng.bit_generator.state == before
 
 
 @pytest.mark.parametrize("kind", [CheatingMinimaxAgent, DeterminizedMinimaxAgent, InformationSetExpectimaxAgent])
@@ -247,28 +224,18 @@ def test_exact_agents_do_not_search_a_lone_move_either(kind: type) -> None:
     assert agent.act(sight(agent, state)).is_pass
 
 
-# --- Borders ----------------------------------------------------------------------------------------------------------
-
-
-def positions() -> Iterator[tuple[State, int]]:
-    """Every seat of positions in random games of all presets, auctions and half-built moves of others included."""
-    for preset in PRESETS:
-        for seed in range(6):
-            state, rng = State.new(seed, preset), np.random.default_rng(seed)
-            while not state.is_over:
-                for seat in range(state.rules.players):
-                    if seat != state.seat or state.stage != "kicker":
-                        yield state, seat
-                actions = state.legal_actions()
-                state.step_action(actions[int(rng.integers(len(actions)))])
-
-
 def test_the_views_of_a_game_are_consistent() -> None:
+    """Of every seat in random games of all presets, auctions and half-built moves of others included."""
     seen = 0
-    for state, seat in positions():
-        view = state.view(seat)
-        check_view(view.row, seat, view.rule_words)
-        seen += 1
+    for preset, seed in itertools.product(PRESETS, range(6)):
+        state, rng = State.new(seed, preset), np.random.default_rng(seed)
+        while not state.is_over:
+            for seat in range(state.rules.players):
+                if seat != state.seat or state.stage != "kicker":
+                    view = state.view(seat)
+                    check_view(view.row, seat, view.rule_words)
+                    seen += 1
+            state.step_action(int(rng.choice(state.legal_actions())))
     assert seen > 1000
 
 

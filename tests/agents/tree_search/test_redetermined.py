@@ -9,31 +9,22 @@ from ddz_agents.open_cards.minimax import MinimaxSolver
 from ddz_agents.tree_search.ablations.redetermined import RedeterminizedUctAgent, public_row, search_redetermined
 from ddz_agents.tree_search.agent import IsUctAgent
 from ddz_agents.tree_search.options import plain
-from ddz_agents.tree_search.search import Position, search
+from ddz_agents.tree_search.search import Position
 from ddz_agents.tree_search.tree import ROOT, Tree, children, grown, new_tree
-from ddz_agents.worlds.determinize import draw_game, uniform
+from ddz_agents.worlds.determinize import draw_game
 from ddz_env import PRESETS, Hand, Move, State
 from ddz_env.core.engine.layout import HANDS, HIDDEN, PLAYED, ROW_WORDS
 from ddz_env.core.engine.random import key
-from ddz_env.core.notation import word_to_counts
-from ddz_env.playing.agent import Decision
-from tests.agents.tree_search.test_mcts import drawn
-from tests.oracles.figure_two import played
+from tests.agents.tree_search.test_mcts import all_played, counts, drawn
+from tests.agents.tree_search.test_search_options import compiled, thought
+from tests.oracles.figure_two import SEED, played, records, statistics_of
 
-SEED = np.uint64(2011)
 NOBODY = 3
-
-
-def counts(word: np.uint64) -> np.ndarray:
-    return np.array(word_to_counts(int(word)))
 
 
 def everybody(state: State, seat: int | None = None) -> np.ndarray:
     view = state.view(seat)
     return public_row(view.row, view.seat)
-
-
-# --- The public row ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seat", [0, 1, 2])
@@ -51,57 +42,33 @@ def test_the_public_row_is_the_same_for_every_hand_that_the_others_think_possibl
 
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "perfect"])
-def test_everybody_knows_the_same(preset: str) -> None:
-    """Whoever looks: but for landlord cards, which stand in the landlord's hand or apart, the rows agree."""
-    for seed in range(6):
-        state = played(seed, 5 * seed, preset)
-        rows = [everybody(state, seat) for seat in range(state.rules.players)]
-        known = np.array(state.view().known_cards.counts)
-        for seat, row in enumerate(rows):
-            view = state.view(seat)
-            assert row[HIDDEN] == rows[0][HIDDEN]
-            held = counts(row[HANDS + seat])
-            assert not held.any()
-            gone = sum(np.array(view.played(other).counts) for other in range(state.rules.players))
-            assert (counts(row[HIDDEN]) + gone + known == state.rules.deck).all()
+def test_everybody_knows_the_same_and_cards_are_conserved(preset: str) -> None:
+    """Whoever looks, but for landlord cards, which stand in the landlord's hand or apart.
 
-
-def worlds_of(state: State, seat: int, number: int) -> list[np.ndarray]:
-    """Games drawn from what everybody knows."""
-    rows = []
-    for index in range(number):
-        row = np.empty(ROW_WORDS, np.uint64)
-        draw_game(everybody(state, seat), NOBODY, state.rule_words, np.uint64(key(SEED, np.uint64(index))), row)
-        rows.append(row)
-    return rows
-
-
-@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "perfect"])
-def test_cards_are_conserved_and_landlord_cards_stay_with_the_landlord(preset: str) -> None:
-    """For the landlord as searcher and for peasants; the searcher's hand too is drawn afresh."""
-    face_up = 0
+    In games drawn from it these stay with the landlord, and the searcher's hand too is drawn afresh.
+    """
+    face_up, row = 0, np.empty(ROW_WORDS, np.uint64)
     for seed in range(8):
         state = played(seed, 4 * (seed % 4), preset)
+        view, known = state.view(), np.array(state.view().known_cards.counts)
+        face_up += known.any()
         for seat in range(state.rules.players):
-            view = state.view(seat)
-            if view.landlord is None:
-                continue
-            known = np.array(view.known_cards.counts)
-            face_up += known.any()
-            hands_seen = set()
-            for row in worlds_of(state, seat, 5):
+            public, hands_seen = everybody(state, seat), set[int]()
+            assert public[HIDDEN] == everybody(state, 0)[HIDDEN]
+            assert public[HANDS + seat] == 0
+            assert (counts(public[HIDDEN]) + all_played(state) + known == state.rules.deck).all()
+            for number in range(5):
+                if view.landlord is None:
+                    break
+                chance = np.uint64(key(SEED, np.uint64(number)))
+                draw_game(public, NOBODY, state.rule_words, chance, row)
                 hands = [counts(row[HANDS + other]) for other in range(state.rules.players)]
                 assert tuple(int(hand.sum()) for hand in hands) == view.hand_sizes
                 assert (hands[view.landlord] >= known).all()
-                gone = sum(np.array(view.played(other).counts) for other in range(state.rules.players))
-                assert (sum(hands) + counts(row[HIDDEN]) + gone == state.rules.deck).all()
+                assert (sum(hands) + counts(row[HIDDEN]) + all_played(state) == state.rules.deck).all()
                 hands_seen.add(int(row[HANDS + seat]))
-            if view.hand_sizes[seat] - known.sum() > 3:
-                assert len(hands_seen) > 1
-    assert face_up > 3 or preset in ("mini", "micro", "half-deck")
-
-
-# --- The two trees ----------------------------------------------------------------------------------------------------
+            assert len(hands_seen) > 1 or view.landlord is None or view.hand_sizes[seat] - known.sum() <= 3
+    assert face_up > 1 or preset in ("mini", "micro", "half-deck")
 
 
 def trees_of(state: State, iterations: int, capacity: int = 100_000) -> tuple[Tree, Tree]:
@@ -116,12 +83,6 @@ def trees_of(state: State, iterations: int, capacity: int = 100_000) -> tuple[Tr
     return own, public
 
 
-def outline(tree: Tree, node: int = ROOT) -> tuple[object, ...]:
-    block = children(tree, node)
-    below = tuple(outline(tree, record) for record in range(block.start, block.stop))
-    return int(tree.action[node]), int(tree.visits[node]), float(tree.reward[node]), below
-
-
 @pytest.mark.parametrize("iterations", [1, 2, 401, 1000])
 @pytest.mark.parametrize("preset", ["standard", "mini"])
 def test_the_visits_of_both_trees_add_up_to_the_iterations(iterations: int, preset: str) -> None:
@@ -130,45 +91,34 @@ def test_the_visits_of_both_trees_add_up_to_the_iterations(iterations: int, pres
         assert int(own.visits[ROOT]) == iterations // 2
         assert int(public.visits[ROOT]) == iterations - iterations // 2
         for tree in (own, public):
-            nodes = [ROOT]
-            while nodes:
-                node = nodes.pop()
+            for node in records(tree).values():
                 block = children(tree, node)
-                below = int(tree.visits[block].sum())
-                if below:
-                    assert below == tree.visits[node] - (0 if node == ROOT else 1)
+                assert tree.visits[block].sum() in (0, tree.visits[node] - (0 if node == ROOT else 1))
                 assert (tree.reward[block] <= tree.visits[block]).all()
                 assert len(set(tree.action[block].tolist())) == block.stop - block.start
-                nodes.extend(range(block.start, block.stop))
 
 
 def test_the_searchers_own_tree_holds_its_legal_moves_the_public_one_those_of_other_hands_too() -> None:
     state = played(6, 10)
-    own, public = trees_of(state, 3000)
-    actions = [set(tree.action[children(tree)].tolist()) for tree in (own, public)]
-    assert actions[0] == set(state.legal_actions())
-    assert actions[1] - actions[0]
+    own, public = (set(tree.action[children(tree)].tolist()) for tree in trees_of(state, 3000))
+    assert own == set(state.legal_actions())
+    assert public - own
 
 
 def test_the_public_tree_does_not_depend_on_the_searchers_hand() -> None:
     """It is the same whatever the searcher holds: its first iterations, before the searcher's own draw anything."""
     state = played(6, 10)
     twin = state.copy()
-    for number in range(20):
-        twin.row[:] = drawn(state, (state.seat + 1) % 3, number)
-        if twin.hand(state.seat) != state.hand(state.seat):
-            break
-    assert outline(trees_of(state, 1)[1]) == outline(trees_of(twin, 1)[1])
-    assert outline(trees_of(state, 400)[0]) != outline(trees_of(twin, 400)[0]), "the searcher's own does"
+    rows = (drawn(state, (state.seat + 1) % 3, number) for number in range(20))
+    twin.row[:] = next(row for row in rows if row[HANDS + state.seat] != state.row[HANDS + state.seat])
+    assert statistics_of(trees_of(state, 1)[1]) == statistics_of(trees_of(twin, 1)[1])
+    own, other = (statistics_of(trees_of(game, 400)[0]) for game in (state, twin))
+    assert own != other, "the searcher's own does"
 
 
 def test_results_do_not_depend_on_the_first_capacity() -> None:
-    state = played(6, 9)
-    roomy, tiny = trees_of(state, 600), trees_of(state, 600, capacity=8)
-    assert [outline(tree) for tree in roomy] == [outline(tree) for tree in tiny]
-
-
-# --- What it changes --------------------------------------------------------------------------------------------------
+    roomy, tiny = (trees_of(played(6, 9), 600, capacity) for capacity in (100_000, 8))
+    assert [statistics_of(tree) for tree in roomy] == [statistics_of(tree) for tree in tiny]
 
 
 def three_and_five() -> State:
@@ -184,12 +134,6 @@ def three_and_five() -> State:
     return state
 
 
-def plain_tree(state: State, iterations: int) -> Tree:
-    tree, view = new_tree(8 * iterations + 64), state.view()
-    search(tree, Position.of(view), iterations, plain(), uniform(), None, None, SEED)
-    return tree
-
-
 def shares(tree: Tree, node: int) -> dict[str, float]:
     """How the visits of a node are shared out among the moves (none of them has kickers)."""
     block = children(tree, node)
@@ -198,8 +142,8 @@ def shares(tree: Tree, node: int) -> dict[str, float]:
     return dict(zip(names, (visits / visits.sum()).tolist(), strict=True))
 
 
-def after(tree: Tree, move: str) -> int:
-    block = children(tree)
+def after(tree: Tree, move: str, node: int = ROOT) -> int:
+    block = children(tree, node)
     return block.start + tree.action[block].tolist().index(Move.parse(move).main)
 
 
@@ -211,25 +155,19 @@ def test_opponents_answer_by_the_public_tree() -> None:
     moves, values = MinimaxSolver(state.rules, 0.0, table_bits=12).move_values(answers.row)
     won = {str(move): value > 0 for move, value in zip(moves, values.tolist(), strict=True)}
     assert won == {"pass": False, "4": False, "6": True, "B": True}
-    knowing = plain_tree(state, 3000)
+    knowing = compiled(state, 3000, plain())
     own, public = trees_of(state, 6000)
     seen, unseen = shares(knowing, after(knowing, "3")), shares(own, after(own, "3"))
     assert seen["4"] < 0.1
     assert unseen["4"] > 0.5
-    block = children(public, after(public, "3"))
-    four = block.start + public.action[block].tolist().index(Move.parse("4").main)
+    four = after(public, "4", after(public, "3"))
     assert public.reward[four] / public.visits[four] > 0.9
     rates = [float(tree.reward[after(tree, "3")] / tree.visits[after(tree, "3")]) for tree in (knowing, own)]
     assert rates[0] < 0.2, "the searcher thinks that it is seen through"
     assert rates[1] > 0.6
 
 
-def thought(agent: RedeterminizedUctAgent, state: State, seed: int = 0) -> Decision:
-    return agent.decide(state.view(), np.random.default_rng(seed))
-
-
 @pytest.mark.parametrize("preset", ["bidding", "openspiel", "perfect"])
 def test_before_the_auction_has_ended_and_with_open_hands_it_is_plain_search(preset: str) -> None:
-    state = State.new(2, preset)
-    expected = IsUctAgent(300).decide(state.view(), np.random.default_rng(0))
-    assert thought(RedeterminizedUctAgent(300), state) == expected
+    plainly, here = (thought(agent, State.new(2, preset)) for agent in (IsUctAgent(300), RedeterminizedUctAgent(300)))
+    assert here == plainly

@@ -12,7 +12,7 @@ import pytest
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.tree_search import rollout, simulate_planned
-from ddz_agents.tree_search.options import SIMULATIONS, TreeSettings, plain
+from ddz_agents.tree_search.options import SIMULATIONS, plain
 from ddz_agents.tree_search.rollout import Arms, RolloutAgent, list_candidates, new_arms, play_worlds
 from ddz_agents.tree_search.search import Position
 from ddz_agents.tree_search.simulate import simulate_rules
@@ -21,31 +21,21 @@ from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_env import PRESETS, Hand, Move, State
 from ddz_env.core.engine.layout import BOMBS, HANDS, HIDDEN, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.tables import MASK_WORDS
-from tests.agents.tree_search.test_mcts_decisions import Problem, problems
 from tests.oracles.figure_two import played
-
-__all__ = ["problems"]  # a fixture of that module: sure wins in generated endgames
 
 SEED = np.uint64(2011)
 
 
-def generator(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-def in_play(state: State, rng: np.random.Generator) -> State:
-    """The game behind a random auction."""
-    while state.stage not in ("play", "over"):
-        moves = state.legal_moves()
-        state.step(moves[int(rng.integers(len(moves)))])
-    return state
+RNG = np.random.default_rng
 
 
 def positions(preset: str, number: int) -> Iterator[State]:
     """Games at the first lead and later, after random moves and after the rule agent's."""
     for seed in range(number):
-        rng = generator(seed)
-        state = in_play(State.new(seed, preset), rng)
+        rng, state = RNG(seed), State.new(seed, preset)
+        while state.stage not in ("play", "over"):
+            moves = state.legal_moves()
+            state.step(moves[int(rng.integers(len(moves)))])
         if state.is_over:  # all declined
             continue
         for _ in range(3 * (seed % 5)):
@@ -62,7 +52,9 @@ def scratch() -> np.ndarray:
     return np.empty(MASK_WORDS, np.uint64)
 
 
-# --- The simulation guided by the rule agent --------------------------------------------------------------------------
+def ended(row: np.ndarray) -> list[int]:
+    """The winner's number, the hands and the bombs."""
+    return row[[WINNER, HANDS, HANDS + 1, HANDS + 2, BOMBS]].tolist()
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -71,10 +63,9 @@ def test_the_rules_simulation_ends_as_the_rule_agent_plays(preset: str) -> None:
         row, chance = state.row.copy(), SEED
         assert simulate_rules(row, state.rule_words, scratch(), chance, new_rule_scratch()) == SEED, "no chance in it"
         while not state.is_over:
-            state.step(RulesAgent().act(state.view(), generator()))
+            state.step(RulesAgent().act(state.view(), RNG(0)))
         assert int(row[WINNER]) - 1 == state.winner
-        assert row[HANDS : HANDS + 3].tolist() == state.row[HANDS : HANDS + 3].tolist()
-        assert row[BOMBS] == state.row[BOMBS]
+        assert ended(row) == ended(state.row)
 
 
 def test_a_simulation_finishes_auctions_and_half_built_moves_first() -> None:
@@ -91,31 +82,18 @@ def test_a_simulation_finishes_auctions_and_half_built_moves_first() -> None:
         assert row[STAGE] == STAGE_OVER
 
 
-# --- The planned simulation -------------------------------------------------------------------------------------------
-
-
-class Mirror:
-    """A game of the engine, with all its checks, beside the light books of the simulation."""
-
-    def __init__(self, state: State) -> None:
-        self.state = state.copy()
-        self.moves = 0
-
-    def step(self, main: int, kickers: int) -> None:
-        self.state.step(Move.from_words(main, kickers))  # raises if it is illegal
-        self.moves += 1
-
-
-def watched(mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """``simulate_planned`` in Python, its compiled parts telling the mirror of every move."""
+def watched(game: State, replies: list[Move], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """``simulate_planned`` in Python, its compiled parts making each move in a game that refuses illegal ones."""
     own = {name: getattr(simulate_planned, name) for name in ("play_lightly", "pass_turn", "_follow")}
 
     def play_lightly(row: Any, main: Any, kickers: Any, rules: Any) -> None:
-        mirror.step(int(main), int(kickers))
+        move = Move.from_words(int(main), int(kickers))
+        replies.extend([move] if game.legal_moves()[0].is_pass else [])
+        game.step(move)
         own["play_lightly"](row, main, kickers, rules)
 
     def pass_turn(row: Any, rules: Any) -> None:
-        mirror.step(0, 0)
+        game.step("pass")
         own["pass_turn"](row, rules)
 
     def follow(*arguments: Any) -> tuple[Any, Any, Any]:
@@ -129,38 +107,20 @@ def watched(mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_planned_simulation_plays_legal_moves_only(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    replies = 0
+    replies: list[Move] = []
     for state in positions(preset, 12):
+        game, row, plan = state.copy(), state.row.copy(), new_plan()
         with monkeypatch.context() as patched:
-            mirror, row, plan = Mirror(state), state.row.copy(), new_plan()
             set_plan_prices(row, state.rule_words, plan)
-            watched(mirror, patched)(row, state.rule_words, scratch(), SEED, plan)
-        after = mirror.state
-        assert after.is_over
+            watched(game, replies, patched)(row, state.rule_words, scratch(), SEED, plan)
+        assert game.is_over
         assert row[STAGE] == STAGE_OVER
-        assert int(row[WINNER]) - 1 == after.winner
-        assert row[HANDS : HANDS + 3].tolist() == after.row[HANDS : HANDS + 3].tolist()
-        assert row[BOMBS] == after.row[BOMBS]
+        assert int(row[WINNER]) - 1 == game.winner
+        assert ended(row) == ended(game.row)
         compiled_row = state.row.copy()
         simulate_planned.simulate_planned(compiled_row, state.rule_words, scratch(), SEED, plan)
-        assert compiled_row[[WINNER, BOMBS, HANDS, HANDS + 1, HANDS + 2]].tolist() == (
-            row[[WINNER, BOMBS, HANDS, HANDS + 1, HANDS + 2]].tolist()
-        ), "the simulation that was watched is the compiled one"
-        moves = after.history[len(state.history) :]
-        replies += sum(not move.is_pass and not lead for (_, move), lead in zip(moves, leads(moves), strict=True))
-    assert replies >= 6, "tricks are fought over"
-
-
-def leads(moves: list[tuple[int, Move]]) -> list[bool]:
-    """Whether each move follows passes of all others (the first counts as a lead)."""
-    owner, found = -1, []
-    for seat, move in moves:
-        found.append(owner in (-1, seat))
-        owner = owner if move.is_pass else seat
-    return found
-
-
-# --- Candidates -------------------------------------------------------------------------------------------------------
+        assert ended(compiled_row) == ended(row), "the simulation that was watched is the compiled one"
+    assert len(replies) >= 6, "tricks are fought over"
 
 
 def candidates(state: State, most: int) -> tuple[list[Move], list[int]]:
@@ -175,7 +135,7 @@ def candidates(state: State, most: int) -> tuple[list[Move], list[int]]:
 def test_candidates_are_distinct_legal_moves_the_rule_agents_first(preset: str) -> None:
     with_pass = 0
     for state in positions(preset, 24):
-        legal, own = state.legal_moves(), RulesAgent().act(state.view(), generator())
+        legal, own = state.legal_moves(), RulesAgent().act(state.view(), RNG(0))
         mains = {move.main for move in legal} | {own.main}
         moves, scores = candidates(state, 512)
         assert len(moves) == len(set(moves)) <= 512
@@ -191,20 +151,12 @@ def test_candidates_are_distinct_legal_moves_the_rule_agents_first(preset: str) 
     assert with_pass > 1
 
 
-# --- Duplicate rollouts -----------------------------------------------------------------------------------------------
-
-
-def playing_by(name: str) -> TreeSettings:
-    return plain()._replace(simulation=np.int64(SIMULATIONS.index(name)))
-
-
 def arms_of(moves: list[Move], caution: float = 0.0) -> Arms:
     kickers = [Hand(move.kicker_counts).word for move in moves]
     return new_arms(np.array([move.main for move in moves], np.uint64), np.array(kickers, np.uint64), caution)
 
 
 def pool_of_one(state: State) -> WorldPool:
-    """The true deal, and no other."""
     return WorldPool(np.array([[*state.row[HANDS : HANDS + 3], state.row[HIDDEN]]], np.uint64), np.ones(1))
 
 
@@ -218,33 +170,37 @@ def rolled_out(
     plan: Plan | None = None,
 ) -> np.uint64:
     position, alive = Position.of(state.view()), len(arms.order)
-    after = play_worlds(position, arms, alive, worlds, playing_by(name), pool or uniform(), plan or new_plan(), chance)
-    return np.uint64(after)
+    settings = plain()._replace(simulation=np.int64(SIMULATIONS.index(name)))
+    chance = np.uint64(chance)
+    return play_worlds(position, arms, alive, worlds, settings, pool or uniform(), plan or new_plan(), chance)
 
 
 @pytest.mark.parametrize("name", ["planned", "rules"])
-def test_the_same_candidate_twice_wins_the_same_games(name: str) -> None:
-    """All candidates meet the same worlds, and these simulations leave nothing else to chance."""
+def test_candidates_meet_the_same_worlds_and_are_ordered_by_their_wins(name: str) -> None:
+    """These simulations leave nothing else to chance: the same candidate wins the same games, and ties keep places."""
     won = 0
     for state in positions("standard", 10):
-        move = RulesAgent().act(state.view(), generator())
-        other = state.legal_moves()[-1]
-        arms = arms_of([move, other, move, move])
+        move = RulesAgent().act(state.view(), RNG(0))
+        arms = arms_of([move, state.legal_moves()[-1], move, move, *candidates(state, 8)[0]])
         rolled_out(state, arms, 25, name)
-        assert arms.wins[0] == arms.wins[2] == arms.wins[3]
-        assert arms.runs.tolist() == [25] * 4
-        won += int(0 < arms.wins[0] < 25)
+        wins, places = arms.wins.tolist(), arms.order.tolist()
+        assert wins[0] == wins[2] == wins[3] == wins[4]
+        assert arms.runs.tolist() == [25] * len(wins)
+        assert places == sorted(range(len(wins)), key=lambda arm: (-wins[arm], arm))
+        won += 0 < wins[0] < 25
     assert won > 3, "games that are not decided already"
 
 
 @pytest.mark.parametrize("name", ["planned", "rules"])
 def test_worlds_one_after_the_other_are_the_worlds_at_once(name: str) -> None:
-    state = played(4, 8)
+    """In a plan that served another game, too."""
+    state, other, used = played(4, 8), State.new(77, "mini"), new_plan()
     moves = candidates(state, 5)[0]
     at_once, one_by_one, chance = arms_of(moves), arms_of(moves), SEED
     rolled_out(state, at_once, 20, name)
+    rolled_out(other, arms_of(candidates(other, 3)[0]), 10, name, plan=used)
     for _ in range(20):
-        chance = rolled_out(state, one_by_one, 1, name, chance)
+        chance = rolled_out(state, one_by_one, 1, name, chance, plan=used)
     assert at_once.wins.tolist() == one_by_one.wins.tolist()
 
 
@@ -262,109 +218,48 @@ def test_a_win_of_the_partner_is_a_win(name: str) -> None:
     assert peasants.wins.tolist() == [10]
 
 
-def test_the_order_is_by_wins_and_ties_keep_theirs() -> None:
-    for state in positions("standard", 12):
-        moves = candidates(state, 12)[0]
-        arms = arms_of(moves)
-        rolled_out(state, arms, 9, "planned")
-        wins, places = arms.wins[arms.order].tolist(), arms.order.tolist()
-        assert sorted(places) == list(range(len(moves)))
-        assert places == sorted(range(len(moves)), key=lambda arm: (-int(arms.wins[arm]), arm))
-        assert wins == sorted(wins, reverse=True)
+@pytest.mark.parametrize("iterations", [1, 100, 240, 1000])
+def test_budgets_are_halved_and_kept(iterations: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A budget too small for a world a round still gets one."""
 
-
-# --- Sequential halving -----------------------------------------------------------------------------------------------
-
-
-class Watch:
-    """What the agent asks for, round by round."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.rounds: list[tuple[int, int]] = []
-        self.orders: list[list[int]] = []
-        self.arms: Arms | None = None
-        monkeypatch.setattr(rollout, "play_worlds", self._spy)
-
-    def _spy(self, position: Position, arms: Arms, alive: int, worlds: int, *rest: Any) -> Any:
-        self.rounds.append((alive, worlds))
-        self.arms = arms
+    def spy(position: Position, arms: Arms, alive: int, worlds: int, *rest: Any) -> Any:
         state = play_worlds(position, arms, alive, worlds, *rest)
-        self.orders.append(arms.order.tolist())
+        rounds.append((arms, alive, worlds, arms.order.tolist()))
         return state
 
-
-@pytest.mark.parametrize("iterations", [100, 240, 1000])
-def test_budgets_are_halved_and_kept(iterations: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = 0
+    seen, rounds = 0, list[tuple[Arms, int, int, list[int]]]()
+    monkeypatch.setattr(rollout, "play_worlds", spy)
     for state in positions("standard", 8):
-        watch = Watch(monkeypatch)
-        decision = RolloutAgent(iterations, simulation="planned").decide(state.view(), generator())
-        if watch.arms is None:
+        rounds.clear()
+        decision = RolloutAgent(iterations, simulation="planned").decide(state.view(), RNG(0))
+        if not rounds:
             continue
         seen += 1
-        runs = watch.arms.runs
-        alive = [count for count, _ in watch.rounds]
+        arms, (_, alive, worlds, orders) = rounds[0][0], zip(*rounds, strict=True)
+        runs, best = arms.runs, int(arms.order[0])
         assert alive[0] == len(runs) <= 12
         assert all(later == (earlier + 1) // 2 for earlier, later in itertools.pairwise(alive))
         assert alive[-1] == 2
-        assert runs.sum() == sum(count * worlds for count, worlds in watch.rounds) <= iterations
-        for order, survivors in zip(watch.orders, [*alive[1:], 1], strict=True):
+        assert runs.sum() == np.dot(alive, worlds) <= max(iterations, sum(alive))
+        for order, survivors in zip(orders, [*alive[1:], 1], strict=True):
             assert runs[order[:survivors]].min() >= runs[order[survivors:]].max()
-        best = int(watch.arms.order[0])
-        assert decision.move == Move.from_words(int(watch.arms.mains[best]), int(watch.arms.kickers[best]))
+        assert decision.move == Move.from_words(int(arms.mains[best]), int(arms.kickers[best]))
         assert decision.visits[decision.move.main] == runs[best] == runs.max()
-        assert decision.values[decision.move.main] == watch.arms.wins[best] / runs[best]
+        assert decision.values[decision.move.main] == arms.wins[best] / runs[best]
     assert seen > 4
-
-
-def test_a_budget_too_small_for_a_world_a_round_still_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch(monkeypatch)
-    RolloutAgent(1, simulation="planned").decide(State.new(1).view(), generator())
-    assert [worlds for _, worlds in watch.rounds] == [1] * len(watch.rounds)
-
-
-def test_a_clock_budget_rolls_every_candidate_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch(monkeypatch)
-    decision = RolloutAgent(milliseconds=10, simulation="planned").decide(State.new(1).view(), generator())
-    assert watch.arms is not None
-    assert watch.arms.runs.min() >= 1
-    assert decision.move in State.new(1).legal_moves()
-
-
-# --- Decisions --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", SIMULATIONS)
-def test_wins_in_one_and_in_two_tricks_are_found(name: str, problems: list[Problem]) -> None:
-    agent, two = RolloutAgent(240, simulation=name), 0
-    for number, problem in enumerate(problems):
-        chosen = agent.act(problem.state.view(), generator(number))
-        assert problem.allows(chosen), f"{problem.state}: {chosen} need not win"
-        two += problem.tricks == 2
-    assert two > 50
 
 
 def test_the_auction_and_doubling_are_the_rule_agents() -> None:
     """No generator is drawn from: nothing is rolled out."""
     for rules in (PRESETS["bidding"], PRESETS["openspiel"], PRESETS["bidding"].replace(doubling=True)):
         for seed in range(4):
-            state, rng = State.new(seed, rules), generator(seed)
+            state, rng = State.new(seed, rules), RNG(seed)
             before = rng.bit_generator.state
             while state.stage not in ("play", "over"):
                 move = RolloutAgent(50).act(state.view(), rng)
-                assert move == RulesAgent().act(state.view(), generator())
+                assert move == RulesAgent().act(state.view(), RNG(0))
                 state.step(move)
             assert rng.bit_generator.state == before
-
-
-def test_a_plan_that_served_another_game_leaves_no_trace() -> None:
-    state, other, plan = played(4, 8), State.new(77, "mini"), new_plan()
-    moves = candidates(state, 5)[0]
-    fresh, used = arms_of(moves), arms_of(moves)
-    rolled_out(state, fresh, 10, "planned")
-    rolled_out(other, arms_of(candidates(other, 3)[0]), 10, "planned", plan=plan)
-    rolled_out(state, used, 10, "planned", plan=plan)
-    assert used.wins.tolist() == fresh.wins.tolist()
 
 
 def test_caution_asks_others_to_beat_the_first_candidate_by_more_than_luck() -> None:

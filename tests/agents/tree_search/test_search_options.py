@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
@@ -24,24 +24,20 @@ from ddz_agents.tree_search.simulate_planned import new_plan
 from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
 from ddz_agents.worlds.consistency import InconsistentViewError
 from ddz_agents.worlds.determinize import uniform
-from ddz_env import Move, State
+from ddz_env import PRESETS, Move, Rules, State
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, WINNER
 from ddz_env.core.engine.random import key
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
 from ddz_env.playing.agent import Decision, sight
+from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.search_options import VARIANTS
 from tests.agents.tree_search.test_mcts_decisions import view_with
 from tests.hidden import permuted
-from tests.oracles.figure_two import SEED, Book, Path, figure_2, grown_by_hand, played, records
+from tests.oracles.figure_two import SEED, Book, Path, figure_2, grown_by_hand, played, records, statistics
 
-
-def generator(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-# --- Every variant of the experiment ----------------------------------------------------------------------------------
+RNG = np.random.default_rng
 
 
 SPECS = {**VARIANTS, "determinized": "duct:iterations={},trees=5"}
@@ -52,72 +48,63 @@ def variant(request: pytest.FixtureRequest) -> str:
     return SPECS[request.param]
 
 
+def endgame(*hands: str, rules: str | Rules = "standard") -> State:
+    return State.from_hands(hands, rules=rules, check_sizes=False)
+
+
 def thought(agent: Any, state: State, seed: int = 0) -> Decision:
-    decision: Decision = agent.decide(sight(agent, state), generator(seed))
+    decision: Decision = agent.decide(sight(agent, state), RNG(seed))
     return decision
 
 
-def test_a_seed_reproduces_the_decision_whatever_the_agent_decided_before(variant: str) -> None:
-    """An agent keeps arrays from one decision to the next; only what tree reuse keeps may be seen."""
-    used = make_agent(variant.format(60))
+@pytest.mark.parametrize("name", SPECS)
+def test_a_seed_reproduces_the_decision_whatever_the_agent_decided_before(name: str) -> None:
+    """An agent keeps arrays from one decision to the next; only what tree reuse keeps may be seen.
+
+    Visits are those of the searcher's tree or trees: half go to the public tree, several trees have as many each.
+    """
+    spec = SPECS[name].format(60)
+    used, visits = make_agent(spec), {"re-determinizing": 30, "4 trees": 240, "determinized": 300}.get(name, 60)
     for state in (State.new(3), played(4, 9), played(8, 4), State.new(3)):
         decision = thought(used, state)
-        assert decision.visits
-        assert decision == thought(make_agent(variant.format(60)), state)
+        assert decision == thought(make_agent(spec), state)
+        assert sum(decision.visits.values()) == visits or spec.startswith("rollout")
+        assert decision.visits.keys() <= set(state.legal_actions())
+        assert decision.move in state.legal_moves()
+        assert all(0 <= value <= 1 for value in decision.values.values())
 
 
 @pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "douzero", "mini", "perfect"])
 def test_whole_games_are_played_legally(variant: str, preset: str) -> None:
-    state, rng = State.new(5, preset), generator(5)
-    agents = [make_agent(variant.format(16)) for _ in range(state.rules.players)]
-    while not state.is_over:
-        decision = agents[state.seat].decide(state.view(), rng)  # type: ignore[attr-defined]
-        assert set(decision.visits) <= set(state.legal_actions())
-        state.step(decision.move)  # raises if it is illegal
+    players = PRESETS[preset].players
+    agents = [make_agent(variant.format(16)) for _ in range(players)]
+    assert play_game(State.new(5, preset), agents, seat_generators([5, 0], players)).is_over
 
 
 @pytest.mark.parametrize(("seed", "moves", "preset"), [(6, 0, "standard"), (6, 11, "standard"), (1, 0, "bidding")])
 def test_permuting_the_hidden_cards_changes_nothing(variant: str, seed: int, moves: int, preset: str) -> None:
     state = played(seed, moves, preset)
-    other = permuted(state, state.seat, generator(seed))
+    other = permuted(state, state.seat, RNG(seed))
     assert other.hand((state.seat + 1) % 3) != state.hand((state.seat + 1) % 3)
     assert thought(make_agent(variant.format(60)), state) == thought(make_agent(variant.format(60)), other)
 
 
-def test_a_win_in_one_is_found(variant: str) -> None:
-    state = State.from_hands(["34567", "89TJQKA2", "444555666"], check_sizes=False)
-    assert str(thought(make_agent(variant.format(30)), state).move) == "34567"
-
-
-def test_a_control_is_kept_to_win_in_two(variant: str) -> None:
+def test_a_win_in_one_is_found_and_a_control_is_kept_to_win_in_two(variant: str) -> None:
     """3 and R against peasants who hold one card each: R first, then 3 wins; 3 first loses to anything higher."""
-    state = State.from_hands(["3R", "4", "5"], check_sizes=False)
+    state = endgame("34567", "89TJQKA2", "444555666")
+    assert str(thought(make_agent(variant.format(30)), state).move) == "34567"
+    state = endgame("3R", "4", "5")
     assert str(thought(make_agent(variant.format(600)), state).move) == "R"
 
 
 @pytest.mark.parametrize("final", ["visits", "value"])
 @pytest.mark.parametrize("options", [{}, {"counts": "availability"}, {"selection": "puct"}, {"simulation": "rules"}])
 def test_without_finishing_moves_the_search_itself_finds_a_win_in_one(options: dict[str, Any], final: str) -> None:
-    state = State.from_hands(["34567", "89TJQKA2", "444555666"], check_sizes=False)
+    state = endgame("34567", "89TJQKA2", "444555666")
     decision = thought(IsUctAgent(800, finish=False, final=final, **options), state)
     assert str(decision.move) == "34567"
     assert sum(decision.visits.values()) == 800
     assert decision.values[decision.move.main] == 1.0
-
-
-@pytest.mark.parametrize("name", [name for name in SPECS if not SPECS[name].startswith("rollout")])
-def test_visits_add_up(name: str) -> None:
-    """Of the searcher's tree or trees: half go to the public tree, several trees have as many each."""
-    visits = {"re-determinizing": 100, "4 trees": 800, "determinized": 1000}.get(name, 200)
-    for state in (State.new(3), played(4, 9)):
-        decision = thought(make_agent(SPECS[name].format(200)), state)
-        assert sum(decision.visits.values()) == visits
-        assert set(decision.visits) <= set(state.legal_actions())
-        assert decision.move in state.legal_moves()
-        assert all(0 <= value <= 1 for value in decision.values.values())
-
-
-# --- Root parallelism -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -151,36 +138,46 @@ def test_two_threads_grow_two_trees_at_once(monkeypatch: pytest.MonkeyPatch) -> 
 def test_threads_change_nothing_where_trees_are_kept() -> None:
     games = []
     for threads in (1, 3):
-        state, rng = State.new(2), generator(2)
-        agents = [IsUctAgent(60, trees=3, reuse=True, threads=threads) for _ in range(3)]
-        while not state.is_over:
-            state.step(agents[state.seat].act(state.view(), rng))
-        games.append(state.history)
+        agents = [make_agent(f"isuct:iterations=60,trees=3,reuse=true,threads={threads}") for _ in range(3)]
+        games.append(play_game(State.new(2), agents, seat_generators([2, 0], 3)).history)
     assert games[0] == games[1]
 
 
 def test_the_statistics_are_the_sum_of_the_trees() -> None:
     """Each tree is a search of its own, from random numbers keyed by the seed and its number."""
-    state = played(4, 9)
-    seed = np.uint64(generator(7).integers(0, 2**64, dtype=np.uint64))
-    visits: dict[int, int] = {}
-    rewards: dict[int, float] = {}
+    state, visits, rewards = played(4, 9), Counter[int](), defaultdict[int, float](float)
+    seed = np.uint64(RNG(7).integers(0, 2**64, dtype=np.uint64))
     for index in range(4):
         tree = new_tree(10_000)
-        state_of_tree = np.uint64(key(seed, np.uint64(index)))
-        view = state.view()
-        search(tree, Position.of(view), 150, plain(), uniform(), None, None, state_of_tree)
+        chance = np.uint64(key(seed, np.uint64(index)))
+        search(tree, Position.of(state.view()), 150, plain(), uniform(), None, None, chance)
         for record in range(children(tree).start, children(tree).stop):
-            action = int(tree.action[record])
-            visits[action] = visits.get(action, 0) + int(tree.visits[record])
-            rewards[action] = rewards.get(action, 0) + float(tree.reward[record])
+            visits[int(tree.action[record])] += int(tree.visits[record])
+            rewards[int(tree.action[record])] += float(tree.reward[record])
     decision = thought(IsUctAgent(150, trees=4), state, seed=7)
     assert decision.visits == visits
     assert decision.values == {action: rewards[action] / visits[action] for action in visits}
     assert decision.move.main == max(visits, key=lambda action: (visits[action], -action))
 
 
-# --- Selection: the formulas in plain Python --------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("spec", "name", "least"),
+    [
+        ("isuct:milliseconds=20", "IsUctAgent(20ms)", 256),
+        ("isuct-moves:milliseconds=20", "WholeMoveUctAgent(flat, 20ms)", 64),
+        ("rollout:milliseconds=20,simulation=planned", "RolloutAgent(20ms)", 12),
+    ],
+)
+def test_a_clock_ends_a_search_once_it_has_looked_around(spec: str, name: str, least: int) -> None:
+    agent, state = make_agent(spec), State.new(1)
+    assert agent.name == name
+    decision = thought(agent, state)
+    assert sum(decision.visits.values()) >= least
+    assert min(decision.visits.values()) >= 1
+    assert decision.move in state.legal_moves()
+
+
+FORMS = {"plain": forms.UCB, "availability": forms.AVAILABILITY, "puct": forms.PUCT, "guided": forms.PUCT}
 
 
 def by_availability(book: Book, path: Path, usable: list[int], k: float) -> int:
@@ -216,92 +213,80 @@ def rule_agents_action(row: np.ndarray, state: State) -> int:
     game = State(row.copy(), state.rules)
     if game.stage == "kicker":
         return int(guided_action(row, state.rule_words, new_rule_scratch()))
-    return RulesAgent().act(game.view(), generator()).main
+    return RulesAgent().act(game.view(), RNG(0)).main
 
 
-def by_hand(state: State, iterations: int, k: float, options: Mapping[str, str]) -> Book:
-    """Information-set UCT with one of the later forms of selection."""
-
+def by_hand(state: State, iterations: int, k: float, form: str) -> Book:
     def pick(book: Book, path: Path, usable: list[int], untried: list[int]) -> int | None:
-        if options.get("selection") == "puct":
+        if FORMS.get(form) == forms.PUCT:
             return by_puct(book, path, usable, len(untried), k)
-        if options.get("counts") != "availability":
+        if FORMS.get(form) != forms.AVAILABILITY:
             return figure_2(k)(book, path, usable, untried)
         for tried in usable:
             book[(*path, tried)].available += 1
         return None if untried else by_availability(book, path, usable, k)
 
     def guide(row: np.ndarray, usable: list[int], untried: list[int]) -> tuple[int, np.float32] | None:
-        if options.get("prior") != "rules" or usable:
+        if form != "guided" or usable:
             return None
         action = rule_agents_action(row, state)
         return (action, GUIDED_WEIGHT) if action in untried else None
 
-    return grown_by_hand(state, iterations, pick, guide=guide)
+    return grown_by_hand(state, iterations, pick, fixed=form == "known game", guide=guide)
 
 
-def options_of(k: float, options: Mapping[str, str]) -> TreeSettings:
-    return plain(k)._replace(
-        selection=forms.PUCT if "selection" in options else forms.AVAILABILITY if "counts" in options else forms.UCB,
-        guided=np.bool_(options.get("prior") == "rules"),
-    )
+def options_of(k: float, form: str) -> TreeSettings:
+    settings = plain(k, fixed=form == "known game")
+    return settings._replace(selection=FORMS.get(form, forms.UCB), guided=np.bool_(form == "guided"))
 
 
 def compiled(state: State, iterations: int, settings: TreeSettings, capacity: int = 20_000) -> Tree:
-    """The tree of the search that the agents run, grown whenever it is full."""
     tree, left, chance = new_tree(capacity), iterations, SEED
-    plan, view = new_plan() if settings.guided or settings.simulation else None, state.view()
+    plan, position = new_plan() if settings.guided or settings.simulation else None, Position.of(state.view())
+    if settings.fixed:
+        position = Position.of(state)
     while left:
-        done, after = search(tree, Position.of(view), left, settings, uniform(), plan, None, np.uint64(chance))
+        done, after = search(tree, position, left, settings, uniform(), plan, None, np.uint64(chance))
         chance, left = np.uint64(after), left - done
         if left:
             tree = grown(tree)
     return tree
 
 
-Statistics = dict[Path, tuple[int, float, int, float]]
-
-
-def statistics_of(tree: Tree) -> Statistics:
+def statistics_of(tree: Tree) -> dict[Path, tuple[Any, ...]]:
     """Visits, reward, availability and prior of every node."""
-    return {
-        path: (
-            int(tree.visits[record]),
-            float(tree.reward[record]),
-            int(tree.available[record]),
-            float(tree.prior[record]),
-        )
-        for path, record in records(tree).items()
-    }
+    kept = tree.visits, tree.reward, tree.available, tree.prior
+    return {path: tuple(array[record].item() for array in kept) for path, record in records(tree).items()}
 
-
-AVAILABILITY = {"counts": "availability"}
-PUCT = {"selection": "puct"}
-GUIDED = {"selection": "puct", "prior": "rules"}
-FORMS: dict[str, Mapping[str, str]] = {"plain": {}, "availability": AVAILABILITY, "puct": PUCT, "guided": GUIDED}
 
 POSITIONS = {
     "landlord leads": (State.new(1), 400, 1.0),
     "peasant down follows": (played(3, 1), 500, 1.0),
     "landlord in the middle, with kickers": (played(10, 12), 500, 1.0),
     "peasant in the middle": (played(5, 13), 800, 2.0),
-    "endgame": (State.from_hands(["36", "44457", "8889JJ"], check_sizes=False), 700, 0.5),
+    "endgame": (endgame("36", "44457", "8889JJ"), 700, 0.5),
     "mini follows": (played(6, 3, "mini"), 700, 0.5),
+    "landlord leads, little exploration": (State.new(2), 500, 0.1),
+    "peasant up follows": (played(3, 2), 500, 0.44),
+    "peasant late": (played(7, 20), 700, 1.0),
+    "repeated kickers": (State.new(3, "rlcard"), 500, 1.0),
+    "merged planes": (endgame("333444555", "666777JJ", "9TTT", rules="douzero"), 500, 1.0),
+    "mini leads": (State.new(5, "mini"), 700, 1.0),
     "an auction opens": (State.new(1, "bidding"), 400, 1.0),
     "an auction goes on": (played(2, 1, "openspiel"), 400, 0.7),
 }
 """Positions with iterations and constant."""
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*FORMS, "known game"])
 @pytest.mark.parametrize("name", POSITIONS)
 def test_the_tree_is_the_documented_formulas(name: str, form: str) -> None:
+    """Figure 2 of the paper, the later forms of selection, and plain UCT where the game is known."""
     state, iterations, k = POSITIONS[name]
-    book = by_hand(state, iterations, k, FORMS[form])
-    found = statistics_of(compiled(state, iterations, options_of(k, FORMS[form])))
-    assert {path: numbers[:2] for path, numbers in found.items()} == {
-        path: (node.visits, float(node.reward)) for path, node in book.items()
-    }
+    iterations *= 2 if form == "plain" else 1
+    book = by_hand(state, iterations, k, form)
+    found = statistics_of(compiled(state, iterations, options_of(k, form)))
+    assert {path: numbers[:2] for path, numbers in found.items()} == statistics(book)
     assert max(map(len, found)) > 2
     if form == "availability":
         assert all(found[path][2] == node.available for path, node in book.items() if path)
@@ -309,29 +294,25 @@ def test_the_tree_is_the_documented_formulas(name: str, form: str) -> None:
         assert all(found[path][3] == node.prior for path, node in book.items())
 
 
-# --- Capacity ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("simulation", [0, 1])
 def test_results_do_not_depend_on_the_first_capacity(form: str, simulation: int) -> None:
     for state in (played(4, 6), State.new(1, "bidding")):
-        settings = options_of(1.0, FORMS[form])._replace(simulation=np.int64(simulation))
+        settings = options_of(1.0, form)._replace(simulation=np.int64(simulation))
         roomy, tiny = (statistics_of(compiled(state, 300, settings, capacity)) for capacity in (20_000, 8))
         assert roomy == tiny
 
 
-# --- Auctions ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("preset", ["bidding", "openspiel"])
-def test_a_long_search_of_an_auction_ends(preset: str) -> None:
-    """The winner takes up cards that nobody has seen: its own moves differ from one determinization to the next."""
+@pytest.mark.parametrize("spec", ["isuct", "isuct-moves", "isuct-moves:levels=sets"])
+def test_a_long_search_of_an_auction_ends(spec: str, preset: str) -> None:
+    """The winner takes up cards that nobody has seen, or all may decline and be dealt new cards."""
+    agent = make_agent(spec)  # of 10,000 iterations
     for seat in range(3):
         state = State.new(1, preset)
         for _ in range(seat):
             state.step(state.legal_moves()[0])
-        decision = thought(IsUctAgent(10_000), state)
+        decision = thought(agent, state)
         assert sum(decision.visits.values()) == 10_000
         assert set(decision.visits) == set(state.legal_actions())
 
@@ -348,12 +329,8 @@ def test_bids_are_rewarded_for_the_side_at_the_end() -> None:
     assert str(decision.move) != "no bid"
 
 
-# --- A simulation policy of the user's own ----------------------------------------------------------------------------
-
-
 @pure_kernel
 def landlord_always_wins(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> np.uint64:
-    """A policy by which every simulated game is the landlord's."""
     state = simulate_random(row, rules, mask, state, True)
     row[WINNER] = row[LANDLORD] + np.uint64(1)
     return state
@@ -374,9 +351,6 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
     assert state.role() != "landlord"
     lost = thought(IsUctAgent(120, simulation=policy), state)
     assert set(lost.values.values()) == {0.0}
-
-
-# --- Borders ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -424,15 +398,15 @@ def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
     """Views that no deal agrees with, half-built moves, turns of others and ended games."""
     agent = make_agent(spec)
     with pytest.raises(InconsistentViewError, match="the deck is"):
-        agent.act(view_with(State.new(1), next=1), generator())
-    state = State.from_hands(["33345", "6789", "6789"], check_sizes=False)
+        agent.act(view_with(State.new(1), next=1), RNG(0))
+    state = endgame("33345", "6789", "6789")
     with pytest.raises(IllegalMoveError, match="seat 1 is asked to act"):
-        agent.act(state.view(1), generator())
+        agent.act(state.view(1), RNG(0))
     state.step_action(Move.parse("333+4").main)
-    over = State.from_hands(["3", "4", "5"], check_sizes=False)
+    over = endgame("3", "4", "5")
     over.step("3")
     for one in (agent, CheatingUctAgent(10)):
         with pytest.raises(IllegalMoveError, match="half built"):
-            one.act(sight(one, state), generator())
+            one.act(sight(one, state), RNG(0))
         with pytest.raises(IllegalMoveError, match="game is over"):
-            one.act(sight(one, over), generator())
+            one.act(sight(one, over), RNG(0))

@@ -12,23 +12,14 @@ from ddz_agents.tree_search.search import Position, search
 from ddz_agents.tree_search.tree import ROOT, Tree, children
 from ddz_agents.worlds.determinize import uniform
 from ddz_env import State
-from tests.agents.tree_search.test_search_options import FORMS, SEED, compiled, generator, options_of, thought
+from tests.agents.tree_search.test_search_options import FORMS, RNG, compiled, options_of, thought
+from tests.oracles.figure_two import SEED, records
 
 
-def outline(tree: Tree, node: int) -> list[Any]:
-    """Everything that is kept of a node's children, wherever the records lie."""
-    block = children(tree, node)
-    kept = (tree.action, tree.visits, tree.reward, tree.used, tree.settled, tree.available, tree.prior)
-    return [
-        (*(array[record].item() for array in kept), outline(tree, record)) for record in range(block.start, block.stop)
-    ]
-
-
-def below(tree: Tree, node: int) -> list[int]:
-    """All records under a node."""
-    block = children(tree, node)
-    own = list(range(block.start, block.stop))
-    return own + [record for child in own for record in below(tree, child)]
+def outline(tree: Tree, node: int = ROOT) -> list[tuple[Any, ...]]:
+    """Everything that is kept below a node, in its order, wherever the records lie."""
+    kept = (tree.visits, tree.reward, tree.used, tree.settled, tree.available, tree.prior)
+    return [(path, *(array[record].item() for array in kept)) for path, record in records(tree, node).items() if path]
 
 
 def follow_the_tree(tree: Tree, state: State, moves: int) -> int:
@@ -48,15 +39,15 @@ def follow_the_tree(tree: Tree, state: State, moves: int) -> int:
 @pytest.mark.parametrize("seed", [1, 4, 12])
 def test_the_tree_that_is_kept_is_the_old_one_below_the_moves_played(form: str, seed: int) -> None:
     state, memory = State.new(seed), Memory()
-    trees = [compiled(state, 4000, options_of(1.0, FORMS[form])) for _ in range(2)]
+    trees = [compiled(state, 4000, options_of(1.0, form)) for _ in range(2)]
     memory.remember(state.view())
     node = follow_the_tree(trees[0], state, 3)
-    visits, below = int(trees[0].visits[node]), outline(trees[0], node)
-    assert below
+    visits, kept = int(trees[0].visits[node]), outline(trees[0], node)
+    assert kept
     assert memory.follow(trees, state.view())
     for tree in trees:
         assert int(tree.visits[ROOT]) == visits
-        assert outline(tree, ROOT) == below
+        assert outline(tree) == kept
 
 
 def test_a_kept_tree_can_be_searched_on_and_added_to() -> None:
@@ -69,58 +60,44 @@ def test_a_kept_tree_can_be_searched_on_and_added_to() -> None:
     done, _ = search(tree, Position.of(view), 500, plain(), uniform(), None, None, SEED)
     assert done == 500
     assert int(tree.visits[ROOT]) == kept + 500
-    records = below(tree, ROOT)
-    assert len(records) == len(set(records)), "no record belongs to two nodes"
-    assert max(records) < int(tree.free[-1]) <= tree.action.size
-    first_level = range(children(tree).start, children(tree).stop)
-    assert sum(int(tree.visits[record]) for record in first_level) == kept + 500 - 1, "all but the one that made it"
+    places = list(records(tree).values())
+    assert len(places) == len(set(places)), "no record belongs to two nodes"
+    assert max(places) < int(tree.free[-1]) <= tree.action.size
+    assert tree.visits[children(tree)].sum() == kept + 500 - 1, "all but the one that made it"
 
 
 def test_nothing_is_kept_for_another_seat_position_or_line() -> None:
     state, memory = State.new(4), Memory()
     tree = compiled(state, 20, plain())
-    before = outline(tree, ROOT)
+    before = outline(tree)
     assert not memory.follow([tree], state.view()), "nothing was searched yet"
     memory.remember(state.view())
     assert not memory.follow([tree], state.view()), "the same position is no later one"
-    childless = [record for record in range(children(tree).start, children(tree).stop) if tree.used[record] == 0]
-    state.step(next(move for move in state.legal_moves() if move.main in tree.action[childless] and not move.kickers))
+    childless = tree.action[children(tree)][tree.used[children(tree)] == 0]
+    state.step(next(move for move in state.legal_moves() if move.main in childless and not move.kickers))
     assert not memory.follow([tree], state.view()), "another seat"
     while state.seat != 0:
         state.step("pass")
     assert not memory.follow([tree], state.view()), "moves that the tree does not hold"
-    assert outline(tree, ROOT) == before
+    assert outline(tree) == before
 
 
-def pair_of_games() -> tuple[State, State]:
-    """Two deals whose landlord can lead the red joker: the history of either fits both."""
+def test_reuse_adds_to_what_is_known_until_reset_forgets_or_another_game_begins() -> None:
+    """Two landlords can lead the red joker: without ``reset``, the moves of one game lie in the tree of the other."""
     games = [State.new(seed) for seed in range(20)]
-    with_joker = [state for state in games if "R" in map(str, state.legal_moves())]
-    return with_joker[0], with_joker[1]
-
-
-def test_nothing_is_kept_for_another_game() -> None:
-    """Not even without ``reset``, where the moves of the new game happen to lie in the tree of the old one."""
-    first, second = pair_of_games()
-    agent = IsUctAgent(3000, reuse=True)
-    thought(agent, first)
-    for move in ("R", "pass", "pass"):
-        second.step(move)
-    decision = thought(agent, second)
-    assert decision == thought(IsUctAgent(3000, reuse=True), second)
-    assert set(decision.visits) <= set(second.legal_actions())
-
-
-def test_reuse_adds_to_what_is_known_until_reset_forgets() -> None:
-    first, _ = pair_of_games()
-    keeping, reset = IsUctAgent(3000, reuse=True), IsUctAgent(3000, reuse=True)
-    for agent in (keeping, reset):
+    first, second = [state for state in games if "R" in map(str, state.legal_moves())][:2]
+    keeping, reset, misled = (IsUctAgent(3000, reuse=True) for _ in range(3))
+    for agent in (keeping, reset, misled):
         thought(agent, first)
-    for move in ("R", "pass", "pass"):
-        first.step(move)
+    for state in (first, second):
+        for move in ("R", "pass", "pass"):
+            state.step(move)
     reset.reset(0, first.rules)
     assert sum(thought(keeping, first).visits.values()) > 3000
     assert sum(thought(reset, first).visits.values()) == 3000
+    decision = thought(misled, second)
+    assert decision == thought(IsUctAgent(3000, reuse=True), second)
+    assert set(decision.visits) <= set(second.legal_actions())
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -139,7 +116,7 @@ def test_landlord_cards_end_what_an_auction_knew(seed: int) -> None:
 
 def test_memory_does_not_grow_over_a_game() -> None:
     agents = [IsUctAgent(400, reuse=True) for _ in range(3)]
-    state, rng, sizes = State.new(11), generator(11), []
+    state, rng, sizes = State.new(11), RNG(11), []
     while not state.is_over:
         state.step(agents[state.seat].act(state.view(), rng))
         sizes.append(max(tree.action.size for agent in agents for tree in agent._trees))

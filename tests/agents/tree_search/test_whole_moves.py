@@ -10,7 +10,6 @@ from ddz_agents.tree_search.ablations.whole_moves import (
     Levels,
     Searched,
     WholeMoveSearch,
-    WholeMoveUctAgent,
     key_of,
     kickers_of,
     new_key_tree,
@@ -18,11 +17,12 @@ from ddz_agents.tree_search.ablations.whole_moves import (
 from ddz_agents.tree_search.search import Position
 from ddz_agents.tree_search.tree import ROOT, Tree, add_child, children
 from ddz_env import PRESETS, Hand, Move, Rules, State
-from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.core.engine.moves import list_moves
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.view import whole_moves
+from tests.agents.tree_search.test_search_options import endgame
 from tests.oracles.figure_two import (
     SEED,
     Chance,
@@ -38,22 +38,9 @@ from tests.oracles.figure_two import (
 LEVELS: tuple[Levels, ...] = ("sets", "flat")
 
 
-def endgame(*hands: str, rules: str | Rules = "standard") -> State:
-    return State.from_hands(hands, rules=rules, check_sizes=False)
-
-
-def tree_of(state: State, levels: Levels, iterations: int, *, fixed: bool = False) -> Tree:
+def searched(state: State, levels: Levels, iterations: int, *, fixed: bool = False) -> tuple[Searched, Tree]:
     searcher = WholeMoveSearch(levels, fixed=fixed)
-    searcher.run(Position.of(state if fixed else state.view()), iterations, SEED)
-    return searcher.tree
-
-
-def searched(state: State, levels: Levels, iterations: int) -> Searched:
-    return WholeMoveSearch(levels).run(Position.of(state.view()), iterations, SEED)
-
-
-def groups(state: State) -> set[int]:
-    return {move.main for move in state.legal_moves()}
+    return searcher.run(Position.of(state if fixed else state.view()), iterations, SEED), searcher.tree
 
 
 def has_kickers(main: int) -> bool:
@@ -63,9 +50,6 @@ def has_kickers(main: int) -> bool:
 def key(move: Move) -> int:
     """A move's key, written down from its definition."""
     return move.main << 24 | sum(rank << (20 - 4 * index) for index, rank in enumerate(move.kickers))
-
-
-# --- The tree ---------------------------------------------------------------------------------------------------------
 
 
 def reference(state: State, levels: Levels, iterations: int, *, fixed: bool) -> dict[Path, Node]:
@@ -129,7 +113,7 @@ def test_the_compiled_tree_is_figure_2(name: str, fixed: bool, levels: Levels) -
     state = POSITIONS[name]
     expected = statistics(reference(state, levels, 400, fixed=fixed))
     assert max(map(len, expected)) > 1
-    assert statistics_of(tree_of(state, levels, 400, fixed=fixed)) == expected
+    assert statistics_of(searched(state, levels, 400, fixed=fixed)[1]) == expected
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -137,16 +121,11 @@ def test_keys_ascend_with_the_moves_and_give_them_back(preset: str) -> None:
     for seed in range(4):
         state = played(seed, 3 * seed, preset)
         moves = state.legal_moves()
-        keys = [int(key_of(np.uint64(move.main), kicker_word(move))) for move in moves]
+        keys = [int(key_of(np.uint64(move.main), np.uint64(Hand(move.kicker_counts).word))) for move in moves]
         assert keys == sorted({key(move) for move in moves})
-        back = [
-            Move.from_words(number >> 24, int(kickers_of(np.uint64(number)))) for number in keys if number >> 24 < 379
-        ]
+        plays = [number for number in keys if number >> 24 < 379]
+        back = [Move.from_words(number >> 24, int(kickers_of(np.uint64(number)))) for number in plays]
         assert back == [move for move in moves if move.main < 379]
-
-
-def kicker_word(move: Move) -> np.uint64:
-    return np.uint64(Hand(move.kicker_counts).word)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -178,64 +157,33 @@ def test_a_full_tree_grows_without_a_trace() -> None:
     assert statistics_of(used.tree) == grew
 
 
-# --- Its statistics ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("levels", LEVELS)
 @pytest.mark.parametrize("name", POSITIONS)
-def test_visits_add_up(name: str, levels: Levels) -> None:
-    result = searched(POSITIONS[name], levels, 1500)
-    assert sum(result.main_visits.values()) == 1500
-    for main, visits in result.main_visits.items():
-        moves = sum(count for move, count in result.visits.items() if move.main == main)
-        built_later = levels == "sets" and has_kickers(main)
-        assert moves == visits - (1 if built_later else 0), "the first visit of a main group ends there"
-    assert all(0 <= value <= 1 for value in [*result.values.values(), *result.main_values.values()])
-    assert result.decision.visits == result.main_visits
-
-
-@pytest.mark.parametrize("name", POSITIONS)
-def test_the_moves_found_are_the_legal_moves(name: str) -> None:
+def test_visits_add_up_and_the_moves_found_are_the_legal_moves(name: str, levels: Levels) -> None:
     state = POSITIONS[name]
-    legal = state.legal_moves()
-    assert set(searched(state, "flat", len(legal)).visits) == set(legal)
-    assert set(searched(state, "flat", 3000).visits) == set(legal)
-    assert set(searched(state, "sets", len(groups(state))).main_visits) == groups(state)
-    by_sets = searched(state, "sets", 3000)
-    assert set(by_sets.visits) <= set(legal)
-    enough = {main for main, visits in by_sets.main_visits.items() if visits > sum(m.main == main for m in legal)}
-    assert {m for m in by_sets.visits if m.main in enough} == {m for m in legal if m.main in enough}
+    result, legal = searched(state, levels, 3000)[0], state.legal_moves()
+    assert result.decision.visits == result.main_visits
+    assert result.decision.line == result.move.actions
+    assert sum(result.main_visits.values()) == 3000
+    assert all(0 <= value <= 1 for value in [*result.values.values(), *result.main_values.values()])
+    for main, visits in result.main_visits.items():
+        moves = [move for move in result.visits if move.main == main]
+        built_later = levels == "sets" and has_kickers(main)
+        found = visits - (1 if built_later else 0)
+        assert sum(result.visits[move] for move in moves) == found, "the first visit of a main group ends there"
+        possible = {move for move in legal if move.main == main}
+        assert set(moves) <= possible
+        assert set(moves) == possible or visits <= len(possible)
+    assert {move.main for move in legal} == set(result.main_visits)
+    if levels == "flat":
+        assert set(result.visits) == set(legal)
 
 
 def test_the_most_visited_move_is_chosen() -> None:
     state = POSITIONS["in the middle"]
-    flat, sets = (searched(state, levels, 4000) for levels in ("flat", "sets"))
+    sets, flat = (searched(state, levels, 4000)[0] for levels in LEVELS)
+    least = searched(state, "sets", 1)[0]
     assert flat.visits[flat.move] == max(flat.visits.values())
     assert sets.main_visits[sets.move.main] == max(sets.main_visits.values())
     assert sets.move in state.legal_moves()
-    least = searched(state, "sets", 1)
     assert least.move in state.legal_moves(), "a budget that reaches no kickers still gives a whole move"
-
-
-# --- The agent --------------------------------------------------------------------------------------------------------
-
-
-def agents(iterations: int) -> list[WholeMoveUctAgent]:
-    return [WholeMoveUctAgent(levels, iterations) for levels in LEVELS]
-
-
-def test_a_clock_ends_a_search_and_its_line_is_its_move() -> None:
-    agent = WholeMoveUctAgent(milliseconds=20)
-    decision = agent.decide(played(10, 12).view(), np.random.default_rng(5))
-    assert sum(decision.visits.values()) >= 64
-    assert decision.line == decision.move.actions
-    assert agent.name == "WholeMoveUctAgent(flat, 20ms)"
-
-
-@pytest.mark.parametrize("agent", agents(20_000), ids=LEVELS)
-def test_an_auction_can_be_searched(agent: WholeMoveUctAgent) -> None:
-    """The searcher may take up cards it has not seen, or all may decline and be dealt new cards."""
-    for seed in range(2):
-        decision = agent.decide(State.new(seed, "bidding").view(), np.random.default_rng(0))
-        assert sum(decision.visits.values()) == 20_000
-        assert set(decision.visits) == set(range(BID_BASE, BID_BASE + 4))

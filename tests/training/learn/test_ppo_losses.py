@@ -106,20 +106,21 @@ def log_probabilities(batch: SurrogateInputs) -> tuple[Tensor, Tensor]:
 
 
 def surrogates(batch: SurrogateInputs, logs: Tensor, share: float) -> Tensor:
-    """The sum of the two kinds of surrogates in their shares, in float64, by the pure functions."""
+    """The two kinds of surrogates of each row in their shares, in float64, by the pure functions."""
     old, advantages, chances, foreseen = (
         torch.from_numpy(array).double() for array in (batch.old, batch.advantages, batch.chances, batch.foreseen)
     )
     chosen = chosen_log_probabilities(logs, torch.from_numpy(batch.actions))
     own = torch.from_numpy(np.where(batch.candidates[:, 0] != NONE, 1 - share, 1.0))
-    total = (own * clipped_policy_losses(chosen, old, advantages, CLIP)).sum()
+    losses = own * clipped_policy_losses(chosen, old, advantages, CLIP)
     for place in range(batch.candidates.shape[1]):
-        there = torch.from_numpy(batch.candidates[:, place] != NONE)
+        (there,) = torch.from_numpy(batch.candidates[:, place] != NONE).nonzero(as_tuple=True)
         considered = torch.from_numpy(batch.candidates[:, place].astype(np.int64))[there]
         new, chance = chosen_log_probabilities(logs[there], considered), chances[there, place]
         weight = torch.where(foreseen[there, place] > 0, chance.clamp(min=FLOOR), chance)
-        total = total + share * (weight * clipped_policy_losses(new, chance.log(), foreseen[there, place], CLIP)).sum()
-    return total
+        weighted = weight * clipped_policy_losses(new, chance.log(), foreseen[there, place], CLIP)
+        losses = losses.index_add(0, there, share * weighted)
+    return losses
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
@@ -127,7 +128,7 @@ def surrogates(batch: SurrogateInputs, logs: Tensor, share: float) -> Tensor:
 def test_the_gradient_is_that_of_the_pure_functions(share: float, change: float) -> None:
     batch = random_batch(1, change=change)
     logits, logs = log_probabilities(batch)
-    loss = surrogates(batch, logs, share) - ENTROPY_WEIGHT * masked_entropy(logs).sum()
+    loss = (surrogates(batch, logs, share) - ENTROPY_WEIGHT * masked_entropy(logs)).sum()
     (expected,) = torch.autograd.grad(loss, logits)
     gradient, _ = compiled(batch, share)
     np.testing.assert_allclose(gradient, expected.numpy(), rtol=1e-4, atol=2e-7)
@@ -157,7 +158,7 @@ def test_loss_entropy_divergence_and_clipped_ratios_are_added_to_the_sums(share:
         change = chosen_log_probabilities(logs, torch.from_numpy(batch.actions)) - torch.from_numpy(batch.old)
         clipped = ((change.exp() - 1).abs() > CLIP).sum()
         divergence = (change.exp() - 1 - change).sum()
-        expected = [surrogates(batch, logs, share), masked_entropy(logs).sum(), divergence, clipped]
+        expected = [surrogates(batch, logs, share).sum(), masked_entropy(logs).sum(), divergence, clipped]
     _, sums = compiled(batch, share)
     assert sums.tolist() == pytest.approx([float(value) for value in expected], rel=1e-5, abs=1e-5)
     assert 20 < sums[3] < 80  # some ratios are clipped and some are not

@@ -340,12 +340,14 @@ def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> Non
     assert (arrays["average_critic.value.weight"] != arrays["critic.value.weight"]).any()
 
 
-def test_every_decision_counts_once() -> None:
+def test_every_decision_counts_once_and_so_does_every_move_without_its_kickers() -> None:
     run = SelfPlay(small_config(epochs=3, opponent_share=0.0), 1)
     line, rollout = run.step(), run._rollout
     assert (line.steps, line.games) == (24 * 48, rollout.done.sum())
     assert 0 <= rollout.decides.sum() - line.decisions <= 3 * 24  # at most one a seat is still open
     assert 0 < line.decisions < line.steps
+    kickers = np.count_nonzero((rollout.actions >= 379) & (rollout.actions < 394))
+    assert run.moves == np.count_nonzero(rollout.begins) == line.steps - kickers < line.steps
 
 
 @pytest.mark.long

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from ddz_training.apps.cli import app
 from ddz_training.experiments import mini
 from ddz_training.experiments.experiment import Saved, read_saved
 from ddz_training.experiments.mini import CORRECT, KINDS, HandResult, KnownResult, PairResult, mini_deals, share_known
@@ -18,18 +16,13 @@ from ddz_training.experiments.mini_uct import UctResult, uct_rate, uct_table
 from ddz_training.measure.match.errors import ResultsFileError, SettingsMismatchError
 from ddz_training.measure.match.results import ResultStore, read_results
 from tests.rooms import ROOT
+from tests.training.apps.terminal import ddz
 
 RESULTS = ROOT / "docs" / "results"
 
 
 def committed(kind: type[Any], name: str) -> list[Any]:
     return list(read_saved(kind, RESULTS / f"mini_{name}.csv").results)
-
-
-def test_deals_and_their_probabilities() -> None:
-    deals = mini_deals()
-    assert sum(deal.probability for deal in deals) == pytest.approx(1, abs=1e-12)
-    assert [deal.number for deal in deals] == list(range(8832))
 
 
 def test_the_census_is_exact_and_that_of_its_file(tmp_path: Path) -> None:
@@ -39,11 +32,13 @@ def test_the_census_is_exact_and_that_of_its_file(tmp_path: Path) -> None:
     mini.MINI_CENSUS.run(None, path, tasks=dict(hands[:100]))
     path.write_bytes(path.read_bytes()[:-7])
     results = mini.MINI_CENSUS.run(None, path).results
+    assert [deal.number for deal in mini_deals()] == list(range(8832))
+    assert sum(deal.probability for deal in mini_deals()) == pytest.approx(1, abs=1e-12)
     assert sum(result.probability for result in results) == pytest.approx(1, abs=1e-9)
     assert [line.ours for line in mini.compare_mini_census(results)][:3] == ["8832", "66", "70.71"]
     new, saved = (file.read_bytes().partition(b"\n") for file in (path, RESULTS / "mini_census.csv"))
     assert new[2] == saved[2], "all but the settings, which name the code today"
-    printed = CliRunner().invoke(app, ["reproduce", "mini-census", "--out", str(path)])
+    printed = ddz("reproduce", "mini-census", "--out", path)
     assert printed.exit_code == 0, printed.output
     assert all(text in printed.output for text in ("8832", "66", "70.7", "70.71"))
 
@@ -82,9 +77,8 @@ def test_the_committed_inference_comes_out_again_and_reaches_the_papers_figures(
 
 
 def test_win_rates_are_weighted_and_their_intervals_count_the_agents_luck_only() -> None:
-    sure = [UctResult(deal.number, 3, 0) for deal in mini_deals()]
-    assert uct_rate(sure, "isuct", 3).mean == pytest.approx(1)
-    assert uct_rate(sure, "isuct", 3).half_width == 0
+    sure = uct_rate([UctResult(deal.number, 3, 0) for deal in mini_deals()], "isuct", 3)
+    assert (sure.mean, sure.half_width) == (pytest.approx(1), 0)
     first, second = (deal.probability for deal in mini_deals()[:2])
     lone = uct_rate([UctResult(0, 1, 0), UctResult(1, 0, 0)], "isuct", 1)
     assert lone.mean == pytest.approx(first / (first + second))
@@ -92,10 +86,8 @@ def test_win_rates_are_weighted_and_their_intervals_count_the_agents_luck_only()
     half = uct_rate([UctResult(0, 1, 2)], "isuct", 2)
     assert half.half_width == pytest.approx(1.96 * 0.5, abs=1e-3)
     cells = uct_table(Saved([UctResult(0, 2, 0)], {"games": 2})).lines
-    assert [(rate, span.partition(";")[0]) for *_, rate, span in cells] == [
-        ("100.0", "100.0 to 100.0"),
-        ("0.0", "0.0 to 0.0"),
-    ]
+    spans = [(rate, span.partition(";")[0]) for *_, rate, span in cells]
+    assert spans == [("100.0", "100.0 to 100.0"), ("0.0", "0.0 to 0.0")]
 
 
 @pytest.mark.parametrize(("name", "games"), [("mini_uct", 10), ("mini_uct_plain", 2)])
@@ -116,16 +108,12 @@ def test_the_committed_uct_results_are_complete(name: str, games: int) -> None:
 
 @dataclass(frozen=True)
 class Line:
-    """A result of two texts."""
-
     a: str
     b: str
 
 
 @dataclass(frozen=True)
 class Other:
-    """A result with other columns."""
-
     a: str
     c: str
 

@@ -23,19 +23,19 @@ from ddz_training.measure.match.errors import (
 from ddz_training.measure.match.round_robin import Arena, run_arena
 from ddz_training.measure.match.statistics import normal_interval, standings, summarize, wilson_interval
 
+OWN_AGENTS = """
+from ddz_env import Move
 
 class Broken:
     name = "broken"
-
-    def act(self, view: View, rng: np.random.Generator) -> Move:
+    def act(self, view, rng):
         raise ZeroDivisionError("no idea")
-
 
 class Cheater:
     name = "illegal"
-
-    def act(self, view: View, rng: np.random.Generator) -> Move:
+    def act(self, view, rng):
         return Move.parse("BR")
+"""
 
 
 class Watcher:
@@ -205,12 +205,16 @@ def test_round_robin() -> None:
     assert [result.wins.mean for result in table] == sorted((result.wins.mean for result in table), reverse=True)
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-@pytest.mark.parametrize(("agent", "text"), [("Broken", "ZeroDivisionError: no idea"), ("Cheater", "BR is not legal")])
-def test_failing_agents_are_named(agent: str, text: str, processes: int) -> None:
-    arena = Arena((f"{__name__}:{agent}", "random"), on_fault="stop")
-    with pytest.raises(AgentFailedError, match=rf"{__name__}:{agent}' failed in seat 0 of deal 0.*{text}"):
-        run_arena(arena, 2, processes=processes)
+def test_failing_agents_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "arena_own_agents.py").write_text(OWN_AGENTS)
+    monkeypatch.chdir(tmp_path)
+    for agent, text in (("Broken", "ZeroDivisionError: no idea"), ("Cheater", "BR is not legal")):
+        arena = Arena((f"arena_own_agents:{agent}", "random"), on_fault="stop")
+        for processes in (1, 2):
+            with pytest.raises(
+                AgentFailedError, match=rf"'arena_own_agents:{agent}' failed in seat 0 of deal 0.*{text}"
+            ):
+                run_arena(arena, 2, processes=processes)
 
 
 def test_bad_requests_are_refused() -> None:

@@ -107,9 +107,6 @@ def test_a_blind_policy_plays_otherwise() -> None:
         BlindPolicyAgent(input="hands")
 
 
-# --- Experiments ------------------------------------------------------------------------------------------------------
-
-
 def result(name: str, agent: str, iterations: float, *, wins: float = 0.5, beyond: int = 0) -> EquivalentResult:
     """An equivalent that is known within a factor of two."""
     known, against = (iterations, iterations / 2, iterations * 2), KNOWLEDGE.get(name, ("", "rules"))[1]

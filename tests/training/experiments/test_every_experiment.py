@@ -66,7 +66,6 @@ def killing(after: int) -> Callable[[int, int], None]:
 
 
 def small(name: str, **more: Any) -> tuple[Experiment[Any, Any], Any]:
-    """An experiment with the options of its case."""
     experiment = load_experiment(name)
     given = {**CASES[name].options, **more}
     if hasattr(experiment.options(), "processes"):
@@ -80,7 +79,6 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def typed(options: dict[str, Any]) -> list[str]:
-    """Options as one types them."""
     pairs = [(name, one) for name, value in options.items() for one in (value if isinstance(value, tuple) else [value])]
     return [f"--{name.replace('_', '-')}={value}" for name, value in pairs]
 

@@ -56,9 +56,6 @@ def test_the_deals_hold_the_same_cards_for_ever() -> None:
     assert digest.hexdigest()[:16] == "e962d9a5882195af"
 
 
-# --- Who plays --------------------------------------------------------------------------------------------------------
-
-
 def test_every_agent_gets_the_options_of_the_command() -> None:
     more = tables.landlord_cast(FullOptions(options_="milliseconds=5"))
     specs = {spec for specs in more.lineups.values() for spec in specs}
@@ -88,9 +85,6 @@ def test_sweeps_change_one_parameter() -> None:
     assert (len(iterations), len(exploration)) == (7, 8)
     with pytest.raises(InvalidExperimentError, match=r"\[600\] is not among 500, 1000"):
         tables.ITERATIONS.cast(tables.IterationsOptions(at=(500, 600)))
-
-
-# --- Games and files --------------------------------------------------------------------------------------------------
 
 
 def test_no_two_games_share_their_generators() -> None:
@@ -135,9 +129,6 @@ def test_win_rates_belong_to_a_side_and_differences_are_paired() -> None:
     assert difference(results, "a", "b", peasants=True).mean == -0.5
 
 
-# --- Table 2 ----------------------------------------------------------------------------------------------------------
-
-
 def test_table_2_by_hand() -> None:
     """Deal 0: cheating over determinized +0.5, deal 1: 0, deal 2: −1, deal 3 lacks information-set UCT."""
     results = [
@@ -163,7 +154,7 @@ def test_table_2_by_hand() -> None:
 def test_filtering_luck_makes_a_gap_that_held_out_games_do_not_show() -> None:
     """Three landlords that all win half of their games, deal by deal: there is nothing to find."""
     draw = random.Random(4)
-    words = [{deal: "".join(draw.choices("01", k=6)) for deal in range(1000)} for _ in LANDLORDS]
+    words = [{deal: "".join(draw.choice("01") for _ in range(6)) for deal in range(1000)} for _ in LANDLORDS]
     results = [result for name, wins in zip(LANDLORDS, words, strict=True) for result in games(name, wins)]
     for row in tables.filter_deals(results):
         if row.threshold.label in ("> 0 %", "> 25 %", "> 50 %"):
@@ -180,9 +171,6 @@ def test_one_game_a_deal_leaves_nothing_to_hold_out() -> None:
     cells = tables.threshold_cells(results)
     assert cells[0][-4:] == ["–", "–", "–", "0"]
     assert len(cells) == len(tables.THRESHOLDS) == 7
-
-
-# --- Branching --------------------------------------------------------------------------------------------------------
 
 
 def test_choices_are_counted_as_a_person_would() -> None:
@@ -212,9 +200,6 @@ def test_the_committed_branching_is_complete_and_comes_out_again() -> None:
     assert first[:DEAL_COUNT] == first[DEAL_COUNT:]
     assert all(20 <= choices.main_groups <= 70 and choices.whole_moves <= 300 for choices, _ in first)
     assert sum(by_suit > 300 for _, by_suit in first) == 467
-
-
-# --- Reports, pages and the command line ------------------------------------------------------------------------------
 
 
 def test_the_papers_figures_stand_beside_ours() -> None:

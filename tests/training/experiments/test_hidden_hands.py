@@ -42,9 +42,6 @@ def started() -> State:
     return state
 
 
-# --- Scores -----------------------------------------------------------------------------------------------------------
-
-
 def test_plain_determinization_splits_a_rank_as_cards_fall_into_places() -> None:
     state = State.from_hands(["3444", "5567", "88"], check_sizes=False)
     truth = hidden_counts(state.row, 2)
@@ -85,9 +82,6 @@ def test_the_gain_is_a_mean_over_ranks() -> None:
     assert nats_gained(same, "rules", "uniform").half_width == pytest.approx(0)
 
 
-# --- The experiment ---------------------------------------------------------------------------------------------------
-
-
 def test_the_published_results_are_read_without_playing() -> None:
     """The mixture of beliefs gains on every kind of game; the rule agent alone costs on games of the two others."""
     before = RESULTS.read_bytes()
@@ -108,9 +102,6 @@ def test_a_move_that_a_hand_does_not_allow_is_described_as_such() -> None:
     state = State.new(seed=9)
     missing = next(move for move in map(Move.parse, ("BR", "3333", "4444")) if move not in state.legal_moves())
     assert describe_move(state.row, state.rules, missing)[F_KIND] < 0
-
-
-# --- The belief network -----------------------------------------------------------------------------------------------
 
 
 def test_calibration_counts_what_comes_true() -> None:

@@ -43,9 +43,6 @@ def test_the_census_is_exact_and_that_of_its_file(tmp_path: Path) -> None:
     assert all(text in printed.output for text in ("8832", "66", "70.7", "70.71"))
 
 
-# --- Every pair of agents, and inference ------------------------------------------------------------------------------
-
-
 def test_the_committed_pairs_are_those_of_figure_3_and_ordered_as_there() -> None:
     results = committed(PairResult, "agents")
     assert [(result.player_1, result.player_2) for result in results] == list(dict.fromkeys(mini.PAIRS))
@@ -73,9 +70,6 @@ def test_the_committed_inference_comes_out_again_and_reaches_the_papers_figures(
     assert [line.paper for line in mini.compare_mini_inference(saved)] == ["48", "74", "", ""]
 
 
-# --- UCT --------------------------------------------------------------------------------------------------------------
-
-
 def test_win_rates_are_weighted_and_their_intervals_count_the_agents_luck_only() -> None:
     sure = uct_rate([UctResult(deal.number, 3, 0) for deal in mini_deals()], "isuct", 3)
     assert (sure.mean, sure.half_width) == (pytest.approx(1), 0)
@@ -101,9 +95,6 @@ def test_the_committed_uct_results_are_complete(name: str, games: int) -> None:
     if name == "mini_uct_plain":
         assert saved.settings == {"experiment": "mini-uct", "finish": False, "games": 2, "seed": 99}
         assert worse.low <= 0.627 <= worse.high, "determinized UCT has the paper's figure"
-
-
-# --- Files ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

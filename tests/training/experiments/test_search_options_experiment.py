@@ -34,9 +34,6 @@ class RulesAsLandlord:
         return RulesAgent().act(view, rng) if view.role == "landlord" else view.legal_moves()[0]
 
 
-# --- Budgets ----------------------------------------------------------------------------------------------------------
-
-
 def test_every_variant_is_an_agent_with_its_iterations() -> None:
     for name, spec in so.VARIANTS.items():
         assert make_agent(spec.format(33)).options.iterations == 33, name  # type: ignore[attr-defined]
@@ -88,9 +85,6 @@ def test_budgets_are_saved_and_used_again(tmp_path: Path, monkeypatch: pytest.Mo
         equal_times(path, 501, ["plain"])
 
 
-# --- Playing ----------------------------------------------------------------------------------------------------------
-
-
 def test_every_pair_plays_every_deal_once_but_plain_never_itself(tmp_path: Path) -> None:
     """Also where a file holds some in the middle already, and more than is asked for."""
     parts, at_once = tmp_path / "parts.csv", tmp_path / "at_once.csv"
@@ -114,9 +108,6 @@ def test_the_least_budget_there_is() -> None:
     names = ("plain", "re-determinizing", "duplicate rollouts (planned)")
     results = SEARCH_OPTIONS.run(replace(TINY, only=names, against=("rules",), iterations=1, deals=1)).results
     assert [result.variant for result in results] == list(names)
-
-
-# --- Columns ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_columns_are_the_sides_of_the_variant(monkeypatch: pytest.MonkeyPatch) -> None:

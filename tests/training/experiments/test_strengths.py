@@ -40,9 +40,6 @@ def test_names_and_files_say_which_policy_plays_and_what_it_was_trained_for() ->
     assert (douzero.rules, douzero.objective) == ("douzero", "win")
 
 
-# --- The shipped policy -----------------------------------------------------------------------------------------------
-
-
 def test_every_pairing_plays_the_same_deals_which_training_never_saw(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,9 +133,6 @@ def test_a_search_is_compared_with_the_policy_on_the_deals_that_both_have_played
     assert cells([replace(ONE, agent=SEARCH, opponent="isuct")])[0]["over the policy"] == ""
 
 
-# --- DouZero's rules --------------------------------------------------------------------------------------------------
-
-
 def test_a_policy_does_not_play_itself() -> None:
     saved = DOUZERO_STRENGTH.run(st.DouzeroOptions(deals=1, processes=1))
     pairs = itertools.product(("policy:path=douzero", "policy"), st.DOUZERO_OPPONENTS)
@@ -147,9 +141,6 @@ def test_a_policy_does_not_play_itself() -> None:
     lines = [dict(zip(st.DOUZERO_HEADER, line, strict=True)) for line in table.lines]
     assert {line["over the policy"] for line in lines if line["agent"] == "`policy`"} == {""}
     assert "rules `douzero`" in table.note
-
-
-# --- Points -----------------------------------------------------------------------------------------------------------
 
 
 def test_an_agent_wins_nothing_from_itself() -> None:

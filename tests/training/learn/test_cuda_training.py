@@ -111,7 +111,6 @@ def updated(decisions: Rollout, config: SelfPlayConfig, monkeypatch: pytest.Monk
 
 
 def test_padding_for_graphs_changes_no_update(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows and pairs that fill up teach nothing: neither of the networks, nor of the guesses."""
     decisions = decided(networks(0)[0])
     config = SelfPlayConfig(**SETTINGS | {"minibatch": 70}, auxiliary=0.5, shard=50)
     plain, filled = (updated(decisions, config, monkeypatch, padded) for padded in (False, True))

@@ -57,7 +57,6 @@ def small_policy() -> PolicyNetwork:
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> RecordedSet:
-    """Games of somebody who knows."""
     folder = tmp_path_factory.mktemp("known")
     recording = Recording((f"{__name__}:Knowing",), Rules.preset("mini"), 1, visits=True)
     record_games(recording, 6 * HELD_OUT, store=recording.store(folder / GAMES))

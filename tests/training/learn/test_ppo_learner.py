@@ -37,7 +37,6 @@ def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
 
 
 def decided(policy: PolicyNetwork, games: int = 120) -> Rollout:
-    """Decisions with random advantages, targets and flags."""
     rng = np.random.default_rng(3)
     batch = SelfPlayBatch(games, seed=8, threads=1, concealed=True)
     for _ in range(30):

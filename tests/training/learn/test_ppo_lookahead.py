@@ -20,8 +20,6 @@ from ddz_training.learn.threads import Threads
 AUCTION = dataclasses.replace(Rules.preset("bidding"), doubling=True)
 ROOM = 4
 
-# --- Which actions are considered -------------------------------------------------------------------------------------
-
 
 def random_policies(seed: int, rows: int = 200) -> np.ndarray:
     """Logarithms of probabilities: some policies sure of themselves, some not, over one legal action to forty."""
@@ -102,9 +100,6 @@ def test_every_other_action_is_probed_alike() -> None:
     counts = Counter(found.actions[:, 1].tolist())
     assert set(counts) == {50, 70, 399}
     assert all(count == pytest.approx(1000, abs=130) for count in counts.values())
-
-
-# --- What they lead to ------------------------------------------------------------------------------------------------
 
 
 LASTING = [one for one in OBSERVATION.features if not one.name.startswith(("move_", "actor_", "last_"))]
@@ -219,9 +214,6 @@ def test_where_there_is_nothing_to_ask_the_critic_is_not_asked() -> None:
     for action, value in ((state.legal_actions()[0], 1.0), (NONE, 0.0)):
         candidates = np.array([[action, NONE]], np.int16)
         assert successor_values(positions([state]), candidates, state.rules, "win", critic).tolist() == [[value, 0.0]]
-
-
-# --- Advantages -------------------------------------------------------------------------------------------------------
 
 
 def considered(actions: np.ndarray) -> Candidates:

@@ -46,9 +46,6 @@ def random_batch(seed: int, rows: int = 100, *, change: float = 0.4, room: int =
     )
 
 
-# --- Masking, imitation and draws -------------------------------------------------------------------------------------
-
-
 def test_illegal_actions_have_probability_zero_exactly_and_pass_no_gradient() -> None:
     batch = random_batch(0)
     logits, masks = torch.from_numpy(batch.logits).requires_grad_(), torch.from_numpy(batch.masks)
@@ -89,9 +86,6 @@ def test_an_illegal_action_is_never_drawn_however_the_rounding_falls() -> None:
         actions, _ = drawn(logs, np.full(len(logs), extreme))
         assert (batch.masks[np.arange(len(logs)), actions] == 1).all()
     assert drawn(np.full((1, 3), -np.inf, np.float32), np.zeros(1))[0].tolist() == [-1]
-
-
-# --- The surrogates ---------------------------------------------------------------------------------------------------
 
 
 def compiled(batch: SurrogateInputs, share: float, magnet: float = 0.0) -> tuple[np.ndarray, np.ndarray]:

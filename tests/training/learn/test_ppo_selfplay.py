@@ -98,9 +98,6 @@ def test_groups_play_different_games_each_as_if_it_were_alone() -> None:
         assert (alone.candidates.actions == whole.candidates.actions).all()
 
 
-# --- What is learned from ---------------------------------------------------------------------------------------------
-
-
 def test_decisions_are_learned_from_as_they_were_noted() -> None:
     run = SelfPlay(small_config(least=0.1, settled_share=0.5), 1)
     run.step()  # what is left of the update before must not be read
@@ -162,9 +159,6 @@ def test_games_of_two_and_games_with_an_auction_are_learned(rules: str) -> None:
     assert run._rollout.by_rules.any()
     assert line.games > 0
     assert np.isfinite([line.policy_loss, line.value_loss, line.critic_loss, line.entropy, line.divergence]).all()
-
-
-# --- Killed and resumed -----------------------------------------------------------------------------------------------
 
 
 def without_times(path: Path) -> list[dict[str, str]]:

@@ -258,7 +258,6 @@ def test_bad_input_is_one_named_line(arguments: str, message: str, tmp_path: Pat
 
 @pytest.mark.long
 def test_twenty_seconds_of_maskable_ppo_beat_random_by_a_wide_margin(tmp_path: Path) -> None:
-    """The default settings make some 2,500 steps a second on one core."""
     run = Sb3Run(Sb3Config(evaluate_every=0))
     train(run, tmp_path, 57_344)
     (result,) = measure_strength(SB3Policy(run.model.policy), ["random"], 100)

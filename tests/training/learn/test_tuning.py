@@ -13,7 +13,7 @@ from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Rules, State
 from ddz_training.experiments import tuning
-from ddz_training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, plot_tuning, tuning_table
+from ddz_training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, tuning_table
 from ddz_training.learn import tuning as weights_tuning
 from ddz_training.learn.tuning import METHODS, PEASANTS_ALONE, STEPS, Point, RulesSide, Subject, deals, play_rules
 from ddz_training.measure.match.errors import InvalidExperimentError
@@ -101,9 +101,6 @@ def test_the_points_of_a_run_are_its_deals_and_fresh_ones(tmp_path: Path, monkey
         assert lines[-1].weights == lines[-2].weights
     assert len(tuning_table(saved).lines) == 3
     assert TUNING.run(options, tmp_path / "tuning.csv").results == saved.results
-    pytest.importorskip("matplotlib")
-    plot_tuning(saved, tmp_path / "tuning.png")
-    assert (tmp_path / "tuning.png").stat().st_size > 1000
 
 
 def test_subjects_that_do_not_exist_are_refused() -> None:

@@ -71,9 +71,6 @@ def record(deal: int, game: int, seats: str, landlord_won: bool, stake: float = 
     return GameRecord(deal, "x", "y", game, seats, 0, who, winner, *scores, **counts)
 
 
-# --- duplicate deals --------------------------------------------------
-
-
 @pytest.mark.parametrize("preset", ["standard", "mini", "half-deck"])
 def test_sides_swap_on_identical_cards(preset: str) -> None:
     seen: list[tuple[str, int, str]] = []
@@ -113,9 +110,6 @@ def test_generators_are_keyed_by_seed_deal_game_and_seat() -> None:
     one, same, *others = ([int(rng.integers(2**62)) for rng in seat_generators(key, 3)] for key in keys)
     assert one == same
     assert len({*one, *itertools.chain(*others)}) == 12
-
-
-# --- running --------------------------------------------------
 
 
 def test_same_file_for_every_number_of_processes(tmp_path: Path) -> None:
@@ -226,9 +220,6 @@ def test_bad_requests_are_refused() -> None:
     for wrong in ({"deals": 0}, {"deals": 1, "processes": 0}, {"deals": 1, "first_deal": -1}):
         with pytest.raises(InvalidArenaError, match="at least"):
             run_arena(CONTEST, **wrong)  # type: ignore[arg-type]
-
-
-# --- statistics --------------------------------------------------
 
 
 def test_summary_of_a_hand_worked_match() -> None:

@@ -80,9 +80,6 @@ def file(results: Results, tmp_path: Path) -> Path:
     return path
 
 
-# --- what is fixed ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", DEALS)
 def test_deals_are_the_committed_ones(name: str) -> None:
     DEALS[name].check()
@@ -134,9 +131,6 @@ def test_a_changed_player_of_the_field_is_noticed_and_nothing_is_played(monkeypa
         played(small())
 
 
-# --- who may play ----------------------------------------------------------------------------------------------------
-
-
 def test_what_cannot_be_played_is_refused() -> None:
     cheating = Contest({"me": f"{__name__}:Cheat", "random": "random"}, (("me", "random"),), DEALS["choosing"])
     for ask, message in (
@@ -156,9 +150,6 @@ def test_the_quick_field_needs_no_search_and_the_field_plays_itself() -> None:
     assert len(against_field(LOWEST, DEALS["reporting"]).pairs) == 7
     assert len(field_contest(DEALS["reporting"]).pairs) == 21
     assert len(field_contest(DEALS["choosing"], quick=True).pairs) == 6
-
-
-# --- ratings ---------------------------------------------------------------------------------------------------------
 
 
 def chance(difference: float) -> float:
@@ -202,9 +193,6 @@ def test_unknown_ratings_are_fitted_together_and_losing_everything_is_finite() -
     assert -2000 < ratings["lost"].low < ratings["lost"].mean < ratings["lost"].high < -600
     with pytest.raises(InvalidBenchmarkRequestError, match="x, y played nobody whose rating is known"):
         fit_ratings([*games, Score(0, "x", "y", 1.0)], {"rules": 0.0})
-
-
-# --- files -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_file_holds_all_that_was_played(results: Results, file: Path) -> None:
@@ -269,9 +257,6 @@ def test_a_run_goes_on_where_it_was_cut_off(results: Results, tmp_path: Path) ->
     assert [*map(known, whole.records)] == [*map(known, results.records)]
     with pytest.raises(SettingsMismatchError):
         played(small("reporting"), 1, games)
-
-
-# --- pages and command -----------------------------------------------------------------------------------------------
 
 
 def test_the_leaderboard_is_made_from_committed_files(tmp_path: Path) -> None:

@@ -153,13 +153,6 @@ def test_a_run_that_was_cut_off_resumes_and_the_columns_mean_what_they_say(
     assert list(tables[0].lines[0]) == ["m", "43", "57"]
 
 
-@pytest.mark.long
-def test_the_figures_are_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    complexity.plot_complexity(COMPLEXITY.run(LOOSE), tmp_path / "figures.png")
-    assert (tmp_path / "figures.png").stat().st_size > 10_000
-
-
 def test_an_unknown_counting_and_an_unknown_game_are_refused_before_a_file_is_made(tmp_path: Path) -> None:
     with pytest.raises(InvalidExperimentError, match="moves"):
         playouts([TINY], 1, 0, counting="move")

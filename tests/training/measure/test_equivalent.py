@@ -132,8 +132,6 @@ def test_tallies_are_written_and_read() -> None:
     assert of_text(as_text(tallies)) == tallies
 
 
-# --- Games ------------------------------------------------------------------------------------------------------------
-
 LADDER = Ladder("random", "isuct:exploration=0.7")
 
 
@@ -152,7 +150,6 @@ def test_deals_are_played_once_and_resumed(tmp_path: Path) -> None:
 
 
 def test_an_agent_is_ahead_where_it_wins_more() -> None:
-    """A search of many iterations against one of a single one."""
     strong = Ladder("isuct:iterations=400")
     with playing(strong, duel_store(strong)) as play:
         assert sum(play([1] * 12)) > 4

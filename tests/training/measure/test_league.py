@@ -103,9 +103,6 @@ def test_a_game_is_never_there_twice_and_half_a_deal_is_not_kept(whole: Path, tm
         assert store.games() == content(tmp_path / "league.sqlite")[0] == games[:2]  # others read it meanwhile
 
 
-# --- killed --------------------------------------------------
-
-
 def killed_after(seconds: float, path: Path) -> int:
     """Play in a process that is killed; how many deals it had reported as done by then."""
     reader, writer = os.pipe()
@@ -193,9 +190,6 @@ def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
     assert content(path) == content(tmp_path / "whole.sqlite")
 
 
-# --- refused --------------------------------------------------
-
-
 def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> None:
     path = tmp_path / "league.sqlite"
     path.write_bytes(whole.read_bytes())
@@ -244,9 +238,6 @@ def test_other_code_and_replaced_agents_are_refused(
     files["own:Agent"] = {"own.py": "2"}
     with pytest.raises(AgentChangedError, match=r"own\.py was 1, now it is 2"):
         LeagueStore(tmp_path / "own.sqlite", mine, resume=True)
-
-
-# --- the command --------------------------------------------------
 
 
 @pytest.fixture

@@ -129,9 +129,6 @@ def test_bad_requests_are_refused() -> None:
             rate(games, anchor=anchor)
 
 
-# --- the schedule --------------------------------------------------
-
-
 def tally_of(games: Sequence[GameRecord]) -> dict[Pair, tuple[int, float]]:
     found: dict[Pair, tuple[int, float]] = {}
     for game in games:
@@ -169,9 +166,6 @@ def test_scheduled_games_narrow_the_ratings_more_than_equal_ones() -> None:
 
     assert sum(planned.values()) == 2000
     assert variances(list(planned.values())) < 0.7 * variances([200] * len(pairs))
-
-
-# --- tables --------------------------------------------------
 
 
 def test_pairs_are_decided_with_the_error_of_the_whole_league() -> None:

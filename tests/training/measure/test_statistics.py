@@ -79,9 +79,6 @@ def test_a_bootstrap_does_not_depend_on_how_much_is_in_memory(monkeypatch: pytes
     assert (bootstrap_sums(values, 100) == whole).all()
 
 
-# --- looking at every deal --------------------------------------------------
-
-
 def test_a_sequence_misses_at_no_time_while_a_fixed_interval_often_does() -> None:
     matches = np.random.default_rng(2).integers(0, 2, (1000, 300)).astype(np.float64)  # as uncertain as can be
     # The sequence is the intersection of all intervals so far: one look at the end is a look after every deal.

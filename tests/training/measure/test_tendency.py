@@ -24,7 +24,6 @@ from ddz_training.experiments.tendency import (
 from ddz_training.measure.match.duplicate import DealPlayer
 from ddz_training.measure.match.errors import InvalidArenaError, InvalidExperimentError, SettingsMismatchError
 from ddz_training.measure.match.results import read_results
-from ddz_training.measure.plotting import can_plot
 from ddz_training.measure.tendency import Judges, counts, deals_of_file, judge_deals, settled_at, shares, tendency_of
 from tests.training.apps.terminal import ddz, refused
 from tests.training.measure.test_arena import record
@@ -130,12 +129,8 @@ def test_the_experiment_judges_the_same_deals_by_all_and_its_table_counts_them(t
         TENDENCY.run(replace(options, only=("policy v rule",)))
     leanings = ["none"] * 5 + ["landlord"] * 3 + ["peasants"] * 2
     results = [TendencyResult("policy v rules", deal, lean, 2) for deal, lean in enumerate(leanings)]
-    made = Saved(results, {}, path)
-    line = tendency.tendency_table(made).lines[1]
+    line = tendency.tendency_table(Saved(results, {}, path)).lines[1]
     assert [cell.split()[0] for cell in line[1:4]] == ["50.0", "30.0", "20.0"]
-    if can_plot():
-        tendency.plot_tendency(made, tmp_path / "tendency.png")
-        assert (tmp_path / "tendency.png").stat().st_size > 5_000
 
 
 def test_the_games_needed_are_the_formula_s() -> None:

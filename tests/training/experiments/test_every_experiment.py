@@ -19,7 +19,7 @@ from ddz_training.measure.match.errors import SettingsMismatchError
 from ddz_training.measure.match.results import read_results
 from ddz_training.measure.plotting import can_plot
 from tests.rooms import ROOT
-from tests.training.apps.terminal import ddz, refused
+from tests.training.apps.terminal import ddz
 
 pytest.importorskip("torch")
 
@@ -154,7 +154,8 @@ def test_unknown_agents_are_refused_before_anything_is_written(
     ],
 )
 def test_commands_say_what_is_wrong(command: str, message: str, tmp_path: Path) -> None:
-    assert message in refused("reproduce", *command.split(), "--out", tmp_path / "results.csv")
+    result = ddz("reproduce", *command.split(), "--out", tmp_path / "results.csv")
+    assert (result.exit_code, message in " ".join(result.output.split())) == (2, True)
     assert not list(tmp_path.iterdir())
 
 

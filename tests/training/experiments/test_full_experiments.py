@@ -196,8 +196,9 @@ def test_the_committed_branching_is_complete_and_comes_out_again() -> None:
         *itertools.product(("rules", "random"), range(DEAL_COUNT))
     ]
     assert BRANCHING.run(tasks=[("rules", 0), ("rules", 1)]).results == saved[:2]
-    first = [(one.first, one.first_by_suit) for one in saved]
-    assert first[:DEAL_COUNT] == first[DEAL_COUNT:]
+    both = [(one.first, one.first_by_suit) for one in saved]
+    first, again = both[:DEAL_COUNT], both[DEAL_COUNT:]
+    assert first == again
     assert all(20 <= choices.main_groups <= 70 and choices.whole_moves <= 300 for choices, _ in first)
     assert sum(by_suit > 300 for _, by_suit in first) == 467
 

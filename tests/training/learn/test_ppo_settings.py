@@ -39,10 +39,10 @@ def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], mess
         SelfPlayConfig(**settings)
 
 
-@pytest.mark.parametrize("settings", [{"decisions": 0}, {"student_share": 1.5}, {"learning_rate": 0.0}])
-def test_so_have_those_of_a_warm_start(settings: dict[str, Any]) -> None:
-    with pytest.raises(InvalidTrainingError, match="must be a"):
-        ImitationConfig(**settings)
+def test_so_have_those_of_a_warm_start() -> None:
+    for name, wrong in (("decisions", 0), ("student_share", 1.5), ("learning_rate", 0.0)):
+        with pytest.raises(InvalidTrainingError, match=f"{name}={wrong} must be a"):
+            ImitationConfig(**{name: wrong})
 
 
 def test_step_size_entropy_and_floor_go_down_in_a_straight_line_and_stay_there() -> None:

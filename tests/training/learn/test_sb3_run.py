@@ -211,17 +211,14 @@ def test_a_run_is_not_resumed_under_other_settings_nor_from_broken_files(tmp_pat
             load_run(tmp_path, trust=True)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
+def test_settings_out_of_range_have_a_named_error() -> None:
+    for settings, message in (
         ({"seed": 2**32}, "seed=4294967296 must be a whole number from 0 to"),
         ({"evaluate_deals": 0}, "evaluate_deals=0 measures nothing"),
         ({"num_envs": 1, "n_steps": 1}, "at least 2"),
-    ],
-)
-def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidTrainingError, match=message):
-        Sb3Config(**settings)
+    ):
+        with pytest.raises(InvalidTrainingError, match=message):
+            Sb3Config(**settings)
 
 
 def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural_search.judge import AS_TOLD, SHIPPED, Judge
-from ddz_env import Hand, Move, Rules, State
+from ddz_env import Move, Rules, State
 from ddz_env.core.errors import IllegalMoveError
 from ddz_env.table.session import PERSON, Advice, Deal, Option, Record, Session
 from ddz_env.table.texts import Texts
@@ -43,19 +44,18 @@ def test_what_was_told_is_borne_out_in_every_tenth(saved: Saved[ChanceResult]) -
 def test_a_slice_of_the_positions_comes_out_again(saved: Saved[ChanceResult]) -> None:
     again = CHANCES.run(ChanceOptions(games=2, processes=1)).results
     kept = [one for one in saved.results if one.deal in {one.deal for one in again}]
-    assert [(one.deal, one.number, one.landlord, one.won) for one in again] == [
-        (one.deal, one.number, one.landlord, one.won) for one in kept
-    ]
+    assert [replace(one, mean=0.0) for one in again] == [replace(one, mean=0.0) for one in kept]
     assert [one.mean for one in again] == pytest.approx([one.mean for one in kept], abs=0.002)
     assert len(again) > TENTHS // 2
 
 
 def test_no_chance_depends_on_hidden_cards() -> None:
     judge, rng = Judge(worlds=4), RNG(1)
-    for number in range(6):
-        state = _after(State.new(seed=8), number)
-        twin, moves = permuted(state, state.seat, rng), state.legal_moves()[:4]
-        assert judge.chances(state.view(), moves, RNG(3)) == judge.chances(twin.view(), moves, RNG(3))
+    state = State.new(seed=8)
+    for _ in range(6):
+        twin, moves = permuted(state, state.seat, rng), state.legal_moves()
+        assert judge.chances(state.view(), moves[:4], RNG(3)) == judge.chances(twin.view(), moves[:4], RNG(3))
+        state.step(moves[-1])
 
 
 def test_what_is_forced_is_played_before_the_critic_is_asked() -> None:
@@ -67,17 +67,11 @@ def test_what_is_forced_is_played_before_the_critic_is_asked() -> None:
             return np.full(len(masks), 0.5, np.float32)
 
     # The landlord leads its last card but one, and cannot beat the joker with the last.
-    state = State.from_hands([Hand.parse(text) for text in ("46", "3T8", "789R")], Hand.parse(""), check_sizes=False)
-    for text in ("4", "pass"):
-        state.step(Move.parse(text))
+    state = State.from_hands(["46", "3T8", "789R"], check_sizes=False)
+    state.step("4")
+    state.step("pass")
     judge = Judge(Strict(), AS_TOLD, worlds=3)  # type: ignore[arg-type]
     assert judge.means(state.view(), [Move.parse("R")], RNG(0)).tolist() == [0.75]
-
-
-def _after(state: State, moves: int) -> State:
-    for _ in range(moves):
-        state.step(state.legal_moves()[-1])
-    return state
 
 
 def test_chances_are_asked_of_the_seat_to_act_while_cards_are_played() -> None:
@@ -90,13 +84,13 @@ def test_chances_are_asked_of_the_seat_to_act_while_cards_are_played() -> None:
 def test_every_hint_gives_chances_an_alternative_and_a_reason(count: int) -> None:
     chances, rng, states = Chances(), RNG(12), []
     while len(states) < count:
-        seed, moves = rng.integers(2**32), int(rng.integers(0, 30))
-        state = State.new(int(seed))
+        seed, moves = int(rng.integers(2**32)), int(rng.integers(0, 30))
+        state = State.new(seed)
         for _ in range(moves):
             if not state.is_over:
                 state.step(state.legal_moves()[int(rng.integers(len(state.legal_moves())))])
         if not state.is_over and len(state.legal_moves()) > 1:
-            states.append((int(seed), state))
+            states.append((seed, state))
     for (seed, state), adviser in zip(states, itertools.cycle(["policy", "neural-ismcts:milliseconds=20", "rules"])):
         session = Session(Record(Deal(Rules(), seed), (PERSON,) * 3, tuple(state.history)))
         advice = chances.judged(state.view(), session.hint(adviser))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +16,7 @@ from ddz_agents.neural.stored_policy import read_policy
 from ddz_agents.rules.agent import Rule, RulesAgent, RulesWithoutAgent, hide_few_cards
 from ddz_env import State
 from ddz_env.core.errors import InvalidAgentOptionError
-from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, write_observation
+from ddz_env.core.observation import observe
 from ddz_training.experiments import equivalents as eq
 from ddz_training.experiments.equivalents import EQUIVALENTS, KNOWLEDGE, EquivalentResult
 from ddz_training.experiments.experiment import Saved
@@ -49,15 +48,12 @@ def test_each_rule_matters_where_it_should() -> None:
 
 
 def test_without_control_an_enemy_with_few_cards_seems_to_have_three() -> None:
-    state = State.from_hands(["3377J", "9", "44"], check_sizes=False)
-    view = state.view()
-    hidden = hide_few_cards(view.row, view.seat)
-    assert hidden.tolist() != view.row.tolist()
-    assert [int(hidden[28]) >> 8 * seat & 255 for seat in range(3)] == [5, 3, 3]
+    landlord = State.from_hands(["3377J", "9", "44"], check_sizes=False)
     peasant = State.from_hands(["33", "9", "4"], check_sizes=False)
     peasant.step("3")
-    row = peasant.view().row
-    assert [int(hide_few_cards(row, 1)[28]) >> 8 * seat & 255 for seat in range(3)] == [3, 1, 1]
+    for state, seen in ((landlord, [5, 3, 3]), (peasant, [3, 1, 1])):
+        hidden = hide_few_cards(state.view().row, state.seat)
+        assert [int(hidden[28]) >> 8 * seat & 255 for seat in range(3)] == seen
 
 
 def test_each_rule_changes_some_moves_and_not_most() -> None:
@@ -78,13 +74,8 @@ def test_each_rule_changes_some_moves_and_not_most() -> None:
 def test_a_blind_policy_does_not_read_its_input() -> None:
     """With the input's columns at zero the whole policy computes the same first layer."""
     stored = read_policy(shipped_policy_path())
-    history = stored.architecture.history
-    state = State.new(3)
-    words = np.empty(OBSERVATION_WORDS, np.uint64)
-    view = state.view()
-    write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), words)
-    columns = describe_observations(words.view(np.int8)[: OBSERVATION.size].reshape(1, -1), history)[0]
-    seen = 0
+    history, seen = stored.architecture.history, 0
+    columns = describe_observations(observe(State.new(3))[None], history)[0]
     for name in get_args(Input):
         layer, where = columns_of(name, history)
         if layer != "trunk.0.weight":
@@ -116,15 +107,10 @@ def test_a_blind_policy_plays_otherwise() -> None:
         BlindPolicyAgent(input="hands")
 
 
-# --- Experiments ------------------------------------------------------------------------------------------------------
-
-
 def result(name: str, agent: str, iterations: float, *, wins: float = 0.5, beyond: int = 0) -> EquivalentResult:
     """An equivalent that is known within a factor of two."""
-    ends = iterations / 2, iterations * 2
-    played = ("100:6/2/2",)
-    against = KNOWLEDGE.get(name, ("", "rules"))[1]
-    return EquivalentResult(name, agent, "half-deck", "isuct", iterations, *ends, beyond, played, against, wins, 0.02)
+    known, against = (iterations, iterations / 2, iterations * 2), KNOWLEDGE.get(name, ("", "rules"))[1]
+    return EquivalentResult(name, agent, "half-deck", "isuct", *known, beyond, ("100:6/2/2",), against, wins, 0.02)
 
 
 SAVED = Saved(
@@ -149,13 +135,8 @@ def test_agents_are_ranked_by_their_wins_against_the_rule_agent() -> None:
 
 def test_the_value_of_a_rule_is_the_factor_of_the_equivalents() -> None:
     (line,) = eq.knowledge_table(SAVED).lines
-    far = 2 ** math.sqrt(2)
-    assert line[2:6] == (
-        "1,200 (600–2,400)",
-        "600 (300–1,200)",
-        f"0.50 ({0.5 / far:.2f} to {0.5 * far:.2f})",
-        "46.0 ±2.0",
-    )
+    factor = f"0.50 ({0.5 / 2**2**0.5:.2f} to {0.5 * 2**2**0.5:.2f})"
+    assert line[2:6] == ("1,200 (600–2,400)", "600 (300–1,200)", factor, "46.0 ±2.0")
 
 
 def test_equivalents_are_found_and_resumed(tmp_path: Path) -> None:
@@ -164,8 +145,7 @@ def test_equivalents_are_found_and_resumed(tmp_path: Path) -> None:
     first = EQUIVALENTS.run(options, path).results
     assert [one.name for one in first] == ["random"]
     assert first[0].found.iterations.count == 20
-    (again,) = EQUIVALENTS.run(options, path).results
-    assert again.played == first[0].played
+    assert EQUIVALENTS.run(options, path).results[0].played == first[0].played
     assert len(path.read_text().splitlines()) == 3
     with pytest.raises(InvalidExperimentError, match="unknown agent 'ruels'"):
         EQUIVALENTS.run(eq.EquivalentsOptions(only=("ruels",)))

@@ -10,17 +10,16 @@ from random import Random
 from typing import Any, NamedTuple
 
 import pytest
-from typer.testing import CliRunner
 
 from ddz_env.core.errors import UnknownAgentError
-from ddz_training.apps.cli import app
 from ddz_training.experiments import mini
 from ddz_training.experiments.experiment import Experiment, read_saved
 from ddz_training.experiments.registry import load_experiment, load_experiments
-from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
+from ddz_training.measure.match.errors import SettingsMismatchError
 from ddz_training.measure.match.results import read_results
 from ddz_training.measure.plotting import can_plot
 from tests.rooms import ROOT
+from tests.training.apps.terminal import ddz
 
 pytest.importorskip("torch")
 
@@ -56,22 +55,17 @@ CASES: dict[str, Case] = {
 }
 
 
-class Killed(Exception):
-    """Thrown into a run from its progress report."""
-
-
 def killing(after: int) -> Callable[[int, int], None]:
     """Ends a run after some tasks, unless these are all."""
 
     def tell(done: int, total: int) -> None:
         if done == after < total:
-            raise Killed
+            raise KeyboardInterrupt
 
     return tell
 
 
 def small(name: str, **more: Any) -> tuple[Experiment[Any, Any], Any]:
-    """An experiment with the options of its case."""
     experiment = load_experiment(name)
     given = {**CASES[name].options, **more}
     if hasattr(experiment.options(), "processes"):
@@ -85,9 +79,8 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def typed(options: dict[str, Any]) -> list[str]:
-    """Options as one types them."""
     pairs = [(name, one) for name, value in options.items() for one in (value if isinstance(value, tuple) else [value])]
-    return [word for name, value in pairs for word in (f"--{name.replace('_', '-')}", str(value))]
+    return [f"--{name.replace('_', '-')}={value}" for name, value in pairs]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -102,7 +95,7 @@ def test_a_killed_run_goes_on_to_the_same_file(name: str, tmp_path: Path, monkey
     results = experiment.run(options, whole, lambda *done: told.append(done), case.tasks).results
     for beside in tmp_path.glob("whole_*"):  # what was measured before
         shutil.copy(beside, beside.with_name(beside.name.replace("whole", "cut")))
-    with pytest.raises(Killed):
+    with pytest.raises(KeyboardInterrupt):
         experiment.run(options, cut, killing(1), case.tasks)
     assert 0 < len(lines(cut)) < len(results)
     for _ in range(4 if name == "landlord" else 2):
@@ -118,7 +111,7 @@ def test_a_killed_run_goes_on_to_the_same_file(name: str, tmp_path: Path, monkey
         with pytest.raises(SettingsMismatchError):
             experiment.run(small(name, **case.other)[1], cut, tasks=case.tasks)
     if case.tasks is None:
-        printed = CliRunner().invoke(app, ["reproduce", name, "--out", str(cut), *typed(case.options)])
+        printed = ddz("reproduce", name, "--out", cut, *typed(case.options))
         assert printed.exit_code == 0, printed.output
         assert next(iter(experiment.tables.values()))(read_saved(experiment.result, cut)).title[:20] in printed.output
         assert lines(cut) == lines(whole)
@@ -133,22 +126,20 @@ def test_results_do_not_depend_on_the_processes(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong", "error"),
+    ("name", "wrong"),
     [
-        ("search-options", {"only": ("nothing",)}, InvalidExperimentError),
-        ("search-options", {"against": ("ruels",)}, UnknownAgentError),
-        ("search-gains", {"agent": ("random", "nobody")}, UnknownAgentError),
-        ("policy-strength", {"only": ("nothing",)}, InvalidExperimentError),
-        ("policy-strength", {"neural": "neural-ismcst"}, UnknownAgentError),
-        ("points-strength", {"opponent": ("nobody",)}, UnknownAgentError),
-        ("douzero-strength", {"opponent": ("nobody",)}, UnknownAgentError),
+        ("search-options", {"against": ("ruels",)}),
+        ("search-gains", {"agent": ("random", "nobody")}),
+        ("policy-strength", {"neural": "neural-ismcst"}),
+        ("points-strength", {"opponent": ("nobody",)}),
+        ("douzero-strength", {"opponent": ("nobody",)}),
     ],
 )
-def test_wrong_names_are_refused_before_anything_is_written(
-    name: str, wrong: dict[str, Any], error: type[Exception], tmp_path: Path
+def test_unknown_agents_are_refused_before_anything_is_written(
+    name: str, wrong: dict[str, Any], tmp_path: Path
 ) -> None:
     experiment, options = small(name, **wrong)
-    with pytest.raises(error):
+    with pytest.raises(UnknownAgentError):
         experiment.run(options, tmp_path / "results.csv")
     assert not list(tmp_path.iterdir())
 
@@ -156,18 +147,15 @@ def test_wrong_names_are_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["landlord", "--options", "wings=2"], "there is no option 'wings'"),
-        (["exploration", "--at", "0.3"], "not among"),
-        (["search-options", "--only", "nothing"], "choice by value"),
-        (["policy-strength", "--only", "nothing"], "search-rollout"),
+        ("landlord --options wings=2", "there is no option 'wings'"),
+        ("exploration --at 0.3", "not among"),
+        ("search-options --only nothing", "choice by value"),
+        ("policy-strength --only nothing", "search-rollout"),
     ],
 )
-def test_commands_say_what_is_wrong(command: list[str], message: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(
-        app, ["reproduce", *command, "--out", str(tmp_path / "results.csv")], env={"COLUMNS": "160"}
-    )
-    assert result.exit_code == 2
-    assert message in " ".join(result.output.split())
+def test_commands_say_what_is_wrong(command: str, message: str, tmp_path: Path) -> None:
+    result = ddz("reproduce", *command.split(), "--out", tmp_path / "results.csv")
+    assert (result.exit_code, message in " ".join(result.output.split())) == (2, True)
     assert not list(tmp_path.iterdir())
 
 

@@ -9,12 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from ddz_env import State
 from ddz_env.core.notation import Hand
 from ddz_env.playing.registry import make_agent
-from ddz_training.apps.cli import app
 from ddz_training.apps.documentation import StaleDocsError, refresh, refreshed
 from ddz_training.experiments import full_tables as tables
 from ddz_training.experiments.experiment import read_saved
@@ -31,6 +29,7 @@ from ddz_training.experiments.full_games import (
 from ddz_training.experiments.full_tables import CHEATING, DETERMINIZED, INFORMATION_SET, LANDLORD, LANDLORDS
 from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
 from tests.rooms import ROOT
+from tests.training.apps.terminal import ddz
 
 RESULTS = ROOT / "docs" / "results"
 TINY = FullOptions(deals=3, games=2, processes=1, trees=2, tree_iterations=4)
@@ -57,51 +56,35 @@ def test_the_deals_hold_the_same_cards_for_ever() -> None:
     assert digest.hexdigest()[:16] == "e962d9a5882195af"
 
 
-# --- Who plays --------------------------------------------------------------------------------------------------------
-
-
-def test_the_agents_are_the_papers() -> None:
-    searchers = FullOptions()
-    assert searchers.determinized == "duct:trees=40,iterations=250"
-    assert searchers.cheating == "cheating-uct:trees=40,iterations=250"
-    assert searchers.information_set() == "isuct:iterations=10000,exploration=1"
-    for spec in (searchers.determinized, searchers.cheating, searchers.information_set(0.44, 500)):
-        assert callable(make_agent(spec).act)
+def test_every_agent_gets_the_options_of_the_command() -> None:
     more = tables.landlord_cast(FullOptions(options_="milliseconds=5"))
     specs = {spec for specs in more.lineups.values() for spec in specs}
     assert len(specs) == 3
-    assert all(spec.endswith(",milliseconds=5") for spec in specs)
+    assert all(spec.endswith(",milliseconds=5") and make_agent(spec) for spec in specs)
 
 
 def test_cheats_sit_where_table_1_says_and_landlords_meet_determinized_peasants() -> None:
-    options = FullOptions()
+    cheating, determinized = "cheating-uct:trees=40,iterations=250", "duct:trees=40,iterations=250"
     seats = {
-        name: [seat for seat, spec in enumerate(specs) if spec == options.cheating]
-        for name, specs in tables.cheating_cast(options).lineups.items()
+        name: [seat for seat, spec in enumerate(specs) if spec == cheating]
+        for name, specs in tables.cheating_cast(FullOptions()).lineups.items()
     }
     assert seats == {"nobody": [], "player 1": [0], "player 2": [1], "player 3": [2], "players 2 & 3": [1, 2]}
-    landlords = (options.cheating, options.determinized, options.information_set(1.0, 10_000))
-    peasants = (options.determinized,) * 2
-    lineups = tables.landlord_cast(options).lineups
-    assert list(lineups.items()) == [
-        (name, (landlord, *peasants)) for name, landlord in zip(LANDLORDS, landlords, strict=True)
-    ]
+    landlords = (cheating, determinized, "isuct:iterations=10000,exploration=1")
+    lineups = tables.landlord_cast(FullOptions()).lineups
+    assert list(lineups) == list(LANDLORDS)
+    assert list(lineups.values()) == [(landlord, determinized, determinized) for landlord in landlords]
 
 
 def test_sweeps_change_one_parameter() -> None:
-    sweeps = (tables.ITERATIONS, tables.IterationsOptions()), (tables.EXPLORATION, tables.ExplorationOptions())
-    iterations, exploration = (
-        [landlord for landlord, *_ in sweep.cast(options).lineups.values()] for sweep, options in sweeps
-    )
+    iterations = [landlord for landlord, *_ in tables.ITERATIONS.cast(tables.IterationsOptions()).lineups.values()]
+    exploration = [landlord for landlord, *_ in tables.EXPLORATION.cast(tables.ExplorationOptions()).lineups.values()]
     assert iterations[0] == "isuct:iterations=500,exploration=0.44"
     assert iterations[-1] == "isuct:iterations=30000,exploration=0.44"
     assert exploration[0] == "isuct:iterations=10000,exploration=0.1"
     assert (len(iterations), len(exploration)) == (7, 8)
     with pytest.raises(InvalidExperimentError, match=r"\[600\] is not among 500, 1000"):
         tables.ITERATIONS.cast(tables.IterationsOptions(at=(500, 600)))
-
-
-# --- Games and files --------------------------------------------------------------------------------------------------
 
 
 def test_no_two_games_share_their_generators() -> None:
@@ -119,10 +102,8 @@ def test_more_games_and_deals_go_on_with_the_same_file(tmp_path: Path) -> None:
     assert results == LANDLORD.run(TINY).results != LANDLORD.run(replace(TINY, seed=1)).results
     assert [(one.game, one.deal, one.lineup) for one in results] == [*itertools.product(range(2), range(3), LANDLORDS)]
     assert path.read_bytes().startswith(few)
-    again: list[int] = []
-    asked = LANDLORD.run(fewer, path, lambda done, total: again.append(done)).results
+    asked = LANDLORD.run(fewer, path).results
     assert asked == [result for result in results if result.deal < 2 and result.game == 0]
-    assert again == [6]  # nothing was played
     with pytest.raises(SettingsMismatchError):
         tables.CHEATING_UCT.run(fewer, path)
 
@@ -148,9 +129,6 @@ def test_win_rates_belong_to_a_side_and_differences_are_paired() -> None:
     assert difference(results, "a", "b", peasants=True).mean == -0.5
 
 
-# --- Table 2 ----------------------------------------------------------------------------------------------------------
-
-
 def test_table_2_by_hand() -> None:
     """Deal 0: cheating over determinized +0.5, deal 1: 0, deal 2: −1, deal 3 lacks information-set UCT."""
     results = [
@@ -159,17 +137,14 @@ def test_table_2_by_hand() -> None:
         *games(INFORMATION_SET, {0: "11", 1: "00", 2: "01"}),
     ]
     rows = {result.threshold.label: result for result in tables.filter_deals(results)}
-    assert {label: row.same.deals for label, row in rows.items()} == {
-        "none": 3, "< 0 %": 1, "= 0 %": 1, "> 0 %": 1, "> 25 %": 1, "> 50 %": 0, "> 75 %": 0,
-    }  # fmt: skip
+    assert list(rows) == ["none", "< 0 %", "= 0 %", "> 0 %", "> 25 %", "> 50 %", "> 75 %"]
+    assert [row.same.deals for row in rows.values()] == [3, 1, 1, 1, 1, 0, 0]
     assert rows["none"].same.determinized.mean == pytest.approx(2 / 3)
     assert rows["none"].same.information_set.mean == pytest.approx(0.5)
     assert rows["> 25 %"].same.gain.mean == pytest.approx(0.5)
     # Held out, deal 0: the first game judges 1 − 1 = 0 and reports a loss, the second judges 1 and reports a win.
     # Deal 1: the first judges ½ − 0 and reports a win, the second ½ − 1 and reports a loss.  Deal 2: −1, a win, twice.
-    assert {label: row.held_out.deals for label, row in rows.items()} == {
-        "none": 3, "< 0 %": 2, "= 0 %": 1, "> 0 %": 2, "> 25 %": 2, "> 50 %": 1, "> 75 %": 1,
-    }  # fmt: skip
+    assert [row.held_out.deals for row in rows.values()] == [3, 2, 1, 2, 2, 1, 1]
     assert rows["= 0 %"].held_out.determinized.mean == 0
     assert rows["> 75 %"].held_out.determinized.mean == 1
     assert rows["< 0 %"].held_out.determinized.mean == pytest.approx(2 / 3)
@@ -179,11 +154,8 @@ def test_table_2_by_hand() -> None:
 def test_filtering_luck_makes_a_gap_that_held_out_games_do_not_show() -> None:
     """Three landlords that all win half of their games, deal by deal: there is nothing to find."""
     draw = random.Random(4)
-    results = [
-        result
-        for name in LANDLORDS
-        for result in games(name, {deal: "".join(draw.choice("01") for _ in range(6)) for deal in range(1000)})
-    ]
+    words = [{deal: "".join(draw.choice("01") for _ in range(6)) for deal in range(1000)} for _ in LANDLORDS]
+    results = [result for name, wins in zip(LANDLORDS, words, strict=True) for result in games(name, wins)]
     for row in tables.filter_deals(results):
         if row.threshold.label in ("> 0 %", "> 25 %", "> 50 %"):
             assert row.same.gain.low > 0.1
@@ -201,9 +173,6 @@ def test_one_game_a_deal_leaves_nothing_to_hold_out() -> None:
     assert len(cells) == len(tables.THRESHOLDS) == 7
 
 
-# --- Branching --------------------------------------------------------------------------------------------------------
-
-
 def test_choices_are_counted_as_a_person_would() -> None:
     state = new_game(0)
     while not state.is_over:
@@ -215,13 +184,9 @@ def test_choices_are_counted_as_a_person_would() -> None:
 def test_moves_by_suit_are_sets_of_cards() -> None:
     """Brute force: every set of cards of the hand whose ranks are those of a legal move."""
     state = State.from_hands(["33344556", "7", "8"], check_sizes=False)
-    cards = list("33344556")
     legal = {str(move.cards) for move in state.legal_moves()}
-    found = sum(
-        str(Hand.parse("".join(cards[i] for i in chosen))) in legal
-        for size in range(1, len(cards) + 1)
-        for chosen in itertools.combinations(range(len(cards)), size)
-    )
+    chosen = [cards for size in range(1, 9) for cards in itertools.combinations("33344556", size)]
+    found = sum(str(Hand.parse("".join(cards))) in legal for cards in chosen)
     assert count_by_suit(state) == found > len(legal) == len(state.legal_moves())
 
 
@@ -231,15 +196,11 @@ def test_the_committed_branching_is_complete_and_comes_out_again() -> None:
         *itertools.product(("rules", "random"), range(DEAL_COUNT))
     ]
     assert BRANCHING.run(tasks=[("rules", 0), ("rules", 1)]).results == saved[:2]
-    first, again = (
-        [(one.first, one.first_by_suit) for one in half] for half in (saved[:DEAL_COUNT], saved[DEAL_COUNT:])
-    )
+    both = [(one.first, one.first_by_suit) for one in saved]
+    first, again = both[:DEAL_COUNT], both[DEAL_COUNT:]
     assert first == again
     assert all(20 <= choices.main_groups <= 70 and choices.whole_moves <= 300 for choices, _ in first)
     assert sum(by_suit > 300 for _, by_suit in first) == 467
-
-
-# --- Reports, pages and the command line ------------------------------------------------------------------------------
 
 
 def test_the_papers_figures_stand_beside_ours() -> None:
@@ -272,9 +233,8 @@ def test_pages_get_their_tables_from_the_results_beside_them(tmp_path: Path) -> 
         refresh([page], check=True)
     refresh([page])
     text = page.read_text()
-    for line in tables.compare_landlord(results):
-        assert f"| {line.what} | {line.paper} | {line.ours} | {line.note} |" in text
-    for cells in tables.threshold_cells(tables.filter_deals(results)):
+    lines = [(line.what, line.paper, line.ours, line.note) for line in tables.compare_landlord(results)]
+    for cells in (*lines, *tables.threshold_cells(tables.filter_deals(results))):
         assert f"| {' | '.join(cells)} |" in text
     assert "18 games in `results/full_landlord_tiny.csv`" in text
     assert "`duct:trees=2,iterations=4`" in text
@@ -285,12 +245,12 @@ def test_pages_get_their_tables_from_the_results_beside_them(tmp_path: Path) -> 
 def test_thresholds_take_the_games_of_the_landlord(tmp_path: Path) -> None:
     path = tmp_path / "games.csv"
     LANDLORD.run(replace(TINY, games=1), path)
-    small = ["--deals", "3", "--processes", "1", "--trees", "2", "--tree-iterations", "4"]
-    thresholds = CliRunner().invoke(app, ["reproduce", "thresholds", "--out", str(path), *small])
+    small = ("--deals", 3, "--processes", 1, "--trees", 2, "--tree-iterations", 4)
+    thresholds = ddz("reproduce", "thresholds", "--out", path, *small)
     assert thresholds.exit_code == 0, thresholds.output
     assert "held out" in thresholds.output
     assert len(read_saved(GameResult, path).results) == 18
-    sweep = CliRunner().invoke(app, ["reproduce", "exploration", "--at", "0.1", "--at", "3", *small])
+    sweep = ddz("reproduce", "exploration", "--at", 0.1, "--at", 3, *small)
     assert sweep.exit_code == 0, sweep.output
     assert "poor below 0.5" in sweep.output
 

@@ -42,9 +42,6 @@ def started() -> State:
     return state
 
 
-# --- Scores -----------------------------------------------------------------------------------------------------------
-
-
 def test_plain_determinization_splits_a_rank_as_cards_fall_into_places() -> None:
     state = State.from_hands(["3444", "5567", "88"], check_sizes=False)
     truth = hidden_counts(state.row, 2)
@@ -79,29 +76,23 @@ def test_the_gain_is_a_mean_over_ranks() -> None:
     one = WatchResult("rules", 0, 0, 5, 3, 10, -7.0, -6.0, -5.0, 100.0)
     two = WatchResult("rules", 1, 1, 9, 6, 30, -20.0, -21.0, -20.0, 100.0)
     assert nats_gained([one, two], "default", "uniform").mean == pytest.approx((1.0 - 1.0) / 40)
-    assert nats_gained([one, two], "rules", "uniform").mean == pytest.approx(2.0 / 40)
+    gain = nats_gained([one, two], "rules", "uniform")
+    assert (gain.mean, gain.half_width > 0.01) == (pytest.approx(2.0 / 40), True)
     same = [replace(one, game=game) for game in range(3)]
     assert nats_gained(same, "rules", "uniform").half_width == pytest.approx(0)
-    assert nats_gained([one, two], "rules", "uniform").half_width > 0.01
-
-
-# --- The experiment ---------------------------------------------------------------------------------------------------
 
 
 def test_the_published_results_are_read_without_playing() -> None:
     """The mixture of beliefs gains on every kind of game; the rule agent alone costs on games of the two others."""
     before = RESULTS.read_bytes()
     saved = hidden.HAND_INFERENCE.run(hidden.WatchOptions(), RESULTS)
-    results = saved.results
     assert RESULTS.read_bytes() == before, "nothing was played: the file is whole"
-    games = {(result.player, result.game) for result in results}
+    games = {(result.player, result.game) for result in saved.results}
     assert len(games) == hidden.WatchOptions().games * len(hidden.PLAYERS)
-    seen = {player: [result for result in results if result.player == player] for player in hidden.PLAYERS}
-    assert nats_gained(seen["rules"], "default", "uniform").low > 0.25
-    assert nats_gained(seen["isuct"], "default", "uniform").low > 0
-    assert nats_gained(seen["random"], "default", "uniform").low > 0
-    assert nats_gained(seen["isuct"], "rules", "uniform").high < 0
-    assert nats_gained(seen["random"], "rules", "uniform").high < 0
+    for player, least in (("rules", 0.25), ("isuct", 0), ("random", 0)):
+        seen = [result for result in saved.results if result.player == player]
+        assert nats_gained(seen, "default", "uniform").low > least
+        assert player == "rules" or nats_gained(seen, "rules", "uniform").high < 0
     assert [line[0] for line in hidden.player_table(saved).lines] == list(hidden.PLAYERS.values())
     assert hidden.player_table(saved).lines[0][1:3] == ("0.371", "0.505 (+0.307, +0.274 to +0.340)")
     assert hidden.stage_table(saved).lines[-1][1] == "0.431 → 0.861 (+0.691, +0.584 to +0.799)"
@@ -111,9 +102,6 @@ def test_a_move_that_a_hand_does_not_allow_is_described_as_such() -> None:
     state = State.new(seed=9)
     missing = next(move for move in map(Move.parse, ("BR", "3333", "4444")) if move not in state.legal_moves())
     assert describe_move(state.row, state.rules, missing)[F_KIND] < 0
-
-
-# --- The belief network -----------------------------------------------------------------------------------------------
 
 
 def test_calibration_counts_what_comes_true() -> None:
@@ -135,8 +123,7 @@ def test_a_run_is_kept_and_shown(tmp_path: Path) -> None:
     saved = BELIEF.run(options, path, tasks=[("random", 0)])
     assert len(saved.results) == 6
     assert all(one.network_bits == pytest.approx(one.plain_bits, abs=1e-3) for one in saved.results)
-    again = BELIEF.run(replace(options, games=1), path, tasks=[("random", 0)])
-    assert again.results == saved.results
+    assert BELIEF.run(options, path, tasks=[("random", 0)]).results == saved.results
     [line, total] = belief_table(saved).lines
     assert line[:3] == ("`random`", "yes", "6")
     assert total[0] == "all inside"

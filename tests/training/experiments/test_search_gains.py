@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.network import NetworkPolicy
-from ddz_env import State
+from ddz_env import Move, State
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_training.experiments.search_gains import (
     SEARCH_GAINS,
@@ -33,13 +32,11 @@ def test_a_move_that_surely_wins_is_worth_one_and_one_that_surely_loses_nothing(
     """44 leaves one card and the lead.  After 3 and a pass the last peasant wins with 6, or the landlord with 4."""
     model, rng = NetworkPolicy(*small_networks()), np.random.default_rng(0)
     state = State.from_hands(["344", "7", "9"], check_sizes=False)
-    pair = next(move.main for move in state.legal_moves() if str(move) == "44")
-    assert worth(model, state, pair, 20, rng) == 1.0
+    assert worth(model, state, Move.parse("44").main, 20, rng) == 1.0
     state = State.from_hands(["34", "5", "6"], check_sizes=False)
     state.step("3")
     state.step("pass")
-    six = next(move.main for move in state.legal_moves() if str(move) == "6")
-    assert worth(model, state, six, 20, rng) == 1.0
+    assert worth(model, state, Move.parse("6").main, 20, rng) == 1.0
     assert worth(model, state, 0, 20, rng) == 0.0
 
 
@@ -73,15 +70,12 @@ def test_the_policy_gains_nothing_over_itself_and_chance_loses() -> None:
     assert all(abs(result.landlord) + abs(result.peasants) <= result.changed for result in chance)
 
 
-def untimed(results: Sequence[GainResult]) -> list[GainResult]:
-    return [replace(result, ms=0.0) for result in results]
-
-
 def test_an_agent_that_is_asked_for_later_sees_the_same_decisions(tmp_path: Path) -> None:
     path, told = tmp_path / "gains.csv", list[tuple[int, int]]()
     SEARCH_GAINS.run(replace(TINY, agent=("random",), games=1), path)
     found = SEARCH_GAINS.run(TINY, path, lambda done, total: told.append((done, total))).results
-    assert untimed(found) == untimed(SEARCH_GAINS.run(TINY).results)
+    later, at_once = ([replace(one, ms=0.0) for one in some] for some in (found, SEARCH_GAINS.run(TINY).results))
+    assert later == at_once
     assert [(result.agent, result.game) for result in found] == [(a, g) for a in AGENTS for g in range(3)]
     assert (told[0], told[-1]) == ((0, 3), (3, 3))
     assert SEARCH_GAINS.run(replace(TINY, agent=("policy",), games=1), path).results == [
@@ -89,10 +83,10 @@ def test_an_agent_that_is_asked_for_later_sees_the_same_decisions(tmp_path: Path
     ]
 
 
-@pytest.mark.parametrize(("agents", "message"), [((), "one or more"), (("random", "random"), "each once")])
-def test_searches_are_named_once(agents: tuple[str, ...], message: str) -> None:
-    with pytest.raises(InvalidExperimentError, match=message):
-        replace(TINY, agent=agents)
+def test_searches_are_named_once() -> None:
+    for agents, message in (((), "one or more"), (("random", "random"), "each once")):
+        with pytest.raises(InvalidExperimentError, match=message):
+            replace(TINY, agent=agents)
 
 
 def test_a_gauge_is_shown_every_hand() -> None:

@@ -31,11 +31,7 @@ class RulesAsLandlord:
     name = "rules as landlord"
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        moves = view.legal_moves()
-        return RulesAgent().act(view, rng) if view.role == "landlord" else moves[0]
-
-
-# --- Budgets ----------------------------------------------------------------------------------------------------------
+        return RulesAgent().act(view, rng) if view.role == "landlord" else view.legal_moves()[0]
 
 
 def test_every_variant_is_an_agent_with_its_iterations() -> None:
@@ -49,20 +45,15 @@ def test_the_positions_that_are_timed_are_decisions_with_a_choice() -> None:
     assert len(views) == 12
     assert all(len(view.legal_moves()) > 1 and view.acting_seat == view.seat for view in views)
     assert len({view.role for view in views}) == 3
-    assert [view.row.tolist() for view in so.positions(12, 7)] == [view.row.tolist() for view in views]
-    assert [view.row.tolist() for view in so.positions(12, 8)] != [view.row.tolist() for view in views]
-
-
-def costing(fixed: float, each: float) -> Any:
-    """A clock by which a decision costs so much and so much an iteration."""
-    return lambda agent, views: fixed + each * agent.options.iterations
+    one, same, other = ([view.row.tolist() for view in so.positions(12, seed)] for seed in (7, 7, 8))
+    assert one == same != other
 
 
 @pytest.mark.parametrize(("fixed", "each"), [(0, 1), (10, 0.02), (900, 0.5), (0, 40), (5000, 1)])
 def test_calibration_finds_equal_time_or_takes_the_fewest(
     fixed: float, each: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(so, "microseconds_a_decision", costing(fixed, each))
+    monkeypatch.setattr(so, "microseconds_a_decision", lambda agent, views: fixed + each * agent.options.iterations)
     budget = so.calibrate("plain", 1000.0, [])
     assert abs(budget.microseconds / 1000 - 1) < 0.04 or (fixed > 1000 and budget.iterations == 16)
     assert budget.microseconds == fixed + each * budget.iterations
@@ -94,9 +85,6 @@ def test_budgets_are_saved_and_used_again(tmp_path: Path, monkeypatch: pytest.Mo
         equal_times(path, 501, ["plain"])
 
 
-# --- Playing ----------------------------------------------------------------------------------------------------------
-
-
 def test_every_pair_plays_every_deal_once_but_plain_never_itself(tmp_path: Path) -> None:
     """Also where a file holds some in the middle already, and more than is asked for."""
     parts, at_once = tmp_path / "parts.csv", tmp_path / "at_once.csv"
@@ -108,8 +96,7 @@ def test_every_pair_plays_every_deal_once_but_plain_never_itself(tmp_path: Path)
     ]
     shutil.copy(times_beside(at_once), times_beside(parts))
     SEARCH_OPTIONS.run(replace(options, first_deal=11, deals=1), parts)
-    results = SEARCH_OPTIONS.run(options, parts).results
-    assert results == expected
+    assert SEARCH_OPTIONS.run(options, parts).results == expected
     asked = SEARCH_OPTIONS.run(replace(options, only=("choice by value",), against=("rules",)), parts).results
     assert asked == expected[6:]
     with pytest.raises(SettingsMismatchError):
@@ -123,15 +110,11 @@ def test_the_least_budget_there_is() -> None:
     assert [result.variant for result in results] == list(names)
 
 
-# --- Columns ----------------------------------------------------------------------------------------------------------
-
-
 def test_the_columns_are_the_sides_of_the_variant(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that gives up as a peasant wins as landlord only; the rule agent beats random play on both sides."""
     mine = {"plain": so.VARIANTS["plain"], "one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"}
     monkeypatch.setattr(so, "VARIANTS", mine)
-    known = {name: EqualTime(name, 4, 100.0) for name in mine}
-    monkeypatch.setattr(so, "equal_times", lambda *arguments: known)
+    monkeypatch.setattr(so, "equal_times", lambda *arguments: {name: EqualTime(name, 4, 100.0) for name in mine})
     options = replace(TINY, only=("one-sided",), against=("rules",), deals=12)
     results = SEARCH_OPTIONS.run(options).results
     assert sum(result.peasants for result in results) == 0
@@ -154,11 +137,9 @@ def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
     gain = win_gain(PUCT, flat)  # over the deals that both have played
     assert (gain.count, gain.mean, gain.half_width) == (3, pytest.approx(1 / 6), half_width([1, 0, -0.5]))
     assert win_gain(PUCT, []).count == 0
-    lines = so.option_cells([*PUCT, *flat[:1]])
-    assert [line[:6] for line in lines] == [
-        ("PUCT", "rules", "4", "75.0", "25.0", "50.0"),
-        ("flat", "rules", "1", "0.0", "0.0", "0.0"),
-    ]
+    one, other = (line[:6] for line in so.option_cells([*PUCT, *flat[:1]]))
+    assert one == ("PUCT", "rules", "4", "75.0", "25.0", "50.0")
+    assert other == ("flat", "rules", "1", "0.0", "0.0", "0.0")
 
 
 def test_a_page_tells_what_inference_gains_where_both_rows_are_there(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -39,18 +40,15 @@ def test_names_and_files_say_which_policy_plays_and_what_it_was_trained_for() ->
     assert (douzero.rules, douzero.objective) == ("douzero", "win")
 
 
-# --- The shipped policy -----------------------------------------------------------------------------------------------
-
-
 def test_every_pairing_plays_the_same_deals_which_training_never_saw(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And no games of other weights are mixed in; searches with other budgets stand side by side."""
     path = tmp_path / "strength.csv"
     results = POLICY_STRENGTH.run(TINY, path).results
-    assert [(one.agent, one.opponent, one.deal - st.FIRST_DEAL) for one in results] == [
-        (*pair, deal) for pair in (("policy", "rules"), (SEARCH, "policy")) for deal in (0, 1)
-    ]
+    pairs = ("policy", "rules"), (SEARCH, "policy")
+    deals = st.FIRST_DEAL, st.FIRST_DEAL + 1
+    assert [(one.agent, one.opponent, one.deal) for one in results] == [(*pair, d) for pair in pairs for d in deals]
     assert st.FIRST_DEAL > FIRST_DEAL_OF_TRAINING + 1_000_000
     other = replace(TINY, only=("search-policy",), neural="neural-ismcts:iterations=2,trees=1,batch=2")
     assert {one.agent for one in POLICY_STRENGTH.run(other, path).results} == {other.neural}
@@ -70,10 +68,9 @@ def test_without_a_number_every_pairing_plays_its_own(monkeypatch: pytest.Monkey
     monkeypatch.setattr(ResultStore, "fill", remember)
     POLICY_STRENGTH.run()
     played = Counter((agent, opponent) for agent, opponent, _ in asked)
-    assert list(played.items()) == [
-        ((st.NEURAL if pairing.searches else "policy", pairing.opponent), pairing.deals)
-        for pairing in st.PAIRINGS.values()
-    ]
+    agents = [(st.NEURAL if pairing.searches else "policy", pairing.opponent) for pairing in st.PAIRINGS.values()]
+    assert list(played) == agents
+    assert list(played.values()) == [pairing.deals for pairing in st.PAIRINGS.values()]
     assert played["policy", "rlcard-rule"] == 10_000
 
 
@@ -88,9 +85,8 @@ def test_the_results_are_those_of_the_arena(rules: str, experiment: Any, options
     """The same deals by hand: who won, what was at stake, on which side."""
     results = experiment.run(options).results
     agents = ("policy",) if rules == "standard" else ("policy:path=douzero", "policy")
-    assert [(one.agent, one.deal) for one in results] == [
-        (agent, options.first_deal + deal) for agent in agents for deal in (0, 1)
-    ]
+    deals = options.first_deal, options.first_deal + 1
+    assert [(one.agent, one.deal) for one in results] == list(itertools.product(agents, deals))
     player = DealPlayer(Rules.preset(rules), seed=0)
     for one in results:
         landlord, peasants = player.play(one.deal, (one.agent, "rules"))
@@ -137,22 +133,14 @@ def test_a_search_is_compared_with_the_policy_on_the_deals_that_both_have_played
     assert cells([replace(ONE, agent=SEARCH, opponent="isuct")])[0]["over the policy"] == ""
 
 
-# --- DouZero's rules --------------------------------------------------------------------------------------------------
-
-
 def test_a_policy_does_not_play_itself() -> None:
     saved = DOUZERO_STRENGTH.run(st.DouzeroOptions(deals=1, processes=1))
-    agents = "policy:path=douzero", "policy"
-    assert {(one.agent, one.opponent) for one in saved.results} == {
-        (agent, opponent) for opponent in st.DOUZERO_OPPONENTS for agent in agents
-    } - {("policy", "policy")}
+    pairs = itertools.product(("policy:path=douzero", "policy"), st.DOUZERO_OPPONENTS)
+    assert {(one.agent, one.opponent) for one in saved.results} == set(pairs) - {("policy", "policy")}
     table = st.douzero_table(saved)
     lines = [dict(zip(st.DOUZERO_HEADER, line, strict=True)) for line in table.lines]
     assert {line["over the policy"] for line in lines if line["agent"] == "`policy`"} == {""}
     assert "rules `douzero`" in table.note
-
-
-# --- Points -----------------------------------------------------------------------------------------------------------
 
 
 def test_an_agent_wins_nothing_from_itself() -> None:

@@ -18,25 +18,22 @@ def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "MIXED", {**training.MIXED, **small})
 
 
-def results(recipe: str, means: list[float]) -> list[training.RecipeResult]:
-    return [
-        training.RecipeResult(recipe, seed, 10, 1000, 8.0, 500, mean, mean, mean) for seed, mean in enumerate(means)
-    ]
+BETTER, WORSE = (
+    [training.RecipeResult(recipe, seed, 10, 1000, 8.0, 500, mean, mean, mean) for seed, mean in enumerate(means)]
+    for recipe, means in (("magnet", [0.54, 0.56]), (BASE, [0.50, 0.52]))
+)
 
 
 def test_a_gain_is_the_difference_of_means_with_the_pooled_spread_of_seeds() -> None:
-    better, base = results("magnet", [0.54, 0.56]), results(BASE, [0.50, 0.52])
     spread = training.pooled_variance([[0.54, 0.56], [0.50, 0.52]])
     assert spread == pytest.approx(0.0002)
-    found = gain(better, base, spread)
+    found = gain(BETTER, WORSE, spread)
     assert found.mean == pytest.approx(0.04)
     assert found.half_width == pytest.approx(1.96 * (0.0002 * (1 / 2 + 1 / 2)) ** 0.5, rel=1e-3)
 
 
 def test_the_table_has_the_strongest_first_and_the_base_gains_nothing_over_itself() -> None:
-    table = training.recipes_table(
-        Saved([*results(BASE, [0.50, 0.52]), *results("magnet", [0.54, 0.56])], {"minutes": 8.0, "deals": 500})
-    )
+    table = training.recipes_table(Saved([*WORSE, *BETTER], {"minutes": 8.0, "deals": 500}))
     assert [line[0] for line in table.lines] == ["magnet", BASE]
     assert table.lines[0][1] == "`magnet=0.05`"
     assert [line[-2:] for line in table.lines] == [("+4.0 (+1.2 to +6.8)", "better"), ("", "")]
@@ -61,19 +58,14 @@ def test_a_run_is_trained_measured_and_resumed(tmp_path: Path) -> None:
     assert (tmp_path / "recipes_runs" / "mixed-0" / "policy.safetensors").exists()
 
 
-SAVED = Saved(
-    [
+def test_the_table_has_the_mean_and_the_range_of_the_seeds() -> None:
+    results = [
         training.SeedResult(seed, update, opponent, 1_000_000 * update + seed, 300, wins + 0.01 * seed)
         for seed in (0, 1)
         for update, wins in ((1, 0.3), (2, 0.4))
         for opponent in ("random", "rules")
-    ],
-    {"deals": 300, "imitated": 300_000},
-)
-
-
-def test_the_table_has_the_mean_and_the_range_of_the_seeds() -> None:
-    assert training.seeds_table(SAVED).lines == [
+    ]
+    assert training.seeds_table(Saved(results, {"deals": 300, "imitated": 300_000})).lines == [
         ("1", "2", "1.00", "30.5 (30.0 to 31.0)", "30.5 (30.0 to 31.0)"),
         ("2", "2", "2.00", "40.5 (40.0 to 41.0)", "40.5 (40.0 to 41.0)"),
     ]

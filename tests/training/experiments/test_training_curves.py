@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from ddz_training.apps.cli import app
 from ddz_training.apps.documentation import refreshed
 from ddz_training.experiments.training_curves import load_training, plot_training, read_run, save_training, stage_table
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.plotting import can_plot
+from tests.training.apps.terminal import ddz, refused
 
 CURVES = "update,decisions,games,entropy,seconds\n"
 EVALUATIONS = "update,opponent,deals,wins,low,high\n"
@@ -52,14 +51,10 @@ def test_a_line_a_stage_and_one_for_all(runs: tuple[Path, Path]) -> None:
 
 
 def test_what_is_no_curve_is_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(InvalidExperimentError, match="there is no"):
-        load_training(tmp_path / "nothing")
-    (runs[0] / "curves.csv").write_text(CURVES, encoding="utf-8")
-    with pytest.raises(InvalidExperimentError, match="no update yet"):
-        read_run("one", runs[0])
-    (runs[0] / "curves.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(InvalidExperimentError, match="no update, decisions, games, seconds"):
-        read_run("one", runs[0])
+    for text, message in ((CURVES, "no update yet"), ("a,b\n1,2\n", "no update, decisions, games, seconds")):
+        (runs[0] / "curves.csv").write_text(text, encoding="utf-8")
+        with pytest.raises(InvalidExperimentError, match=message):
+            read_run("one", runs[0])
     (tmp_path / "out.csv").touch()
     with pytest.raises(InvalidExperimentError, match="must be a folder"):
         save_training([], tmp_path / "out.csv")
@@ -78,15 +73,13 @@ def test_a_run_of_stable_baselines_is_read_like_the_others(tmp_path: Path) -> No
 def test_runs_without_curves_are_told_which_have_them(written: str, tmp_path: Path) -> None:
     (tmp_path / written).parent.mkdir(exist_ok=True)
     (tmp_path / written).touch()
-    told = CliRunner().invoke(app, ["train", "curves", str(tmp_path)])
-    assert told.exit_code == 2
-    assert "name folders of ddz train selfplay, dmc and sb3, and ddz study exploit" in told.stderr
-    nothing = CliRunner().invoke(app, ["train", "curves"])
-    assert (nothing.exit_code, "name folders of runs" in nothing.stderr) == (2, True)
+    told = refused("train", "curves", tmp_path)
+    assert "name folders of ddz train selfplay, dmc and sb3, and ddz study exploit" in told
+    assert "name folders of runs" in refused("train", "curves")
 
 
 def test_the_curves_of_a_run_lie_in_its_folder_unless_told_otherwise(runs: tuple[Path, Path]) -> None:
-    assert CliRunner().invoke(app, ["train", "curves", *map(str, runs)]).exit_code == 0
+    assert ddz("train", "curves", *runs).exit_code == 0
     assert [stage.name for stage in load_training(runs[1])] == ["first", "second"]
 
 
@@ -100,26 +93,23 @@ def test_pages_have_the_table_once_there_are_curves(runs: tuple[Path, Path], tmp
 def test_the_command_puts_runs_together_and_goes_by_its_own_files_after_that(
     runs: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    command = ["train", "curves", "--out", str(tmp_path / "out")]
-    plot = tmp_path / "deeper" / "plot.png"
-    first = CliRunner().invoke(app, [*command, f"alone={runs[0]}", str(runs[1])])
+    command, plot = ("train", "curves", "--out", tmp_path / "out"), tmp_path / "deeper" / "plot.png"
+    first = ddz(*command, f"alone={runs[0]}", runs[1])
     assert first.exit_code == 0, first.output
     if can_plot():
         plot_training(load_training(tmp_path / "out"), plot)
         assert plot.read_bytes().startswith(b"\x89PNG")
     assert "alone" in first.output
     assert "second" in first.output
-    assert CliRunner().invoke(app, command).output == first.output
-    nothing = CliRunner().invoke(app, ["train", "curves", "--out", str(tmp_path / "none")])
-    assert nothing.exit_code != 0
-    assert "there is no" in " ".join(nothing.output.split())
+    assert ddz(*command).output == first.output
+    assert "there is no" in refused("train", "curves", "--out", tmp_path / "none")
 
 
 def test_a_stage_joins_those_that_are_there_and_replaces_its_namesake(runs: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "out"
     save_training([read_run("one", runs[0]), read_run("two", runs[1])], out)
     (runs[1] / "evaluations.csv").write_text(EVALUATIONS.strip() + ",more\n1,rules,9,0.5,0.4,0.6,7\n", encoding="utf-8")
-    added = CliRunner().invoke(app, ["train", "curves", "--out", str(out), "--add", f"two={runs[1]}", f"new={runs[0]}"])
+    added = ddz("train", "curves", "--out", out, "--add", f"two={runs[1]}", f"new={runs[0]}")
     assert added.exit_code == 0, added.output
     stages = load_training(out)
     assert [stage.name for stage in stages] == ["one", "two", "new"]

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner, Result
 
-from ddz_agents.neural.network import PolicyNetwork, policy_input
+from ddz_agents.neural.network import NetworkPolicy, PolicyNetwork, policy_input
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_training.apps.cli import app
 from ddz_training.learn.checkpoint import save_checkpoint
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
 from ddz_training.learn.errors import CheckpointMismatchError
@@ -25,10 +23,6 @@ from tests.training.learn.test_ppo_selfplay import assert_same, everything
 def small_config(**changes: Any) -> DmcConfig:
     settings: dict[str, Any] = {"architecture": SMALL, "num_games": 24, "groups": 3, "steps": 48, "minibatch": 256}
     return DmcConfig(**settings | {"shard": 100, "evaluate_every": 0, "rules": "mini"} | changes)
-
-
-def ddz(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["train", "dmc", *map(str, arguments)])
 
 
 def test_the_best_action_is_taken_and_any_other_now_and_then() -> None:
@@ -49,7 +43,7 @@ def test_steps_count_for_those_whose_game_ends_too_late() -> None:
     done = np.zeros((steps, 4000), bool)
     place = np.zeros((steps, 4000), int)
     for game in range(4000):
-        length, at = rng.choice([5, 20]), 0
+        length = rng.choice([5, 20])
         at = int(rng.integers(length)) if rng.random() < 5 / 25 or length == 20 else 0
         for step in range(steps):
             place[step, game] = length * 100 + at
@@ -79,20 +73,8 @@ def test_a_run_goes_on_from_a_file_to_the_bit_on_any_number_of_threads(tmp_path:
         SelfPlay.resume(tmp_path / "file")
 
 
-def test_a_run_from_the_command_line(tmp_path: Path) -> None:
-    small = ["--set", "num_games=16", "--set", "steps=32", "--set", "architecture.width=8", "--set", "evaluate_every=0"]
-    begun = ddz("--out", tmp_path, "--updates", "1", "--rules", "mini", "--threads", "1", *small)
-    assert begun.exit_code == 0, begun.output
-    assert ddz("--out", tmp_path, "--updates", "2", "--resume").exit_code == 0
-    assert len((tmp_path / "curves.csv").read_text().splitlines()) == 3
-    wrong = ddz("--out", tmp_path, "--updates", "2", "--resume", "--set", "epsilon=0.5")
-    assert (wrong.exit_code, "epsilon: the checkpoint has 0.01" in wrong.output) == (2, True)
-
-
 @pytest.mark.long
 def test_values_of_mini_are_learned() -> None:
-    from ddz_agents.neural.network import NetworkPolicy
-
     run = DeepMonteCarlo(small_config(num_games=240, learning_rate=0.003, epsilon=0.05), 1)
     for _ in range(60):
         run.step()

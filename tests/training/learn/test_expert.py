@@ -7,14 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from ddz_agents.neural.network import NetworkPolicy, PolicyNetwork
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env import Rules, View
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.registry import make_agent
-from ddz_training.apps.cli import app
 from ddz_training.data.dataset import write_data_set
 from ddz_training.data.errors import DataSetError
 from ddz_training.data.games import GAMES, read_games
@@ -27,6 +25,7 @@ from ddz_training.learn.ppo.selfplay import new_networks
 from ddz_training.learn.recorded import RecordedSet, load_recorded
 from ddz_training.learn.run import POLICY
 from ddz_training.measure.match.errors import AgentChangedError, SettingsMismatchError
+from tests.training.apps.terminal import ddz
 from tests.training.learn.test_ppo_imitation import SMALL
 
 pytest.importorskip("pyarrow")
@@ -58,7 +57,6 @@ def small_policy() -> PolicyNetwork:
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> RecordedSet:
-    """Games of somebody who knows."""
     folder = tmp_path_factory.mktemp("known")
     recording = Recording((f"{__name__}:Knowing",), Rules.preset("mini"), 1, visits=True)
     record_games(recording, 6 * HELD_OUT, store=recording.store(folder / GAMES))
@@ -91,27 +89,24 @@ def test_a_searched_decision_is_taught_by_the_chances_and_a_settled_one_as_it_is
 
 def test_what_no_search_spoke_of_is_taught_as_it_was_done(known: RecordedSet) -> None:
     """Kickers, and moves that empty the hand."""
-    silent = RecordedSet(**{**vars(known), "searched": np.zeros(len(known.searched), np.bool_)})
-    silent.values = np.full_like(known.values, np.nan)
-    rows = np.flatnonzero(known.searched)
+    never, nothing = np.zeros_like(known.searched), np.full_like(known.values, np.nan)
+    silent, rows = RecordedSet(**vars(known) | {"searched": never, "values": nothing}), np.flatnonzero(known.searched)
     logs = log_probabilities(small_policy(), known)[rows]
     np.testing.assert_array_equal(targets(silent, rows, logs, 0.1), silent.shares(rows))
 
 
 def test_what_is_known_is_learned_and_what_was_settled_is_kept(known: RecordedSet) -> None:
     start = small_policy()
-    before = start.state_dict()["logits.weight"].clone()
     config = ExpertConfig(rules="mini", tau=0.1, passes=8, minibatch=32, learning_rate=1e-2)
     found = ExpertLessons(known, config, start, threads=1)
     found.run()
-    assert torch.equal(start.state_dict()["logits.weight"], before)
+    assert torch.equal(start.logits.weight, small_policy().logits.weight)
     assert found.divergences[0] > 0.1
     assert min(found.divergences) < found.divergences[0] / 10
     chances = known.chances(np.arange(len(known.observations)))
     old, new = (np.exp(log_probabilities(policy, known)) for policy in (start, found.best))
     held_out = known.deals % HELD_OUT == HELD_OUT - 1
-    best = chances == np.float32(GOOD)
-    rises = (new - old)[held_out[:, None] & best]
+    rises = (new - old)[held_out[:, None] & (chances == np.float32(GOOD))]
     assert rises.mean() > 0.2
     assert (rises > 0).mean() > 0.9
     settled = np.isnan(chances).all(axis=1) & held_out
@@ -132,13 +127,9 @@ def test_learning_ends_when_the_held_out_deals_are_no_longer_learned(known: Reco
     assert terms.sum() / len(rows) == pytest.approx(min(found.divergences), rel=1e-3)  # it is the best that is kept
 
 
-class Killed(Exception):
-    pass
-
-
 def kill_after_two(done: int, total: int) -> None:
     if done == 2:
-        raise Killed
+        raise KeyboardInterrupt
 
 
 def test_a_killed_run_goes_on_and_a_seed_gives_the_same_games_and_weights(tmp_path: Path) -> None:
@@ -146,7 +137,7 @@ def test_a_killed_run_goes_on_and_a_seed_gives_the_same_games_and_weights(tmp_pa
     save_weights(first, Weights(small_policy(), rules="mini"))
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     (done,) = iterate(KEEPS, 1, whole, first, threads=1)
-    with pytest.raises(Killed):
+    with pytest.raises(KeyboardInterrupt):
         iterate(KEEPS, 1, cut, first, threads=1, on_games=kill_after_two)
     games = cut / "01" / GAMES
     games.write_bytes(games.read_bytes()[:-7])  # in the middle of a line
@@ -155,9 +146,7 @@ def test_a_killed_run_goes_on_and_a_seed_gives_the_same_games_and_weights(tmp_pa
     assert games.read_bytes() == (whole / "01" / GAMES).read_bytes()
     assert (cut / POLICY).read_bytes() == (whole / POLICY).read_bytes()
     assert done.policy.read_bytes() == (whole / POLICY).read_bytes()
-    said = [
-        thoughts for game in read_games(whole / "01").games for _, _, thoughts in game.decisions(Rules.preset("mini"))
-    ]
+    said = [said for game in read_games(whole / "01").games for *_, said in game.decisions(Rules.preset("mini"))]
     assert any(thought.value is not None for thoughts in said for thought in thoughts)
 
     rounds = iterate(KEEPS, 2, cut, first, threads=1)
@@ -171,8 +160,8 @@ def test_a_killed_run_goes_on_and_a_seed_gives_the_same_games_and_weights(tmp_pa
     make_agent(f"policy:path={cut / POLICY}")
     taught = load_weights(cut / POLICY)
     policy, _ = new_networks(SelfPlayConfig(architecture=SMALL), taught)  # what selfplay --init begins with
-    assert torch.equal(policy.state_dict()["logits.weight"], taught.policy.state_dict()["logits.weight"])
-    assert not torch.equal(policy.state_dict()["logits.weight"], small_policy().state_dict()["logits.weight"])
+    assert torch.equal(policy.logits.weight, taught.policy.logits.weight)
+    assert not torch.equal(policy.logits.weight, small_policy().logits.weight)
 
     with pytest.raises(SettingsMismatchError, match=r"tau|settings"):
         iterate(KEEPS.changed({"tau": 0.5}), 1, whole, first, threads=1)
@@ -182,10 +171,9 @@ def test_a_killed_run_goes_on_and_a_seed_gives_the_same_games_and_weights(tmp_pa
 
 
 def test_wrong_settings_have_named_errors(known: RecordedSet) -> None:
-    with pytest.raises(InvalidTrainingError, match="leave out path"):
-        ExpertConfig(search="neural-ismcts:path=old.safetensors")
-    with pytest.raises(InvalidTrainingError, match="tau=0"):
-        ExpertConfig(tau=0)
+    for wrong, message in (({"search": "neural-ismcts:path=old.safetensors"}, "leave out path"), ({"tau": 0}, "tau=0")):
+        with pytest.raises(InvalidTrainingError, match=message):
+            ExpertConfig(**wrong)
     empty = RecordedSet(**{**vars(known), "deals": known.deals[:0]})
     with pytest.raises(DataSetError, match="no decision"):
         ExpertLessons(empty, ExpertConfig(), small_policy(), threads=1)
@@ -194,11 +182,11 @@ def test_wrong_settings_have_named_errors(known: RecordedSet) -> None:
 def test_the_command_says_what_a_round_taught(tmp_path: Path) -> None:
     first, out = tmp_path / "first.safetensors", tmp_path / "out"
     save_weights(first, Weights(small_policy(), rules="mini"))
-    command = ["train", "expert", "--out", str(out), "--init", str(first), "--deals", "1", "--processes", "1"]
-    command += ["--rules", "mini", "--threads", "1", "--set", "passes=1", "--search", KEEPS.search]
-    result = CliRunner().invoke(app, command)
+    options = ("--rules", "mini", "--deals", 1, "--processes", 1, "--threads", 1, "--set", "passes=1")
+    command = ("train", "expert", "--out", out, "--init", first, "--search", KEEPS.search, *options)
+    result = ddz(*command)
     assert result.exit_code == 0, result.output
     assert "round 1, divergence" in result.output
     assert load_weights(out / POLICY).notes["settings"]["deals"] == 1
-    result = CliRunner().invoke(app, [*command, "--set", "tau=0.5"])
-    assert (result.exit_code, "other settings" in result.output) == (2, True)
+    other = ddz(*command, "--set", "tau=0.5")
+    assert (other.exit_code, "other settings" in other.output) == (2, True)

@@ -22,7 +22,7 @@ from ddz_training.learn.ppo.selfplay import SelfPlay
 from tests.training.learn.test_ppo_rollout import collector_of, uniform
 from tests.training.learn.test_ppo_selfplay import small_config
 
-HISTORIAN = "tests.training.learn.test_ppo_frozen:Historian"
+HISTORIAN = f"{__name__}:Historian"
 
 
 class Historian:
@@ -61,10 +61,8 @@ def test_a_frozen_agent_plays_as_it_does_elsewhere_to_every_kicker(agent: str) -
     for game in range(12):
         state, staged = State.new(5, "standard", game), StagedAdapter(player)
         for step in range(130):
-            action = int(rollout.actions[step, game])
-            role = (state.seat - next(s for s in range(3) if state.role(s) == "landlord")) % 3
-            theirs = sides[game] == (LANDLORD_SIDE if role == 0 else PEASANT_SIDE)
-            choice = len(state.legal_actions()) > 1
+            action, choice = int(rollout.actions[step, game]), len(state.legal_actions()) > 1
+            theirs = sides[game] == (LANDLORD_SIDE if state.role() == "landlord" else PEASANT_SIDE)
             assert rollout.watched[step, game] == (theirs and choice)
             assert rollout.decides[step, game] == (not theirs and choice)
             if theirs:
@@ -94,16 +92,15 @@ def test_random_is_uniform_over_whole_moves() -> None:
 @pytest.mark.parametrize("agent", ["random", "random-staged", HISTORIAN, "policy:temperature=1.0"])
 def test_games_go_on_from_the_middle_of_a_frozen_agents_move(agent: str) -> None:
     one, other = (frozen_collector(agent) for _ in range(2))
-    first, second = Rollout.allocate(1, 24), Rollout.allocate(25, 24)
+    first, second, third = (Rollout.allocate(steps, 24) for steps in (1, 25, 25))
+    half_built = np.zeros(24, bool)
     for _ in range(60):
-        collect(one, first, uniform, None)
-        half_built = one.opponent_acts(has_past=False) & (one.batch.observation[:, 0] >= 0)
-        begun = np.array([one.batch.state(game).stage == "kicker" for game in range(24)])
-        if (half_built & begun).any():
-            break
-    assert (half_built & begun).any()
+        if not half_built.any():
+            collect(one, first, uniform, None)
+            begun = [one.batch.state(game).stage == "kicker" for game in range(24)]
+            half_built = one.opponent_acts(has_past=False) & begun
+    assert half_built.any()
     other.load_state_dict(one.state_dict())
-    third = Rollout.allocate(25, 24)
     collect(one, second, uniform, None)
     collect(other, third, uniform, None)
     assert (second.actions == third.actions).all()
@@ -119,13 +116,13 @@ def test_the_learner_may_keep_to_one_side(side: str, theirs: int) -> None:
 
 
 def test_a_fault_names_the_agent() -> None:
-    rollout = Rollout.allocate(5, 24)
-    with pytest.raises(AgentFaultError, match=r"Faulty.*no idea"):
-        collect(frozen_collector("tests.training.learn.test_ppo_frozen:Faulty"), rollout, uniform, None)
-    with pytest.raises(IllegalAgentMoveError, match="Cheat"):
-        collect(frozen_collector("tests.training.learn.test_ppo_frozen:Cheat"), rollout, uniform, None)
-    with pytest.raises(UnknownAgentError):
-        frozen_collector("nobody")
+    for agent, error, message in (
+        (f"{__name__}:Faulty", AgentFaultError, "Faulty.*no idea"),
+        (f"{__name__}:Cheat", IllegalAgentMoveError, "Cheat"),
+        ("nobody", UnknownAgentError, "nobody"),
+    ):
+        with pytest.raises(error, match=message):
+            collect(frozen_collector(agent), Rollout.allocate(5, 24), uniform, None)
 
 
 def test_the_critic_learns_from_a_frozen_agents_decisions_and_the_policy_does_not(
@@ -149,8 +146,7 @@ def test_the_critic_learns_from_a_frozen_agents_decisions_and_the_policy_does_no
     told.clear()
     decisions, _ = run.learner.decisions(run._rollout, found)
     assert np.concatenate(told).any()
-    known = found.advantages.known
-    watched = rollout.watched[known]
+    watched = rollout.watched[found.advantages.known]
     assert watched.any()
     assert (decisions.counts[watched] == 0).all()
     assert (decisions.candidates.actions[watched] == NONE).all()

@@ -12,26 +12,19 @@ import torch
 from ddz_agents.neural.afterstates import describe_afterstates
 from ddz_agents.neural.columns import CRITIC_INPUTS, describe_games
 from ddz_agents.neural.features import PLANES
-from ddz_agents.neural.network import (
-    Architecture,
-    Critic,
-    NetworkPolicy,
-    PolicyNetwork,
-    masked_log_probabilities,
-    policy_input,
-)
+from ddz_agents.neural.network import Critic, NetworkPolicy, PolicyNetwork, masked_log_probabilities, policy_input
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Rollout, evaluate, unpack_masks
 from ddz_training.learn.ppo.guessing import Guess
-from ddz_training.learn.ppo.kernels import NONE, Candidates, drawn, pick_candidates, policy_counts
+from ddz_training.learn.ppo.kernels import NONE, Candidates, SurrogateInputs, drawn, pick_candidates, policy_counts
 from ddz_training.learn.ppo.ppo import Learner
 from ddz_training.learn.threads import Threads
-from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses
+from tests.oracles.ppo_reference import chosen_log_probabilities, masked_entropy, value_losses
+from tests.training.learn.test_ppo_losses import CLIP, FLOOR, surrogates
+from tests.training.learn.test_ppo_rollout import SMALL
 
-SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
-SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000}
-SETTLED = 0.5
+SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000, "floor": FLOOR, "clip": CLIP}
 
 
 def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
@@ -44,7 +37,6 @@ def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
 
 
 def decided(policy: PolicyNetwork, games: int = 120) -> Rollout:
-    """Decisions with random advantages, targets and flags."""
     rng = np.random.default_rng(3)
     batch = SelfPlayBatch(games, seed=8, threads=1, concealed=True)
     for _ in range(30):
@@ -53,18 +45,15 @@ def decided(policy: PolicyNetwork, games: int = 120) -> Rollout:
     observations, masks, concealed = batch.observation[choice], batch.mask[choice], batch.concealed[choice]
     logs, found = evaluate(policy, observations, masks)
     count = len(choice)
-    actions, chosen = drawn(logs, rng.random(count))
-    candidates = Candidates.allocate(count, 4)
-    pick_candidates(logs, 0.002, candidates.actions, candidates.probabilities)
-    candidates.advantages[:] = np.where(candidates.actions == NONE, 0, rng.normal(size=(count, 4)))
-    appraisals = np.empty(count, np.object_)
-    appraisals[:] = np.split(found, np.cumsum(masks.sum(1, dtype=np.int64))[:-1])
     decisions = Rollout.allocate(1, count)[0]
     decisions.observations, decisions.masks = observations, batch.mask_words[choice]
-    decisions.counts = policy_counts(rng.random(count) < 0.4, SETTLED, rng)
-    decisions.actions, decisions.log_probabilities = actions, chosen
+    decisions.actions, decisions.log_probabilities = drawn(logs, rng.random(count))
+    decisions.candidates = candidates = Candidates.allocate(count, 4)
+    pick_candidates(logs, 0.002, candidates.actions, candidates.probabilities)
+    candidates.advantages[:] = np.where(candidates.actions == NONE, 0, rng.normal(size=(count, 4)))
+    decisions.appraisals[:] = np.split(found, np.cumsum(masks.sum(1, dtype=np.int64))[:-1])
+    decisions.counts = policy_counts(rng.random(count) < 0.4, 0.5, rng)
     decisions.advantages, decisions.targets = (rng.normal(size=count).astype(np.float32) for _ in range(2))
-    decisions.candidates, decisions.appraisals = candidates, appraisals
     decisions.games = describe_games(observations, concealed, rng.random(count) < 0.5)
     return decisions
 
@@ -95,12 +84,10 @@ def gradients(decisions: Rollout, threads: int = 1, **settings: Any) -> tuple[li
 
 def test_guessing_adds_the_gradient_of_the_mean_cross_entropy(decisions: Rollout) -> None:
     """At the same networks: the policy's gradient with the task less that without it, unclipped."""
-    without, _ = gradients(decisions, max_gradient=1e9)
-    found, _ = gradients(decisions, max_gradient=1e9, auxiliary=2.0)
-    policy, _ = networks(1)
-    guess = Guess(SMALL, 0)
-    masks = unpack_masks(decisions.masks)
-    seen, _ = policy_input(decisions.observations, masks, SMALL.history)
+    without, _ = gradients(decisions)
+    found, _ = gradients(decisions, auxiliary=2.0)
+    policy, guess = networks(1)[0], Guess(SMALL, 0)
+    seen, _ = policy_input(decisions.observations, unpack_masks(decisions.masks), SMALL.history)
     first = CRITIC_INPUTS.at.next
     hands = torch.from_numpy(decisions.games[:, first : first + PLANES])
     losses = torch.nn.functional.binary_cross_entropy_with_logits(
@@ -119,46 +106,28 @@ def test_guessing_adds_the_gradient_of_the_mean_cross_entropy(decisions: Rollout
 @pytest.mark.parametrize("share", [0.0, 0.6])
 def test_a_gradient_step_follows_the_losses(share: float, decisions: Rollout) -> None:
     """Clipped surrogates in their shares, value losses and entropy: means over the minibatch, written with tensors."""
-    config = SelfPlayConfig(**SETTINGS, lookahead=share, floor=0.1)
+    config = SelfPlayConfig(**SETTINGS, lookahead=share)
     policy, critic = networks(1)
     masks = unpack_masks(decisions.masks)
     seen, _ = policy_input(decisions.observations, masks, SMALL.history)
     logits, values = policy(*seen)
     worth = critic(torch.from_numpy(decisions.games))
     logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), torch.from_numpy(decisions.targets)
-    new, old = chosen_log_probabilities(logs, torch.from_numpy(decisions.actions)), decisions.log_probabilities
-    advantages = torch.from_numpy(decisions.advantages)
-    counts = torch.from_numpy(decisions.counts)
-    losses = (1 - share) * clipped_policy_losses(new, torch.from_numpy(old), advantages, config.clip)
-    candidates = decisions.candidates
-    for place in range(4):
-        there = torch.from_numpy(candidates.actions[:, place] != NONE)
-        actions, chances, foreseen = (
-            torch.from_numpy(array[:, place].copy())[there]
-            for array in (candidates.actions, candidates.probabilities, candidates.advantages)
-        )
-        considered = chosen_log_probabilities(logs[there], actions.long())
-        weights = torch.where(foreseen > 0, chances.clamp(min=config.floor), chances)
-        weighted = weights * clipped_policy_losses(considered, chances.log(), foreseen, config.clip)
-        losses = losses.index_add(0, there.nonzero().squeeze(1), share * weighted)
-    value_loss, critic_loss, entropy = (
-        loss.mean()
-        for loss in (
-            counts * value_losses(values, targets),
-            value_losses(worth, targets),
-            counts * masked_entropy(logs),
-        )
-    )
-    losses = counts * losses
-    total = losses.mean() + config.value_weight * value_loss + critic_loss - config.entropy * entropy
+    counts, played = torch.from_numpy(decisions.counts), (decisions.actions, decisions.log_probabilities)
+    foreseen = (decisions.candidates.actions, decisions.candidates.probabilities, decisions.candidates.advantages)
+    inputs = SurrogateInputs(logits.detach().numpy(), masks, decisions.counts, *played, decisions.advantages, *foreseen)
+    policy_loss = (counts * surrogates(inputs, logs, share)).mean()
+    value_loss, critic_loss = (counts * value_losses(values, targets)).mean(), value_losses(worth, targets).mean()
+    entropy = (counts * masked_entropy(logs)).mean()
+    total = policy_loss + config.value_weight * value_loss + critic_loss - config.entropy * entropy
     expected = torch.autograd.grad(total, [*policy.parameters(), *critic.parameters()])
-    found, statistics = gradients(decisions, lookahead=share, floor=0.1)
+    found, statistics = gradients(decisions, lookahead=share)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-3, atol=1e-6)
-    change = new.detach() - torch.from_numpy(old)
+    change = (chosen_log_probabilities(logs, torch.from_numpy(played[0])) - torch.from_numpy(played[1])).detach()
     divergence = (counts * (change.exp() - 1 - change)).mean()
-    clipped = (counts * ((change.exp() - 1).abs() > config.clip)).mean()
-    means = [losses.mean(), value_loss, critic_loss, entropy, divergence, clipped]
+    clipped = (counts * ((change.exp() - 1).abs() > CLIP)).mean()
+    means = [policy_loss, value_loss, critic_loss, entropy, divergence, clipped]
     assert statistics.tolist() == pytest.approx([float(mean.detach()) for mean in means], rel=1e-4, abs=1e-5)
 
 

@@ -20,8 +20,6 @@ from ddz_training.learn.threads import Threads
 AUCTION = dataclasses.replace(Rules.preset("bidding"), doubling=True)
 ROOM = 4
 
-# --- Which actions are considered -------------------------------------------------------------------------------------
-
 
 def random_policies(seed: int, rows: int = 200) -> np.ndarray:
     """Logarithms of probabilities: some policies sure of themselves, some not, over one legal action to forty."""
@@ -36,9 +34,8 @@ def random_policies(seed: int, rows: int = 200) -> np.ndarray:
 
 def picked(policies: np.ndarray, least: float, room: int = ROOM) -> Candidates:
     """Candidates in arrays that held something else before."""
-    found = Candidates(
-        np.full((len(policies), room), 7, np.int16), np.full((len(policies), room), 0.5, np.float32), np.zeros((0, 0))
-    )
+    found = Candidates.allocate(len(policies), room)
+    found.actions[:], found.probabilities[:] = 7, 0.5
     pick_candidates(policies, least, found.actions, found.probabilities)
     return found
 
@@ -50,9 +47,8 @@ def test_candidates_are_the_likeliest_actions_that_are_likely_enough_if_there_ar
     found = picked(policies, least, room)
     for policy, actions, probabilities in zip(policies, found.actions, found.probabilities, strict=True):
         order = np.argsort(-policy)
-        expected = [action for action in order.tolist() if policy[action] >= np.log(least)][:room]
-        if len(expected) < 2:
-            expected = []
+        likely = [action for action in order.tolist() if policy[action] >= np.log(least)][:room]
+        expected = likely if len(likely) > 1 else []
         assert actions.tolist() == expected + [NONE] * (room - len(expected))
         np.testing.assert_allclose(probabilities[: len(expected)], np.exp(policy[expected]), rtol=1e-6)
         assert (probabilities[len(expected) :] == 0).all()
@@ -106,17 +102,9 @@ def test_every_other_action_is_probed_alike() -> None:
     assert all(count == pytest.approx(1000, abs=130) for count in counts.values())
 
 
-# --- What they lead to ------------------------------------------------------------------------------------------------
-
-
-def readable_bytes() -> np.ndarray:
-    """The bytes of an observation that a position has however it came about: all but the recent moves."""
-    past = ("move_", "actor_", "last_")
-    names = [feature for feature in OBSERVATION.features if not feature.name.startswith(past)]
-    return np.concatenate([np.arange(feature.size) + OBSERVATION.offsets[feature.name] for feature in names])
-
-
-READABLE = readable_bytes()
+LASTING = [one for one in OBSERVATION.features if not one.name.startswith(("move_", "actor_", "last_"))]
+"""What an observation says of a position however it came about: all but the recent moves."""
+READABLE = np.concatenate([np.arange(feature.size) + OBSERVATION.offsets[feature.name] for feature in LASTING])
 WEIGHTS = np.random.default_rng(0).integers(1, 10_000, len(READABLE) + CONCEALED.size)
 
 
@@ -124,12 +112,6 @@ def fake_critic(observations: np.ndarray, concealed: np.ndarray, against_rules: 
     """A number between -1 and 1 that any byte changes, and who plays."""
     seen = np.concatenate([observations[:, READABLE], concealed], axis=1).astype(np.int64)
     return (((seen @ WEIGHTS + 777 * against_rules) % 2001 - 1000) / 1000).astype(np.float32)
-
-
-def every_other(rows: np.ndarray) -> np.ndarray:
-    """The rule agent plays in half of the games."""
-    flags: np.ndarray = np.arange(len(rows)) % 2 == 0
-    return flags
 
 
 def concealed_of(state: State) -> np.ndarray:
@@ -187,9 +169,10 @@ def decisions(rules: str | Rules, games: int) -> tuple[list[State], np.ndarray]:
     return states, np.array(candidates, np.int16)
 
 
-def stacked(states: list[State]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and observations of games at decisions."""
-    return np.stack([state.row for state in states]), np.stack([observe(state) for state in states])
+def positions(states: list[State]) -> Positions:
+    """Games at decisions; the rule agent plays in half of them."""
+    rows, seen = np.stack([state.row for state in states]), np.stack([observe(state) for state in states])
+    return Positions(rows, seen, np.arange(len(states)) % 2 == 0)
 
 
 @pytest.mark.parametrize("objective", ["win", "stake"])
@@ -202,13 +185,13 @@ def test_a_candidate_is_worth_what_the_critic_says_of_the_next_decision(rules: s
     """
     preset = AUCTION if rules == "auction" else Rules.preset(rules)
     states, candidates = decisions(preset, 30)
-    rows, observations = stacked(states)
-    before, against = rows.copy(), every_other(rows)
-    found = successor_values(Positions(rows, observations, against), candidates, preset, objective, fake_critic)
+    games = positions(states)
+    before = games.rows.copy()
+    found = successor_values(games, candidates, preset, objective, fake_critic)
     assert (found.shape, found.dtype) == (candidates.shape, np.float32)
-    assert (rows == before).all()
+    assert (games.rows == before).all()
     seen = {True: Counter[str](), False: Counter[str]()}
-    for state, actions, told, values in zip(states, candidates, against.tolist(), found, strict=True):
+    for state, actions, told, values in zip(states, candidates, games.against_rules.tolist(), found, strict=True):
         expected = [
             0.0 if action == NONE else worth(state, int(action), objective, seen[told], against_rules=told)
             for action in actions
@@ -226,18 +209,11 @@ def test_where_there_is_nothing_to_ask_the_critic_is_not_asked() -> None:
         raise AssertionError
 
     state = State.from_hands(["34", "55667", "8899T"], check_sizes=False)
-    state.step("3")
-    state.step("pass")
-    state.step("pass")
-    rows, observations = stacked([state])
-    games = Positions(rows, observations, every_other(rows))
-    ends = np.array([[state.legal_actions()[0], NONE]], np.int16)
-    assert successor_values(games, ends, state.rules, "win", critic).tolist() == [[1.0, 0.0]]
-    nothing = np.full((1, 2), NONE, np.int16)
-    assert successor_values(games, nothing, state.rules, "win", critic).tolist() == [[0.0, 0.0]]
-
-
-# --- Advantages -------------------------------------------------------------------------------------------------------
+    for move in ("3", "pass", "pass"):
+        state.step(move)
+    for action, value in ((state.legal_actions()[0], 1.0), (NONE, 0.0)):
+        candidates = np.array([[action, NONE]], np.int16)
+        assert successor_values(positions([state]), candidates, state.rules, "win", critic).tolist() == [[value, 0.0]]
 
 
 def considered(actions: np.ndarray) -> Candidates:
@@ -250,18 +226,23 @@ def considered(actions: np.ndarray) -> Candidates:
     return found
 
 
+def looked_ahead(games: Positions, actions: np.ndarray, rules: Rules, threads: int = 1) -> Candidates:
+    candidates, workers = considered(actions), Threads(threads)
+    look_ahead(games, candidates, rules, "win", fake_critic, workers)
+    workers.close()
+    return candidates
+
+
 def test_advantages_have_mean_zero_at_every_decision_and_deviation_one_over_all() -> None:
     states, actions = decisions("standard", 40)
-    rows, observations = stacked(states)
-    candidates, workers, against = considered(actions), Threads(1), every_other(rows)
-    look_ahead(Positions(rows, observations, against), candidates, Rules(), "win", fake_critic, workers)
-    workers.close()
+    games = positions(states)
+    candidates = looked_ahead(games, actions, Rules())
     weights, advantages = candidates.probabilities.astype(np.float64), candidates.advantages.astype(np.float64)
     assert (advantages[candidates.actions == NONE] == 0).all()
     np.testing.assert_allclose((weights * advantages).sum(1), 0, atol=1e-6)
     assert (weights * advantages**2).sum() / weights.sum() == pytest.approx(1, abs=1e-5)
     # What separates two candidates of a decision is what they are worth, in the one unit of all decisions.
-    values = successor_values(Positions(rows, observations, against), candidates.actions, Rules(), "win", fake_critic)
+    values = successor_values(games, candidates.actions, Rules(), "win", fake_critic)
     both = (candidates.actions[:, :2] != NONE).all(1)
     gaps, worths = np.diff(advantages[both, :2]), np.diff(values[both, :2])
     np.testing.assert_allclose(gaps, worths * (gaps.std() / worths.std()), atol=1e-5)
@@ -269,30 +250,17 @@ def test_advantages_have_mean_zero_at_every_decision_and_deviation_one_over_all(
 
 def test_advantages_do_not_depend_on_the_threads() -> None:
     states, actions = decisions("standard", 40)
-    rows, observations = stacked(states)
-    every = np.tile(np.arange(len(states)), 3)  # more than a shard
+    games, every = positions(states * 3), np.tile(actions, (3, 1))  # more than a shard
     assert len(every) > 3000
-    results = []
-    for threads in (1, 2):
-        candidates, workers = considered(actions[every]), Threads(threads)
-        against = every_other(every)
-        look_ahead(
-            Positions(rows[every], observations[every], against), candidates, Rules(), "win", fake_critic, workers
-        )
-        workers.close()
-        results.append(candidates.advantages)
-    assert results[0].any()
-    assert results[0].tobytes() == results[1].tobytes()
+    one, two = (looked_ahead(games, every, Rules(), threads).advantages for threads in (1, 2))
+    assert one.any()
+    assert one.tobytes() == two.tobytes()
 
 
 def test_before_there_is_a_landlord_nothing_is_foreseen_and_the_candidates_are_dropped() -> None:
     """What is foreseen counts instead of what the game brought, which is all that is known of a bid."""
     states, actions = decisions(AUCTION, 20)
-    rows, observations = stacked(states)
-    candidates, workers = considered(actions), Threads(1)
-    before = copy.deepcopy(candidates)
-    look_ahead(Positions(rows, observations, every_other(rows)), candidates, AUCTION, "win", fake_critic, workers)
-    workers.close()
+    before, candidates = considered(actions), looked_ahead(positions(states), actions, AUCTION)
     bids = np.array([state.role() is None for state in states])
     assert (before.actions[bids] != NONE).any()
     assert (candidates.actions[bids] == NONE).all()

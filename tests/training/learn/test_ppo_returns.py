@@ -80,23 +80,16 @@ def test_a_move_with_three_kickers_is_one_unit_of_time() -> None:
     """Worked by hand, γ = 0.9, λ = 0.5.
 
     Seat 0 plays 333444555+6 7 8 (main group and three kickers, values 0.1, 0.2, 0.3, 0.4), seats 1 and 2 pass, which
-    was all that they could do, and seat 0 decides on its last move, value 0.8, and wins 1.
+    was all that they could do, and seat 0 decides on its last move, value 0.8, and wins 1: 1 - 0.8 = 0.2.  The third
+    kicker comes before another move, so that both apply: 0.9 * 0.8 - 0.4 + 0.9 * 0.5 * 0.2 = 0.41.  Within the first
+    move neither does: 0.1 more for each stage.
     """
-    values = np.array([0.1, 0.2, 0.3, 0.4, 9.0, 9.0, 0.8])[:, None]
-    seats = np.array([0, 0, 0, 0, 1, 2, 0])[:, None]
-    decides = np.array([1, 1, 1, 1, 0, 0, 1], bool)[:, None]
-    begins = np.array([1, 0, 0, 0, 1, 1, 1], bool)[:, None]
-    done = np.array([0, 0, 0, 0, 0, 0, 1], bool)[:, None]
-    rewards = np.zeros((7, 1, 3))
-    rewards[6, 0] = (1, -1, -1)
-    found = seat_advantages(values, rewards, seats, decides, begins, done, gamma=0.9, lam=0.5)
-    last = 1 - 0.8  # 0.2
-    third = 0.9 * 0.8 - 0.4 + 0.9 * 0.5 * last  # 0.32 + 0.09 = 0.41: the next move, so both apply
-    second = 0.4 - 0.3 + third  # 0.51: the same move, so neither applies
-    first = 0.3 - 0.2 + second  # 0.61
-    main = 0.2 - 0.1 + first  # 0.71
-    np.testing.assert_allclose(found.advantages[:, 0], [main, first, second, third, 0, 0, last], atol=1e-6)
-    np.testing.assert_allclose(found.advantages[:4, 0], [0.71, 0.61, 0.51, 0.41], atol=1e-6)
+    values = np.array([[0.1], [0.2], [0.3], [0.4], [9.0], [9.0], [0.8]])
+    seats = np.array([[0], [0], [0], [0], [1], [2], [0]])
+    begins, done = np.array([[1], [0], [0], [0], [1], [1], [1]], bool), np.arange(7)[:, None] == 6
+    rewards = done[..., None] * np.array([1.0, -1.0, -1.0])
+    found = seat_advantages(values, rewards, seats, seats == 0, begins, done, gamma=0.9, lam=0.5)
+    np.testing.assert_allclose(found.advantages[:, 0], [0.71, 0.61, 0.51, 0.41, 0, 0, 0.2], atol=1e-6)
     assert found.known[:, 0].tolist() == [True, True, True, True, False, False, True]
 
 

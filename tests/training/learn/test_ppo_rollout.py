@@ -48,15 +48,14 @@ def collected(rules: str = "standard", share: float = 0.0, steps: int = 150, obj
     return rollout
 
 
-def assert_considered(rollout: Rollout, step: int, game: int, likely: list[int]) -> None:
-    """Some of the actions that are likely enough are candidates, and the appraisals are those of the decision."""
+def assert_considered(rollout: Rollout, step: int, game: int, legal: list[int]) -> None:
+    """Up to ten actions are likely enough to be candidates, and the appraisals are those of the decision."""
     actions = [action for action in rollout.candidates.actions[step, game].tolist() if action != NONE]
-    assert set(actions) <= set(likely)
-    assert len(actions) == min(len(likely), 3)
+    assert set(actions) <= set(legal)
+    assert len(actions) == (min(len(legal), 3) if len(legal) <= 10 else 0)
     for place, chance in enumerate(rollout.candidates.probabilities[step, game]):
-        assert chance == pytest.approx(1 / len(likely) if place < len(actions) else 0)
-    legal = int(unpack_masks(rollout.masks[step, game : game + 1]).sum())
-    assert rollout.appraisals[step, game][:, 0].tolist() == list(range(1, legal + 1))
+        assert chance == pytest.approx(1 / len(legal) if place < len(actions) else 0)
+    assert rollout.appraisals[step, game][:, 0].tolist() == list(range(1, len(legal) + 1))
 
 
 @pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
@@ -75,16 +74,13 @@ def test_a_rollout_is_the_games_that_were_played(rules: str) -> None:
             if len(legal) > 1:
                 assert rollout.log_probabilities[step, game] == pytest.approx(-np.log(len(legal)), abs=1e-5)
                 assert (rollout.rows[step, game] == state.row).all()
-                assert_considered(rollout, step, game, legal if len(legal) <= 10 else [])
+                assert_considered(rollout, step, game, legal)
             landlord = next((seat for seat in range(state.rules.players) if state.role(seat) == "landlord"), None)
             state.step_action(int(rollout.actions[step, game]))
             assert rollout.done[step, game] == state.is_over
-            expected = [0.0, 0.0, 0.0]
-            if state.is_over and landlord is not None:
-                won = state.returns("win")[landlord]
-                for seat in range(state.rules.players):
-                    expected[seat] = won if seat == landlord else -won
-            assert rollout.rewards[step, game].tolist() == expected
+            won = 0.0 if landlord is None or not state.is_over else state.returns("win")[landlord]
+            shares = [won if seat == landlord else -won for seat in range(state.rules.players)]
+            assert rollout.rewards[step, game].tolist() == [*shares, 0.0][:3]
             if state.is_over:
                 ended += 1
                 number += 20
@@ -129,22 +125,18 @@ def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> 
 
         return evaluate
 
-    counts = np.zeros(3, int)
-    seen_sides = set()
+    counts, seen_sides = np.zeros(3, int), set()
     for _ in range(200):
-        sides = collector.sides.copy()
+        sides, rollout = collector.sides.copy(), Rollout.allocate(1, 60)
         counts += np.bincount(sides, minlength=3)
-        rollout = Rollout.allocate(1, 60)
-        asked["learner"].clear()
-        asked["past"].clear()
+        for rows in asked.values():
+            rows[:] = [np.zeros((0, 512), np.int8)]
         collect(collector, rollout, player("learner"), player("past"))
         choice = unpack_masks(rollout.masks[0]).sum(1) > 1
-        landlord = rollout.roles[0] == 0
-        past = np.where(landlord, sides == LANDLORD_SIDE, sides == PEASANT_SIDE)
+        past = sides == np.where(rollout.roles[0] == 0, LANDLORD_SIDE, PEASANT_SIDE)
         assert (rollout.decides[0] == (choice & ~past)).all()
-        for name, rows in (("learner", choice & ~past), ("past", choice & past)):
-            found = np.concatenate(asked[name]) if asked[name] else np.zeros((0, 512), np.int8)
-            assert (found == rollout.observations[0][rows]).all()
+        for name, theirs in (("learner", choice & ~past), ("past", choice & past)):
+            assert (np.concatenate(asked[name]) == rollout.observations[0][theirs]).all()
         going_on = ~rollout.done[0]
         assert (collector.sides[going_on] == sides[going_on]).all()  # sides change with the game only
         seen_sides |= set(collector.sides[rollout.done[0]].tolist())
@@ -160,10 +152,10 @@ def test_the_rule_agent_plays_one_side_by_its_own_plans() -> None:
     assert collector.by_rules.mean() == pytest.approx(0.7, abs=0.2)
     for _ in range(150):
         labels = teacher.labels(batch.state_dict()["rows"])
-        rules_side, roles = np.where(collector.by_rules, collector.sides, NOBODY), batch.role.copy()
+        rules_side = np.where(collector.by_rules, collector.sides, NOBODY)
+        theirs = rules_side == np.where(batch.role == 0, LANDLORD_SIDE, PEASANT_SIDE)
         collect(collector, rollout, uniform, None)
         assert (rollout.by_rules[0] == (rules_side != NOBODY)).all()
-        theirs = np.where(roles == 0, rules_side == LANDLORD_SIDE, rules_side == PEASANT_SIDE)
         assert (rollout.actions[0][theirs] == labels[theirs]).all()
         assert not rollout.decides[0][theirs].any()
         for stage in checked:

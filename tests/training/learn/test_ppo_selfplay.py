@@ -35,23 +35,10 @@ from tests.training.learn.test_ppo_rollout import SMALL
 
 
 def small_config(**changes: Any) -> SelfPlayConfig:
-    settings: dict[str, Any] = {
-        "architecture": SMALL,
-        "num_games": 24,
-        "groups": 3,
-        "steps": 48,
-        "minibatch": 256,
-        "shard": 100,
-        "snapshot_every": 1,
-        "opponent_share": 0.4,
-        "rules_share": 0.2,
-        "average": 0.5,
-        "epochs": 2,
-        "anneal_updates": 10,
-        "checkpoint_every": 2,
-        "evaluate_every": 0,
-    }
-    return SelfPlayConfig(**settings | changes)
+    sizes: dict[str, Any] = {"num_games": 24, "groups": 3, "steps": 48, "minibatch": 256, "shard": 100, "epochs": 2}
+    shares = {"opponent_share": 0.4, "rules_share": 0.2, "average": 0.5}
+    times = {"snapshot_every": 1, "anneal_updates": 10, "checkpoint_every": 2, "evaluate_every": 0}
+    return SelfPlayConfig(**{"architecture": SMALL, **sizes, **shares, **times, **changes})
 
 
 def everything(run: SelfPlay) -> tuple[Arrays, dict[str, Any]]:
@@ -76,11 +63,11 @@ def finished(config: SelfPlayConfig, threads: int, updates: int) -> SelfPlay:
 
 
 def test_a_fixed_seed_reproduces_a_run_to_the_bit_on_any_number_of_threads() -> None:
-    runs = [everything(finished(small_config(seed=3), threads, 3)) for threads in (1, 2, 1)]
-    assert_same(runs[0], runs[1])
-    assert_same(runs[0], runs[2])
-    other = everything(finished(small_config(seed=4), 1, 3))
-    assert (other[0]["policy.logits.weight"] != runs[0][0]["policy.logits.weight"]).any()
+    settings = ((3, 1), (3, 2), (3, 1), (4, 1))
+    one, same, again, other = (everything(finished(small_config(seed=seed), on, 3)) for seed, on in settings)
+    assert_same(one, same)
+    assert_same(one, again)
+    assert (other[0]["policy.logits.weight"] != one[0]["policy.logits.weight"]).any()
 
 
 def test_only_the_highest_advantages_count_where_a_share_is_given() -> None:
@@ -88,40 +75,27 @@ def test_only_the_highest_advantages_count_where_a_share_is_given() -> None:
     run._collect()
     found = run.learner.estimate(run._rollout)
     decisions, _ = run.learner.decisions(run._rollout, found)
-    known = found.advantages.known
-    chosen = decisions.advantages != 0
+    chosen, raw = decisions.advantages != 0, found.advantages.advantages[found.advantages.known]
     assert chosen.mean() == pytest.approx(0.25, abs=0.02)
-    raw = found.advantages.advantages[known]
     assert raw[chosen].min() > raw[~chosen].max()
-    run.close()
 
 
 def test_a_magnet_holds_the_policy_back() -> None:
-    changed = []
-    for weight in (0.0, 50.0):
-        run = SelfPlay(small_config(magnet=weight, average=0.99, learning_rate=0.01), 1)
-        changed.append([run.step().divergence for _ in range(2)][-1])
-        run.close()
-    assert changed[1] < changed[0] / 2
+    free, held = (SelfPlay(small_config(magnet=weight, average=0.99, learning_rate=0.01), 1) for weight in (0.0, 50.0))
+    assert [held.step().divergence for _ in range(2)][-1] < [free.step().divergence for _ in range(2)][-1] / 2
 
 
 def test_groups_play_different_games_each_as_if_it_were_alone() -> None:
     run = SelfPlay(small_config(), 1)
     run.step()
-    whole = run._rollout
-    deals = whole.observations[0, :, :15]
-    assert len(np.unique(deals, axis=0)) == 24
+    assert len(np.unique(run._rollout.observations[0, :, :15], axis=0)) == 24
     learner = functools.partial(evaluate, SelfPlay(small_config(), 1).policy)
     for group in range(3):
-        alone = Rollout.allocate(48, 8, run.config.candidates)
+        alone, whole = Rollout.allocate(48, 8, run.config.candidates), run._rollout[:, 8 * group : 8 * group + 8]
         collect(new_collector(run.config, group), alone, learner, None)
-        games = slice(8 * group, 8 * group + 8)
         for name in ("observations", "actions", "rewards", "decides"):
-            assert (getattr(alone, name) == getattr(whole, name)[:, games]).all(), name
-        assert (alone.candidates.actions == whole.candidates.actions[:, games]).all()
-
-
-# --- What is learned from ---------------------------------------------------------------------------------------------
+            assert (getattr(alone, name) == getattr(whole, name)).all(), name
+        assert (alone.candidates.actions == whole.candidates.actions).all()
 
 
 def test_decisions_are_learned_from_as_they_were_noted() -> None:
@@ -131,16 +105,16 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     found = run.learner.estimate(run._rollout)
     decisions, _ = run.learner.decisions(run._rollout, found)
     rollout, known = run._rollout, found.advantages.known
-    noted = rollout.observations[known], rollout.concealed[known], rollout.by_rules[known]
-    assert (decisions.games == describe_games(*noted)).all()
     assert 0 < known[rollout.decides].mean() < 1
-    assert 0 < rollout.by_rules[known].mean() < 1
-    assert (decisions.counts == rollout.counts[known]).all()
-    assert set(decisions.counts.tolist()) == {0.0, 1.0, 2.0}  # of a policy that hardly prefers anything yet
-    assert (decisions.candidates.actions == rollout.candidates.actions[known]).all()
-    found_hands = describe_afterstates(rollout.observations[known], unpack_masks(rollout.masks[known])).hand_values
-    assert (np.concatenate(decisions.appraisals.tolist()) == found_hands).all()
     assert all(rollout.decides[:, 8 * group : 8 * group + 8].any() for group in range(3))
+    noted = rollout[known]
+    assert (decisions.games == describe_games(noted.observations, noted.concealed, noted.by_rules)).all()
+    assert 0 < noted.by_rules.mean() < 1
+    assert (decisions.counts == noted.counts).all()
+    assert set(decisions.counts.tolist()) == {0.0, 1.0, 2.0}  # of a policy that hardly prefers anything yet
+    assert (decisions.candidates.actions == noted.candidates.actions).all()
+    hands = describe_afterstates(noted.observations, unpack_masks(noted.masks)).hand_values
+    assert (np.concatenate(decisions.appraisals.tolist()) == hands).all()
 
 
 @pytest.mark.parametrize(("floor", "lookahead", "most"), [(0.0, 0.8, 3), (0.02, 0.8, 4), (0.02, 0.0, 3)])
@@ -172,24 +146,19 @@ def test_the_critic_whose_word_counts_is_told_who_plays(average: float, monkeypa
     run.learner.decisions(run._rollout, found)
     told = np.concatenate([flags for _, flags in asked[estimates:]])
     assert 0 < told.mean() < 1
-    arrays, _ = run.state()
-    word = "average_critic." if average else "critic."
+    mean, now = (run.state()[0][f"{name}.value.weight"] for name in ("average_critic", "critic"))
     for critic, _ in asked:
-        assert (critic.value.weight.detach().numpy() == arrays[word + "value.weight"]).all()
-    assert (arrays["average_critic.value.weight"] == arrays["critic.value.weight"]).all() == (average == 0)
+        assert (critic.value.weight.detach().numpy() == (mean if average else now)).all()
+    assert (mean == now).all() == (average == 0)
 
 
 @pytest.mark.parametrize("rules", ["mini", "bidding"])
 def test_games_of_two_and_games_with_an_auction_are_learned(rules: str) -> None:
     run = SelfPlay(small_config(rules=rules, rules_share=0.6), 1)
-    progress = [run.step() for _ in range(2)][-1]
+    line = [run.step() for _ in range(2)][-1]
     assert run._rollout.by_rules.any()
-    assert progress.games > 0
-    losses = (progress.policy_loss, progress.value_loss, progress.critic_loss, progress.entropy, progress.divergence)
-    assert np.isfinite(losses).all()
-
-
-# --- Killed and resumed -----------------------------------------------------------------------------------------------
+    assert line.games > 0
+    assert np.isfinite([line.policy_loss, line.value_loss, line.critic_loss, line.entropy, line.divergence]).all()
 
 
 def without_times(path: Path) -> list[dict[str, str]]:
@@ -226,13 +195,12 @@ def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(tmp_path: Path
 
 def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -> None:
     """An evaluation may take a minute; it ends between two deals."""
-    asked: list[int] = []
+    asked, found = list[int](), list[Evaluation]()
 
     def stop() -> bool:
         asked.append(run.counters.update)
         return len(asked) > 2  # after the first update's evaluation has played two deals
 
-    found: list[Evaluation] = []
     run = SelfPlay(small_config(evaluate_every=1, evaluate_deals=1000, opponents=("random",)), 1)
     train(run, tmp_path, Budget(updates=50), on_evaluation=found.extend, stop=stop)
     assert asked == [1, 1, 1, 1]
@@ -263,23 +231,19 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_broken_checkpoints_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
     data, path = saved.read_bytes(), tmp_path / CHECKPOINT
-    arrays, about = SelfPlay.resume(saved, 1).state()
-    with pytest.raises(CheckpointError, match="no such file"):
-        SelfPlay.resume(path)
-    path.write_bytes(data[: len(data) // 2])
-    with pytest.raises(CheckpointError, match="truncated"):
-        SelfPlay.resume(path)
     broken = bytearray(data)
     broken[len(data) * 3 // 4] ^= 4
-    path.write_bytes(broken)
-    with pytest.raises(CheckpointError, match="corrupt"):
-        SelfPlay.resume(path)
-    save_weights(path, Weights(PolicyNetwork(SMALL)))
-    with pytest.raises(CheckpointMismatchError, match="is no ddz-selfplay-checkpoint file but 'ddz-policy'"):
-        SelfPlay.resume(path)
-    write_tensor_file(path, SelfPlay.kind[0], 1, arrays, about)
-    with pytest.raises(CheckpointMismatchError, match=r"has version '1' of the ddz-selfplay-checkpoint format; .* 4"):
-        SelfPlay.resume(path)
+    earlier = r"has version '1' of the ddz-selfplay-checkpoint format; .* 4"
+    for write, message in (
+        (lambda: None, "no such file"),
+        (lambda: path.write_bytes(data[: len(data) // 2]), "truncated"),
+        (lambda: path.write_bytes(broken), "corrupt"),
+        (lambda: save_weights(path, Weights(PolicyNetwork(SMALL))), "no ddz-selfplay-checkpoint file but 'ddz-policy'"),
+        (lambda: write_tensor_file(path, SelfPlay.kind[0], 1, *SelfPlay.resume(saved, 1).state()), earlier),
+    ):
+        write()
+        with pytest.raises(CheckpointError, match=message):
+            SelfPlay.resume(path)
 
 
 MISFITS: dict[str, Callable[[Arrays, dict[str, Any]], object]] = {
@@ -332,20 +296,21 @@ def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) 
 
 
 def test_starting_from_weights_begins_where_they_ended() -> None:
-    start = Weights(PolicyNetwork(SMALL), Critic(SMALL))
-    run = SelfPlay(small_config(critic_updates=1), 1, start)
+    policy, critic = PolicyNetwork(SMALL), Critic(SMALL)
+    run = SelfPlay(small_config(critic_updates=1), 1, Weights(policy, critic))
+
+    def kept() -> list[bool]:
+        return [
+            bool((run.state()[0][f"policy.{name}"] == at.numpy()).all()) for name, at in policy.state_dict().items()
+        ]
+
     run.step()
-    learned, _ = run.state()
-    before = start.policy.state_dict()
-    assert all(np.array_equal(learned[f"policy.{name}"], tensor.numpy()) for name, tensor in before.items())
-    assert start.critic is not None
-    weight = start.critic.value.weight.detach().numpy()
-    assert (learned["critic.value.weight"] != weight).any()  # in the first update only the critic learned
+    assert all(kept())
+    assert (run.state()[0]["critic.value.weight"] != critic.value.weight.detach().numpy()).any()  # it alone has learned
     run.step()
-    assert any(not np.array_equal(run.state()[0][f"policy.{name}"], tensor.numpy()) for name, tensor in before.items())
-    other = Weights(PolicyNetwork(Architecture(width=8, blocks=0)))
+    assert not all(kept())
     with pytest.raises(InvalidTrainingError, match="architecture"):
-        SelfPlay(small_config(), 1, other)
+        SelfPlay(small_config(), 1, Weights(PolicyNetwork(Architecture(width=8, blocks=0))))
 
 
 def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> None:
@@ -369,15 +334,14 @@ def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> Non
     assert (arrays["average_critic.value.weight"] != arrays["critic.value.weight"]).any()
 
 
-def test_every_decision_counts_once() -> None:
+def test_every_decision_counts_once_and_so_does_every_move_without_its_kickers() -> None:
     run = SelfPlay(small_config(epochs=3, opponent_share=0.0), 1)
-    progress = run.step()
-    assert progress.steps == 24 * 48
-    assert 0 < progress.decisions < progress.steps
-    rollout = run._rollout
-    assert progress.decisions <= rollout.decides.sum()
-    assert progress.decisions >= rollout.decides.sum() - 3 * 24  # at most one a seat is still open
-    assert progress.games == rollout.done.sum()
+    line, rollout = run.step(), run._rollout
+    assert (line.steps, line.games) == (24 * 48, rollout.done.sum())
+    assert 0 <= rollout.decides.sum() - line.decisions <= 3 * 24  # at most one a seat is still open
+    assert 0 < line.decisions < line.steps
+    kickers = np.count_nonzero((rollout.actions >= 379) & (rollout.actions < 394))
+    assert run.moves == np.count_nonzero(rollout.begins) == line.steps - kickers < line.steps
 
 
 @pytest.mark.long

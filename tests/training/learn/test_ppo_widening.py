@@ -30,6 +30,10 @@ def start() -> Weights:
     return Weights(*networks)
 
 
+def random_games(critic: Critic) -> np.ndarray:
+    return np.random.default_rng(0).random((50, critic.trunk[0].in_features), np.float32)
+
+
 @pytest.mark.parametrize(
     ("grown", "exact"),
     [
@@ -41,8 +45,7 @@ def start() -> Weights:
 )
 def test_a_larger_network_computes_what_the_smaller_does(start: Weights, grown: dict[str, int], exact: bool) -> None:
     policy, critic = new_networks(small_config(architecture=replace(SMALL, **grown)), start)
-    batch = SelfPlayBatch(16, "standard", 1, 1, concealed=True)
-    games = np.random.default_rng(0).random((50, critic.trunk[0].in_features), np.float32)
+    batch, games = SelfPlayBatch(16, "standard", 1, 1, concealed=True), random_games(critic)
     with torch.inference_mode():
         old, new = (network.answer(batch.observation, batch.mask)[0].exp() for network in (start.policy, policy))
     assert start.critic is not None
@@ -71,11 +74,9 @@ def test_what_cannot_grow_is_refused(start: Weights, smaller: dict[str, int], me
 
 
 def test_reduced_precision_is_close_and_gives_float32(start: Weights) -> None:
-    config = small_config(architecture=SMALL, precision="bfloat16")
-    policy, critic = new_networks(config, start)
-    games = np.random.default_rng(0).random((50, critic.trunk[0].in_features), np.float32)
+    policy, critic = new_networks(small_config(architecture=SMALL, precision="bfloat16"), start)
     assert start.critic is not None
-    exact, close = value_games(start.critic, games), value_games(critic, games)
+    exact, close = (value_games(network, random_games(critic)) for network in (start.critic, critic))
     assert close.dtype == np.float32
     assert 0 < np.abs(exact - close).max() < 0.05 * np.abs(exact).max()
     assert {weight.dtype for weight in policy.parameters()} == {torch.float32}

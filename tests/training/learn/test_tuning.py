@@ -13,18 +13,9 @@ from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Rules, State
 from ddz_training.experiments import tuning
-from ddz_training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, plot_tuning, tuning_table
+from ddz_training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, tuning_table
 from ddz_training.learn import tuning as weights_tuning
-from ddz_training.learn.tuning import (
-    METHODS,
-    PEASANTS_ALONE,
-    STEPS,
-    Point,
-    RulesSide,
-    Subject,
-    deals,
-    play_rules,
-)
+from ddz_training.learn.tuning import METHODS, PEASANTS_ALONE, STEPS, Point, RulesSide, Subject, deals, play_rules
 from ddz_training.measure.match.errors import InvalidExperimentError
 
 Floats = npt.NDArray[np.float64]
@@ -54,14 +45,12 @@ def test_every_method_climbs_and_spends_what_it_may(method: str) -> None:
         seen.append(float(np.square(PEAK).sum() - np.square(point - PEAK).sum()))
         return seen[-1]
 
-    METHODS[method](height, 3, 150, np.random.default_rng(1))
-    assert len(seen) == 150
+    for _ in range(2):
+        METHODS[method](height, 3, 150, np.random.default_rng(1))
+    assert len(seen) == 300
+    assert seen[:150] == seen[150:]
     assert np.mean(seen[-30:]) > np.mean(seen[:30]) + 0.1
     assert max(seen) > 0.5  # of 0.56
-    again = list(seen)
-    seen.clear()
-    METHODS[method](height, 3, 150, np.random.default_rng(1))
-    assert seen == again
 
 
 def test_annealing_crosses_a_valley_while_it_is_warm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,9 +81,8 @@ def test_a_race_drops_losers_early_and_keeps_the_best() -> None:
     assert race.curve[-1][0] == 500
     assert good == pytest.approx((hill.play(PEAK, games) - hill.play(hill.start, games)).mean())
     race(np.zeros(3))
-    _, interval, weights = race.curve[-1]
-    assert interval.mean == good
-    assert (weights == PEAK).all()
+    assert race.curve[-1][1].mean == good
+    assert (race.curve[-1][2] == PEAK).all()
     assert len(race.finalists) == 2  # the peak, and the start
 
 
@@ -113,9 +101,6 @@ def test_the_points_of_a_run_are_its_deals_and_fresh_ones(tmp_path: Path, monkey
         assert lines[-1].weights == lines[-2].weights
     assert len(tuning_table(saved).lines) == 3
     assert TUNING.run(options, tmp_path / "tuning.csv").results == saved.results
-    pytest.importorskip("matplotlib")
-    plot_tuning(saved, tmp_path / "tuning.png")
-    assert (tmp_path / "tuning.png").stat().st_size > 1000
 
 
 def test_subjects_that_do_not_exist_are_refused() -> None:

@@ -5,29 +5,19 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import operator
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from ddz_env import Move, State, View
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import agent_options, read_agent
-from ddz_training.apps.cli import app
 from ddz_training.measure.benchmark import field, leaderboard
-from ddz_training.measure.benchmark.field import (
-    DEALS,
-    FIELD,
-    RULES,
-    Member,
-    check_member,
-    digest,
-    frozen_moves,
-    read_positions,
-)
+from ddz_training.measure.benchmark.field import DEALS, FIELD, RULES, Member, check_member, digest
 from ddz_training.measure.benchmark.file import Results, read_file, replay, results_of, write_file
 from ddz_training.measure.benchmark.play import Contest, against_field, field_contest, play_contest
 from ddz_training.measure.league.bradley_terry import Score, fit_ratings
@@ -38,8 +28,8 @@ from ddz_training.measure.match.errors import (
     NotReproducedError,
     SettingsMismatchError,
 )
-from ddz_training.measure.match.statistics import summarize
 from tests.rooms import ROOT
+from tests.training.apps.terminal import ddz
 
 WEIGHTS = {"policy-final": "dfbc2dc806dcd711", "policy-last": "cea81e728b42ffcb"}
 SLOW = ("rlcard-rule", "isuct", "rollout")
@@ -63,15 +53,14 @@ class Cheat(Lowest):
     cheats = True
 
 
-LOWEST = "tests.training.measure.test_benchmark:Lowest"
+LOWEST = f"{__name__}:Lowest"
 
 
 def small(deals: str = "choosing", name: str = "me") -> Contest:
     """The toy against two quick players of the field."""
     whole = against_field(LOWEST, DEALS[deals], name=name, quick=True)
-    members = ("random", "rules")
-    agents = {one: whole.agents[one] for one in (name, *members)}
-    return Contest(agents, tuple((name, member) for member in members), whole.deals)
+    agents = {one: whole.agents[one] for one in (name, "random", "rules")}
+    return Contest(agents, ((name, "random"), (name, "rules")), whole.deals)
 
 
 def played(contest: Contest, count: int = 4, path: Path | None = None) -> Results:
@@ -89,9 +78,6 @@ def file(results: Results, tmp_path: Path) -> Path:
     path = tmp_path / "me.json"
     write_file(path, results)
     return path
-
-
-# --- what is fixed ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", DEALS)
@@ -121,9 +107,9 @@ def test_the_weights_of_the_field_are_the_committed_ones(name: str) -> None:
 
 
 def test_the_sample_asks_where_there_is_a_choice() -> None:
-    positions = read_positions()
+    positions = field.read_positions()
     assert len(set(positions)) == len(positions) == 64
-    for position, *chosen in zip(positions, *frozen_moves().values(), strict=True):
+    for position, *chosen in zip(positions, *field.frozen_moves().values(), strict=True):
         state = State.new(field.SAMPLE_SEED, RULES, position.deal)
         for move in position.moves:
             state.step(Move.parse(move))
@@ -132,17 +118,11 @@ def test_the_sample_asks_where_there_is_a_choice() -> None:
         assert legal >= set(chosen)
 
 
-@pytest.mark.parametrize("name", [name for name in FIELD if name not in SLOW])
+@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.long if one in SLOW else ()) for one in FIELD])
 def test_the_field_plays_as_it_did(name: str) -> None:
-    assert check_member(name) == digest(frozen_moves()[name])
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", SLOW)
-def test_the_slow_part_of_the_field_plays_as_it_did(name: str) -> None:
     if name == "rlcard-rule":
         pytest.importorskip("rlcard")
-    assert check_member(name) == digest(frozen_moves()[name])
+    assert check_member(name) == digest(field.frozen_moves()[name])
 
 
 def test_a_changed_player_of_the_field_is_noticed_and_nothing_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,25 +131,17 @@ def test_a_changed_player_of_the_field_is_noticed_and_nothing_is_played(monkeypa
         played(small())
 
 
-# --- who may play ----------------------------------------------------------------------------------------------------
-
-
 def test_what_cannot_be_played_is_refused() -> None:
-    with pytest.raises(InvalidBenchmarkRequestError, match="looks at every hand"):
-        played(
-            Contest(
-                {"me": "tests.training.measure.test_benchmark:Cheat", "random": "random"},
-                (("me", "random"),),
-                DEALS["choosing"],
-            )
-        )
-    with pytest.raises(InvalidBenchmarkRequestError, match=r"deals=2001 must be in 1\.\.2000"):
-        play_contest(small(), 2001)
-    with pytest.raises(InvalidBenchmarkRequestError, match="give your agent another name"):
-        against_field("rules:", DEALS["choosing"], name="rules")
+    cheating = Contest({"me": f"{__name__}:Cheat", "random": "random"}, (("me", "random"),), DEALS["choosing"])
+    for ask, message in (
+        (lambda: played(cheating), "looks at every hand"),
+        (lambda: play_contest(small(), 2001), r"deals=2001 must be in 1\.\.2000"),
+        (lambda: against_field("rules:", DEALS["choosing"], name="rules"), "give your agent another name"),
+        (lambda: field.deal_list("chosing"), "did you mean 'choosing'"),
+    ):
+        with pytest.raises(InvalidBenchmarkRequestError, match=message):
+            ask()
     assert "rules #2" in against_field("rules", DEALS["choosing"]).agents
-    with pytest.raises(InvalidBenchmarkRequestError, match="did you mean 'choosing'"):
-        field.deal_list("chosing")
 
 
 def test_the_quick_field_needs_no_search_and_the_field_plays_itself() -> None:
@@ -178,9 +150,6 @@ def test_the_quick_field_needs_no_search_and_the_field_plays_itself() -> None:
     assert len(against_field(LOWEST, DEALS["reporting"]).pairs) == 7
     assert len(field_contest(DEALS["reporting"]).pairs) == 21
     assert len(field_contest(DEALS["choosing"], quick=True).pairs) == 6
-
-
-# --- ratings ---------------------------------------------------------------------------------------------------------
 
 
 def chance(difference: float) -> float:
@@ -226,21 +195,13 @@ def test_unknown_ratings_are_fitted_together_and_losing_everything_is_finite() -
         fit_ratings([*games, Score(0, "x", "y", 1.0)], {"rules": 0.0})
 
 
-# --- files -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_file_holds_all_that_was_played(results: Results, file: Path) -> None:
     back = read_file(file)
     assert any(record.fault_by for record in results.records)
-    for scoring in ("win", "stake"):
-        before, after = summarize(results.records, scoring), summarize(back.records, scoring)
-        assert [dataclasses.replace(line, ms_per_decision=0, decisions=0) for line in before] == [
-            dataclasses.replace(line, ms_per_decision=0, decisions=0) for line in after
-        ]
-    for record in results.records:
-        match = next(one for one in back.records if (one.deal, one.game, one.b) == (record.deal, record.game, record.b))
-        alike = ("seats", "landlord", "landlord_agent", "winner", "win", "stake", "moves", "fault_by")
-        assert [getattr(record, name) for name in alike] == [getattr(match, name) for name in alike]
+    kept = operator.attrgetter(
+        *["deal", "game", "b", "seats", "landlord", "landlord_agent", "winner", "win", "stake", "moves", "fault_by"]
+    )
+    assert sorted(map(kept, back.records)) == sorted(map(kept, results.records))
     assert back.milliseconds == results.milliseconds
     assert back.contest == results.contest
     assert str(tuple(file.parent.parts)) not in file.read_text(encoding="utf-8")
@@ -278,40 +239,33 @@ def test_games_are_played_again_and_a_forged_one_is_found(file: Path) -> None:
     assert replay(read_file(file), 2, rng) == 4
     assert replay(read_file(file), None, rng) == 8
     document = json.loads(file.read_text(encoding="utf-8"))
-    line = document["pairs"][1]["games"][3]
-    forged = document["pairs"][1]["games"][3] = line + "1" if line[-1].isdigit() else line.replace("/", "/1", 1)
+    games = document["pairs"][1]["games"]
+    line = games[3]
+    forged = games[3] = line + "1" if line[-1].isdigit() else line.replace("/", "/1", 1)
     file.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(NotReproducedError, match=rf"1 of 8 deals .* me v rules: '{line}', not '{forged}'"):
         replay(read_file(file), None, rng)
 
 
 def test_a_run_goes_on_where_it_was_cut_off(results: Results, tmp_path: Path) -> None:
-    games = tmp_path / "me.csv"
+    games, known = tmp_path / "me.csv", operator.attrgetter("deal", "b", "moves")
     played(small(), 2, games)
     before = games.read_bytes()
     games.write_bytes(before[:-20])  # killed while writing
     whole = played(small(), 4, games)
     assert games.read_bytes().startswith(before[: before.index(b"\n", 300)])
-    assert [(one.deal, one.b, one.moves) for one in whole.records] == [
-        (one.deal, one.b, one.moves) for one in results.records
-    ]
+    assert [*map(known, whole.records)] == [*map(known, results.records)]
     with pytest.raises(SettingsMismatchError):
         played(small("reporting"), 1, games)
-
-
-# --- pages and command -----------------------------------------------------------------------------------------------
 
 
 def test_the_leaderboard_is_made_from_committed_files(tmp_path: Path) -> None:
     board, cross = (leaderboard.PAGES[name] for name in ("leaderboard", "benchmark-cross"))
     assert "no committed results" in board(tmp_path)
     assert "no committed results" in cross(tmp_path)
-    reporting, two = DEALS["reporting"], {name: FIELD[name].agent for name in ("random", "rules")}
-    for name, contest in (
-        ("field", Contest(two, (("random", "rules"),), reporting)),
-        ("me", small("reporting")),
-        ("choosing", small(name="not reported")),
-    ):
+    two = {name: FIELD[name].agent for name in ("random", "rules")}
+    contests = Contest(two, (("random", "rules"),), DEALS["reporting"]), small("reporting"), small(name="not reported")
+    for name, contest in zip(("field", "me", "choosing"), contests, strict=True):
         write_file(tmp_path / "benchmark" / f"{name}.json", played(contest, 3))
     lines = board(tmp_path).splitlines()[2:]
     assert {line.split(" | ")[0] for line in lines} == {"| `rules`", "| `me`", "| `random`"}
@@ -334,22 +288,16 @@ def test_every_player_of_the_field_has_a_rating() -> None:
     assert ratings["random"] < -300 < 0 < ratings["policy-final"] < ratings["policy-last"]
 
 
-def ddz(*arguments: str) -> Any:
-    return CliRunner().invoke(app, ["benchmark", *arguments])
-
-
 def test_the_command_places_writes_and_checks(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
-    result = ddz(LOWEST, "--name", "mine", "--deals", "1", "--processes", "1", "--out", str(file))
+    result = ddz("benchmark", LOWEST, "--name", "mine", "--deals", 1, "--processes", 1, "--out", file)
     assert result.exit_code == 3, result.output  # it failed, and so lost, some of its games
-    assert "mine: 1 duplicate deal each" in result.output
-    assert "→ mine" in result.output
-    assert "policy-last" in result.output
-    assert "Not for citing" in result.output
+    for told in ("mine: 1 duplicate deal each", "→ mine", "policy-last", "Not for citing"):
+        assert told in result.output
     assert (tmp_path / "mine.csv").is_file()
     assert "mine-full.json" in result.output  # what can be cited is another file
-    checked = ddz("--check", str(file), "--sample", "1", "--processes", "1")
+    checked = ddz("benchmark", "--check", file, "--sample", 1, "--processes", 1)
     assert checked.exit_code == 0, checked.output
     assert "4 deals (drawn at random) were played again" in checked.output
-    for wrong in ((), (LOWEST, "--field"), ("--field", "--check", str(file)), ("--check", str(tmp_path / "no.json"))):
-        assert ddz(*wrong).exit_code == 2
+    for wrong in ((), (LOWEST, "--field"), ("--field", "--check", file), ("--check", tmp_path / "no.json")):
+        assert ddz("benchmark", *wrong).exit_code == 2

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from ddz_env.core.errors import InvalidAgentOptionError
-from ddz_training.apps.cli import app
 from ddz_training.experiments.known_equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions, simulated_table
 from ddz_training.measure.curve import Bounds, Tally, as_text, of_text, posterior
 from ddz_training.measure.equivalent import (
@@ -24,7 +22,8 @@ from ddz_training.measure.equivalent import (
     playing,
     sequential_search,
 )
-from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
+from ddz_training.measure.match.errors import SettingsMismatchError
+from tests.training.apps.terminal import ddz, refused
 
 
 def sure(truth: int) -> tuple[list[int], Play]:
@@ -38,18 +37,12 @@ def sure(truth: int) -> tuple[list[int], Play]:
     return asked, play
 
 
-@pytest.mark.parametrize("truth", [1, 3, 64, 99, 100])
-def test_binary_search_ends_at_the_answer(truth: int) -> None:
-    asked, play = sure(truth)
-    assert binary_search(play, Bounds(1, 100), 1).iterations.mean == truth
-    assert len(asked) <= 7
-
-
-def test_binary_search_ends_where_nothing_is_left() -> None:
+@pytest.mark.parametrize(("truth", "answer"), [(0, 1), (1, 1), (3, 3), (64, 64), (99, 99), (100, 100), (1000, 100)])
+def test_binary_search_ends_at_the_answer_or_where_nothing_is_left(truth: int, answer: int) -> None:
     """As printed, algorithm 4 asks for the lower of two neighbours for ever."""
-    for truth, answer in ((0, 1), (1000, 100)):
-        _, play = sure(truth)
-        assert binary_search(play, Bounds(1, 100), 1).iterations.mean == answer
+    asked, play = sure(truth)
+    assert binary_search(play, Bounds(1, 100), 1).iterations.mean == answer
+    assert len(asked) <= 7
 
 
 def test_initial_bounds_double_until_the_search_is_not_worse() -> None:
@@ -95,13 +88,10 @@ def test_it_ends_when_the_interval_is_narrow() -> None:
 
 
 def test_it_climbs_by_steps_of_four() -> None:
-    largest = 0
     asked, play = sure(50_000)
     sequential_search(play, SequentialOptions(deals=200))
-    for many in asked:
-        assert many <= 4 * max(largest, 16)
-        largest = max(largest, many)
-    assert largest > 50_000
+    assert all(many <= 4 * max([16, *asked[:place]]) for place, many in enumerate(asked))
+    assert max(asked) > 50_000
 
 
 @pytest.mark.parametrize(("truth", "edge", "text"), [(10**7, 1000, "> 1,000"), (0.001, 1, "< 1")])
@@ -116,17 +106,13 @@ def test_what_is_beyond_the_edge_is_said_with_the_wins_there(truth: float, edge:
 def test_intervals_cover_and_need_fewer_games() -> None:
     """Of simulated searches; ``ddz reproduce equivalent-simulated`` has ten thousand."""
     results = EQUIVALENT_SIMULATED.run(SimulatedOptions(searches=200, deals=300, step_deals=150, processes=1)).results
+    games = []
     for method in ("sequential", "binary"):
         mine = [result for result in results if result.method == method]
-        searches = sum(result.searches for result in mine)
-        covered = sum(result.covered for result in mine)
-        assert 0.9 * searches <= covered
-        assert covered < searches  # an interval that never misses would be too wide
-    games = {
-        method: sum(result.deals for result in results if result.method == method)
-        for method in ("sequential", "binary")
-    }
-    assert 2 * games["sequential"] < games["binary"]
+        searches, covered = sum(result.searches for result in mine), sum(result.covered for result in mine)
+        assert 0.9 * searches <= covered < searches  # an interval that never misses would be too wide
+        games.append(sum(result.deals for result in mine))
+    assert 2 * games[0] < games[1]
 
 
 @pytest.mark.long
@@ -146,8 +132,6 @@ def test_tallies_are_written_and_read() -> None:
     assert of_text(as_text(tallies)) == tallies
 
 
-# --- Games ------------------------------------------------------------------------------------------------------------
-
 LADDER = Ladder("random", "isuct:exploration=0.7")
 
 
@@ -166,7 +150,6 @@ def test_deals_are_played_once_and_resumed(tmp_path: Path) -> None:
 
 
 def test_an_agent_is_ahead_where_it_wins_more() -> None:
-    """A search of many iterations against one of a single one."""
     strong = Ladder("isuct:iterations=400")
     with playing(strong, duel_store(strong)) as play:
         assert sum(play([1] * 12)) > 4
@@ -174,29 +157,20 @@ def test_an_agent_is_ahead_where_it_wins_more() -> None:
 
 
 def test_searches_that_count_no_iterations_are_refused() -> None:
-    with pytest.raises(InvalidAgentOptionError, match="must not name its iterations"):
-        Ladder("random", "isuct:iterations=5").check()
-    with pytest.raises(InvalidAgentOptionError, match="no option 'iterations'"):
-        Ladder("random", "policy").check()
+    for search, message in (("isuct:iterations=5", "must not name its iterations"), ("policy", "option 'iterations'")):
+        with pytest.raises(InvalidAgentOptionError, match=message):
+            Ladder("random", search).check()
 
 
 def test_the_command_finds_one(tmp_path: Path) -> None:
     path = tmp_path / "random.csv"
-    command = ["study", "equivalent", "random", "--processes", "1"]
-    result = CliRunner().invoke(app, [*command, "--deals", "25", "--most", "50", "--out", str(path)])
+    command = ("study", "equivalent", "random", "--processes", 1)
+    result = ddz(*command, "--deals", 25, "--most", 50, "--out", path)
     assert result.exit_code == 0, result.output
     assert "isuct plays as strongly as random with" in " ".join(result.output.split())
     assert "25 duplicate deals" in result.output
     assert len(path.read_text().splitlines()) == 27
-    binary = CliRunner().invoke(app, [*command, "--method", "binary", "--upper", "4", "--deals", "2"])
+    binary = ddz(*command, "--method", "binary", "--upper", 4, "--deals", 2)
     assert binary.exit_code == 0, binary.output
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [(["--method", "ternary"], "method"), (["--lower", "50", "--upper", "9"], "not above upper=9")],
-)
-def test_wrong_options_are_named(options: list[str], message: str) -> None:
-    result = CliRunner().invoke(app, ["study", "equivalent", "random", *options])
-    assert isinstance(result.exception, (InvalidExperimentError, SystemExit))
-    assert message in str(result.exception) + result.output
+    assert "method" in refused(*command, "--method", "ternary")
+    assert "not above upper=9" in refused(*command, "--lower", 50, "--upper", 9)

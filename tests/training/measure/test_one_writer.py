@@ -14,15 +14,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from ddz_env.core.whole_file import append, replace_file, replacing
-from ddz_training.apps.cli import app
 from ddz_training.measure.league.store import LeagueStore
 from ddz_training.measure.match import one_writer
 from ddz_training.measure.match.errors import InUseError, ResultsFileError
 from ddz_training.measure.match.one_writer import claim, writing
 from ddz_training.measure.match.round_robin import Arena, run_arena
+from tests.training.apps.terminal import ddz
 
 HOLDER = """
 import sys
@@ -59,39 +58,36 @@ def names(folder: Path) -> set[str]:
 
 def test_a_second_process_is_told_who_the_first_is(holder: tuple[Path, subprocess.Popen[str]]) -> None:
     folder, process = holder
-    path = folder / "games.csv"
-    before = path.read_bytes()
+    before = (folder / "games.csv").read_bytes()
     for _ in range(2):  # being refused takes nothing from the holder
         with pytest.raises(InUseError, match=rf"games\.csv.*process {process.pid} on {socket.gethostname()} since 20"):
-            ARENA.store(path, resume=True)
-    assert path.read_bytes() == before
+            ARENA.store(folder / "games.csv", resume=True)
+    assert (folder / "games.csv").read_bytes() == before
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        ("arena", "random", "random-staged", "--out", "games.csv", "--resume"),
-        ("reproduce", "mini-census", "--out", "games.csv"),
-        ("rate", "random", "random-staged", "--out", "a.sqlite"),
-        ("train", "selfplay", "--out", "run", "--updates", "1", "--resume"),
-        ("train", "sb3", "--out", "run", "--timesteps", "1"),
-        ("train", "imitate", "--out", "a.safetensors"),
-        ("train", "distil", "--out", "a.safetensors"),
-        ("play", "--agents", "rules", "--out", "a.txt"),
+        "arena random random-staged --out games.csv --resume",
+        "reproduce mini-census --out games.csv",
+        "rate random random-staged --out a.sqlite",
+        "train selfplay --out run --updates 1 --resume",
+        "train sb3 --out run --timesteps 1",
+        "train imitate --out a.safetensors",
+        "train distil --out a.safetensors",
+        "play --agents rules --out a.txt",
     ],
-    ids=" ".join,
 )
 def test_every_command_that_writes_results_refuses_to_be_the_second(
-    command: tuple[str, ...], holder: tuple[Path, subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch
+    command: str, holder: tuple[Path, subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if command[0] == "train":
+    if command.startswith("train"):
         pytest.importorskip("sb3_contrib")
     folder, process = holder
     monkeypatch.chdir(folder)
     before = names(folder), names(folder / "run")
-    result = CliRunner().invoke(app, command, env={"COLUMNS": "200"})
-    assert result.exit_code == 2, result.output
-    assert f"process {process.pid} on" in " ".join(result.output.split())
+    result = ddz(*command.split(), width=200)
+    assert (result.exit_code, f"process {process.pid} on" in " ".join(result.output.split())) == (2, True)
     assert (names(folder), names(folder / "run")) == before
 
 
@@ -163,27 +159,26 @@ def test_a_file_with_two_names_would_have_two_locks_and_is_refused(tmp_path: Pat
             ARENA.store(name, resume=True)
 
 
+def full(*arguments: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 def write_half(path: Path) -> None:
     """Write as a library does that runs out of room."""
     with replacing(path) as temporary:
         temporary.write_text("new")
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        full()
 
 
 def test_a_full_disk_leaves_what_was_there_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, added = tmp_path / "games.csv", tmp_path / "curves.csv"
     path.write_text("old")
     added.write_text("line\n")
-
-    def full(*arguments: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match=r"games\.csv"):
-            replace_file(path, b"new")
-        with pytest.raises(OSError, match=r"games\.csv"):
-            write_half(path)
+        for write in (lambda: replace_file(path, b"new"), lambda: write_half(path)):
+            with pytest.raises(OSError, match=r"games\.csv"):
+                write()
     assert path.read_text() == "old"
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -201,15 +196,11 @@ def test_a_full_disk_leaves_what_was_there_and_is_named(tmp_path: Path, monkeypa
 
 def test_one_process_may_open_a_file_twice_and_leaves_no_lock_behind(tmp_path: Path) -> None:
     path = tmp_path / "new" / "games.csv"
-    first = ARENA.store(path)
-    second = ARENA.store(path, resume=True)
-    assert names(path.parent) == {"games.csv", "games.csv.lock", "games.csv.owner"}
-    del first
-    gc.collect()
-    assert "games.csv.lock" in names(path.parent)
-    del second
-    gc.collect()
-    assert names(path.parent) == {"games.csv"}
+    held = [ARENA.store(path), ARENA.store(path, resume=True)]
+    for files in ({"games.csv", "games.csv.lock", "games.csv.owner"}, {"games.csv"}):
+        del held[0]
+        gc.collect()
+        assert names(path.parent) == files
 
 
 def test_a_file_can_be_read_where_no_lock_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,13 @@ def test_a_dead_worker_is_an_error_and_leaves_no_process_behind() -> None:
     assert multiprocessing.active_children() == []
 
 
+def test_an_iteration_that_is_given_up_ends_its_processes() -> None:
+    results = ordered_map(Sleeper, range(7), 2)
+    assert next(results) == 0
+    results.close()
+    assert multiprocessing.active_children() == []
+
+
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux which processes there are")
 
 
@@ -76,7 +83,7 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, number: int) -
     source = f"""
 import functools
 from tests.training.measure.test_ordered_map import Teller
-from ddz_training.measure.match.ordered_map import ordered_map, workers
+from ddz_training.measure.match.ordered_map import ordered_map
 if __name__ == "__main__":
     list(ordered_map(functools.partial(Teller, {str(tmp_path)!r}), range(40), 2))
 """
@@ -100,10 +107,3 @@ if __name__ == "__main__":
         time.sleep(0.1)
     assert len(workers()) == 2
     assert not any(map(is_running, workers()))
-
-
-def test_an_iteration_that_is_given_up_ends_its_processes() -> None:
-    results = ordered_map(Sleeper, range(7), 2)
-    assert next(results) == 0
-    results.close()
-    assert multiprocessing.active_children() == []

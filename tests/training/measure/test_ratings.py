@@ -26,10 +26,6 @@ def played(pair: Pair, deal: int, game: int, landlord_won: bool) -> GameRecord:
     return dataclasses.replace(found, a=pair[0], b=pair[1], landlord_agent=pair["ab".index(seats[0])])
 
 
-def chance(log_odds: float) -> float:
-    return float(1 / (1 + np.exp(-log_odds)))
-
-
 def league(
     landlords: Mapping[str, float],
     peasants: Mapping[str, float],
@@ -39,11 +35,9 @@ def league(
     advantage: float = 0.0,
 ) -> list[GameRecord]:
     """Games of agents with known strengths (log odds); ``luck`` of the cards is shared by all games of a deal."""
-    cards = rng.normal(0, luck, 1 + max(deals.stop for deals in plan.values()))
+    cards = advantage + rng.normal(0, luck, 1 + max(deals.stop for deals in plan.values()))
     return [
-        played(
-            pair, deal, game, bool(rng.random() < chance(advantage + landlords[own] - peasants[other] + cards[deal]))
-        )
+        played(pair, deal, game, bool(rng.random() < 1 / (1 + np.exp(peasants[other] - landlords[own] - cards[deal]))))
         for pair, deals in plan.items()
         for deal in deals
         for game, (own, other) in enumerate((pair, pair[::-1]))
@@ -52,6 +46,12 @@ def league(
 
 def everybody(labels: Sequence[str], deals: int) -> dict[Pair, range]:
     return {pair: range(deals) for pair in pairs_of(labels)}
+
+
+def differences(pairs: Sequence[Sequence[int]]) -> np.ndarray:
+    """A line a pair of five agents: one for the first, minus one for the second."""
+    one, other = np.transpose(pairs)
+    return np.eye(5)[one] - np.eye(5)[other]
 
 
 STRENGTHS = {"a": 0.6, "b": 0.0, "c": -0.6}
@@ -63,10 +63,7 @@ def test_the_fit_is_that_of_a_library() -> None:
     pairs = list(itertools.combinations(range(5), 2))
     games = rng.integers(20, 60, len(pairs)).astype(float)
     won = rng.binomial(games.astype(int), 0.6).astype(float)
-    design = np.zeros((len(pairs), 5))
-    for row, (one, other) in enumerate(pairs):
-        design[row, [one, other]] = 1, -1
-    (ours,) = fit(design, games[None], won[None], np.ones((1, 5)))
+    (ours,) = fit(differences(pairs), games[None], won[None], np.ones((1, 5)))
     results = np.zeros((5, 5))
     for (one, other), count, wins in zip(pairs, games, won, strict=True):
         results[one, other], results[other, one] = wins, count - wins
@@ -99,7 +96,8 @@ def test_intervals_of_ratings_hold_the_truth_in_about_95_of_100_leagues() -> Non
 
 def test_games_of_a_deal_are_drawn_together() -> None:
     """Cards that decide both games tell nothing of the agents: duplicate deals take that noise out."""
-    games = league({"a": 0.0, "b": 0.0}, {"a": 0.0, "b": 0.0}, everybody("ab", 400), np.random.default_rng(3), luck=4.0)
+    even = dict.fromkeys("ab", 0.0)
+    games = league(even, even, everybody("ab", 400), np.random.default_rng(3), luck=4.0)
     as_dealt = rate(games, replicates=300)[0][0].overall.half_width
     apart = [dataclasses.replace(game, deal=number) for number, game in enumerate(games)]
     assert as_dealt < 0.75 * rate(apart, replicates=300)[0][0].overall.half_width
@@ -126,13 +124,9 @@ def test_auctions_faults_and_games_without_a_landlord_are_rated() -> None:
 
 
 def test_bad_requests_are_refused() -> None:
-    with pytest.raises(InvalidArenaError, match="no games"):
-        rate([])
-    with pytest.raises(InvalidArenaError, match="anchor 'z'"):
-        rate([record(0, 0, "abb", True)], anchor="z")
-
-
-# --- the schedule --------------------------------------------------
+    for games, anchor, message in (([], None, "no games"), ([record(0, 0, "abb", True)], "z", "anchor 'z'")):
+        with pytest.raises(InvalidArenaError, match=message):
+            rate(games, anchor=anchor)
 
 
 def tally_of(games: Sequence[GameRecord]) -> dict[Pair, tuple[int, float]]:
@@ -160,17 +154,11 @@ def test_scheduled_games_narrow_the_ratings_more_than_equal_ones() -> None:
     games: list[GameRecord] = []
     while (left := 2000 - sum(planned.values())) > 0:
         blocks = next_round(pairs, tally_of(games), left, 20, 2)
-        games += league(
-            strengths,
-            strengths,
-            {pair: range(planned[pair], planned[pair] + more) for pair, more in blocks.items()},
-            rng,
-        )
+        plan = {pair: range(planned[pair], planned[pair] + more) for pair, more in blocks.items()}
+        games += league(strengths, strengths, plan, rng)
         planned = {pair: planned[pair] + blocks.get(pair, 0) for pair in pairs}
-    design = np.zeros((len(pairs), len(strengths)))
-    for row, pair in enumerate(pairs):
-        design[row, [sorted(strengths).index(label) for label in pair]] = 1, -1
-    share = 1 / (1 + np.exp(-design @ [strengths[label] for label in sorted(strengths)]))
+    design = differences([["abcde".index(label) for label in pair] for pair in pairs])
+    share = 1 / (1 + np.exp(-design @ list(strengths.values())))
 
     def variances(deals: Sequence[int]) -> float:
         (known,) = information(design, (2 * np.array(deals) * share * (1 - share))[None])
@@ -180,14 +168,11 @@ def test_scheduled_games_narrow_the_ratings_more_than_equal_ones() -> None:
     assert variances(list(planned.values())) < 0.7 * variances([200] * len(pairs))
 
 
-# --- tables --------------------------------------------------
-
-
 def test_pairs_are_decided_with_the_error_of_the_whole_league() -> None:
     rng = np.random.default_rng(7)
-    strong = league({"a": 1.0, "b": 0.0, "c": 0.0}, {"a": 1.0, "b": 0.0, "c": 0.0}, everybody("abc", 150), rng)
-    assert decided_pairs(strong) == {("a", "b"), ("a", "c")}
     even = dict.fromkeys("abc", 0.0)
+    one_strong = even | {"a": 1.0}
+    assert decided_pairs(league(one_strong, one_strong, everybody("abc", 150), rng)) == {("a", "b"), ("a", "c")}
     assert not any(decided_pairs(league(even, even, everybody("abc", 40), rng)) for _ in range(40))
 
 

@@ -18,12 +18,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import click
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from ddz_training.apps.cli import app
 from ddz_training.measure.match import ray_cluster
 from ddz_training.measure.match.errors import OtherCodeError, WorkerDiedError
 from ddz_training.measure.match.ordered_map import Share, executed_by, on_this_machine, ordered_map, workers
@@ -31,6 +27,7 @@ from ddz_training.measure.match.provenance import Provenance, SameCode
 from ddz_training.measure.match.ray_cluster import on_ray
 from ddz_training.measure.match.round_robin import Arena, run_arena
 from tests.rooms import pythonpath
+from tests.training.apps.terminal import commands, ddz
 
 has_ray = importlib.util.find_spec("ray") is not None
 runs_ray = pytest.mark.skipif(not has_ray, reason="needs Ray")
@@ -197,29 +194,22 @@ def test_a_worker_with_other_code_plays_nothing() -> None:
 
 
 def test_whatever_shares_work_takes_ray() -> None:
-    group: Any = typer.main.get_command(app)
-    known = {name: group.commands[name] for name in ("arena", "benchmark", "rate", "record", "solve", "speed")}
-    known |= group.commands["study"].commands
-    with click.Context(group) as context:
-        reproduce = group.commands["reproduce"]
-        known |= {name: reproduce.get_command(context, name) for name in ("iterations", "holdem", "win-rate")}
-    options = {name: {text for option in command.params for text in option.opts} for name, command in known.items()}
-    share = {name for name, texts in options.items() if "--processes" in texts}
-    assert {"arena", "equivalent", "rate", "record", "tendency", "iterations"} <= share < set(known)
-    assert share == {name for name, texts in options.items() if "--ray" in texts}
+    options = {path: {text for option in command.params for text in option.opts} for path, command in commands()}
+    share = {path for path, texts in options.items() if "--processes" in texts}
+    assert {("arena",), ("rate",), ("record",), ("study", "tendency"), ("reproduce", "iterations")} <= share
+    assert share == {path for path, texts in options.items() if "--ray" in texts}
 
 
 def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    result = CliRunner().invoke(app, ["arena", "random", "random-staged", "--deals", "1", "--ray"])
+    result = ddz("arena", "random", "random-staged", "--deals", 1, "--ray")
     assert (result.exit_code, "pip install -e '.[ray]'" in result.output) == (2, True)
 
 
 class Fragile:
     """Answers with the double of a task; the first time that one of some tasks comes, its process is killed.
 
-    Args:
-        folder: Where the deaths are noted.
+    The deaths are noted in a folder.
     """
 
     def __init__(self, folder: str) -> None:
@@ -227,12 +217,9 @@ class Fragile:
         self._folder.mkdir(exist_ok=True)
 
     def play(self, task: int) -> int:
-        if task in (3, 11):
-            note = self._folder / str(task)
-            if not note.exists():
-                note.touch()
-                os.kill(os.getpid(), 9)
-        if task == -1:
+        note = self._folder / str(task)
+        if task == -1 or (task in (3, 11) and not note.exists()):
+            note.touch()
             os.kill(os.getpid(), 9)
         if task == -2:
             raise OtherCodeError("told as it is")
@@ -286,9 +273,8 @@ def test_a_machine_that_dies_changes_no_result(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setenv("RAY_ADDRESS", cluster.address)
         found: list[Any] = []
         with on_ray():
-            for result in ordered_map(
-                functools.partial(Slow, ""), range(400), 1
-            ):  # a cluster that was there has all its cores at work
+            # A cluster that was there has all its cores at work.
+            for result in ordered_map(functools.partial(Slow, ""), range(400), 1):
                 found.append(result)
                 if second is not None and len({place for _, place in found}) == 2:
                     cluster.remove_node(second, allow_graceful=False)
@@ -303,19 +289,12 @@ def test_a_machine_that_dies_changes_no_result(tmp_path: Path, monkeypatch: pyte
 @runs_ray
 @pytest.mark.long
 def test_a_command_on_ray_writes_the_file_that_processes_write(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from ddz_agents.random import RandomAgent\nclass Mine(RandomAgent):\n    name = 'mine'\n", encoding="utf-8"
-    )
+    code = "from ddz_agents.random import RandomAgent\nclass Mine(RandomAgent):\n    name = 'mine'\n"
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
     agents = ["mine:Mine", "rules", "isuct:iterations=50"]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), pythonpath()])}
     for out, how in (("ray", ["--ray"]), ("one", ["--processes", "1"])):
         command = [sys.executable, "-m", "ddz_training", "arena", *agents, "--deals", "3", "--no-timing", *how]
-        run = subprocess.run(
-            [*command, "--out", f"{out}.csv"],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), pythonpath()])},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        run = subprocess.run([*command, "--out", f"{out}.csv"], cwd=tmp_path, env=env, capture_output=True, text=True)
         assert run.returncode == 0, run.stderr
     assert (tmp_path / "ray.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()

@@ -31,36 +31,25 @@ def deals(rng: np.random.Generator, count: int, strong: float = 0.8, weak: float
     return np.stack([won[:, 0], ~won[:, 1]], axis=1).astype(np.float64)
 
 
-def coverage(make: Callable[[np.random.Generator], Interval], truth: float, times: int) -> float:
+def shares(rng: np.random.Generator, *chances: float) -> Sample:
+    """Shares of the two games of 100 deals that were won."""
+    return deals(rng, 100, *chances).mean(axis=1)
+
+
+INTERVALS: dict[str, tuple[Callable[[np.random.Generator], Interval], float]] = {
+    "wilson": (lambda rng: wilson_interval(rng.binomial(100, 0.65), 100), 0.65),
+    "normal": (lambda rng: normal_interval(list(shares(rng))), 0.5),
+    "clustered": (lambda rng: clustered_interval(deals(rng, 100).tolist()), 0.5),
+    "paired": (lambda rng: paired_difference(*(dict(enumerate(shares(rng, *one))) for one in ((0.9, 0.5), ()))), 0.0),
+}
+
+
+@pytest.mark.parametrize("kind", INTERVALS)
+def test_intervals_hold_the_truth_in_about_95_of_100_matches(kind: str) -> None:
+    make, truth = INTERVALS[kind]
     rng = np.random.default_rng(1)
-    intervals = [make(rng) for _ in range(times)]
-    return float(np.mean([interval.low <= truth <= interval.high for interval in intervals]))
-
-
-@pytest.mark.parametrize(
-    ("make", "truth"),
-    [
-        (lambda rng: wilson_interval(rng.binomial(100, 0.65), 100), 0.65),
-        (lambda rng: normal_interval(list(deals(rng, 100).mean(axis=1))), 0.5),
-        (lambda rng: clustered_interval(deals(rng, 100).tolist()), 0.5),
-        (
-            lambda rng: paired_difference(
-                dict(enumerate(deals(rng, 100, 0.9, 0.5).mean(axis=1))), dict(enumerate(deals(rng, 100).mean(axis=1)))
-            ),
-            0.0,
-        ),
-    ],
-    ids=["wilson", "normal", "clustered", "paired"],
-)
-def test_intervals_hold_the_truth_in_about_95_of_100_matches(
-    make: Callable[[np.random.Generator], Interval], truth: float
-) -> None:
-    assert coverage(make, truth, 600) == pytest.approx(0.95, abs=0.025)
-
-
-def test_intervals_that_forget_the_deals_would_be_caught() -> None:
-    careless = coverage(lambda rng: normal_interval(list(deals(rng, 100).ravel())), 0.5, 600)
-    assert careless > 0.975  # duplicate deals make the truth better known than that
+    intervals = [make(rng) for _ in range(600)]
+    assert np.mean([one.low <= truth <= one.high for one in intervals]) == pytest.approx(0.95, abs=0.025)
 
 
 def test_a_paired_difference_takes_the_deals_that_both_have_played() -> None:
@@ -90,9 +79,6 @@ def test_a_bootstrap_does_not_depend_on_how_much_is_in_memory(monkeypatch: pytes
     assert (bootstrap_sums(values, 100) == whole).all()
 
 
-# --- looking at every deal --------------------------------------------------
-
-
 def test_a_sequence_misses_at_no_time_while_a_fixed_interval_often_does() -> None:
     matches = np.random.default_rng(2).integers(0, 2, (1000, 300)).astype(np.float64)  # as uncertain as can be
     # The sequence is the intersection of all intervals so far: one look at the end is a look after every deal.
@@ -116,16 +102,12 @@ def test_a_sequence_is_narrow_enough_to_decide() -> None:
     assert 1.2 < np.mean(ratios) < 2.5  # the page says about twice
 
 
-def test_a_sequence_only_narrows() -> None:
-    shares = list(deals(np.random.default_rng(5), 100).mean(axis=1))
-    widths = [confidence_sequence(shares[:count]).half_width for count in range(101)]
+def test_a_sequence_only_narrows_and_more_slowly_for_a_smaller_error() -> None:
+    won = list(shares(np.random.default_rng(5)))
+    widths = [confidence_sequence(won[:count]).half_width for count in range(101)]
     assert widths[0] == 0.5
     assert widths == sorted(widths, reverse=True)
-
-
-def test_a_smaller_error_takes_more_deals() -> None:
-    shares = list(deals(np.random.default_rng(5), 100).mean(axis=1))
-    assert confidence_sequence(shares, 0.001).half_width > confidence_sequence(shares).half_width
+    assert confidence_sequence(won, 0.001).half_width > widths[-1]
 
 
 @pytest.mark.parametrize(("values", "error"), [([1.5], 0.05), ([-0.1], 0.05), ([math.nan], 0.05), ([0.5], 0.0)])

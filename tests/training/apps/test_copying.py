@@ -43,9 +43,6 @@ def long(tmp_path: Path) -> Path:
     return folder
 
 
-# --- the source ------------------------------------------------------------------------------------------------------
-
-
 def _calls(name: str) -> Iterator[tuple[str, ast.Call]]:
     """Calls of a function or method in the commands' files, but for the file that prints."""
     for file in sorted(CLI.glob("*.py")):
@@ -84,9 +81,6 @@ def test_paths_in_what_is_told_are_written_for_a_shell() -> None:
             if isinstance(part, ast.FormattedValue):
                 written = ast.unparse(part.value)
                 assert not re.match(r"(out|path|file|folder|self\.path|keeper\.path)\b(?!\.stat)", written), place
-
-
-# --- every command ---------------------------------------------------------------------------------------------------
 
 
 def test_the_examples_of_every_help_can_be_copied() -> None:
@@ -139,8 +133,6 @@ def test_a_file_that_cannot_be_used_is_named_on_one_line_by_every_command(
     assert not broken
     assert seen > 30
 
-
-# --- what commands say in the end ------------------------------------------------------------------------------------
 
 Said = tuple[tuple[object, ...], str, str]
 """A command, what is typed, and what stands on one line of its answer, in full."""

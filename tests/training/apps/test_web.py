@@ -24,8 +24,6 @@ from tests.training.apps.web_page import QUESTION, Page, error
 
 SEARCH = "neural-ismcts:milliseconds=500"
 
-# --- games ---
-
 
 @pytest.mark.parametrize(
     ("seat", "rules"), [(0, "standard"), (1, "standard"), (2, "bidding,doubling=true"), (1, "mini")]
@@ -223,9 +221,6 @@ def test_a_question_under_other_rules(page: Page) -> None:
     page.refused("ask", {**table, "rules": "perfect"})
 
 
-# --- the page's own files ---
-
-
 def test_the_pages_files_are_small_name_no_other_server_and_make_markup_of_no_text() -> None:
     files = [path for path in PAGE.rglob("*") if path.is_file()]
     assert len(files) > 10
@@ -268,9 +263,6 @@ def test_texts_stand_out() -> None:
     for ink, ground in (*texts, ("ink", "alarm"), ("red", "paper"), ("black", "paper")):
         light, dark = sorted((_luminance(colors[ink]), _luminance(colors[ground])), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)  # WCAG 2.2, level AA
-
-
-# --- the command ---
 
 
 def test_what_is_measured_is_what_the_command_offers() -> None:

@@ -178,8 +178,7 @@ def test_tables_may_go_to_a_device_and_replace_earlier_tables(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [("x.txt", "must end in .png or .pdf or .svg"), ("x", "must end in .png"), ("", "is a folder")],
+    ("name", "message"), [("x.txt", "must end in .png or .pdf or .svg"), ("x", "must end in .png"), ("", "is a folder")]
 )
 def test_a_plot_that_cannot_be_drawn_is_refused_before_the_run(name: str, message: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

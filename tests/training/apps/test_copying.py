@@ -105,10 +105,7 @@ def _options_with_files() -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 OTHERWISE = {("web",): ("--port", "0"), **dict.fromkeys([("botzone", "log"), ("replay",), ("solve",)], ())}
-OTHERWISE |= {
-    ("benchmark", "--check"): (),
-    ("train", "imitate", "--init"): ("--data", "x", "--out", "new.safetensors"),
-}
+OTHERWISE |= {("benchmark", "--check"): (), ("train", "imitate", "--init"): ("--data", "x", "--out", "new.safetensors")}
 """Arguments of commands beside the file, where they are not those of the example."""
 
 

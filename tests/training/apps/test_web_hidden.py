@@ -45,17 +45,18 @@ def _probed(page: Page, name: str, number: int, lacking: str) -> Json:
     """What every address says of a game, refusals included; the person holds no card of a rank."""
     found: Json = {}
     at, late = {"moves": number}, {"moves": number + 1}
-    addresses: list[tuple[str, Json | None]] = [
-        *(("", None), ("/record", None), ("/moves/0", None), (f"/moves/{number}", None)),
-        (f"/moves/{number}/chance", None),
-        (f"/moves/{number}/thoughts", {}),
-        (f"/moves/{number}/thoughts", {"agent": "random"}),
-        (f"/moves/{number}/branch", {}),
-        *(("/hint", {}), ("/hint", {"agent": "random"}), ("/hint", {"agent": SCRIPTED}), ("/solution", {})),
-        *(("/move", {"text": text, **at}) for text in (lacking, 2 * lacking, "nonsense")),
-        *(("/move", {"text": "pass", **late}), ("/advance", late), ("/undo", late)),
-        ("/replace", {"seat": 0, "agent": "nobody", **at}),
-    ]
+    bodies: dict[str, list[Json]] = {
+        f"/moves/{number}/thoughts": [{}, {"agent": "random"}],
+        f"/moves/{number}/branch": [{}],
+        "/hint": [{}, {"agent": "random"}, {"agent": SCRIPTED}],
+        "/solution": [{}],
+        "/move": [{"text": "pass", **late}, *({"text": text, **at} for text in (lacking, 2 * lacking, "nonsense"))],
+        "/advance": [late],
+        "/undo": [late],
+        "/replace": [{"seat": 0, "agent": "nobody", **at}],
+    }
+    addresses: list[tuple[str, Json | None]] = [(path, body) for path in bodies for body in bodies[path]]
+    addresses += [(path, None) for path in ("", "/record", "/moves/0", f"/moves/{number}", f"/moves/{number}/chance")]
     for path, body in addresses:
         answer = page.run(page.ask(f"games/{name}{path}", body))
         assert answer.status_code < 500

@@ -316,8 +316,8 @@ def post(address: str, body: Json) -> Json:
 def test_a_failing_agent_tells_no_cards_and_can_be_replaced(page: Page, caplog: pytest.LogCaptureFixture) -> None:
     path, other = f"games/{page.begin(1, FAILING)}", page.begin(0)
     before = page.get(path)
-    for asked, body, seat in ((f"{path}/advance", {"moves": 0}, 0), (f"games/{other}/hint", {"agent": FAILING}, None)):
-        said = page.refused(asked, body, 502)
+    for seat, asked in ((0, f"{path}/advance"), (None, f"games/{other}/hint")):
+        said = page.refused(asked, {"moves": 0, "agent": FAILING}, 502)
         assert "secret" not in str(said)
         assert said.get("failed") == seat
         assert "secret" in caplog.text

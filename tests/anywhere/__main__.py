@@ -27,32 +27,17 @@ MARKED, WHOLE = "surroundings and not long", "not long"
 
 @dataclass(frozen=True)
 class Result:
-    """How the tests ended.
-
-    Attributes:
-        said: pytest's summary, or why there was nothing to run.
-        seconds: What it took.
-        failed: The tests that failed.
-        held: Whether all passed; None where this machine cannot make the surrounding.
-    """
+    """How the tests ended: pytest's summary, or why there was nothing to run, and the tests that failed."""
 
     said: str
     seconds: float
     failed: tuple[str, ...] = ()
     held: bool | None = None
+    """Whether all passed; None where this machine cannot make the surrounding."""
 
 
 def run_tests(one: Surrounding, folder: Path, kernels: Path, log: Path, workers: int, arguments: list[str]) -> Result:
-    """Run pytest in a surrounding.
-
-    Args:
-        one: The surrounding.
-        folder: A new folder for it.
-        kernels: Compiled kernels that surroundings share.
-        log: Where pytest's output is kept.
-        workers: Worker processes, where the surrounding does not say.
-        arguments: What else pytest is told.
-    """
+    """Run pytest in a surrounding, made in a new folder."""
     start = time.monotonic()
     try:
         place = make_place(one, folder, kernels)

@@ -7,14 +7,12 @@ import pwd
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.anywhere.surroundings import Surrounding
-from tests.rooms import pythonpath
+from tests.rooms import ROOT, pythonpath
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 USER = "nobody"
 SPEAKING = ("LANG", "LANGUAGE", "COLUMNS", "LINES", "TERM", "NO_COLOR", "FORCE_COLOR", "HOME", "TMPDIR", "TEMP", "TMP")
 """Variables that say where one is, beside those that begin like the next."""
@@ -29,19 +27,14 @@ class NotHereError(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """Where one surrounding's tests run.
-
-    Attributes:
-        folder: Of clone, home and temporary folder.
-        python: The interpreter.
-        environ: The whole environment.
-        before: What stands before the command, to make it another user's.
-    """
+    """Where one surrounding's tests run, with the whole environment."""
 
     folder: Path
+    """Of clone, home and temporary folder."""
     python: str
     environ: dict[str, str]
     before: tuple[str, ...] = ()
+    """What stands before the command, to make it another user's."""
 
     @property
     def clone(self) -> Path:
@@ -49,43 +42,23 @@ class Place:
         return self.folder / "clone"
 
     def run(self, *arguments: str, log: Path) -> int:
-        """Run the interpreter in the clone; its exit code.
-
-        Args:
-            *arguments: Of the interpreter.
-            log: Where its output goes.
-        """
+        """Run the interpreter in the clone, with its output in a file; its exit code."""
+        command, nothing = [*self.before, self.python, *arguments], subprocess.DEVNULL
         with log.open("wb") as file:
-            done = subprocess.run(
-                [*self.before, self.python, *arguments],
-                cwd=self.clone,
-                env=self.environ,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                check=False,
+            return subprocess.call(
+                command, cwd=self.clone, env=self.environ, stdin=nothing, stdout=file, stderr=subprocess.STDOUT
             )
-        return done.returncode
 
 
 def make_place(one: Surrounding, folder: Path, kernels: Path) -> Place:
-    """Make a surrounding.
-
-    Args:
-        one: What it is like.
-        folder: An empty folder for it, and for nothing else.
-        kernels: Compiled kernels that surroundings share.
-
-    Raises:
-        NotHereError: If this machine cannot.
-    """
+    """Make a surrounding in an empty folder, with the compiled kernels that surroundings share."""
     inside = folder / one.folder
     inside.mkdir(parents=True)
     home, temporary = inside / "home", inside / "tmp"
     home.mkdir()
     temporary.mkdir()
     copy_repository(inside / "clone", with_folder=one.git == "whole")
-    user = _user() if one.other_user and _is_root() else None
+    user = _user() if one.other_user and os.getuid() == 0 else None
     number = os.getuid() if user is None else user.pw_uid
     environ = {name: value for name, value in os.environ.items() if name not in SPEAKING}
     environ = {name: value for name, value in environ.items() if not name.startswith(BEGINNINGS)}
@@ -101,42 +74,35 @@ def make_place(one: Surrounding, folder: Path, kernels: Path) -> Place:
         if value is not None:
             environ[name] = value
     python = _environment_of(one.python, inside, environ) if one.python else sys.executable
-    before: tuple[str, ...] = ()
     if user is not None:
         _give(inside, folder, user)
-        before = _as_other(user)
     if one.home == "read-only":
         home.chmod(0o555)
-    place = Place(inside, python, environ, before)
+    place = Place(inside, python, environ, () if user is None else _as_other(user))
     if place.run("-c", "import numba", log=folder / "first.log"):
         raise NotHereError((folder / "first.log").read_text(errors="replace").strip().splitlines()[-1])
     return place
 
 
 def copy_repository(target: Path, *, with_folder: bool) -> None:
-    """Copy what a clone would have, and what is not committed yet, too.
+    """Copy what a clone would have, as a repository of its own or not, and what is not committed yet, too."""
 
-    Args:
-        target: The new folder.
-        with_folder: Whether it is a repository of its own.
-    """
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    known = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True, text=True).stdout.split("\0")
+    def files(place: Path, *options: str) -> set[str]:
+        return set(subprocess.check_output(["git", "ls-files", "-z", *options], cwd=place, text=True).split("\0")) - {
+            ""
+        }
+
+    known = files(ROOT, "--cached", "--others", "--exclude-standard")
     if with_folder:
         subprocess.run(["git", "clone", "--quiet", "--depth", "1", ROOT.as_uri(), str(target)], check=True)
-        gone = subprocess.run(["git", "ls-files", "-z"], cwd=target, capture_output=True, check=True, text=True).stdout
-        for name in filter(None, set(gone.split("\0")) - set(known)):
+        for name in files(target) - known:
             (target / name).unlink()
-    for name in filter(None, known):
+    for name in known:
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
         else:
             (target / name).unlink(missing_ok=True)
-
-
-def _is_root() -> bool:
-    return os.getuid() == 0
 
 
 def _user() -> pwd.struct_passwd:
@@ -169,18 +135,8 @@ def _as_other(user: pwd.struct_passwd) -> tuple[str, ...]:
         'set -e; hold=$(mktemp -d); mount --bind "$0" "$hold"; mount -t tmpfs -o mode=755 tmpfs "$0"; '
         'mkdir -p "$1"; mount --bind "$hold/$2" "$1"; chmod 700 "$hold"; shift 2; exec "$@"'
     )
-    hidden = closed[0]
-    return (
-        "unshare",
-        "--mount",
-        "sh",
-        "-c",
-        mounts,
-        str(hidden),
-        str(prefix),
-        str(prefix.relative_to(hidden)),
-        *become,
-    )
+    places = (str(closed[0]), str(prefix), str(prefix.relative_to(closed[0])))
+    return ("unshare", "--mount", "sh", "-c", mounts, *places, *become)
 
 
 def _path_without_git(folder: Path) -> Path:
@@ -199,11 +155,7 @@ def _environment_of(python: str, folder: Path, environ: dict[str, str]) -> str:
     own = folder / "venv"
     made = str(own / "bin" / "python")
     pip = (made, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint", "constraints.txt")
-    steps: Sequence[Sequence[str]] = (
-        (python, "-m", "venv", str(own)),
-        (*pip, "--editable", f".[{EXTRAS}]"),
-    )
-    for step in steps:
+    for step in ((python, "-m", "venv", str(own)), (*pip, "--editable", f".[{EXTRAS}]")):
         done = subprocess.run(step, cwd=folder / "clone", env=environ, capture_output=True, text=True, check=False)
         if done.returncode:
             raise NotHereError(f"no environment: {(done.stdout + done.stderr).strip().splitlines()[-1][:200]}")

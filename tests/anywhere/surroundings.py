@@ -18,32 +18,25 @@ LONG = "/".join(["a folder with a name that goes on and on"] * 6)
 
 @dataclass(frozen=True)
 class Surrounding:
-    """What differs from an ordinary run, which has a clone, an empty home and an empty temporary folder of its own.
-
-    Attributes:
-        what: Said in the summary.
-        environ: Variables of the environment.
-        folder: Where clone, home and temporary folder lie, below a folder of the run.
-        options: More options for pytest.
-        workers: Worker processes; by default those of the runner.
-        git: With ``git`` and its folder, without the folder, or without the command.
-        other_user: Whether somebody else than root runs the tests.
-        home: Whether the home can be written to.
-        kernels: Where compiled kernels are: shared among the surroundings, in the temporary folder (where they are
-            looked for when nothing else can be written), or nowhere yet.
-        python: An interpreter that gets an environment of its own; by default the one that runs this.
-    """
+    """What differs from an ordinary run, which has a clone, an empty home and an empty temporary folder of its own."""
 
     what: str
+    """Said in the summary."""
     environ: Environ = field(default_factory=lambda: NOTHING)
     folder: str = "x"
+    """Where clone, home and temporary folder lie, below a folder of the run."""
     options: tuple[str, ...] = ()
+    """More options for pytest."""
     workers: int | None = None
+    """Worker processes; by default those of the runner."""
     git: Literal["whole", "no folder", "no command"] = "whole"
     other_user: bool = False
+    """Whether somebody else than root runs the tests."""
     home: Literal["writable", "read-only"] = "writable"
     kernels: Literal["shared", "temporary", "none"] = "shared"
+    """Compiled ones: among the surroundings, where they are looked for when nothing can be written, or nowhere yet."""
     python: str = ""
+    """An interpreter that gets an environment of its own; by default the one that runs this."""
 
 
 SURROUNDINGS: dict[str, Surrounding] = {
@@ -58,9 +51,7 @@ SURROUNDINGS: dict[str, Surrounding] = {
     "lang-c": Surrounding("LANG=C, and no other locale", {"LANG": "C", "LC_ALL": "C"}),
     "lang-zh": Surrounding("LC_ALL=zh_CN.UTF-8", {"LC_ALL": "zh_CN.UTF-8"}),
     "no-home": Surrounding("no HOME", {"HOME": None}),
-    "read-only-home": Surrounding(
-        "a home that cannot be written to", other_user=True, home="read-only", kernels="temporary"
-    ),
+    "read-only-home": Surrounding("a read-only home", other_user=True, home="read-only", kernels="temporary"),
     "not-root": Surrounding("a user who is not root", other_user=True),
     "no-git": Surrounding("a copy without .git, and no git on the path", git="no command"),
     "no-git-folder": Surrounding("a copy without .git, as from an archive", git="no folder"),
@@ -91,11 +82,7 @@ def _changes(one: Surrounding) -> dict[str, Any]:
 
 
 def together(names: tuple[str, ...]) -> Surrounding:
-    """One surrounding that differs in all that several differ in.
-
-    Raises:
-        ValueError: If two of them differ in the same thing.
-    """
+    """One surrounding that differs in all that several differ in; no two of them differ in the same thing."""
     joined = SURROUNDINGS[names[0]]
     for name in names[1:]:
         one = SURROUNDINGS[name]

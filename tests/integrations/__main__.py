@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ddz_training.apps.integrations import CONSTRAINTS, FILE, fingerprint, form_of, on_page, programs, role_of, spread
+from tests.rooms import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 ENVIRONMENTS = Path(".integrations")
 RESULTS = Path("docs") / "results" / FILE
 SEEDS = (1, 2, 3)
@@ -35,23 +35,13 @@ class FailedError(Exception):
 
 
 def _run(command: list[str], log: Path, *, folder: Path = ROOT, **variables: str) -> str:
-    """Run a command, and return what it printed; its messages go to a log.
-
-    Raises:
-        FailedError: If it fails or takes too long.
-    """
+    """Run a command, and return what it printed; its messages go to a log."""
     one_thread = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NO_COLOR": "1"}
     with log.open("w", encoding="utf-8") as messages:
         try:
-            done = subprocess.run(
-                command,
-                cwd=folder,
-                env=os.environ | one_thread | variables,
-                stdout=subprocess.PIPE,
-                stderr=messages,
-                text=True,
-                timeout=SECONDS,
-            )
+            pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": messages, "text": True}
+            environ = os.environ | one_thread | variables
+            done = subprocess.run(command, cwd=folder, env=environ, timeout=SECONDS, **pipes)
         except subprocess.TimeoutExpired:
             raise FailedError(f"it took more than {SECONDS} s; see {log}") from None
     if done.returncode:
@@ -61,17 +51,7 @@ def _run(command: list[str], log: Path, *, folder: Path = ROOT, **variables: str
 
 
 def environment(library: Path) -> Path:
-    """The virtual environment of a library, made unless there is one with the same constraints.
-
-    Args:
-        library: The library's folder.
-
-    Returns:
-        Its interpreter.
-
-    Raises:
-        FailedError: If something cannot be installed.
-    """
+    """The interpreter of a library's virtual environment, made unless there is one with the same constraints."""
     folder = ROOT / ENVIRONMENTS / library.name
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     wanted, finished = (library / CONSTRAINTS).read_text(encoding="utf-8"), folder / CONSTRAINTS
@@ -96,14 +76,7 @@ def copied(name: str, source: str) -> Path:
 
 
 def train(python: Path, file: Path, seed: int, **variables: str) -> dict[str, float]:
-    """Run a program with a seed.
-
-    Returns:
-        The share of games that it won, and the seconds of processor time that it and its processes took.
-
-    Raises:
-        FailedError: If it fails, also at an illegal action, or does not say how much it won.
-    """
+    """The share of games that a program wins with a seed, and the processor time of it and its processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     log = file.parent.with_suffix(f".{seed}.log")
     printed = _run([str(python), file.name, str(seed)], log, folder=file.parent, **variables)
@@ -115,11 +88,7 @@ def train(python: Path, file: Path, seed: int, **variables: str) -> dict[str, fl
 
 
 def asked(python: Path, what: str, name: str, file: Path, **options: Any) -> dict[str, Any]:
-    """What ``tests.integrations.speed`` measures of a program in the environment of its library.
-
-    Raises:
-        FailedError: If it fails.
-    """
+    """What ``tests.integrations.speed`` measures of a program in the environment of its library."""
     library = name.partition("-")[0]
     module = [str(python), "-m", "tests.integrations.speed", what, name, str(file), library, json.dumps(options)]
     printed = _run(module, file.parent.with_suffix(f".{what}.log"))

@@ -36,12 +36,7 @@ DECISIONS, SECONDS, ROUNDS = 1000, 0.2, 7
 
 
 def rows(program: Any, *, seats: int = 1) -> Play:
-    """Random play in a vector environment of the program, ``make_games()``.
-
-    Args:
-        program: The page's program; its ``read`` gives the masks, if it has one.
-        seats: Rows of one game, of which one is to act.
-    """
+    """Random play in the program's ``make_games()``, whose masks its ``read`` gives, if it has one."""
     games, rng = program.make_games(), np.random.default_rng(0)
 
     def some(decisions: int) -> int:
@@ -141,15 +136,7 @@ def speeds(program: Any, name: str, library: str, form: Form) -> dict[str, Any]:
 
 
 def main(what: str, name: str, file: str, library: str, options: str) -> None:
-    """Print what was measured, as a line of JSON.
-
-    Args:
-        what: ``"facts"`` or ``"speeds"``.
-        name: The program.
-        file: Where the text of its page lies.
-        library: Its folder in ``tests.integrations``.
-        options: Of the games that it is judged by (facts), or their form (speeds), JSON.
-    """
+    """Print the facts or the speeds as a line of JSON; options are how the games are judged, or their form."""
     program, given = SimpleNamespace(**runpy.run_path(file)), json.loads(options)
     measured = facts(program, given) if what == "facts" else speeds(program, name, library, given)
     print(json.dumps({"measured": measured}), flush=True)

@@ -26,7 +26,7 @@ VALUES = 300_000
 KINDS: dict[str, Callable[[Path, int], Outcome]] = {
     "values": lambda folder, seed: fuzz(VALUES, seed),
     "files": lambda folder, seed: spoil_files(folder),
-    "agents": lambda folder, seed: play_hostile_agents(folder),
+    "agents": lambda folder, seed: play_hostile_agents(),
     "disk": lambda folder, seed: fill_disks(folder),
     "installation": lambda folder, seed: install_read_only(folder),
     "users": lambda folder, seed: share_machine(folder),
@@ -36,15 +36,9 @@ KINDS: dict[str, Callable[[Path, int], Outcome]] = {
 
 
 def sabotage(seed: int, only: str = "") -> list[Outcome]:
-    """Try every kind.
-
-    Args:
-        seed: Seed of the values and of the moments of kills.
-        only: Short names, separated by commas; all by default.
-    """
-    chosen = only.split(",") if only else list(KINDS)
+    """Try every kind, or those whose short names stand in a list with commas."""
     outcomes = []
-    for name in chosen:
+    for name in only.split(",") if only else KINDS:
         with tempfile.TemporaryDirectory() as folder:
             outcomes.append(KINDS[name](Path(folder), seed))
     return outcomes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import Any
 
 from ddz_training.measure.match.duplicate import GameRecord
@@ -15,13 +14,8 @@ _DEALS = 2
 _TIME_LIMIT = 2.0
 
 
-def play_hostile_agents(folder: Path | None = None, *, stalling: bool = True) -> Outcome:
-    """Let every hostile agent play against an honest one.
-
-    Args:
-        folder: Not used: nothing is written.
-        stalling: Whether those play that only a process of their own can stop.
-    """
+def play_hostile_agents(*, stalling: bool = True) -> Outcome:
+    """Let every hostile agent play against an honest one, and those that only a process of their own can stop."""
     outcome = Outcome("hostile agents", "the fault is named and loses its game, or the game is an honest one's", 30)
     honest = _match(hostile.Honest, None)
     for kind in hostile.AGENTS:

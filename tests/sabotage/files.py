@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import shutil
@@ -12,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from typer.testing import CliRunner
 
-from ddz_training.apps.cli import app
 from tests.sabotage.outcome import Outcome
+from tests.training.apps.terminal import ddz
 
 Damage = Callable[[bytes, Path], bytes]
-Read = Callable[[Path], list[str]]
 
 
 class Bomb:
@@ -65,12 +62,6 @@ DAMAGES: dict[str, Damage] = {
 }
 
 
-def _run(arguments: list[str], folder: Path) -> tuple[int, str, BaseException | None]:
-    with contextlib.chdir(folder) if hasattr(contextlib, "chdir") else contextlib.nullcontext():
-        result = CliRunner().invoke(app, arguments)
-    return result.exit_code, result.output, result.exception
-
-
 _SMALL_RUN = ("--set", "num_games=16", "--set", "steps=16", "--set", "evaluate_every=0", "--set", "opponents=random")
 _SMALL_RUN += ("--set", "architecture.width=8", "--set", "architecture.critic_width=8", "--threads", "1")
 
@@ -80,26 +71,26 @@ def _samples(folder: Path) -> Iterator[tuple[str, Path, Path, list[str]]]:
     games = ["arena", "random", "random", "--processes", "1", "--no-timing", "--out"]
     for suffix in ("csv", "jsonl"):
         path = folder / f"games.{suffix}"
-        _make([*games, str(path), "--deals", "2"], folder)
+        _make(*games, str(path), "--deals", "2")
         yield f"results ({suffix})", path, path, [*games, str(path), "--deals", "3", "--resume"]
     run = folder / "run"
     selfplay = ["train", "selfplay", "--out", str(run)]
-    _make([*selfplay, "--updates", "1", *_SMALL_RUN], folder)
+    _make(*selfplay, "--updates", "1", *_SMALL_RUN)
     for name in ("checkpoint.safetensors", "curves.csv"):
         yield f"training ({name})", run / name, run, [*selfplay, "--updates", "2", "--resume", "--threads", "1"]
     weights = folder / "weights.safetensors"
     shutil.copy(run / "policy.safetensors", weights)
-    arena = ["arena", "random", "--deals", "1", "--processes", "1"]
-    yield "weights (policy)", weights, weights, [*arena, f"policy:path={weights}"]
     begin = ["train", "selfplay", "--init", str(weights), "--out", str(folder / "next"), "--updates", "1"]
     yield "weights (--init)", weights, weights, [*begin, *_SMALL_RUN[:8], "--threads", "1"]
+    arena = ["arena", "random", "--deals", "1", "--processes", "1"]
+    for kind, suffix in (("policy", "safetensors"), ("onnx", "onnx"), ("zip", "zip")):
+        path = weights.with_suffix(f".{suffix}")
+        if path != weights:
+            shutil.copy(weights, path)
+        yield f"weights ({kind})", path, path, [*arena, f"policy:path={path}"]
     checkpoint = folder / "douzero" / "landlord.ckpt"
     _make_checkpoints(checkpoint.parent)
     yield "DouZero's checkpoint", checkpoint, checkpoint, [*arena, f"douzero:path={checkpoint.parent}"]
-    for suffix in ("onnx", "zip"):
-        other = folder / f"weights.{suffix}"
-        shutil.copy(weights, other)
-        yield f"weights ({suffix})", other, other, [*arena, f"policy:path={other}"]
 
 
 def _make_checkpoints(folder: Path) -> None:
@@ -112,42 +103,32 @@ def _make_checkpoints(folder: Path) -> None:
         torch.save(network.state_dict(), folder / f"{name}.ckpt")
 
 
-def _make(arguments: list[str], folder: Path) -> None:
-    code, output, _ = _run(arguments, folder)
-    if code:
-        raise RuntimeError(f"{' '.join(arguments)}: {output}")
+def _make(*arguments: str) -> None:
+    result = ddz(*arguments)
+    if result.exit_code:
+        raise RuntimeError(f"{' '.join(arguments)}: {result.output}")
 
 
 def spoil_files(folder: Path) -> Outcome:
-    """Spoil every kind of file in every way, and let the program read it.
-
-    Args:
-        folder: Where the files are made.
-    """
+    """Spoil every kind of file in every way, and let the program read it."""
     outcome = Outcome("hostile files", "a named error or a sound run; code in a file never runs", 100)
+    good, witness = folder / "good", folder / "witness"
     for name, path, kept, command in _samples(folder):
-        good = folder / "good"
-        (shutil.copytree if kept.is_dir() else shutil.copy)(kept, good)
+        _put(kept, good)
         for damage, spoil in DAMAGES.items():
-            witness = folder / "witness"
             path.write_bytes(spoil(path.read_bytes(), witness))
-            code, output, exception = _run(command, folder)
-            sound = exception is None or isinstance(exception, SystemExit)
-            text = f"{name}, {damage}: exit code {code}, {type(exception).__name__} {str(exception)[:150]}"
-            outcome.check(sound and code in (0, 1, 2) and not witness.exists() and bool(output.strip()), text)
-            _put_back(good, kept)
+            result = ddz(*command)
+            sound = result.exception is None or isinstance(result.exception, SystemExit)
+            sound = sound and result.exit_code in (0, 1, 2) and bool(result.output.strip()) and not witness.exists()
+            outcome.check(sound, f"{name}, {damage}: exit code {result.exit_code}, {str(result.exception)[:150]}")
+            _put(good, kept)
             shutil.rmtree(folder / "next", ignore_errors=True)
-        _remove(good)
     return outcome
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _put_back(good: Path, kept: Path) -> None:
-    _remove(kept)
-    (shutil.copytree if good.is_dir() else shutil.copy)(good, kept)
+def _put(there: Path, place: Path) -> None:
+    """Put a copy of a file or a folder in place of what is there."""
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.unlink(missing_ok=True)
+    (shutil.copytree if there.is_dir() else shutil.copy)(there, place)

@@ -16,17 +16,8 @@ _LARGEST = 2_000
 """Valid counts are drawn no larger: a batch of a billion games would be refused by the memory, not by us."""
 
 
-def _is_too_large(wrong: Any) -> bool:
-    return isinstance(wrong, (int, np.integer)) and not isinstance(wrong, bool) and _LARGEST < wrong < 2**62
-
-
 def fuzz(count: int, seed: int) -> Outcome:
-    """Try values of every kind at every entry.
-
-    Args:
-        count: How many values in all, shared out evenly.
-        seed: Seed of the values.
-    """
+    """Try so many values of every kind, shared out evenly among the entries."""
     outcome = Outcome("fuzzed values", "a named error that changes nothing, or a right value", count)
     found = entries()
     each = -(-count // len(found))
@@ -40,7 +31,7 @@ def fuzz(count: int, seed: int) -> Outcome:
 
 
 def _try(outcome: Outcome, name: str, entry: Entry, wrong: Any) -> None:
-    if _is_too_large(wrong):
+    if isinstance(wrong, (int, np.integer)) and not isinstance(wrong, bool) and _LARGEST < wrong < 2**62:
         wrong = -wrong
     try:
         entry(wrong)

@@ -47,7 +47,7 @@ class _Raises(_Loser):
 class _Answers(_Loser):
     """Answers with something that is no legal move."""
 
-    answer: Any = None
+    answer: Any
 
     def act(self, view: View, rng: np.random.Generator) -> Any:
         return self.answer
@@ -60,8 +60,24 @@ def _unread(kind: type[Move], **fields: object) -> Move:
     return move
 
 
-class Exits(_Raises):
-    error = SystemExit(0)
+RAISED: dict[str, BaseException] = {
+    "Exits": SystemExit(0),
+    "Raises": RuntimeError("on purpose"),
+    "RaisesLines": ValueError("a table\n| of | its | own |\x1b[2J\r\0"),
+    "RaisesAMegabyte": ValueError("x" * 1_000_000),
+    "RaisesStopIteration": StopIteration(),
+}
+ANSWERED: dict[str, Any] = {
+    "AnswersNothing": None,
+    "AnswersText": "pass",
+    "AnswersAnId": 0,
+    "AnswersAnArray": np.zeros(400),
+    "AnswersABid": Move.parse("bid 3"),
+    "AnswersHugeNumbers": _unread(Move, main=10**30, kickers=(10**30,)),
+}
+"""What agents of these names raise, or answer, when they are asked for a move."""
+globals().update({name: type(name, (_Raises,), {"error": error}) for name, error in RAISED.items()})
+globals().update({name: type(name, (_Answers,), {"answer": answer}) for name, answer in ANSWERED.items()})
 
 
 class ExitsInReset(_Loser):
@@ -74,49 +90,9 @@ class ExitsInObserve(_Loser):
         sys.exit(0)
 
 
-class Raises(_Raises):
-    error = RuntimeError("on purpose")
-
-
-class RaisesLines(_Raises):
-    error = ValueError("a table\n| of | its | own |\x1b[2J\r\0")
-
-
-class RaisesAMegabyte(_Raises):
-    error = ValueError("x" * 1_000_000)
-
-
-class RaisesStopIteration(_Raises):
-    error = StopIteration()
-
-
 class Recurses(_Loser):
     def act(self, view: View, rng: np.random.Generator) -> Move:
         return self.act(view, rng)
-
-
-class AnswersNothing(_Answers):
-    answer = None
-
-
-class AnswersText(_Answers):
-    answer = "pass"
-
-
-class AnswersAnId(_Answers):
-    answer = 0
-
-
-class AnswersAnArray(_Answers):
-    answer = np.zeros(400)
-
-
-class AnswersABid(_Answers):
-    answer = Move.parse("bid 3")
-
-
-class AnswersHugeNumbers(_Answers):
-    answer = _unread(Move, main=10**30, kickers=(10**30,))
 
 
 class AnswersTheRocket(_Loser):
@@ -182,33 +158,32 @@ class Changes(Honest):
         return _unread(self.Other, first=honest.main, kickers=honest.kickers)
 
 
-class WritesTheView(Honest):
-    """Writes into everything that it gets."""
+def _write(thing: Any, *names: str) -> None:
+    """Write into something in every way."""
+    for name in names:
+        with contextlib.suppress(Exception):
+            getattr(thing, name)[...] = 1
+        with contextlib.suppress(Exception):
+            getattr(thing, name).clear()
+        with contextlib.suppress(Exception):
+            setattr(thing, name, 4)
 
+
+class WritesTheView(Honest):
     def act(self, view: View, rng: np.random.Generator) -> Move:
         moves = view.legal_moves()
-        for name in dir(view):
-            with contextlib.suppress(Exception):
-                getattr(view, name)[...] = 1
-            with contextlib.suppress(Exception):
-                getattr(view, name).clear()
-            with contextlib.suppress(Exception):
-                setattr(view, name, None)
+        _write(view, *dir(view))
         return moves[0]
 
 
 class WritesTheRules(Honest):
     def reset(self, seat: int, rules: Any) -> None:
-        for name in ("open_hands", "kicker_repeat", "bombs", "deck"):
-            with contextlib.suppress(Exception):
-                setattr(rules, name, 4)
+        _write(rules, "open_hands", "kicker_repeat", "bombs", "deck")
 
 
 class WritesHeardMoves(Honest):
     def observe(self, seat: int, move: Move) -> None:
-        for name in ("main", "kickers"):
-            with contextlib.suppress(Exception):
-                setattr(move, name, 1)
+        _write(move, "main", "kickers")
 
 
 class DrawsFromAllGenerators(Honest):

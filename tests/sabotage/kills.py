@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from ddz_agents.neural.weights import load_weights
-from tests.rooms import pythonpath
 from tests.sabotage.outcome import Outcome
+from tests.training.apps.terminal import start_ddz
 
-ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE = 600.0
 """Seconds that a job may take to its next line; more is a hang."""
 _ENDLESS = 1_000_000
@@ -25,27 +23,21 @@ _ENDLESS = 1_000_000
 
 @dataclass(frozen=True)
 class Job:
-    """A long job.
-
-    Attributes:
-        name: What is run.
-        suffix: Of the output's name.
-        command: Arguments of ``ddz`` for an output and a size; the second form resumes.
-        lines: The file, below the output, that gets a line whenever something is done.
-        kills: How often it is killed.
-        per_unit: Lines for one unit of size.
-        head: Lines before the first.
-        same: The content that must be equal, from the output.
-    """
+    """A long job whose output has a suffix."""
 
     name: str
     suffix: str
     command: Callable[[Path, int, bool], Sequence[str]]
+    """Arguments of ``ddz`` for an output and a size, and whether it is resumed."""
     lines: Callable[[Path], Path]
+    """The file, below the output, that gets a line whenever something is done."""
     kills: int
     per_unit: int
+    """Lines for one unit of size."""
     head: int
+    """Lines before the first."""
     same: Callable[[Path], object]
+    """What must be equal, from the output."""
 
 
 def _arena(*agents: str) -> Callable[[Path, int, bool], list[str]]:
@@ -76,21 +68,13 @@ def _learned(out: Path) -> object:
 JOBS = (
     Job("arena, CSV", ".csv", _arena("random", "random-staged"), Path, 22, 2, 2, Path.read_bytes),
     Job("arena, JSON lines", ".jsonl", _arena("random", "rules", "--processes=1"), Path, 12, 2, 1, Path.read_bytes),
-    Job(
-        "arena, three agents", ".csv", _arena("random", "rules", "isuct:iterations=5"), Path, 10, 6, 2, Path.read_bytes
-    ),
+    Job("arena, three", ".csv", _arena("random", "rules", "isuct:iterations=5"), Path, 10, 6, 2, Path.read_bytes),
     Job("train selfplay", "", _selfplay, lambda out: out / "curves.csv", 16, 1, 1, _learned),
 )
 
 
 def kill_jobs(folder: Path, seed: int, jobs: Sequence[Job] = JOBS) -> Outcome:
-    """Kill every job as often as it says, and let it end.
-
-    Args:
-        folder: Where the jobs write.
-        seed: Seed of the moments at which they are killed.
-        jobs: The jobs.
-    """
+    """Kill every job as often as it says, at moments of a seed, and let it end."""
     outcome = Outcome("kills (SIGKILL)", "resumed, the job ends byte for byte as one left alone", 60)
     rng = np.random.default_rng(seed)
     for number, job in enumerate(jobs):
@@ -101,7 +85,7 @@ def kill_jobs(folder: Path, seed: int, jobs: Sequence[Job] = JOBS) -> Outcome:
 def _kill_job(outcome: Outcome, job: Job, out: Path, whole: Path, rng: np.random.Generator) -> None:
     done = 0
     for kill in range(job.kills):
-        process = _start(job.command(out, _ENDLESS, kill > 0))
+        process = start_ddz(*job.command(out, _ENDLESS, kill > 0), cwd=out.parent)
         seen = _wait_for_more(process, job, out, done)
         time.sleep(float(rng.uniform(0, 0.5)))
         if process.poll() is None:
@@ -111,23 +95,12 @@ def _kill_job(outcome: Outcome, job: Job, out: Path, whole: Path, rng: np.random
         done = _count(job, out)
     size = (done - job.head) // job.per_unit + 2
     for path, resume in ((out, True), (whole, False)):
-        process = _start(job.command(path, size, resume))
+        process = start_ddz(*job.command(path, size, resume), cwd=out.parent)
         _, errors = process.communicate(timeout=_PATIENCE)
         if process.returncode:
             outcome.fault(f"{job.name} to its end: {errors.strip()[-300:]}")
             return
     outcome.check(job.same(out) == job.same(whole), f"{job.name}: killed {job.kills} times, it ends differently")
-
-
-def _start(arguments: Sequence[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", "from ddz_training.apps.cli import main; main()", *arguments],
-        env={**os.environ, "PYTHONPATH": pythonpath()},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
 
 
 def _count(job: Job, out: Path) -> int:

@@ -10,17 +10,7 @@ MOST_FAULTS = 20
 
 @dataclass
 class Outcome:
-    """The attempts of one kind.
-
-    Attributes:
-        kind: What was tried.
-        promise: What must hold at every attempt.
-        needed: How many attempts at least.
-        tried: How many were made.
-        failed: At how many the promise did not hold.
-        faults: The first of them, in words.
-        left_out: Why nothing was tried here, where this machine cannot do it.
-    """
+    """The attempts of one kind: what was tried, and what must hold at every attempt."""
 
     kind: str
     promise: str
@@ -29,24 +19,21 @@ class Outcome:
     failed: int = 0
     faults: list[str] = field(default_factory=list)
     left_out: str = ""
+    """Why nothing was tried here, where this machine cannot do it."""
+
+    def check(self, holds: bool, text: str = "") -> None:
+        """Count an attempt; the first at which the promise did not hold are kept in words."""
+        self.tried += 1
+        if not holds:
+            self.failed += 1
+            if len(self.faults) < MOST_FAULTS:
+                self.faults.append(text)
 
     def held(self) -> None:
-        """Count an attempt at which the promise held."""
-        self.tried += 1
+        self.check(True)
 
     def fault(self, text: str) -> None:
-        """Count an attempt at which it did not."""
-        self.tried += 1
-        self.failed += 1
-        if len(self.faults) < MOST_FAULTS:
-            self.faults.append(text)
-
-    def check(self, holds: bool, text: str) -> None:
-        """Count an attempt."""
-        if holds:
-            self.held()
-        else:
-            self.fault(text)
+        self.check(False, text)
 
     @property
     def is_kept(self) -> bool:

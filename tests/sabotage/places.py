@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ddz_env.core.engine import cache, words
-from tests.rooms import SOURCES, pythonpath
+from tests.rooms import ROOT, SOURCES, pythonpath
 from tests.sabotage.files import Bomb
 from tests.sabotage.outcome import Outcome
 
-ROOT = Path(__file__).resolve().parents[2]
 _ATTACKER = 54_322
 _GAMES = ("arena", "random", "rules", "--deals", "2", "--processes", "1")
 _ONE_KERNEL = "from ddz_env.core.engine.words import popcount; import numpy as np; print(popcount(np.uint64(5)))"
@@ -51,21 +50,14 @@ def _why_not() -> str:
     """Why these cannot be tried here."""
     if not hasattr(os, "getuid") or os.getuid() != 0 or shutil.which("unshare") is None:
         return "needs root and `unshare`"
-    tried = subprocess.run(
-        ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, text=True, check=False
-    )
-    return tried.stderr.strip()
+    mount = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    return subprocess.run(mount, capture_output=True, text=True, check=False).stderr.strip()
 
 
 def fill_disks(folder: Path) -> Outcome:
-    """Let everything that writes run out of space.
-
-    Args:
-        folder: Where the small disk is mounted.
-    """
-    outcome = Outcome(
-        "full disk", "a named error and what was played, or a run without the cache", 10, left_out=_why_not()
-    )
+    """Let everything that writes run out of space."""
+    outcome = Outcome("full disk", "a named error and what was played, or a run without the cache", 10)
+    outcome.left_out = _why_not()
     if outcome.left_out:
         return outcome
     disk = folder / "disk"
@@ -103,11 +95,7 @@ def _said(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def install_read_only(folder: Path) -> Outcome:
-    """Run from a folder that cannot be written, as a user without a home.
-
-    Args:
-        folder: Where the installation is copied to.
-    """
+    """Run from a folder that cannot be written, as a user without a home."""
     outcome = Outcome("read-only installation", "everything works, compiled kernels are kept elsewhere", 3)
     outcome.left_out = _why_not()
     if outcome.left_out:
@@ -124,11 +112,7 @@ def install_read_only(folder: Path) -> Outcome:
 
 
 def share_machine(folder: Path) -> Outcome:
-    """Let another user prepare the folder in which this user, who has no home, would keep compiled kernels.
-
-    Args:
-        folder: Where the shared temporary folders are made.
-    """
+    """Let another user prepare the folder in which this user, who has no home, would keep compiled kernels."""
     outcome = Outcome("another user's files", "what another user prepared never runs, and the game does", len(TRAPS))
     outcome.left_out = _why_not()
     if outcome.left_out:
@@ -154,31 +138,25 @@ def share_machine(folder: Path) -> Outcome:
     return outcome
 
 
-def _foreign(path: Path, mode: int) -> Path:
+def _folder(path: Path, mode: int, owner: int = _ATTACKER) -> Path:
     path.mkdir()
     path.chmod(mode)
-    os.chown(path, _ATTACKER, _ATTACKER)
+    os.chown(path, owner, owner)
     return path
 
 
 def _link(target: Path) -> Path:
-    real = _foreign(target.with_name("elsewhere"), 0o755)
+    real = _folder(target.with_name("elsewhere"), 0o755)
     target.symlink_to(real)
     os.chown(target, _ATTACKER, _ATTACKER, follow_symlinks=False)
     return real
 
 
-def _ours(target: Path, mode: int) -> Path:
-    target.mkdir()
-    target.chmod(mode)
-    return target
-
-
 TRAPS: dict[str, Callable[[Path], Path]] = {
-    "a folder open to all": lambda target: _foreign(target, 0o777),
-    "a folder that looks private": lambda target: _foreign(target, 0o700),
+    "a folder open to all": lambda target: _folder(target, 0o777),
+    "a folder that looks private": lambda target: _folder(target, 0o700),
     "a link": _link,
-    "our folder left open": lambda target: _ours(target, 0o777),
-    "a folder inside ours": lambda target: _ours(target, 0o700),
+    "our folder left open": lambda target: _folder(target, 0o777, os.getuid()),
+    "a folder inside ours": lambda target: _folder(target, 0o700, os.getuid()),
 }
 """What another user may have made under the name that this user's cache would get."""

@@ -59,54 +59,22 @@ def _array(rng: np.random.Generator) -> Any:
 
 def _collection(rng: np.random.Generator) -> Any:
     items = [value(rng, depth=1) for _ in range(int(rng.integers(0, 5)))]
-    kinds: list[Callable[[list[Any]], Any]] = [
-        list,
-        tuple,
-        lambda items: {f"k{i}": item for i, item in enumerate(items)},
-        lambda items: {repr(item) for item in items},
-        iter,
-    ]
-    return kinds[rng.integers(5)](items)
+    named = {f"k{i}": item for i, item in enumerate(items)}
+    return (items, tuple(items), iter(items), named, set(map(repr, items)))[rng.integers(5)]
 
 
-_STRANGERS: list[Make] = [
-    lambda rng: None,
-    lambda rng: bool(rng.integers(2)),
-    lambda rng: complex(rng.integers(5), 1),
-    lambda rng: bytes(rng.integers(0, 256, rng.integers(0, 6)).astype(np.uint8)),
-    lambda rng: bytearray(b"33"),
-    lambda rng: object(),
-    lambda rng: object,
-    lambda rng: len,
-    lambda rng: lambda *ignored: None,
-    lambda rng: range(int(rng.integers(0, 20))),
-    lambda rng: slice(1, 2),
-    lambda rng: Ellipsis,
-    lambda rng: NotImplemented,
-    lambda rng: decimal.Decimal("NaN"),
-    lambda rng: fractions.Fraction(3, 2),
-    lambda rng: datetime.date(2024, 2, 29),
-    lambda rng: pathlib.Path("nothing"),
-    lambda rng: memoryview(b"abc"),
-    lambda rng: ValueError("an error as a value"),
-    lambda rng: type("Rules", (), {})(),
-    lambda rng: Hand.parse("33"),
-    lambda rng: Move.parse("33"),
-    lambda rng: Rules(),
-    lambda rng: frozenset({3}),
-    lambda rng: np.ma.masked,
-    lambda rng: np.zeros(2, [("a", "i4")]),
+_STRANGERS: list[Any] = [
+    *(None, True, False, 3 + 1j, b"", b"33\xff", bytearray(b"33"), memoryview(b"abc"), frozenset({3}), slice(1, 2)),
+    *(range(0), range(17), Ellipsis, NotImplemented, object(), object, len, lambda *ignored: None),
+    *(decimal.Decimal("NaN"), fractions.Fraction(3, 2), datetime.date(2024, 2, 29), pathlib.Path("nothing")),
+    *(ValueError("an error as a value"), type("Rules", (), {})(), np.ma.masked, np.zeros(2, [("a", "i4")])),
+    *(Hand.parse("33"), Move.parse("33"), Rules()),
 ]
 
 
 def value(rng: np.random.Generator, depth: int = 0) -> Any:
-    """Draw a value of any kind.
-
-    Args:
-        rng: The generator.
-        depth: 1 inside a collection, which then holds no further ones.
-    """
-    kinds: Sequence[Make] = (_text, _number, _scalar, _array, _collection)
+    """Draw a value of any kind; inside a collection, of depth 1, there are no further ones."""
+    kinds: Sequence[Make] = (_scalar, _array, _collection)
     kind = rng.random()
     if kind < 0.3:
         return _text(rng)
@@ -115,5 +83,5 @@ def value(rng: np.random.Generator, depth: int = 0) -> Any:
     if kind < 0.6:
         return _FLOATS[rng.integers(len(_FLOATS))]
     if kind < 0.85 and depth == 0:
-        return kinds[rng.integers(2, len(kinds))](rng)
-    return _STRANGERS[rng.integers(len(_STRANGERS))](rng)
+        return kinds[rng.integers(len(kinds))](rng)
+    return _STRANGERS[rng.integers(len(_STRANGERS))]

@@ -8,15 +8,17 @@ import pytest
 
 ADVISER = "isuct:iterations=100"
 PHONE = {"width": 390, "height": 844}
+PATIENCE = 120_000.0
+"""Milliseconds for anything to appear."""
 
 
 class Person:
     """Somebody at a page."""
 
-    def __init__(self, page: Any, site: str) -> None:
+    def __init__(self, page: Any, site: str, patience: float = PATIENCE) -> None:
         self.page, self.site = page, site
         self.faults: list[str] = []
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(patience)
         page.on("pageerror", lambda error: self.faults.append(str(error)))
 
     def visit(self, where: str = "") -> None:
@@ -24,34 +26,57 @@ class Person:
         self.settle()
 
     def settle(self) -> None:
-        self.page.wait_for_selector(".page[aria-busy=false] :is(form, .table, .panel)")
+        self.wait(".page[aria-busy=false] :is(form, .table, .panel)")
+
+    def wait(self, selector: str) -> None:
+        self.page.wait_for_selector(selector)
 
     def has(self, selector: str) -> bool:
         return self.page.query_selector(selector) is not None
 
-    def deal(self, seat: str = "0", rules: str = "standard", agent: str = "rules", seed: int = 5) -> None:
+    def text(self, selector: str) -> str:
+        return str(self.page.inner_text(selector))
+
+    def focus(self) -> str:
+        """The id of what keys go to."""
+        return str(self.page.evaluate("document.activeElement.id"))
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def deal(self, seat: str = "0", rules: str = "standard", agent: str | None = "rules", seed: int = 5) -> None:
+        """Deal a game, against one agent or those that are offered first."""
         self.visit()
-        self.page.wait_for_selector("#deal")
+        self.wait("#deal")
         self.page.select_option("#rules", rules)
         self.page.select_option("#seat", seat)
-        for choice in self.page.query_selector_all(".others select"):
+        for choice in self.page.query_selector_all(".others select") if agent else ():
             choice.select_option(agent)
         self.page.fill("#seed", str(seed))
         self.page.click("#deal")
-        self.page.wait_for_selector(".table")
+        self.wait(".table")
         self.settle()
 
     def asked(self) -> str:
         """The move that a hint names first."""
         self.page.click("#hint")
-        self.page.wait_for_selector(".page[aria-busy=false] .thoughts .moves button")
+        return self.hinted()
+
+    def hinted(self) -> str:
+        """The move that is named first as soon as a hint is there."""
+        self.wait(".page[aria-busy=false] .thoughts .moves button")
         return str(self.page.get_attribute(".moves > li > button", "id")).removeprefix("move-")
 
-    def choose(self, move: str) -> None:
-        """Click the cards of a move."""
+    def play(self, move: str) -> None:
+        """Click the cards of a move, or its button."""
+        if move[0].islower():
+            self.page.click(f"#{move.replace(' ', '-')}")
+            return
         for rank in move.replace("+", ""):
             card = self.page.query_selector(f'.hand button[id^="card-{rank}"][aria-pressed=false]')
             card.click(position={"x": 6, "y": 12})
+        self.page.click("#play")
 
     def play_to_the_end(self) -> None:
         """Play by clicks: the hint says what, the cards are clicked one by one."""
@@ -59,20 +84,18 @@ class Person:
             self.settle()
             if self.has("#step-through"):
                 return
-            move = self.asked()
-            if move[0].islower():
-                self.page.click("#pass" if move == "pass" else f"#{move.replace(' ', '-')}")
-            else:
-                self.choose(move)
-                self.page.click("#play")
+            self.play(self.asked())
         pytest.fail("the game has no end")
 
+    def boxes(self, selector: str) -> list[dict[str, float]]:
+        """Where things stand in the window."""
+        return [dict(one.bounding_box()) for one in self.page.query_selector_all(selector)]
+
     def box(self, selector: str) -> dict[str, float]:
-        """Where something stands in the window."""
-        return dict(self.page.query_selector(selector).bounding_box())
+        return self.boxes(selector)[0]
 
     def notice(self) -> str:
-        return str(self.page.inner_text("#notice"))
+        return self.text("#notice")
 
     def width(self) -> int:
         return int(self.page.evaluate("document.documentElement.scrollWidth"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,10 @@ def refused(*arguments: object) -> str:
     return line
 
 
-def start_ddz(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
-    """Start a command in a process, and a process group, of its own."""
+def start_ddz(*arguments: str, cwd: Path, before: str = "") -> subprocess.Popen[str]:
+    """Start a command in a process, and a process group, of its own, after some statements of Python."""
     return subprocess.Popen(
-        [sys.executable, "-c", "from ddz_training.apps.cli import main; main()", *arguments],
+        [sys.executable, "-c", f"from ddz_training.apps.cli import main\n{before}\nmain()", *arguments],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": pythonpath()},
         stdout=subprocess.PIPE,
@@ -49,6 +50,15 @@ def start_ddz(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+
+
+def wait_until(process: subprocess.Popen[str], ready: Callable[[], bool]) -> None:
+    """Wait while a process runs, but not for ever."""
+    deadline = time.monotonic() + 600
+    while not ready():
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def commands(command: Any = COMMANDS, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -10,10 +10,11 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, get_type_hints
+from unittest.mock import Mock
 
 import pytest
 import typer
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from ddz_env.core.errors import command_line
 from ddz_env.peers.botzone.games import botzone_game
@@ -30,20 +31,12 @@ CARDS = ("--hand", "3344567TJQQKA22BR", "--bottom", "359", "--role", "landlord")
 TWO = ("random", "random-staged", "--deals", "1", "--processes", "1")
 
 
-def lines(result: Result) -> list[str]:
-    """What was printed."""
-    return result.output.splitlines()
-
-
 @pytest.fixture
 def long(tmp_path: Path) -> Path:
     """A folder with a path that fits no terminal and that a shell reads only in quotes."""
     folder = tmp_path / ("a long name " * 12).strip() / "牌局 :smile: [bold]x"
     folder.mkdir(parents=True)
     return folder
-
-
-# --- the source ------------------------------------------------------------------------------------------------------
 
 
 def _calls(name: str) -> Iterator[tuple[str, ast.Call]]:
@@ -86,61 +79,44 @@ def test_paths_in_what_is_told_are_written_for_a_shell() -> None:
                 assert not re.match(r"(out|path|file|folder|self\.path|keeper\.path)\b(?!\.stat)", written), place
 
 
-# --- every command ---------------------------------------------------------------------------------------------------
-
-
 def test_the_examples_of_every_help_can_be_copied() -> None:
     known = dict(commands())
     assert all(isinstance(command, (FriendlyCommand, FriendlyGroup)) for command in known.values())
     for path in ((), ("play",), ("train",), ("train", "selfplay"), ("reproduce", "mini-uct")):
-        assert set(examples(known[path])) <= {line.strip() for line in lines(ddz(*path, "-h", width=40))}, path
-
-
-def _options_with_files() -> Iterator[tuple[tuple[str, ...], str]]:
-    """The first example of every command, and an option or argument of it that names a file or a folder.
-
-    All experiments have theirs from one place.  The curves of a training are begun with the training.
-    """
-    for path, command in commands():
-        if hasattr(command, "list_commands") or (path[0] == "reproduce" and path[1] != "mini-uct"):
-            continue
-        for parameter in command.params:
-            named = "Path" in str(get_type_hints(command.callback).get(parameter.name))
-            if named and parameter.name != "tensorboard":
-                yield path, parameter.opts[-1]
+        told = ddz(*path, "-h", width=40).output.splitlines()
+        assert set(examples(known[path])) <= set(map(str.strip, told)), path
 
 
 OTHERWISE = {("web",): ("--port", "0"), **dict.fromkeys([("botzone", "log"), ("replay",), ("solve",)], ())}
-OTHERWISE |= {
-    ("benchmark", "--check"): (),
-    ("train", "imitate", "--init"): ("--data", "x", "--out", "new.safetensors"),
-}
+OTHERWISE |= {("benchmark", "--check"): (), ("train", "imitate", "--init"): ("--data", "x", "--out", "new.safetensors")}
 """Arguments of commands beside the file, where they are not those of the example."""
 
 
 def test_a_file_that_cannot_be_used_is_named_on_one_line_by_every_command(
     long: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Experiments have all theirs from one place; the curves of a training are begun with the training."""
     monkeypatch.chdir(long)
     (long / "file").touch()
     file, seen = long / "file" / "x.csv", 0
-    broken: list[tuple[str, ...]] = []
-    known = dict(commands())
-    for path, option in _options_with_files():
-        words = shlex.split(examples(known[path])[0])[1 + len(path) :]
-        words = list(OTHERWISE.get(path, OTHERWISE.get((*path, option), words)))
-        if option in words:
-            del words[words.index(option) : words.index(option) + 2]
-        told = ddz(*path, *words, *([option] if option.startswith("-") else []), file, width=40)
-        named = [line for line in lines(told) if str(file) in line or quoted(file) in line]
-        if len(named) != 1 or told.exit_code != 2:
-            broken.append((*path, option, told.output or repr(told.exception)))
-        seen += 1
-    assert not broken
+    for path, command in commands():
+        if hasattr(command, "list_commands") or (path[0] == "reproduce" and path[1] != "mini-uct"):
+            continue
+        hints = get_type_hints(command.callback)
+        for parameter in command.params:
+            if "Path" not in str(hints.get(parameter.name)) or parameter.name == "tensorboard":
+                continue
+            option = parameter.opts[-1]
+            words = shlex.split(examples(command)[0])[1 + len(path) :]
+            words = list(OTHERWISE.get(path, OTHERWISE.get((*path, option), words)))
+            if option in words:
+                del words[words.index(option) : words.index(option) + 2]
+            told = ddz(*path, *words, *([option] if option.startswith("-") else []), file, width=40)
+            named = [line for line in told.output.splitlines() if str(file) in line or quoted(file) in line]
+            assert (len(named), told.exit_code) == (1, 2), (*path, option, told.output or repr(told.exception))
+            seen += 1
     assert seen > 30
 
-
-# --- what commands say in the end ------------------------------------------------------------------------------------
 
 Said = tuple[tuple[object, ...], str, str]
 """A command, what is typed, and what stands on one line of its answer, in full."""
@@ -165,7 +141,6 @@ def _at_the_table(folder: Path, language: str) -> list[Said]:
 def _elsewhere(folder: Path) -> list[Said]:
     games, data, log = folder / "games.csv", folder / "data", folder / "log.json"
     log.write_text(str(play_match(botzone_game("FightTheLandlord"), ["random"] * 3, 3)), encoding="utf-8")
-    (folder / "there.csv").touch()
     return [
         (("arena", *TWO, "--out", games, "--name", f"{folder}/a", "--name", "b"), "", f"  is  {folder}/a"),
         (("arena", *TWO, "--out", games), "", f"{games} exists: add --resume"),
@@ -184,25 +159,22 @@ def test_paths_and_commands_stand_on_one_line(
 ) -> None:
     monkeypatch.setenv("DDZ_GAMES_DIR", str(long / "games"))
     for arguments, typed, expected in (*_at_the_table(long, language), *(_elsewhere(long) if width == 40 else ())):
-        told = ddz(*arguments, width=width, text=typed)
-        shown = lines(told)
+        shown = ddz(*arguments, width=width, text=typed).output.splitlines()
         assert any(expected in line for line in shown), (arguments, shown)
 
 
 def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
     long: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.measure"), "run_with_progress", interrupted)
-    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.measure"), "_play_league", interrupted)
-    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.measure"), "_report_league", lambda *_: False)
+    measure = importlib.import_module("ddz_training.apps.cli.measure")
+    for name in ("run_with_progress", "_play_league"):
+        monkeypatch.setattr(measure, name, Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(measure, "_report_league", lambda *_: False)
     for name, file in (("arena", long / "games.csv"), ("rate", long / "league.sqlite")):
         words = (name, "random", "rules", "--out", file)
         told = ddz(*words, width=40)
         assert told.exit_code == 130, told.output
-        [line] = [line for line in lines(told) if "go on with" in line]
+        [line] = [line for line in told.output.splitlines() if "go on with" in line]
         assert line.endswith(f"{quoted(file)} is valid, go on with: {command_line('ddz', *words, '--resume')}")
 
 

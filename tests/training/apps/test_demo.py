@@ -6,9 +6,7 @@ import base64
 import csv
 import os
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,20 +17,10 @@ from ddz_agents.neural.weights import load_weights
 from ddz_env.playing.agent import close
 from ddz_env.playing.registry import make_agent
 from ddz_training.apps import demo
-from ddz_training.apps.demo import (
-    LearningPoint,
-    demonstration_settings,
-    percent_chart,
-    report,
-    specifications,
-    train_fresh,
-    win_matrix,
-)
 from ddz_training.experiments.experiment import Table
 from ddz_training.measure.match.round_robin import Arena, run_arena
 from ddz_training.measure.match.statistics import summarize
-from tests.rooms import pythonpath
-from tests.training.apps.terminal import ddz, refused
+from tests.training.apps.terminal import ddz, refused, start_ddz, wait_until
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SMALL = {"num_games": 16, "steps": 32, "opponents": ("random",), "evaluate_deals": 2, "architecture.width": 8}
@@ -70,83 +58,49 @@ class Checker(HTMLParser):
         assert self.open.pop() == tag
 
 
-def kill_in_training(folder: Path) -> Path:
-    """Start a demonstration, kill it after a few updates, and return the folder of the training."""
-    source = "from ddz_training.apps.cli import main; from tests.training.apps.test_demo import shrink; shrink(setattr)"
-    source += "; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", source, "demo", "--minutes", "60", "--processes", "1"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": pythonpath()},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    training = folder / "demo-report" / "training"
-    deadline = time.monotonic() + 600
-    while not (training / "policy.safetensors").exists():
-        assert process.poll() is None, process.communicate()[1]
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
-    return training
-
-
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")
 def test_a_killed_demo_leaves_nothing_broken_and_the_next_one_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("matplotlib")
-    training = kill_in_training(tmp_path)
-    load_weights(training / "policy.safetensors")
-    assert not (tmp_path / "demo-report" / "report.html").exists()
+    folder = tmp_path / "demo-report"
+    policy = folder / "training" / "policy.safetensors"
+    smaller = "from tests.training.apps.test_demo import shrink; shrink(setattr)"
+    process = start_ddz("demo", "--minutes", "60", "--processes", "1", cwd=tmp_path, before=smaller)
+    wait_until(process, policy.exists)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    load_weights(policy)
+    assert not (folder / "report.html").exists()
 
     shrink(monkeypatch.setattr)
     monkeypatch.chdir(tmp_path)
     done = ddz("demo", "--minutes", "0.01", "--deals", "1", "--processes", "1", "--seed", "2")
     assert done.exit_code == 0, done.output
     for text in (
-        "landlord cards",
-        "moves later",
-        "PPO by self-play from random weights, 0.01 min",
-        "● against random",
-        "Against all others",
-        "Pair by pair",
-        "6 games; the report is demo-report/report.html",
+        *("landlord cards", "moves later", "PPO by self-play from random weights, 0.01 min", "● against random"),
+        *("Against all others", "Pair by pair", "6 games; the report is demo-report/report.html"),
     ):
         assert text in done.output
-    assert load_weights(training / "policy.safetensors").notes["seed"] == 2
-    with (training / "curves.csv").open(encoding="utf-8") as file:
+    assert load_weights(policy).notes["seed"] == 2
+    with (folder / "training" / "curves.csv").open(encoding="utf-8") as file:
         updates = [int(line["update"]) for line in csv.DictReader(file)]
     assert updates == list(range(1, len(updates) + 1))  # of the second run, from its beginning
-    page = (tmp_path / "demo-report" / "report.html").read_text(encoding="utf-8")
-    for text in (
-        "6 games",
-        "shipped policy",
-        "fresh policy",
-        " cores",
-        "--minutes 0.01",
-        "ddz arena policy policy:path=",
-    ):
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    for text in ("6 games", "shipped policy", "fresh policy", " cores", "--minutes 0.01", "arena policy policy:path="):
         assert text in page
-    separate = [(tmp_path / "demo-report" / name).read_bytes() for name in ("strength.png", "learning-curve.png")]
+    separate = [(folder / name).read_bytes() for name in ("strength.png", "learning-curve.png")]
     assert Checker(page).pictures == separate
     assert all(picture.startswith(PNG) for picture in separate)
 
 
 def test_a_fresh_policy_is_measured_before_between_and_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shrink(monkeypatch.setattr)
-    told: list[LearningPoint] = []
+    told: list[demo.LearningPoint] = []
     updates: list[float] = []
-    points = train_fresh(
-        demonstration_settings(seed=1),
-        tmp_path,
-        0.01,
-        on_update=lambda now: updates.append(now.seconds),
-        on_points=told.extend,
-        threads=1,
+    settings = demo.demonstration_settings(seed=1)
+    points = demo.train_fresh(
+        settings, tmp_path, 0.01, on_update=lambda now: updates.append(now.seconds), on_points=told.extend, threads=1
     )
     assert points == told
     assert (points[0].seconds, points[0].decisions) == (0, 0)
@@ -160,7 +114,7 @@ def test_a_fresh_policy_is_measured_before_between_and_after(tmp_path: Path, mon
 def test_every_entrant_can_be_made_once_there_is_a_fresh_policy() -> None:
     from ddz_agents.neural.shipped import shipped_policy_path
 
-    made = specifications(shipped_policy_path(), 5)
+    made = demo.specifications(shipped_policy_path(), 5)
     assert list(made.values()) == list(demo.ENTRANTS)
     for specification in made:
         close(make_agent(specification))
@@ -170,7 +124,7 @@ def test_the_matrix_holds_each_pair_from_both_sides() -> None:
     names = {"random": "chance", "rules": "rule agent", "random-staged": "stages"}
     pairs = summarize(run_arena(Arena(tuple(names), names=tuple(names.values())), 4))
     order = ["rule agent", "stages", "chance"]
-    matrix = win_matrix(pairs, order)
+    matrix = demo.win_matrix(pairs, order)
     assert [row[0] for row in matrix] == ["1 rule agent", "2 stages", "3 chance"]
     assert [row[1 + place] for place, row in enumerate(matrix)] == ["–"] * 3
     rates = {(result.agent, result.opponent): round(100 * result.wins.mean) for result in pairs}
@@ -182,7 +136,7 @@ def test_the_matrix_holds_each_pair_from_both_sides() -> None:
 
 def test_the_chart_shows_every_value_at_its_height() -> None:
     values = [0.0, 0.1, 0.5, 1.0]
-    lines = percent_chart({"up": values, "down": values[::-1]}, width=31, height=11)
+    lines = demo.percent_chart({"up": values, "down": values[::-1]}, width=31, height=11)
     for mark, series in (("●", values), ("○", values[::-1])):
         for place, value in enumerate(series):
             row = lines[round((1 - value) * 10)]
@@ -194,7 +148,7 @@ def test_the_chart_shows_every_value_at_its_height() -> None:
 def test_what_a_page_quotes_is_not_read_as_markup(tmp_path: Path) -> None:
     odd = '<b>&"'
     (tmp_path / "x.png").write_bytes(PNG)
-    text = report(odd, [Table(odd, [odd], [[odd]], odd)], {odd: tmp_path / "x.png"})
+    text = demo.report(odd, [Table(odd, [odd], [[odd]], odd)], {odd: tmp_path / "x.png"})
     assert odd not in text
     assert Checker(text).pictures == [PNG]
 

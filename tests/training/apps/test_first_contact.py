@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError
+from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.spoken import question
 from ddz_env.playing.registry import LEVELS, agent_names, agent_options
 from ddz_env.table.session import PERSON, Deal, Record, Session
@@ -23,51 +23,36 @@ from ddz_training.apps.cli.board import moves_by_kind, moves_table, understood
 from ddz_training.measure.match.errors import InvalidArenaError
 from ddz_training.measure.match.round_robin import Arena
 from tests.rooms import ROOT
-from tests.training.apps.terminal import commands, ddz, examples
-
-# --- at the table ----------------------------------------------------------------------------------------------------
+from tests.training.apps.terminal import commands, ddz, examples, refused
 
 
-def played(*arguments: str, typed: tuple[str, ...]) -> list[str]:
+def played(rules: str, *typed: str, seat: int = 0, seed: int = 1) -> list[str]:
     """The lines of a screen of 80 columns after somebody typed something."""
-    text = "".join(f"{line}\n" for line in typed)
-    result = ddz("play", "--hints", "random", *arguments, width=80, text=text)
+    table = ("--agents", "random", "--hints", "random", "--seed", seed, "--seat", seat, "--rules", rules)
+    result = ddz("play", *table, width=80, text="".join(f"{line}\n" for line in typed))
     assert result.exit_code == 0, result.output
-    return result.stdout.splitlines()
+    lines = result.stdout.splitlines()
+    assert not [line for line in lines if len(line) > 80 and "kept in" not in line]
+    return lines
 
 
 def test_a_person_is_understood_at_the_table() -> None:
-    typed = ("?", "h", "help", "hint", "bid 5", "q", "hint", "quit")
-    lines = played("--agents", "random", "--seed", "1", typed=typed)
+    lines = played("standard", "?", "h", "help", "hint", "bid 5", "q", "hint", "quit")
     told = "\n".join(lines)
-    assert not [line for line in lines if len(line) > 80 and "kept in" not in line]
-    for text in (
-        "JJJ+[3456789TQA2]",
-        "solo chain (21)",
-        "pair (7)",
-        "q alone is a queen",
-        "the bids are no bid, ",
-    ):
+    for text in ("JJJ+[3456789TQA2]", "solo chain (21)", "pair (7)", "q alone is a queen", "the bids are no bid, "):
         assert text in told
     assert told.count("the legal moves\n") == 2
     assert told.count("random would play ") == 2
     assert "Q♠  solo" in told  # a queen is a queen, in small letters too
     assert lines[-1] == "goodbye"
-
-
-@pytest.mark.parametrize("leave", [":q", "quit", "EXIT", None])
-def test_the_table_can_be_left(leave: str | None) -> None:
-    typed = (leave,) if leave else ()
-    assert played("--agents", "random", "--seed", "1", typed=typed)[-1].endswith("goodbye")
+    for leave in ((":q",), ("EXIT",), ()):
+        assert played("standard", *leave)[-1].endswith("goodbye")
 
 
 def test_the_auction_and_doubling_are_understood() -> None:
-    rules = ("--agents", "random", "--seed", "1", "--seat", "1", "--rules", "bidding,doubling=true")
-    lines = played(*rules, typed=("?", "h", "3", "?", "h", "double", "quit"))
-    told = "\n".join(lines)
+    told = "\n".join(played("bidding,doubling=true", "?", "h", "3", "?", "h", "double", "quit", seat=1))
     for text in ("bid 1  bid 2  bid 3", "type bid 1", "may double", "double (2)", "type double, or no", "×2"):
         assert text in told
-    assert not [line for line in lines if len(line) > 80 and "kept in" not in line]
 
 
 def test_calling_robbing_and_showing_are_understood() -> None:
@@ -80,15 +65,15 @@ def test_calling_robbing_and_showing_are_understood() -> None:
         assert asked in Texts().help(asked)
         turn = session.play(understood(answer, session.question, session.rules, session.can_play))
         typed.append((str(turn.move), session.worded(turn.move, turn.number)))
-    assert [move for move, _ in typed] == ["bid 1", "no bid", "bid 2", "no bid", "double"]
-    assert [text for _, text in typed] == ["call", "no rob", "rob", "no rob", "show"]
-    assert [text for _, text in session.sight(0).history] == ["call", "no rob", "rob", "no rob", "show"]
+    moves, texts = (list(told) for told in zip(*typed, strict=True))
+    assert moves == ["bid 1", "no bid", "bid 2", "no bid", "double"]
+    assert texts == ["call", "no rob", "rob", "no rob", "show"]
+    assert [text for _, text in session.sight(0).history] == texts
     assert Record.parse(str(session.record())).moves == session.moves
     landlord = session.sight(0).table.landlord
     assert all(session.sight(seat).table.seats[landlord].unseen == 0 for seat in range(3))
-    rules = ("--agents", "random", "--seed", "3", "--seat", "0", "--rules", "robbing,showing=true")
-    told = played(*rules, typed=("h", "?", "no", "quit"))
-    assert any("may call" in line or "may rob" in line for line in told)
+    told = "\n".join(played("robbing,showing=true", "h", "?", "no", "quit", seed=3))
+    assert re.search("may (call|rob)", told)
 
 
 def io_of(table: object) -> str:
@@ -97,44 +82,23 @@ def io_of(table: object) -> str:
     return screen.getvalue()
 
 
-def meant(state: State, text: str) -> Move:
-    """The legal move that a text means; the state stays as it is."""
-    asked = question(state.history, state.stage, state.rules)
-    move = understood(text, asked, state.rules, state.legal_moves().__contains__)
-    state.copy().step(move)
-    return move
-
-
 @pytest.mark.parametrize(
-    ("stage", "text", "move"),
+    ("before", "meant"),
     [
-        ("bid", "2", "bid 2"),
-        ("bid", " Bid  2 ", "bid 2"),
-        ("bid", "no", "no bid"),
-        ("bid", "pass", "no bid"),
-        ("double", "yes", "double"),
-        ("double", "no", "no double"),
-        ("double", "pass", "no double"),
-        ("play", "2", "2"),
-        ("play", "q", "Q"),
-        ("play", "10", "T"),
+        ((), {"2": "bid 2", " Bid  2 ": "bid 2", "no": "no bid", "pass": "no bid"}),
+        (("bid 3",), {"yes": "double", "no": "no double", "pass": "no double"}),
+        (("bid 3", *["no double"] * 3), {"2": "2", "q": "Q", "10": "T"}),
     ],
 )
-def test_short_answers_mean_what_the_stage_asks(stage: str, text: str, move: str) -> None:
+def test_short_answers_mean_what_the_stage_asks(before: tuple[str, ...], meant: dict[str, str]) -> None:
     state = State.new(5, "bidding,doubling=true")
-    if stage != "bid":
-        state.step("bid 3")
-    if stage == "play":
-        for _ in range(3):
-            state.step("no double")
-    legal = {str(known) for known in state.legal_moves()}
-    if move in legal:
-        assert str(meant(state, text)) == move
-    else:  # the hand has no such card; the text was understood
-        with pytest.raises(IllegalMoveError, match=f"^{move} is not legal"):
-            meant(state, text)
+    for move in before:
+        state.step(move)
+    asked = question(state.history, state.stage, state.rules)
+    for text, expected in meant.items():
+        assert str(understood(text, asked, state.rules, lambda move: True)) == expected
     with pytest.raises(DouDizhuError):
-        meant(state, "bid 5")
+        state.step(understood("bid 5", asked, state.rules, state.legal_moves().__contains__))
 
 
 def test_legal_moves_are_few_lines_and_none_is_missing() -> None:
@@ -161,9 +125,6 @@ def test_help_names_what_can_be_typed_at_each_stage() -> None:
             told = Texts(language).help(stage)
             assert word in told or language == "zh"
             assert all(cells(line) <= 80 for line in told.splitlines())
-
-
-# --- help and lists --------------------------------------------------------------------------------------------------
 
 
 def test_every_help_has_examples_that_can_be_typed() -> None:
@@ -197,24 +158,16 @@ def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None
             assert re.search(rf"(?m)^{option.name} +{re.escape(option.written)}", told), option.name
 
 
-# --- names in tables -------------------------------------------------------------------------------------------------
-
-
 def test_agents_take_names(tmp_path: Path) -> None:
-    games = tmp_path / "games.csv"
-    names = ("--name", "one", "--name", "two")
-    result = ddz("arena", "random", "random", *names, "--deals", "2", "--processes", "1", "--out", str(games))
+    arena = ("arena", "random", "random", "--deals", "2", "--processes", "1", "--out", tmp_path / "games.csv")
+    result = ddz(*arena, "--name", "one", "--name", "two")
     assert result.exit_code == 0, result.output
     assert re.search(r"one +two", result.output)
     assert "random" not in result.stdout
-    again = ddz("arena", "random", "random", "--deals", "2", "--out", str(games), "--resume")
-    assert again.exit_code == 2  # a file's names belong to its settings
-    for wrong, message in ((["one"], "1 names for 2 agents"), (["one", "one"], "tells no two agents apart")):
+    assert ddz(*arena, "--resume").exit_code == 2  # a file's names belong to its settings
+    for wrong, message in ((("one",), "1 names for 2 agents"), (("one", "one"), "tells no two agents apart")):
         with pytest.raises(InvalidArenaError, match=message):
-            Arena(("random", "rules"), names=tuple(wrong))
-
-
-# --- curves for TensorBoard, settings given twice, plots -------------------------------------------------------------
+            Arena(("random", "rules"), names=wrong)
 
 
 def test_a_missing_tensorboard_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -247,16 +200,11 @@ def test_curves_and_evaluations_are_written_as_scalars(tmp_path: Path) -> None:
         second.add_line(ImitationProgress(30, 0.125, 0.5))
         second.add_evaluations([found])
     events = EventAccumulator(str(tmp_path)).Reload()
-    assert set(events.Tags()["scalars"]) == {
-        "training/loss", "training/agreement", "evaluation/rules/wins", "evaluation/rules/landlord",
-        "evaluation/rules/peasants",
-    }  # fmt: skip
-    assert [(event.step, event.value) for event in events.Scalars("training/loss")] == [
-        (10, 0.5),
-        (20, 0.25),
-        (30, 0.125),
-    ]
-    assert [(event.step, event.value) for event in events.Scalars("evaluation/rules/wins")] == [(3, 0.75)]
+    evaluated = {f"evaluation/rules/{name}" for name in ("wins", "landlord", "peasants")}
+    assert set(events.Tags()["scalars"]) == {"training/loss", "training/agreement"} | evaluated
+    losses, wins = events.Scalars("training/loss"), events.Scalars("evaluation/rules/wins")
+    assert [(event.step, event.value) for event in losses] == [(10, 0.5), (20, 0.25), (30, 0.125)]
+    assert [(event.step, event.value) for event in wins] == [(3, 0.75)]
 
 
 @pytest.mark.parametrize("command", ["selfplay", "imitate", "sb3"])
@@ -270,9 +218,8 @@ def test_a_setting_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib")
     for command, option in (("selfplay", ("--seed", "3", "--updates", "1")), ("sb3", ("--evaluate-deals", "3"))):
         name = option[0].removeprefix("--").replace("-", "_")
-        result = ddz("train", command, "--out", str(tmp_path / "run"), "--set", f"{name}=4", *option)
-        assert result.exit_code == 2
-        assert f"{name} is given twice: as {option[0]} and by --set {name}=" in result.output
+        said = refused("train", command, "--out", tmp_path / "run", "--set", f"{name}=4", *option)
+        assert f"{name} is given twice: as {option[0]} and by --set {name}=" in said
 
 
 def test_plots_start_at_zero_and_name_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -65,8 +65,6 @@ def shown(table: Table, width: int) -> str:
     return screen.getvalue()
 
 
-# --- tables that take long to come to, with the longest cells that there are -----------------------------------------
-
 LONG = ("neural-ismcts:inference=mixed,others=policy,particles=256", "mymodule:MyAgent:depth=3,temper=choleric")
 
 
@@ -83,12 +81,13 @@ def _league() -> Iterator[Table]:
 
 def _speeds() -> Iterator[Table]:
     part, values = ("engine", "Whole games at random"), (1_234_567.0, 2_345_678.0)
-    rows = [
-        Measurement(*part, "ddz-env random-staged", "games/s", False, values, 1_900_000.0, 5e5, None, True),
-        Measurement(*part, "OpenSpiel (C++)", "games/s", True, values, 4_500.0, 3.0, 41.2, False),
-        Measurement(*part, "DouZero", "games/s", True, (), None, None, None, None, "not installed (douzero)"),
-    ]
-    return _tables(rows)
+    return _tables(
+        [
+            Measurement(*part, "ddz-env random-staged", "games/s", False, values, 1_900_000.0, 5e5, None, True),
+            Measurement(*part, "OpenSpiel (C++)", "games/s", True, values, 4_500.0, 3.0, 41.2, False),
+            Measurement(*part, "DouZero", "games/s", True, (), None, None, None, None, "not installed (douzero)"),
+        ]
+    )
 
 
 def _of_experiments() -> Iterator[Table]:
@@ -102,16 +101,13 @@ def _of_experiments() -> Iterator[Table]:
 
 @pytest.mark.parametrize("tables", [_league, _speeds, _of_experiments])
 def test_a_table_loses_no_word_and_no_number(tables: Callable[[], Iterator[Table]]) -> None:
-    seen = 0
-    for table in tables():
+    seen = list(tables())
+    assert seen
+    for table in seen:
         wide = shown(table, WIDE)
         for width in WIDTHS:
             assert_readable(shown(table, width), wide, width)
-        seen += 1
-    assert seen
 
-
-# --- commands --------------------------------------------------------------------------------------------------------
 
 PRINT_TABLES = {
     "actions": "actions",
@@ -157,17 +153,10 @@ def test_a_command_prints_what_fits(line: str, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "results").symlink_to(RESULTS)
-    told = {}
-    for width in (WIDE, *WIDTHS):
-        (tmp_path / "league.sqlite").unlink(missing_ok=True)
-        result = ddz(line, width)
-        assert result.exit_code == 0, result.output
-        told[width] = result.stdout
-    for width in WIDTHS:
-        assert_readable(told[width], told[WIDE], width)
-
-
-# --- the commands' names ---------------------------------------------------------------------------------------------
+    wide, *narrow = (ddz(line, width) for width in (WIDE, *WIDTHS))
+    for result, width in zip(narrow, WIDTHS, strict=True):
+        assert result.exit_code == wide.exit_code == 0, result.output
+        assert_readable(result.stdout, wide.stdout, width)
 
 
 def test_the_help_lists_commands_under_five_headings_and_fits() -> None:
@@ -194,14 +183,14 @@ def test_options_before_an_old_name_and_arguments_like_one_are_left_alone() -> N
     assert "is 'ddz" not in ddz("rules bench").stderr
 
 
-# --- whom one may choose ---------------------------------------------------------------------------------------------
-
-
-def test_every_agent_has_one_line_in_the_list() -> None:
-    assert sorted([*CHOICE, *VARIANTS, *DEMANDING]) == agent_names()
+def test_every_agent_has_one_line_in_the_list_and_those_that_see_all_hands_are_listed_as_such() -> None:
+    listed = {**CHOICE, **VARIANTS, **DEMANDING}
+    assert sorted(listed) == agent_names()
     lines = ddz("agents").stdout.splitlines()
-    for name in agent_names():
+    for name, facts in listed.items():
         assert len([line for line in lines if re.match(rf"{name} ", line)]) == 1, name
+        cheats = bool(getattr(agent_factory(name), "cheats", False))
+        assert cheats == (facts.needs == "all hands" or name == "cheating-minimax"), name
 
 
 def test_the_strengths_that_are_shown_are_those_of_the_committed_results() -> None:
@@ -210,14 +199,6 @@ def test_the_strengths_that_are_shown_are_those_of_the_committed_results() -> No
     assert set(CHOICE) <= set(known)
     assert list(known) == sorted(known, key=lambda name: -known[name].wins.mean)
 
-
-def test_agents_that_see_all_hands_are_listed_as_such() -> None:
-    for name, facts in {**CHOICE, **VARIANTS, **DEMANDING}.items():
-        cheats = bool(getattr(agent_factory(name), "cheats", False))
-        assert cheats == (facts.needs == "all hands" or name == "cheating-minimax"), name
-
-
-# --- what comes next -------------------------------------------------------------------------------------------------
 
 RUNS = {
     "arena", "benchmark", "demo", "export", "rate", "record", "study equivalent", "study exploit", "study tendency",
@@ -243,10 +224,7 @@ def test_every_run_says_what_comes_next() -> None:
     ("line", "following"),
     [
         ("arena random random --deals 1", "arena random random --deals 4 --processes 1 --out games.csv"),
-        (
-            "arena random random --deals 1 --out games.csv",
-            "--out games.csv --resume",
-        ),
+        ("arena random random --deals 1 --out games.csv", "--out games.csv --resume"),
         ("study tendency --top random --bottom random --deals 2", "tendency --deals 2 --top random --bottom random"),
         ("study tendency --top random --bottom random --deals 9 --out d.csv", "arena random random --deal-file d.csv"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import importlib
+import itertools
 import re
 import socket
 import threading
@@ -15,15 +16,13 @@ import pytest
 
 from ddz_env import Hand, Rules
 from ddz_env.table.session import PERSON, Deal, Record
-from ddz_training.apps.cli import app as command_line
 from ddz_training.apps.web.preparing import Preparation, Step, _Helper, steps
 from ddz_training.apps.web.routes import PAGE
 from ddz_training.apps.web.server import RULES
-from tests.training.apps.web_page import Page, error
+from tests.training.apps.terminal import ddz
+from tests.training.apps.web_page import QUESTION, Page, error
 
 SEARCH = "neural-ismcts:milliseconds=500"
-
-# --- games ---
 
 
 @pytest.mark.parametrize(
@@ -53,21 +52,16 @@ def test_a_game_from_the_deal_to_its_replay(page: Page, seat: int, rules: str) -
 
 
 def test_undo_takes_the_persons_decision_back(page: Page) -> None:
-    name = page.begin()
-    before = page.get(f"games/{name}")
-    game = page.post(f"games/{name}/move", {"text": page.post(f"games/{name}/hint")["move"], "moves": 0})
-    page.post(f"games/{name}/advance", {"moves": game["number"]})
-    assert page.post(f"games/{name}/undo", {"moves": 2}) == before
+    before = page.get(f"games/{page.begin()}")
+    page.step(page.step(before))
+    assert page.post(f"games/{before['id']}/undo", {"moves": 2}) == before
 
 
 def test_the_file_of_a_running_game_leads_back_to_it(page: Page) -> None:
     name = page.begin()
-    text = page.get(f"games/{name}/record")["text"]
     pattern = re.search(r"const kept = /(.*)/m", (PAGE / "js" / "open.js").read_text(encoding="utf-8"))
     assert pattern is not None
-    found = re.search(pattern[1], text, re.M)
-    assert found is not None
-    assert found[1] == name
+    assert re.findall(pattern[1], page.get(f"games/{name}/record")["text"], re.M) == [name]
 
 
 def test_what_is_compiled_is_told(page: Page) -> None:
@@ -160,43 +154,39 @@ def test_bare_cards_that_are_several_moves_are_asked_back(page: Page) -> None:
     rules = Rules.preset("openspiel,bidding=fixed")
     hands = tuple(map(Hand.parse, ("33344455566677778", "8889999TTTTJJJJQQ", "34QQKKKKAAAA2222B")))
     record = Record(Deal(rules, hands=hands, bottom=Hand.parse("56R")), (PERSON, "rules", "rules"))
-    name = page.post("games", {"record": str(record)})["id"]
-    readings = error(page.send("POST", f"/api/games/{name}/move", {"text": "333444555666", "moves": 0}), 400)[
-        "readings"
-    ]
+    path = f"games/{page.post('games', {'record': str(record)})['id']}/move"
+    readings = page.refused(path, {"text": "333444555666", "moves": 0})["readings"]
     assert len(readings) > 1
-    assert page.post(f"games/{name}/move", {"text": readings[0], "exact": True, "moves": 0})["number"] == 1
+    assert page.post(path, {"text": readings[0], "exact": True, "moves": 0})["number"] == 1
 
 
 def test_a_puzzle_has_open_hands(page: Page) -> None:
-    grades = page.get("puzzles")["grades"]
-    name = page.post("games", {"puzzle": len(grades)})["id"]
-    game = page.get(f"games/{name}")
+    game = page.get(f"games/{page.post('games', {'puzzle': len(page.get('puzzles')['grades'])})['id']}")
     assert game["puzzle"]
     assert game["turn"] == game["seat"]
     assert all(len(seat["hand"]) == seat["size"] for seat in game["table"]["seats"])
-    text = page.get(f"games/{name}/record")["text"]
+    text = page.get(f"games/{game['id']}/record")["text"]
     assert "endgame: yes" in text
     assert Record.parse(text).deal.rules.open_hands  # else the solver, which looks at all hands, may give no hint
 
 
 def test_a_puzzle_has_a_solution_until_it_is_lost(page: Page) -> None:
-    name = page.post("games", {"puzzle": 1})["id"]
-    found = page.post(f"games/{name}/solution")
+    path = f"games/{page.post('games', {'puzzle': 1})['id']}"
+    found = page.post(f"{path}/solution")
     assert found["wins"]
     for number, move in enumerate(found["line"]):
         if number % 2:
-            assert page.post(f"games/{name}/advance", {"moves": number})["moves"][-1]["text"] == move
+            assert page.post(f"{path}/advance", {"moves": number})["moves"][-1]["text"] == move
         else:
-            game = page.post(f"games/{name}/move", {"text": move, "exact": True, "moves": number})
+            game = page.post(f"{path}/move", {"text": move, "exact": True, "moves": number})
     assert game["result"] > 0
-    page.post(f"games/{name}/undo", {"moves": len(found["line"])})
-    page.post(f"games/{name}/undo", {"moves": len(found["line"]) - 1})
+    for number in (0, 1):
+        page.post(f"{path}/undo", {"moves": len(found["line"]) - number})
     wrong = next(card for card in found["line"][0] if card != found["line"][0])
-    page.post(f"games/{name}/move", {"text": wrong, "moves": 0})
-    page.post(f"games/{name}/advance", {"moves": 1})
-    assert page.post(f"games/{name}/solution") == {"wins": False, "line": []}
-    error(page.send("POST", f"/api/games/{page.begin()}/solution", {}), 400)
+    page.post(f"{path}/move", {"text": wrong, "moves": 0})
+    page.post(f"{path}/advance", {"moves": 1})
+    assert page.post(f"{path}/solution") == {"wins": False, "line": []}
+    page.refused(f"games/{page.begin()}/solution", {})
 
 
 @pytest.mark.parametrize(
@@ -204,32 +194,22 @@ def test_a_puzzle_has_a_solution_until_it_is_lost(page: Page) -> None:
     [("3KR", "no combination"), ("34", "no combination"), ("AA", "impossible"), ("oops", "no combination")],
 )
 def test_a_move_that_cannot_be_played_has_a_reason(page: Page, text: str, reason: str) -> None:
-    table = {"rules": "standard", "role": "peasant down", "hand": "33344455566677889", "landlord_cards": "9TJ"}
-    told = error(page.send("POST", "/api/ask", {**table, "moves": ["K", text]}), 400)
+    table = {"role": "peasant down", "hand": "33344455566677889", "landlord_cards": "9TJ", "moves": ["K", text]}
+    told = page.refused("ask", {**QUESTION, **table})
     assert (told["reason"], told["line"]) == (reason, 2)
-    name = page.begin()
     if reason == "no combination":
-        assert error(page.send("POST", f"/api/games/{name}/move", {"text": text, "moves": 0}), 400)["reason"] == reason
+        assert page.refused(f"games/{page.begin()}/move", {"text": text, "moves": 0})["reason"] == reason
 
 
 def test_a_question_about_a_table(page: Page) -> None:
-    hand = "3344567TJQQKA22BR"
-    table = {
-        "rules": "standard",
-        "role": "landlord",
-        "hand": hand,
-        "landlord_cards": "359",
-        "moves": [],
-        "agent": "rules",
-    }
-    found = page.post("ask", table)
+    found = page.post("ask", QUESTION)
     assert found["moves"][0]["text"] == found["move"]
-    assert page.post("ask", {**table, "hand": f"{hand}359"}) == found
-    assert "line 1" in error(page.send("POST", "/api/ask", {**table, "moves": ["AAA"]}), 400)["error"]
-    chinese = page.send("POST", "/api/ask", {**table, "moves": ["AAA"]}, headers={"accept-language": "zh-CN"})
+    assert page.post("ask", {**QUESTION, "hand": f"{QUESTION['hand']}359"}) == found
+    wrong = {**QUESTION, "moves": ["AAA"]}
+    assert "line 1" in page.refused("ask", wrong)["error"]
+    chinese = page.run(page.ask("ask", wrong, **{"accept-language": "zh-CN"}))
     assert "第 1 行：0号位不能出 AAA" in error(chinese, 400)["error"]
-    later = page.post("ask", {**table, "moves": ["34567", "89TJQ", "pass"], "role": "landlord"})
-    assert later["move"]
+    assert page.post("ask", {**QUESTION, "moves": ["34567", "89TJQ", "pass"]})["move"]
 
 
 def test_a_question_under_other_rules(page: Page) -> None:
@@ -238,30 +218,19 @@ def test_a_question_under_other_rules(page: Page) -> None:
     assert not rules["half-deck"]["observable"]
     table = {"rules": "mini", "role": "peasant", "hand": "33345BR", "landlord_cards": "", "moves": ["4"]}
     assert page.post("ask", table)["move"]
-    error(page.send("POST", "/api/ask", {**table, "rules": "perfect"}), 400)
+    page.refused("ask", {**table, "rules": "perfect"})
 
 
-# --- the page's own files ---
-
-
-def test_a_first_game_loads_little() -> None:
+def test_the_pages_files_are_small_name_no_other_server_and_make_markup_of_no_text() -> None:
     files = [path for path in PAGE.rglob("*") if path.is_file()]
     assert len(files) > 10
     assert sum(len(gzip.compress(path.read_bytes())) for path in files) <= 300_000
-
-
-def test_the_page_names_nothing_on_other_servers() -> None:
-    for path in PAGE.rglob("*.*"):
-        text = path.read_text(encoding="utf-8")
-        assert not re.findall(
-            r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}", text.replace("http://www.w3.org/2000/svg", "")
-        ), path
-
-
-def test_the_page_makes_markup_of_no_text() -> None:
-    for path in (PAGE / "js").glob("*.js"):
-        made = r"(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(|Function\(|srcdoc|DOMParser|Fragment\("
-        assert not re.search(made, path.read_text(encoding="utf-8")), path
+    elsewhere = r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}"
+    made = r"(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(|Function\(|srcdoc|DOMParser|Fragment\("
+    for path in files:
+        text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert not re.findall(elsewhere, text), path
+        assert path.suffix != ".js" or not re.search(made, text), path
 
 
 def _words() -> dict[str, set[str]]:
@@ -288,26 +257,18 @@ def _luminance(color: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-@pytest.mark.parametrize(
-    ("ink", "ground"),
-    [(ink, ground) for ink in ("ink", "soft", "gold") for ground in ("felt", "felt-dark", "panel", "wood", "button")]
-    + [("ink", "alarm"), ("red", "paper"), ("black", "paper")],
-)
-def test_texts_stand_out(ink: str, ground: str) -> None:
-    style = (PAGE / "style.css").read_text()
-    colors = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", style))
-    light, dark = sorted((_luminance(colors[ink]), _luminance(colors[ground])), reverse=True)
-    assert (light + 0.05) / (dark + 0.05) >= 4.5  # WCAG 2.2, level AA
-
-
-# --- the command ---
+def test_texts_stand_out() -> None:
+    colors = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", (PAGE / "style.css").read_text()))
+    texts = itertools.product(("ink", "soft", "gold"), ("felt", "felt-dark", "panel", "wood", "button"))
+    for ink, ground in (*texts, ("ink", "alarm"), ("red", "paper"), ("black", "paper")):
+        light, dark = sorted((_luminance(colors[ink]), _luminance(colors[ground])), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)  # WCAG 2.2, level AA
 
 
 def test_what_is_measured_is_what_the_command_offers() -> None:
     from ddz_training.measure.speed import web as measured
 
     command = importlib.import_module("ddz_training.apps.cli.files")
-
     assert (command.OFFERED[0], command.ADVISER) == (measured.LEVEL, measured.SEARCH)
 
 
@@ -321,15 +282,9 @@ def test_what_is_measured_is_what_the_command_offers() -> None:
     ],
 )
 def test_the_command_refuses_what_cannot_be(tmp_path: Path, options: list[str], said: str) -> None:
-    from typer.testing import CliRunner
-
     (tmp_path / "file").write_text("")
     with socket.create_server(("127.0.0.1", 0)) as other:
         options = [option.format(file=tmp_path / "file", port=other.getsockname()[1]) for option in options]
-        result = CliRunner().invoke(
-            command_line,
-            ["web", "--adviser", "rules", "--port", "0", "--agent", "rules", *options],
-            env={"COLUMNS": "160", "NO_COLOR": "1"},
-        )
+        result = ddz("web", "--adviser", "rules", "--port", "0", "--agent", "rules", *options)
     assert result.exit_code == 2, result.output
     assert said in result.stderr

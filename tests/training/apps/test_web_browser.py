@@ -7,13 +7,13 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.training.apps.browser import ADVISER, PHONE, Person
+from tests.training.apps.terminal import start_ddz
 from tests.training.apps.web_page import FAILING
 
 pytest.importorskip("uvicorn")
@@ -22,13 +22,14 @@ pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 
 LYING = {"width": 844, "height": 390}
+PREPARING = {"ready": False, "preparing": "hints", "done": 2, "of": 5, "compiling": True}
 
 
 @pytest.mark.parametrize("seat", ["0", "1", "2"])
 def test_a_whole_game_by_clicks(person: Person, seat: str) -> None:
     person.deal(seat)
     person.play_to_the_end()
-    assert re.search("You (win|lose).*(landlord|peasant).* point", person.page.inner_text(".result"), re.DOTALL)
+    assert re.search("You (win|lose).*(landlord|peasant).* point", person.text(".result"), re.DOTALL)
 
 
 def test_a_game_with_an_auction_and_doubling(person: Person) -> None:
@@ -38,8 +39,7 @@ def test_a_game_with_an_auction_and_doubling(person: Person) -> None:
             break
     assert not person.has(".middle [role=img]")  # the landlord cards are face down
     person.play_to_the_end()
-    moves = person.page.inner_text(".log")
-    assert "Bid" in moves or "No bid" in moves
+    assert re.search("Bid|No bid", person.text(".log"))
 
 
 def test_a_replay_with_its_analysis(person: Person) -> None:
@@ -48,36 +48,34 @@ def test_a_replay_with_its_analysis(person: Person) -> None:
     for _ in range(80):
         if page.is_disabled("#step"):
             break
-        page.keyboard.press("ArrowRight")
+        person.press("ArrowRight")
         person.settle()
-    assert "first" in page.inner_text(".status")  # somebody went out
-    page.keyboard.press("Home")
-    page.wait_for_selector("#first:disabled")
-    page.keyboard.press("ArrowRight")
-    page.wait_for_selector(".log li:nth-child(1)")
-    page.keyboard.press("l")
-    page.wait_for_selector(".thoughts .bar")
-    assert "tries" in page.inner_text(".thoughts")
+    assert "first" in person.text(".status")  # somebody went out
+    person.press("Home")
+    person.wait("#first:disabled")
+    person.press("ArrowRight")
+    person.wait(".log li:nth-child(1)")
+    person.press("l")
+    person.wait(".thoughts .bar")
+    assert "tries" in person.text(".thoughts")
     folded = page.query_selector(".thoughts details")
     if folded is not None:
         folded.query_selector("summary").click()
         assert folded.query_selector(".entry").is_visible()
-    assert float(page.inner_text("table.beliefs td .number >> nth=0")) > 0
+    assert float(person.text("table.beliefs td .number >> nth=0")) > 0
     page.select_option("#asked", ADVISER)
     page.click("#curve")
-    page.wait_for_selector("#curve:text-is('Chance of winning')")
-    sides = {side: page.get_attribute(f"svg.curve .{side}", "points").split() for side in ("own", "theirs")}
-    assert len(sides["own"]) + len(sides["theirs"]) > 5
-    turns = [word.split("(")[1].split(")")[0] for word in page.inner_text(".log").splitlines() if "(" in word]
-    assert turns[0] == "landlord"
-    places = [
-        round(float(point.split(",")[0]) * int(page.inner_text(".status").split()[2]) / 100) for point in sides["own"]
-    ]
+    person.wait("#curve:text-is('Chance of winning')")
+    own, theirs = (page.get_attribute(f"svg.curve .{side}", "points").split() for side in ("own", "theirs"))
+    assert len(own) + len(theirs) > 5
+    assert re.findall(r"\((.*?)\)", person.text(".log"))[0] == "landlord"
+    total = int(person.text(".status").split()[2])
+    places = [round(float(point.split(",")[0]) * total / 100) for point in own]
     assert places[0] == 0
     assert not {1, 2} & set(places)  # what the peasants knew is another line
-    assert "landlord" in page.inner_text("#chance-now")
-    page.keyboard.press("b")
-    page.wait_for_selector("#undo")
+    assert "landlord" in person.text("#chance-now")
+    person.press("b")
+    person.wait("#undo")
     assert "#/game/" in page.url
 
 
@@ -87,56 +85,57 @@ def test_a_question(person: Person) -> None:
     cards = "3344567 10 jqqka22 小王大王"
     page.fill("#own", cards)
     page.fill("#bottom", "359")
-    assert "17 cards" in page.inner_text(".drawn")
+    assert "17 cards" in person.text(".drawn")
     page.fill("#moves", "34567\n8910JQ\npass")
     page.click("#question")
-    page.wait_for_selector(".thoughts .entry")  # the server takes what the picture shows
+    person.wait(".thoughts .entry")  # the server takes what the picture shows
     page.reload()
-    page.wait_for_selector("#own")
+    person.wait("#own")
     assert page.input_value("#own") == cards
     page.fill("#moves", "34567\nAA")
     assert not person.has(".thoughts")  # it was said of another table
     page.click("#question")
-    page.wait_for_selector("#notice:not(:empty)")
+    person.wait("#notice:not(:empty)")
     assert re.search("Line 2: .AA. cannot be played there", person.notice())
     page.fill("#moves", "34567")
     assert not person.notice()
     page.fill("#own", "3344567TJQQKA2大五")
-    assert "大五" in page.inner_text(".drawn .bad")
+    assert "大五" in person.text(".drawn .bad")
     page.click("#question")
     assert "大五" in person.notice()
     page.click("nav a[href='#/puzzle']")
-    page.wait_for_selector(".controls button")
+    person.wait(".controls button")
     assert not person.notice()
 
 
 def test_a_question_by_buttons_under_other_rules(person: Person) -> None:
     person.visit("#/ask")
     page = person.page
+
+    def tap(*buttons: str) -> None:
+        for button in buttons:
+            page.click(f".ranks button:text-is('{button}')")
+
     page.select_option("#rules", "mini")
     assert page.is_hidden("#bottom")
     page.select_option("#role", "peasant")
     page.click("#own")
-    for rank in "3334566":
-        page.click(f".ranks button:text-is('{rank}')")
-    page.click(".ranks button:text-is('Delete')")
-    page.click(".ranks button:text-is('10')")
+    tap(*"3334566", "Delete", "10")
     assert page.input_value("#own").endswith("10")
-    page.click(".ranks button:text-is('Delete')")
-    page.click(".ranks button:text-is('black joker')")
+    tap("Delete", "black joker")
     assert page.input_value("#own") == "333456B"
     assert len(page.query_selector_all(".panel .cards .card")) == 7
     page.click("#moves")
-    page.click(".ranks button:text-is('4')")
+    tap("4")
     page.select_option("#agent", "rules")
     page.click("#question")
-    page.wait_for_selector(".thoughts .entry")
+    person.wait(".thoughts .entry")
 
 
 def _puzzle(person: Person) -> None:
     person.visit("#/puzzle")
     person.page.click(".controls button >> nth=0")
-    person.page.wait_for_selector(".hand button")
+    person.wait(".hand button")
     person.settle()
 
 
@@ -145,26 +144,23 @@ def test_a_puzzle(person: Person) -> None:
     _puzzle(person)
     page.click(".hand button >> nth=-1", position={"x": 6, "y": 14})
     page.click("#play")
-    page.wait_for_selector(".status:has-text('That move loses')")
+    person.wait(".status:has-text('That move loses')")
     assert not person.has("#hint")  # there is nothing to show any more
     page.click("#undo")
     person.settle()
-    page.click("#hint")
-    page.wait_for_selector(".thoughts .moves button")
-    line = page.inner_text(".thoughts .moves small").removeprefix("then ").split(" · ")
-    moves = [str(page.get_attribute(".moves > li > button", "id")).removeprefix("move-"), *line[1::2]]
+    first = person.asked()
+    line = person.text(".thoughts .moves small").removeprefix("then ").split(" · ")
     assert "Pass" in line[::2]
     person.play_to_the_end()
-    assert "by the solution" in page.inner_text(".result")
+    assert "by the solution" in person.text(".result")
     _puzzle(person)
     assert not person.has("button.solved")
-    for move in moves:  # who has seen it and comes back knows it
-        person.choose(move)
-        page.click("#play")
-        page.wait_for_selector(":is(#hint, #step-through):not(:disabled)")
-    assert "Solved!" in page.inner_text(".result")
+    for move in (first, *line[1::2]):  # who has seen it and comes back knows it
+        person.play(move)
+        person.wait(":is(#hint, #step-through):not(:disabled)")
+    assert "Solved!" in person.text(".result")
     person.visit("#/puzzle")
-    page.wait_for_selector("button.solved[aria-label*=solved]")
+    person.wait("button.solved[aria-label*=solved]")
 
 
 @pytest.mark.parametrize(
@@ -179,35 +175,32 @@ def test_a_wrong_selection_is_told_in_a_players_words(person: Person, language: 
         page.click("#language")
         person.settle()
     person.deal("1", seed=2)
-    page.wait_for_selector("#hint:not(:disabled)")
-    to_beat = page.get_attribute(".play.beat", "data-move")
-    for card in ("R", "3"):
-        person.page.keyboard.press(card.lower())
-    assert page.inner_text(".status")
+    person.wait("#hint:not(:disabled)")
+    assert page.get_attribute(".play.beat", "data-move")
+    person.press("r", "3")
+    assert person.text(".status")
     page.click("#play")
-    page.wait_for_selector("#notice:not(:empty)")
+    person.wait("#notice:not(:empty)")
     assert wrong in person.notice()
     assert "standard" not in person.notice()
     assert "333" not in person.notice()
     notice, hand, plate = person.box("#notice"), person.box(".hand"), person.box(".own .plate")
     assert plate["y"] + plate["height"] <= notice["y"] + 1
     assert notice["y"] + notice["height"] <= hand["y"] + 1  # it covers nothing
-    page.keyboard.press("3")
+    person.press("3")
     assert not person.notice()  # another choice is another question
-    page.keyboard.press("Escape")
-    page.keyboard.press("3")
+    person.press("Escape", "3")
     page.click("#play")
-    page.wait_for_selector("#notice:not(:empty)")
-    assert to_beat
+    person.wait("#notice:not(:empty)")
     assert re.search(low, person.notice())
 
 
 def test_a_start_page_says_what_is_being_prepared_until_it_is(person: Person) -> None:
-    status = {"ready": False, "preparing": "hints", "done": 2, "of": 5, "compiling": True}
+    status = dict(PREPARING)
     person.page.route("**/api/ready", lambda route: route.fulfill(json=status))
     person.page.set_viewport_size(LYING)
     person.visit()
-    person.page.wait_for_selector(".told .source:has-text('the hints')")
+    person.wait(".told .source:has-text('the hints')")
     deal = person.box("#deal")
     assert deal["y"] + deal["height"] <= LYING["height"]  # a form in one view
     status |= {"ready": True, "preparing": None, "done": 5, "compiling": False}
@@ -216,28 +209,27 @@ def test_a_start_page_says_what_is_being_prepared_until_it_is(person: Person) ->
 
 def test_a_stroke_chooses_cards(person: Person) -> None:
     person.deal("0")
-    page, cards = person.page, person.page.query_selector_all(".hand button")
-    chosen = (
-        "[...document.querySelectorAll('.hand button')].map((card) => card.getAttribute('aria-pressed') === 'true')"
-    )
-    spots = [(box["x"] + 8, box["y"] + 30) for box in (card.bounding_box() for card in cards)]
+    page = person.page
+    spots = [(box["x"] + 8, box["y"] + 30) for box in person.boxes(".hand button")]
+
+    def chosen() -> list[int]:
+        cards = page.query_selector_all(".hand button")
+        return [place for place, card in enumerate(cards) if card.get_attribute("aria-pressed") == "true"]
+
+    def color(which: str) -> str:
+        return str(page.evaluate(f"getComputedStyle(document.querySelector('.hand {which}')).backgroundColor"))
+
     page.mouse.move(*spots[3])
     page.mouse.down()
     page.mouse.move(*spots[9], steps=12)
     page.mouse.move(*spots[7], steps=4)
     page.mouse.up()
-    assert [place for place, on in enumerate(page.evaluate(chosen)) if on] == [3, 4, 5, 6, 7]
+    assert chosen() == [3, 4, 5, 6, 7]
     page.mouse.click(*spots[5])
-    assert [place for place, on in enumerate(page.evaluate(chosen)) if on] == [3, 4, 6, 7]
-
-    def color(which: str) -> str:
-        return str(page.evaluate(f"getComputedStyle(document.querySelector('.hand {which}')).backgroundColor"))
-
-    page.mouse.click(*spots[0])
-    assert (
-        color(":hover[aria-pressed=true]") == color("[aria-pressed=true]:not(:hover)") != color("[aria-pressed=false]")
-    )
-    # a chosen card looks chosen under the mouse, too
+    assert chosen() == [3, 4, 6, 7]
+    page.mouse.click(*spots[0])  # a chosen card looks chosen under the mouse, too
+    seen = color(":hover[aria-pressed=true]")
+    assert seen == color("[aria-pressed=true]:not(:hover)") != color("[aria-pressed=false]")
     page.mouse.click(*spots[0])
     touch = page.context.new_cdp_session(page)
 
@@ -248,7 +240,7 @@ def test_a_stroke_chooses_cards(person: Person) -> None:
     for spot in spots[13:17]:
         finger("touchMove", spot)
     finger("touchEnd")
-    assert [place for place, on in enumerate(page.evaluate(chosen)) if on][-5:] == [12, 13, 14, 15, 16]
+    assert chosen()[-5:] == [12, 13, 14, 15, 16]
 
 
 def test_another_game_and_the_last_ones(person: Person) -> None:
@@ -256,219 +248,247 @@ def test_another_game_and_the_last_ones(person: Person) -> None:
     person.deal("1", "mini")
     person.play_to_the_end()
     assert page.is_visible(".result")
-    cards = page.inner_text(".log")
-    before = page.url
+    moves, before = person.text(".log"), page.url
     page.click("#again")
     page.wait_for_url(lambda url: url != before)
-    page.wait_for_selector("#hint:not(:disabled)")
-    assert "peasant" in page.inner_text(".own .plate")
-    assert page.inner_text(".log") != cards
+    person.wait("#hint:not(:disabled)")
+    assert "peasant" in person.text(".own .plate")
+    assert person.text(".log") != moves
     person.visit()
-    page.wait_for_selector(".recent li")
-    assert [
-        re.search("won|lost|running", line.inner_text())[0] in ("won", "lost")
-        for line in page.query_selector_all(".recent li")
-    ] == [False, True]  # type: ignore[index]
+    person.wait(".recent li")
+    running, over = (line.inner_text() for line in page.query_selector_all(".recent li"))
+    assert "running" in running
+    assert re.search("won|lost", over)
 
 
-def test_levels_are_called_by_name(person: Person) -> None:
+def test_levels_and_cards_are_called_by_their_names(person: Person) -> None:
     page = person.page
     person.visit()
-    page.wait_for_selector("#agent-1")
-    assert page.inner_text("#agent-1").split("\n")[:2] == ["Hard", "rules"]
-    page.click("#language")
-    page.wait_for_selector("#agent-1:has-text('困难')")
-    assert page.input_value("#rules") == "bidding"  # what people expect there
-    person.deal("1", agent="hard")
-    page.wait_for_selector("#hint:not(:disabled)")
-    assert "电脑" in page.inner_text(".log")
-    assert "困难" in page.inner_text(".seat.left .plate")
-    assert not re.search("[a-z]{3}", page.inner_text("main"))
-
-
-def test_ten_is_written_as_on_the_cards(person: Person) -> None:
-    person.visit()
-    said = person.page.evaluate(
+    said = page.evaluate(
         "import('./js/cards.js').then(({ said }) => ['89TJQ', '333444+5T', 'TT', 'BR', 'R', 'bid 2', 'pass'].map(said))"
     )
     assert said == ["8 9 10 J Q", "333 444 + 5 10", "10 10", "rocket", "red joker", "Bid 2", "Pass"]
+    person.wait("#agent-1")
+    assert person.text("#agent-1").split("\n")[:2] == ["Hard", "rules"]
+    page.click("#language")
+    person.wait("#agent-1:has-text('困难')")
+    assert page.input_value("#rules") == "bidding"  # what people expect there
+    person.deal("1", agent="hard")
+    person.wait("#hint:not(:disabled)")
+    assert "电脑" in person.text(".log")
+    assert "困难" in person.text(".seat.left .plate")
+    assert not re.search("[a-z]{3}", person.text("main"))
 
 
 def test_keys_alone_play_a_game(person: Person) -> None:
     person.visit()
-    page, keys = person.page, person.page.keyboard
-    page.wait_for_selector("#deal")
+    person.wait("#deal")
     for _ in range(20):
-        keys.press("Tab")
-        if page.evaluate("document.activeElement.id") == "rules":
+        person.press("Tab")
+        if person.focus() == "rules":
             break
-    keys.press("Tab")
-    assert page.evaluate("document.activeElement.id") == "seat"
+    person.press("Tab")
+    assert person.focus() == "seat"
     for place in (1, 2):
-        keys.press("Tab")
-        assert page.evaluate("document.activeElement.id") == f"agent-{place}"
-        keys.type("rules")
-    keys.press("Tab")
-    keys.type("5")
-    keys.press("Enter")
-    page.wait_for_selector(".hand button")
+        person.press("Tab")
+        assert person.focus() == f"agent-{place}"
+        person.page.keyboard.type("rules")
+    person.press("Tab", "5", "Enter")
+    person.wait(".hand button")
     for _ in range(60):
         person.settle()
         if person.has("#step-through"):
             break
-        keys.press("h")
-        page.wait_for_selector(".page[aria-busy=false] .thoughts .moves button")
-        move = str(page.get_attribute(".moves > li > button", "id")).removeprefix("move-")
-        keys.press("Escape")
-        if move == "pass":
-            keys.press("p")
-        else:
-            for rank in move.replace("+", ""):
-                keys.press(rank.lower())
-            keys.press("Enter")
-        page.wait_for_selector(".page:not(:has(.thoughts))")
+        person.press("h")
+        move = person.hinted()
+        person.press("Escape", *("p" if move == "pass" else (*move.replace("+", "").lower(), "Enter")))
+        person.wait(".page:not(:has(.thoughts))")
     assert person.has("#step-through")
-    keys.press("u")
-    page.wait_for_selector("#play")
+    person.press("u")
+    person.wait("#play")
 
 
 def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None:
     page = person.page
-    slow = {"ready": False, "preparing": "hints", "done": 2, "of": 5, "compiling": True}
-    page.route("**/api/ready", lambda route: route.fulfill(json=slow))
-    page.route(
-        "**/hint",
-        lambda route: page.wait_for_selector("#waiting:has-text('the first time only')") and route.continue_(),
-    )
-    page.route(
-        "**/api/games/*",
-        lambda route: page.wait_for_selector("#waiting:has-text('Dealing')") and route.continue_(),
-        times=1,
-    )
+
+    def hold(where: str, said: str, times: int | None = None) -> None:
+        def let_go(route: Any) -> None:
+            person.wait(f"#waiting:has-text('{said}')")
+            route.continue_()
+
+        page.route(where, let_go, times=times)
+
+    page.route("**/api/ready", lambda route: route.fulfill(json=PREPARING))
+    hold("**/hint", "the first time only")
+    hold("**/api/games/*", "Dealing", times=1)
     person.deal("0")  # something is to be seen before the table
     page.click("#hint")
-    page.wait_for_selector("#waiting:has-text('the first time only')")
-    page.keyboard.press("3")
+    person.wait("#waiting:has-text('the first time only')")
+    person.press("3")
     assert not page.is_disabled("#play")  # a hint that takes long keeps nobody from playing
-    page.wait_for_selector(".page[aria-busy=false] .thoughts")
-    assert not page.inner_text("#waiting")
+    person.wait(".page[aria-busy=false] .thoughts")
+    assert not person.text("#waiting")
 
 
 def test_the_focus_stays_with_the_hand(person: Person) -> None:
     person.deal("0")
     page = person.page
     page.focus(".hand button")
-    page.keyboard.press("ArrowRight")
-    second = page.evaluate("document.activeElement.id")
-    assert second == page.get_attribute(".hand button >> nth=1", "id")
-    page.keyboard.press("h")
-    page.wait_for_selector(".page[aria-busy=false] .thoughts")
-    assert page.evaluate("document.activeElement.id") == second
+    person.press("ArrowRight")
+    second = page.get_attribute(".hand button >> nth=1", "id")
+    assert person.focus() == second
+    person.press("h")
+    person.wait(".page[aria-busy=false] .thoughts")
+    assert person.focus() == second
     page.click(".moves > li > button")
-    page.keyboard.press("Escape")
+    person.press("Escape")
     assert not person.has(".hand [aria-pressed=true]")
 
 
 def test_a_reload_and_a_second_tab(person: Person) -> None:
     person.deal("0")
     page = person.page
-    other = page.context.new_page()
-    other.goto(page.url)
-    other.wait_for_selector(".hand button")
-    person.choose(person.asked())
-    page.click("#play")
-    page.wait_for_selector("#hint:not(:disabled)")
-    log = page.inner_text(".log")
-    other.click("#hint")  # this tab does not know of the moves yet
-    other.wait_for_selector(".page[aria-busy=false] .thoughts .moves button")
-    other.keyboard.press("Escape")
-    other.click(".hand button >> nth=0", position={"x": 6, "y": 12})
-    other.click("#play")
-    other.wait_for_selector("#notice:not(:empty)")
-    other.wait_for_selector(".log li:nth-child(3)")
-    assert other.inner_text(".log") == log
+    other = Person(page.context.new_page(), page.url)
+    other.visit()
+    other.wait(".hand button")
+    person.play(person.asked())
+    person.wait("#hint:not(:disabled)")
+    log = person.text(".log")
+    other.asked()  # this tab does not know of the moves yet
+    other.press("Escape")
+    other.page.click(".hand button >> nth=0", position={"x": 6, "y": 12})
+    other.page.click("#play")
+    other.wait("#notice:not(:empty)")
+    other.wait(".log li:nth-child(3)")
+    assert other.text(".log") == log
     page.reload()
-    page.wait_for_selector(".log li:nth-child(3)")
-    assert page.inner_text(".log") == log
+    person.wait(".log li:nth-child(3)")
+    assert person.text(".log") == log
     person.visit()
     page.click(".recent a")
-    page.wait_for_selector(".log li:nth-child(3)")
+    person.wait(".log li:nth-child(3)")
 
 
 def test_a_failing_agent_is_replaced(person: Person) -> None:
     person.deal("1", agent=FAILING)
-    page = person.page
-    page.wait_for_selector("#replace")
-    assert "failed" in page.inner_text(".status")
-    page.click("#replace")
-    page.wait_for_selector("#hint:not(:disabled)")
-    assert page.inner_text(".log").strip()
+    person.wait("#replace")
+    assert "failed" in person.text(".status")
+    person.page.click("#replace")
+    person.wait("#hint:not(:disabled)")
+    assert person.text(".log").strip()
 
 
 def test_a_saved_game_is_opened(person: Person, tmp_path: Path) -> None:
+    file, page = tmp_path / "game.txt", person.page
     person.deal("0")
+    address = page.url
+    for whole in (False, True):
+        if whole:
+            person.play_to_the_end()
+        with page.expect_download() as seen:
+            page.click("#save")
+        seen.value.save_as(file)
+        assert whole or ("your hand" in file.read_text() and "server keeps" in person.notice())
+        person.visit("#/open")
+        page.set_input_files("#file", file)
+        page.click("#load")
+        person.wait("#step" if whole else ".hand button")
+        assert whole or page.url == address
+
+
+@pytest.mark.parametrize("size", [(1920, 1080), (1280, 800), (844, 390)])
+def test_the_table_is_as_large_as_the_window(person: Person, size: tuple[int, int]) -> None:
+    person.page.set_viewport_size({"width": size[0], "height": size[1]})
+    person.deal("0")
+    person.asked()
+    controls, table = person.box(".table .controls"), person.box(".table")
+    assert 0.9 * size[1] <= controls["y"] + controls["height"] <= size[1]
+    assert person.box("header")["y"] == 0  # without scrolling
+    assert table["width"] >= 0.7 * size[0]
+    assert person.box(".moves > li > button")["y"] < size[1]
+    for box in person.boxes(".hand button"):
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= table["x"] + table["width"] + 1
+
+
+def test_a_phone_needs_no_scrolling_sideways(person: Person) -> None:
     page = person.page
-    with page.expect_download() as seen:
-        page.click("#save")
-    assert "your hand" in Path(seen.value.path()).read_text()
-    assert "server keeps" in page.inner_text("#notice")
-    running, address = tmp_path / "running.txt", page.url
-    seen.value.save_as(running)
-    person.visit("#/open")
-    page.set_input_files("#file", running)
-    page.click("#load")
-    page.wait_for_selector(".hand button")
-    assert page.url == address
-    person.play_to_the_end()
-    with page.expect_download() as whole:
-        page.click("#save")
-    file = tmp_path / "game.txt"
-    whole.value.save_as(file)
-    person.visit("#/open")
-    page.set_input_files("#file", file)
-    page.wait_for_selector("#load")
-    page.click("#load")
-    page.wait_for_selector("#step")
+    page.set_viewport_size(PHONE)
+    for language in ("en", "zh"):
+        for where in ("", "#/puzzle", "#/open", "#/ask"):
+            person.visit(where)
+            person.wait(".panel")
+            assert person.width() <= PHONE["width"], (language, where)
+        person.deal("0")  # 20 cards in hand, 17 backs beside each other
+        assert len(page.query_selector_all(".hand button")) == 20
+        person.asked()
+        assert person.width() <= PHONE["width"], (language, "game")
+        for box in person.boxes(".hand button, .table .card"):
+            assert 0 <= box["x"] <= box["x"] + box["width"] <= PHONE["width"] + 1
+        person.deal("1", agent="random")
+        first, second, *_ = person.boxes(".seat.left .card:not(.back)")
+        assert second["x"] - first["x"] > 0.5 * first["width"]  # cards that are known are no slivers
+        person.deal("")
+        page.click("#look")
+        person.wait(".thoughts")
+        assert person.width() <= PHONE["width"], (language, "replay")
+        page.click("#language")
 
 
-# --- the command ---
+def test_a_desktop_shows_every_card_and_what_can_be_pressed_has_a_name(person: Person) -> None:
+    person.deal("0")
+    side, middle = person.box(".side"), person.box(".middle")
+    assert all(0 <= box["x"] <= box["x"] + box["width"] <= side["x"] for box in person.boxes(".table .card"))
+    assert side["x"] + side["width"] <= 1200
+    assert all(box["x"] + box["width"] <= middle["x"] for box in person.boxes(".seat.left .card"))
+    assert all(box["x"] >= middle["x"] + middle["width"] for box in person.boxes(".seat.right .card"))
+    nameless = """[...document.querySelectorAll('button, a, select, input, summary')].filter((one) =>
+        !one.textContent.trim() && !one.getAttribute('aria-label') && !one.labels?.length).length"""
+    person.asked()
+    assert person.page.evaluate(nameless) == 0
+    person.visit("#/ask")
+    person.wait("#own")
+    assert person.page.evaluate(nameless) == 0
+
+
+def test_reduced_motion_and_no_keyboard(browser: Any, site: str) -> None:
+    context = browser.new_context(reduced_motion="reduce", locale="en-US", has_touch=True, is_mobile=True)
+    person = Person(context.new_page(), site)
+    person.deal("0")
+    assert person.page.is_hidden(".keys")  # there is no keyboard
+    duration = person.page.evaluate("getComputedStyle(document.querySelector('.hand .card')).transitionDuration")
+    assert duration == "0s"
+    context.close()
 
 
 def _serve(port: int, folder: Path) -> subprocess.Popen[str]:
-    options = ["--port", str(port), "--folder", str(folder), "--agent", "rules", "--adviser", "rules"]
-    command = [sys.executable, "-c", "from ddz_training.apps.cli import main; main()", "web", *options]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    options = ("--port", str(port), "--folder", str(folder), "--agent", "rules", "--adviser", "rules")
+    server = start_ddz("web", *options, cwd=folder)
     assert server.stdout is not None
     assert f":{port}/" in server.stdout.readline()
     return server
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        return int(bound.getsockname()[1])
-
-
 @pytest.mark.skipif(os.name != "posix", reason="kills the server")
 def test_a_killed_server_goes_on_where_it_was(browser: Any, tmp_path: Path) -> None:
-    port = _free_port()
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        port = int(bound.getsockname()[1])
     server = _serve(port, tmp_path)
     context = browser.new_context(locale="en-US")
     person = Person(context.new_page(), f"http://localhost:{port}/")
     person.deal("0")
-    person.choose(person.asked())
-    person.page.click("#play")
-    person.page.wait_for_selector("#hint:not(:disabled)")
-    log = person.page.inner_text(".log")
+    person.play(person.asked())
+    person.wait("#hint:not(:disabled)")
+    log = person.text(".log")
     server.kill()
     server.wait()
     person.page.click("#hint")
-    person.page.wait_for_selector("#notice:not(:empty)")
-    assert "does not answer" in person.page.inner_text("#notice")
+    person.wait("#notice:not(:empty)")
+    assert "does not answer" in person.notice()
     server = _serve(port, tmp_path)
     try:
         person.page.reload()
-        person.page.wait_for_selector(".log li:nth-child(3)")
-        assert person.page.inner_text(".log") == log
+        person.wait(".log li:nth-child(3)")
+        assert person.text(".log") == log
         assert person.asked()
         context.close()
     finally:

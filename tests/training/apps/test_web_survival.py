@@ -13,14 +13,13 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
 
-from ddz_env import State
 from ddz_env.playing.registry import make_agent
 from ddz_env.table.session import HiddenCardsError, Record, Session, advice
 from ddz_training.apps.web import desk, server
@@ -42,15 +41,16 @@ from tests.training.apps.web_page import (
     Holding,
     Json,
     Page,
-    error,
+    found,
 )
 
+posix = pytest.mark.skipif(os.name != "posix", reason="pipes, and signals between processes, are those of POSIX")
+NO_SPACE = OSError(errno.ENOSPC, "No space left on device")
 
-def test_a_new_server_goes_on_with_every_game(page: Page, tmp_path: Path) -> None:
-    name = page.begin()
-    page.post(f"games/{name}/move", {"text": page.post(f"games/{name}/hint")["move"], "moves": 0})
-    before = page.get(f"games/{name}")
-    folder = page.server.games._folder
+
+def test_a_new_server_goes_on_with_every_game(page: Page) -> None:
+    before = page.step(page.get(f"games/{page.begin()}"))
+    folder, name = page.server.games._folder, before["id"]
     (folder / f".{name}.game.txt.half").write_text("a server that was killed while it wrote")
     page.server.games._claim = None  # as after kill -9
     assert Page(folder).get(f"games/{name}") == before
@@ -70,83 +70,68 @@ def test_games_that_are_not_in_memory_go_on(page: Page, monkeypatch: pytest.Monk
     assert len(page.server.games._used) == 2
 
 
-class Pondering:
-    """Thinks until the test lets it."""
-
-    name = "pondering"
-    begun, ended = threading.Event(), threading.Event()
-
-    def act(self, view: Any, rng: Any) -> Any:
-        self.begun.set()
-        assert self.ended.wait(60)
-        return view.legal_moves()[0]
+@pytest.fixture
+def hanging() -> Iterator[type[Hanging]]:
+    """The agent that hangs, let go in the end."""
+    Hanging.asked.clear()
+    Hanging.let_go.clear()
+    yield Hanging
+    Hanging.let_go.set()
 
 
 @pytest.mark.parametrize("asked", ["hint", "advance"])
-def test_a_game_can_be_played_and_looked_at_while_an_agent_thinks(tmp_path: Path, asked: str) -> None:
-    pondering = f"{__name__}:Pondering"
-    page = Page(tmp_path, Server(tmp_path, [LOWEST, pondering], pondering))
-    Pondering.begun.clear()
-    Pondering.ended.clear()
-    name = page.begin(0, LOWEST if asked == "hint" else pondering)
-    path = f"/api/games/{name}"
-
-    async def post(what: str, **body: object) -> Answer:
-        return await page.talk("POST", f"{path}/{what}", json.dumps(body).encode(), {})
+def test_a_game_can_be_played_and_looked_at_while_an_agent_thinks(
+    page: Page, hanging: type[Hanging], asked: str
+) -> None:
+    path = f"games/{page.begin(0, LOWEST if asked == 'hint' else HANGING)}"
+    lead = {"text": page.post(f"{path}/hint")["move"], "moves": 0}
 
     async def both() -> tuple[Answer, Answer]:
-        lead = {"text": str(State.new(1).legal_moves()[0]), "moves": 0}
         if asked == "advance":
-            await post("move", **lead)
-        thought = asyncio.create_task(post(asked, moves=1) if asked == "advance" else post(asked))
-        while not Pondering.begun.is_set():
-            await asyncio.sleep(0.001)
-        meanwhile = await (post("undo", moves=1) if asked == "advance" else post("move", **lead))
-        assert (await page.talk("GET", path, b"", {})).status_code == 200
-        Pondering.ended.set()
+            await page.ask(f"{path}/move", lead)
+        thought = asyncio.create_task(page.ask(f"{path}/{asked}", {"moves": 1, "agent": HANGING}))
+        await asyncio.to_thread(hanging.asked.wait)
+        change, body = ("undo", {"moves": 1}) if asked == "advance" else ("move", lead)
+        meanwhile = await page.ask(f"{path}/{change}", body)
+        assert found(await page.ask(path))
+        hanging.let_go.set()
         return meanwhile, await thought
 
-    meanwhile, thought = page.loop.run_until_complete(both())
-    assert meanwhile.status_code == 200, meanwhile.text
+    meanwhile, thought = page.run(both())
+    assert found(meanwhile)["number"] == page.get(path)["number"] == (1 if asked == "hint" else 0)
     assert thought.status_code == (200 if asked == "hint" else 409)  # the agent's move came too late
-    assert page.get(f"games/{name}")["number"] == (1 if asked == "hint" else 0)
 
 
 def test_a_hundred_games_at_once(page: Page) -> None:
-    async def ask(method: str, path: str, body: Json | None = None) -> Json:
-        answer = await page.talk(method, f"/api/{path}", json.dumps(body).encode(), {})
-        assert answer.status_code == 200, answer.text
-        return dict(answer.json())
+    async def ask(path: str, body: Json | None = None) -> Json:
+        return found(await page.ask(path, body))
 
     async def one(seed: int) -> Json:
         dealt = {"rules": "mini", "agents": [LOWEST] * 2, "seat": seed % 2, "seed": seed}
-        path = f"games/{(await ask('POST', 'games', dealt))['id']}"
+        path = f"games/{(await ask('games', dealt))['id']}"
         for number in range(2):
-            game = await ask("GET", path)
+            game = await ask(path)
             mine = game["turn"] == game["seat"]
-            move = {"text": (await ask("POST", f"{path}/hint", {"agent": LOWEST}))["move"]} if mine else {}
-            await ask("POST", f"{path}/{'move' if mine else 'advance'}", {**move, "moves": number})
-        return await ask("GET", path)
+            move = {"text": (await ask(f"{path}/hint", {"agent": LOWEST}))["move"]} if mine else {}
+            await ask(f"{path}/{'move' if mine else 'advance'}", {**move, "moves": number})
+        return await ask(path)
 
     async def all_of_them() -> list[Json]:
         return list(await asyncio.gather(*map(one, range(100))))
 
-    games = page.loop.run_until_complete(all_of_them())
+    games = page.run(all_of_them())
     assert {game["number"] for game in games} == {2}
     assert len({game["id"] for game in games}) == 100
 
 
 def test_a_request_that_is_sent_twice_acts_once(page: Page) -> None:
-    name = page.begin(1)
+    path = f"games/{page.begin(1)}"
     for text in ("3", "33", "334455", "pass"):
-        error(page.send("POST", f"/api/games/{name}/move", {"text": text, "moves": 0}), 409)  # an agent's turn
-    page.post(f"games/{name}/advance", {"moves": 0})
-    for path in ("advance", "undo", "move", "replace"):
-        error(
-            page.send("POST", f"/api/games/{name}/{path}", {"moves": 0, "text": "pass", "seat": 0, "agent": "rules"}),
-            409,
-        )
-    assert page.get(f"games/{name}")["number"] == 1
+        page.refused(f"{path}/move", {"text": text, "moves": 0}, 409)  # an agent's turn
+    page.post(f"{path}/advance", {"moves": 0})
+    for change in ("advance", "undo", "move", "replace"):
+        page.refused(f"{path}/{change}", {"moves": 0, "text": "pass", "seat": 0, "agent": "rules"}, 409)
+    assert page.get(path)["number"] == 1
 
 
 def test_games_expire_in_two_steps_and_other_files_stay(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,19 +154,21 @@ def test_games_expire_in_two_steps_and_other_files_stay(page: Page, monkeypatch:
     expire()
     assert page.get(f"games/{in_play}")["number"] == 0
     assert page.get(f"games/{asked_for}") == before
-    assert "expired" in error(page.send("GET", f"/api/games/{forgotten}"), 404)["error"]
+    assert "expired" in page.refused(f"games/{forgotten}", status=404)["error"]
     left = {f"{in_play}.game.txt", f"{asked_for}.game.txt", "notes.txt"}
     assert {path.name for path in games._folder.glob("[!.]*")} == left
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there are no such files")
-def test_a_pipe_in_place_of_a_game_holds_up_nobody(page: Page) -> None:
+@pytest.mark.parametrize("kind", ["damaged", pytest.param("pipe", marks=posix)])
+def test_a_file_that_is_no_game_is_said_to_be_lost_and_holds_up_nobody(page: Page, kind: str) -> None:
     name = page.begin()
     page.server.games._used.clear()
     path = page.server.games._folder / f"{name}.game.txt"
-    path.unlink()
-    os.mkfifo(path)
-    error(page.send("GET", f"/api/games/{name}"), 410)
+    path.write_text("Dou Dizhu game 1\nrubbish")
+    if kind == "pipe":
+        path.unlink()
+        os.mkfifo(path)
+    page.refused(f"games/{name}", status=410)
     page.get(f"games/{page.begin()}")
 
 
@@ -199,48 +186,37 @@ def test_a_game_is_read_while_others_go_on(page: Page, monkeypatch: pytest.Monke
     monkeypatch.setattr(Record, "load", wait)
 
     async def both() -> None:
-        reading = asyncio.ensure_future(page.talk("GET", f"/api/games/{slow}", b"", {}))
+        reading = asyncio.ensure_future(page.ask(f"games/{slow}"))
         await asyncio.to_thread(waiting.wait)
         try:
-            answer = await asyncio.wait_for(page.talk("GET", f"/api/games/{other}", b"", {}), 60)
-            assert answer.status_code == 200
+            assert found(await asyncio.wait_for(page.ask(f"games/{other}"), 60))
         finally:
             go_on.set()
-        assert (await reading).status_code == 200
+        assert found(await reading)
 
-    page.loop.run_until_complete(both())
-
-
-@pytest.fixture
-def hanging() -> Iterator[type[Hanging]]:
-    """The agent that hangs, let go in the end."""
-    Hanging.asked.clear()
-    Hanging.let_go.clear()
-    yield Hanging
-    Hanging.let_go.set()
+    page.run(both())
 
 
 def test_a_game_that_waits_for_its_agent_holds_up_no_other(page: Page, hanging: type[Hanging]) -> None:
-    name = page.begin(1, HANGING)
+    path = f"games/{page.begin(1, HANGING)}"
 
     async def crowd() -> None:
-        move = asyncio.ensure_future(page.talk("POST", f"/api/games/{name}/advance", b'{"moves": 0}', {}))
+        move = asyncio.ensure_future(page.ask(f"{path}/advance", {"moves": 0}))
         await asyncio.to_thread(hanging.asked.wait)
-        looks = [asyncio.ensure_future(page.talk("GET", f"/api/games/{name}", b"", {})) for _ in range(40)]
-        hints = [asyncio.ensure_future(page.talk("POST", f"/api/games/{name}/hint", b"{}", {})) for _ in range(40)]
+        looks = [asyncio.ensure_future(page.ask(path)) for _ in range(40)]
+        hints = [asyncio.ensure_future(page.ask(f"{path}/hint", {})) for _ in range(40)]
         await asyncio.sleep(0)
-        assert (await asyncio.wait_for(page.talk("GET", "/api/choices", b"", {}), 60)).status_code == 200
-        begun = await asyncio.wait_for(page.talk("POST", "/api/games", json.dumps(BEGIN).encode(), {}), 60)
-        hint = page.talk("POST", f"/api/games/{begun.json()['id']}/hint", b"{}", {})
-        assert (await asyncio.wait_for(hint, 60)).status_code == 200
+        assert found(await asyncio.wait_for(page.ask("choices"), 60))
+        begun = found(await asyncio.wait_for(page.ask("games", BEGIN), 60))
+        assert found(await asyncio.wait_for(page.ask(f"games/{begun['id']}/hint", {}), 60))
         looked = await asyncio.wait_for(asyncio.gather(*looks), 60)
         assert {answer.json()["number"] for answer in looked} == {0}
         for left in hints:
             left.cancel()
         hanging.let_go.set()
-        assert (await move).json()["number"] == 1
+        assert found(await move)["number"] == 1
 
-    page.loop.run_until_complete(crowd())
+    page.run(crowd())
 
 
 def test_agents_that_hang_in_every_place_hold_up_nobody(
@@ -250,49 +226,42 @@ def test_agents_that_hang_in_every_place_hold_up_nobody(
     names, other = [page.begin(1, HANGING) for _ in range(server.THINKING)], page.begin()
 
     async def crowd() -> None:
-        paths = [f"/api/games/{name}/advance" for name in names]
-        moves = [asyncio.ensure_future(page.talk("POST", path, b'{"moves": 0}', {})) for path in paths]
+        moves = [asyncio.ensure_future(page.ask(f"games/{name}/advance", {"moves": 0})) for name in names]
         while sum(thread.name == "request" for thread in threading.enumerate()) < len(names):
             await asyncio.sleep(0.001)
-        hint = page.talk("POST", f"/api/games/{other}/hint", b"{}", {})
-        assert (await asyncio.wait_for(hint, 60)).status_code == 200
+        assert found(await asyncio.wait_for(page.ask(f"games/{other}/hint", {}), 60))
         hanging.let_go.set()
         assert [(await move).json()["number"] for move in moves] == [1] * len(names)
 
-    page.loop.run_until_complete(crowd())
+    page.run(crowd())
 
 
 def test_a_client_that_leaves_gives_its_place_up(page: Page, hanging: type[Hanging]) -> None:
-    name = page.begin(1, HANGING)
+    path = f"games/{page.begin(1, HANGING)}"
 
     async def leave() -> None:
-        move = asyncio.ensure_future(page.talk("POST", f"/api/games/{name}/advance", b'{"moves": 0}', {}))
+        move = asyncio.ensure_future(page.ask(f"{path}/advance", {"moves": 0}))
         await asyncio.to_thread(hanging.asked.wait)
         parts: list[Json] = [{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}]
-        for sent in (parts, [{"type": "http.disconnect"}]):
-            answer = await asyncio.wait_for(page.talk("GET", f"/api/games/{name}", b"", {}, sent), 60)
+        for instead in (parts, parts[1:]):
+            answer = await asyncio.wait_for(page.talk("GET", f"/api/{path}", instead=instead), 60)
             assert answer.status_code == 499
         hanging.let_go.set()
-        assert (await move).status_code == 200
+        assert found(await move)
 
-    page.loop.run_until_complete(leave())
+    page.run(leave())
 
 
 def test_all_games_ask_the_same_advisers(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-
-    def count(name: str) -> object:
-        made.append(name)
-        return make_agent(name)
-
-    monkeypatch.setattr(advice, "make_agent", count)
+    making = Mock(wraps=make_agent)
+    monkeypatch.setattr(advice, "make_agent", making)
     names = [page.begin(0, "random", seed=seed) for seed in range(4)]
     first = [page.post(f"games/{name}/hint") for name in names]
     assert [page.post(f"games/{name}/hint") for name in names] == first
     replayed = page.begin(None, "random")
     page.finish(replayed)
     page.post(f"games/{replayed}/moves/0/thoughts")
-    assert made == ["rules"]
+    making.assert_called_once_with("rules")
 
 
 def test_half_a_request_is_not_waited_for_and_a_client_may_leave(
@@ -312,7 +281,7 @@ def test_half_a_request_is_not_waited_for_and_a_client_may_leave(
     assert "Traceback" not in caplog.text
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals between processes are those of POSIX")
+@posix
 def test_the_server_ends_while_an_agent_hangs(tmp_path: Path) -> None:
     options = ("--port", "0", "--folder", str(tmp_path), "--adviser", "random", "--agent", "random", "--agent", HANGING)
     command = [sys.executable, "-m", "ddz_training", "web", *options]
@@ -345,57 +314,47 @@ def post(address: str, body: Json) -> Json:
 
 
 def test_a_failing_agent_tells_no_cards_and_can_be_replaced(page: Page, caplog: pytest.LogCaptureFixture) -> None:
-    name = page.begin(1, FAILING)
-    before = page.get(f"games/{name}")
-    answer = page.send("POST", f"/api/games/{name}/advance", {"moves": 0})
-    assert error(answer, 502)["failed"] == 0
-    assert "secret" not in answer.text
-    assert "secret" in caplog.text
-    assert page.get(f"games/{name}") == before
-    hint = page.send("POST", f"/api/games/{page.begin(0)}/hint", {"agent": FAILING})
-    assert "secret" not in hint.text
-    assert error(hint, 502)
-    error(page.send("POST", f"/api/games/{name}/replace", {"seat": 1, "agent": "rules", "moves": 0}), 400)
-    page.post(f"games/{name}/replace", {"seat": 0, "agent": "rules", "moves": 0})
-    assert page.post(f"games/{name}/advance", {"moves": 0})["number"] == 1
+    path, other = f"games/{page.begin(1, FAILING)}", page.begin(0)
+    before = page.get(path)
+    for seat, asked in ((0, f"{path}/advance"), (None, f"games/{other}/hint")):
+        said = page.refused(asked, {"moves": 0, "agent": FAILING}, 502)
+        assert "secret" not in str(said)
+        assert said.get("failed") == seat
+        assert "secret" in caplog.text
+        caplog.clear()
+    assert page.get(path) == before
+    page.refused(f"{path}/replace", {"seat": 1, "agent": "rules", "moves": 0})
+    page.post(f"{path}/replace", {"seat": 0, "agent": "rules", "moves": 0})
+    assert page.post(f"{path}/advance", {"moves": 0})["number"] == 1
 
 
 def test_a_full_disk_changes_nothing(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = page.begin()
-    before = page.get(f"games/{name}")
-    move = {"text": page.post(f"games/{name}/hint")["move"], "moves": 0}
-
-    def full(self: Record, path: Path) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
+    path = f"games/{page.begin()}"
+    before = page.get(path)
+    move = {"text": page.post(f"{path}/hint")["move"], "moves": 0}
     with monkeypatch.context() as patch:
-        patch.setattr(Record, "save", full)
-        assert "No space" in error(page.send("POST", f"/api/games/{name}/move", move), 507)["error"]
-        error(page.send("POST", "/api/games", BEGIN), 507)
-    assert page.get(f"games/{name}") == before
-    assert page.post(f"games/{name}/move", move)["number"] == 1
+        patch.setattr(Record, "save", Mock(side_effect=NO_SPACE))
+        assert "No space" in page.refused(f"{path}/move", move, 507)["error"]
+        page.refused("games", BEGIN, 507)
+    assert page.get(path) == before
+    assert page.post(f"{path}/move", move)["number"] == 1
 
 
 def test_games_that_are_put_away_release_what_their_agents_hold(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program outside would go on running."""
     monkeypatch.setattr(Holding, "open", 0)
     monkeypatch.setattr(kept, "IN_MEMORY", 2)
-
-    def full(self: Record, path: Path) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    games = page.server.games
-    name = page.begin(0, HOLDING)
+    games, name = page.server.games, page.begin(0, HOLDING)
     assert Holding.open == 2
     page.post(f"games/{name}/replace", {"seat": 1, "agent": LOWEST, "moves": 0})
     assert Holding.open == 1
     with monkeypatch.context() as patch:
-        patch.setattr(Record, "save", full)
+        patch.setattr(Record, "save", Mock(side_effect=NO_SPACE))
         move = {"text": page.post(f"games/{name}/hint")["move"], "moves": 0}
-        error(page.send("POST", f"/api/games/{name}/move", move), 507)  # the game is read anew
-        error(page.send("POST", "/api/games", {**BEGIN, "agents": [HOLDING] * 3}), 507)  # there is no such game
+        page.refused(f"games/{name}/move", move, 507)  # the game is read anew
+        page.refused("games", {**BEGIN, "agents": [HOLDING] * 3}, 507)  # there is no such game
     assert Holding.open == 1
-    error(page.send("POST", "/api/games", {**BEGIN, "agents": ["rules", HOLDING, "solver"]}), 400)  # who may not play
+    page.refused("games", {**BEGIN, "agents": ["rules", HOLDING, "solver"]})  # who may not play
     with pytest.raises(HiddenCardsError):
         Session(Record(games._used[name].session.record(0).deal, (HOLDING,) * 3))  # who cannot
     assert Holding.open == 1
@@ -406,13 +365,6 @@ def test_games_that_are_put_away_release_what_their_agents_hold(page: Page, monk
     assert Holding.open > 0
     games.close()
     assert Holding.open == 0
-
-
-def test_a_damaged_file_is_said_to_be_lost(page: Page) -> None:
-    name = page.begin()
-    page.server.games._used.clear()
-    (page.server.games._folder / f"{name}.game.txt").write_text("Dou Dizhu game 1\nrubbish")
-    error(page.send("GET", f"/api/games/{name}"), 410)
 
 
 def test_names_are_not_paths(page: Page) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,12 +96,12 @@ class Page:
         self.loop = asyncio.new_event_loop()
 
     async def talk(
-        self, method: str, path: str, content: bytes, headers: dict[str, str], instead: Sequence[Json] = ()
+        self, method: str, path: str, content: bytes = b"", sent: Json | None = None, instead: Sequence[Json] = ()
     ) -> Answer:
         """Ask and stay for the answer; or let the server receive these messages instead of the content."""
-        sent = {"host": "localhost:8000", "content-type": "application/json", **headers}
+        headers = {"host": "localhost:8000", "content-type": "application/json", **(sent or {})}
         scope = {"type": "http", "method": method, "path": unquote(path), "raw_path": path.encode(), "scheme": "http"}
-        scope |= {"headers": [(name.encode(), value.encode()) for name, value in sent.items()], "query_string": b""}
+        scope |= {"headers": [(name.encode(), value.encode()) for name, value in headers.items()], "query_string": b""}
         scope |= {"server": ("localhost", 8000), "client": ("127.0.0.1", 1), "root_path": "", "http_version": "1.1"}
         scope["asgi"] = {"version": "3.0"}
         parts = [content[at : at + 65536] for at in range(0, len(content), 65536)] or [b""]
@@ -125,53 +125,60 @@ class Page:
         await self.app(scope, receive, send)
         return answer
 
-    def send(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        content: bytes | None = None,
-        headers: dict[str, str] | None = None,
-    ) -> Answer:
-        if content is None:
-            content = json.dumps(body or {}).encode() if method == "POST" else b""
-        return self.loop.run_until_complete(self.talk(method, path, content, headers or {}))
+    async def ask(self, path: str, body: Json | None = None, **sent: str) -> Answer:
+        """Ask for data: a body is posted."""
+        content = b"" if body is None else json.dumps(body).encode()
+        return await self.talk("GET" if body is None else "POST", f"/api/{path}", content, sent)
+
+    def send(self, method: str, path: str, content: bytes = b"", headers: Json | None = None) -> Answer:
+        return self.run(self.talk(method, path, content, headers))
+
+    def run(self, talking: Coroutine[Any, Any, Any]) -> Any:
+        return self.loop.run_until_complete(talking)
 
     def get(self, path: str) -> Json:
-        answer = self.send("GET", f"/api/{path}")
-        assert answer.status_code == 200, answer.text
-        return dict(answer.json())
+        return found(self.run(self.ask(path)))
 
     def post(self, path: str, body: Json | None = None) -> Json:
-        answer = self.send("POST", f"/api/{path}", body or {})
-        assert answer.status_code == 200, answer.text
-        return dict(answer.json())
+        return found(self.run(self.ask(path, body or {})))
+
+    def refused(self, path: str, body: Json | None = None, status: int = 400) -> Json:
+        """What is said when something cannot be had, or with a body, done."""
+        return error(self.run(self.ask(path, body)), status)
 
     def begin(self, seat: int | None = 0, agent: str = "rules", rules: str = "standard", seed: int = 1) -> str:
         agents = [agent] * Rules.preset(rules).players
         return str(self.post("games", {"rules": rules, "seat": seat, "agents": agents, "seed": seed})["id"])
 
+    def step(self, game: Json, **asked: str) -> Json:
+        """The next move of a game, the person's by a hint."""
+        path, at = f"games/{game['id']}", {"moves": game["number"]}
+        if game["turn"] != game["seat"]:
+            return self.post(f"{path}/advance", at)
+        return self.post(f"{path}/move", {"text": self.post(f"{path}/hint", asked)["move"], **at})
+
     def finish(self, name: str) -> Json:
-        """Play the game to its end, the person by hints; whoever looks anew, as after a refresh, sees it as it is."""
+        """Play the game to its end; whoever looks anew, as after a refresh, sees it as it is."""
         game = self.get(f"games/{name}")
         while not game["over"]:
             assert self.get(f"games/{name}") == game
-            at = {"moves": game["number"]}
-            if game["turn"] == game["seat"]:
-                text = self.post(f"games/{name}/hint")["move"]
-                game = self.post(f"games/{name}/move", {"text": text, **at})
-            else:
-                game = self.post(f"games/{name}/advance", at)
+            game = self.step(game)
         return game
+
+
+def found(answer: Answer) -> Json:
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
 
 
 def error(answer: Answer, status: int) -> Json:
     assert answer.status_code == status, answer.text
-    found = answer.json()
-    assert found["error"]
+    said = answer.json()
+    assert said["error"]
     assert "Traceback" not in answer.text
-    return dict(found)
+    return dict(said)
 
 
 BEGIN: Json = {"rules": "standard", "seat": 0, "agents": ["rules"] * 3}
+QUESTION: Json = {"rules": "standard", "role": "landlord", "hand": "3344567TJQQKA22BR", "landlord_cards": "359"}
+QUESTION |= {"moves": [], "agent": "rules"}

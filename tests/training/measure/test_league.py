@@ -208,7 +208,7 @@ def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> Non
     for name, message in (
         ("league.csv", r"written as \.sqlite or \.db"),
         ("text.sqlite", "not a database"),
-        ("other.db", ""),
+        ("other.db", "other.db"),
     ):
         with pytest.raises(ResultsFileError, match=message):
             LeagueStore(tmp_path / name, LEAGUE, resume=True)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.checks import as_array, check_flag, check_integer, check_seed, described
-from ddz_env.core.engine.compiling import pure_kernel
+from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.layout import SEAT, STAGE, STAGE_OVER
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.random import advance, below, key, mix
@@ -88,7 +88,7 @@ class BatchRules(NamedTuple):
     peasant_reward: float
 
 
-@pure_kernel
+@inline_kernel
 def show_game(index: int, slots: Slots, rules: np.ndarray) -> None:
     """Write everything that a batch shows of one game."""
     row = slots.rows[index]
@@ -104,7 +104,7 @@ def show_game(index: int, slots: Slots, rules: np.ndarray) -> None:
     slots.roles[index] = np.int8(acting_role(row, rules))
 
 
-@pure_kernel
+@inline_kernel
 def step_game(index: int, action: np.uint64, slots: Slots, terms: BatchRules) -> None:
     """Play one legal action in one game; if that ends it, note the returns and deal the slot's next game."""
     row, ring, rewards = slots.rows[index], slots.rings[index], slots.rewards[index]

@@ -247,7 +247,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         """
         game = self._game
         seat = self._seat(agent)
-        if self._over or self.possible_agents[seat] is not self.agent_selection:
+        if self._over or self.possible_agents[seat] != self.agent_selection:
             return self.form.seen(game.observe(seat), np.zeros(NUM_ACTIONS, np.int8))  # type: ignore[no-any-return]
         ended = self.terminations.get(agent, True)  # by an illegal action
         mask = np.zeros_like(game.mask) if ended else game.mask

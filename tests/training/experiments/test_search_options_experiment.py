@@ -133,10 +133,7 @@ def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
 
     rate = win_interval(FOUR)
     assert (rate.mean, rate.half_width) == (0.5, half_width([1, 0.5, 0, 0.5]))
-    cut = [
-        DealResult("duplicate rollouts (rules)", "rules", deal, 0, landed)
-        for deal, landed in ((1, 0), (2, 1), (3, 1), (9, 1))
-    ]
+    cut = [DealResult("inference", "rules", deal, 0, landed) for deal, landed in ((1, 0), (2, 1), (3, 1), (9, 1))]
     gain = win_gain(FOUR, cut)  # over the deals that both have played
     assert (gain.count, gain.mean, gain.half_width) == (3, pytest.approx(1 / 6), half_width([1, 0, -0.5]))
     assert win_gain(FOUR, []).count == 0

@@ -106,7 +106,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Callable[[]
 
 
 _TOPICS = {
-    "searches": r"mcts|whole_moves|redetermined|rollouts|search_options|tree_reuse|worlds|hand_inf|full|agents",
+    "searches": r"mcts|rollouts|search_options|worlds|hand_inf|full|agents",
     "learning": r"neural|ppo|sb3|learned_inference|policy_strength|search_gains|demo|bench_training",
 }
 """Tests that call the same kernels, by the beginning of their files' names."""

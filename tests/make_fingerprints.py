@@ -36,21 +36,11 @@ GAMES: dict[str, str] = {
     "isuct": "isuct:iterations=300 rules --deals 4",
     "isuct bidding": "isuct:iterations=200 rules --rules bidding --deals 2",
     "isuct trees": "isuct:iterations=100,trees=4,threads=2,exploration=0.5 rules --deals 2",
-    "isuct planned": "isuct:iterations=150,simulation=planned rules --deals 2",
-    "isuct rules": "isuct:iterations=60,simulation=rules rules --deals 2",
-    "isuct puct": "isuct:iterations=200,selection=puct,prior=rules isuct:iterations=200,selection=puct --deals 2",
-    "isuct forms": (
-        "isuct:iterations=200,counts=availability isuct:iterations=200,final=value "
-        "isuct:iterations=200,finish=false --deals 2"
-    ),
-    "isuct reuse": "isuct:iterations=200,reuse=true isuct:iterations=200,particles=50 --deals 2",
-    "isuct redetermined": "isuct-redetermined:iterations=300 rules --deals 2",
-    "isuct moves": "isuct-moves:iterations=200 isuct-moves:iterations=200,levels=flat --deals 2",
+    "isuct options": "isuct:iterations=200,finish=false isuct:iterations=200,particles=50 --deals 2",
     "duct": "duct:iterations=30,trees=8 cheating-uct:iterations=30,trees=8 --deals 2",
     "rollout": "rollout:iterations=100,particles=50 rules --deals 4",
-    "rollout forms": (
-        "rollout:iterations=100,particles=0,simulation=planned,caution=0 "
-        "rollout:iterations=60,particles=0,simulation=random,candidates=4 --deals 2"
+    "rollout options": (
+        "rollout:iterations=100,particles=0,caution=0 rollout:iterations=60,particles=0,candidates=4 --deals 2"
     ),
     "rollout bidding": "rollout:iterations=60,particles=30 rules --rules bidding --deals 2",
     "robbing": "rules random --rules robbing,doubling=true,showing=true --deals 10",
@@ -64,8 +54,8 @@ LEARNED: dict[str, str] = {
     "neural": "neural-ismcts:iterations=100 policy --deals 2",
     "neural puct": "neural-ismcts:iterations=80,root=puct,leaf=value,particles=0,trees=2,batch=4 rules --deals 2",
     "neural forms": (
-        "neural-ismcts:iterations=60,leaf=simulation,simulation=planned,inference=rules,particles=40 "
-        "neural-ismcts:iterations=60,inference=policy,particles=30,final=value,settled=1,ahead=0 "
+        "neural-ismcts:iterations=60,leaf=simulation,inference=rules,particles=40 "
+        "neural-ismcts:iterations=60,inference=policy,particles=30,settled=1,ahead=0 "
         "--deals 1"
     ),
 }

@@ -118,9 +118,7 @@ def arrays(thing: Any, seen: set[int] | None = None) -> Iterator[np.ndarray]:
         yield from arrays(part, seen)
 
 
-SMALL = dict.fromkeys(
-    ["isuct", "isuct-redetermined", "isuct-moves", "duct", "cheating-uct", "rollout", "payoff-search"], ":iterations=8"
-)
+SMALL = dict.fromkeys(["isuct", "duct", "cheating-uct", "rollout", "payoff-search"], ":iterations=8")
 SMALL |= {"neural-ismcts": ":iterations=8", "solver": ":megabytes=1", "determinized-solver": ":worlds=2"}
 WITHOUT_ARRAYS = {"botzone": "it is a program", "douzero": "its weights, which do not ship, are PyTorch's tensors"}
 ACTING = ("rules", "isuct", "rollout", "payoff", "policy", "neural-ismcts")

@@ -2,7 +2,7 @@
 
 A tree is a dictionary from the actions since the root.  The reference takes cards from the engine's kernels
 (``draw_game``, ``apply_action``, ``simulate_random``) and everything else from the paper; what later papers change of
-it, the choice of a child and the first child of a node, is handed in.
+it, the choice of a child, is handed in.
 """
 
 from __future__ import annotations
@@ -37,16 +37,12 @@ class Node:
 
     visits: int = 0
     reward: np.float32 = ZERO
-    available: int = 1
-    prior: np.float32 = ONE
     tried: list[int] = field(default_factory=list)
 
 
 Book = dict[Path, Node]
 Pick = Callable[[Book, Path, list[int], list[int]], int | None]
 """From the tree, a path, and the tried and untried actions there: the child to go to, None to expand."""
-Guide = Callable[[Row, list[int], list[int]], tuple[int, np.float32] | None]
-"""From the game and the tried and untried actions: the untried action to expand and its prior; None for any."""
 
 
 class Chance:
@@ -109,9 +105,7 @@ def backpropagate(book: Book, path: Path, movers: list[int], row: Row) -> None:
         book[path[:length]].reward += reward(row, mover)
 
 
-def grown_by_hand(
-    state: State, iterations: int, pick: Pick, *, fixed: bool = False, guide: Guide = lambda *_: None
-) -> Book:
+def grown_by_hand(state: State, iterations: int, pick: Pick, *, fixed: bool = False) -> Book:
     """One tree of information sets, each iteration restricted to a determinization (or the game itself)."""
     chance, rules = Chance(), state.rule_words
     tree: Book = {(): Node()}
@@ -126,11 +120,9 @@ def grown_by_hand(
             untried = [action for action in legal if action not in usable]
             action = pick(tree, path, usable, untried)
             if action is None:
-                action, prior = guide(row, usable, untried) or (-1, ONE)
-                drawn = chance.choose(untried)
-                action = drawn if action < 0 else action
+                action = chance.choose(untried)
                 tree[path].tried.append(action)
-                tree[(*path, action)] = Node(prior=prior)
+                tree[(*path, action)] = Node()
                 expanded = True
             movers.append(int(row[SEAT]))
             apply_action(row, np.uint64(action), rules)

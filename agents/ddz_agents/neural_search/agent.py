@@ -26,10 +26,9 @@ from ddz_agents.neural_search.forest import Clock, Forest, halve
 from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
 from ddz_agents.neural_search.opponent_model import nobody, recognized
 from ddz_agents.neural_search.rollouts import Rollouts, likely_moves
-from ddz_agents.open_cards.solver.endgame import endgame_solver
 from ddz_agents.tree_search.agent import SearchAgent
 from ddz_agents.tree_search.choice import candidates_of, choose
-from ddz_agents.tree_search.options import SIMULATIONS
+from ddz_agents.tree_search.options import ENDGAME
 from ddz_agents.tree_search.search import Position
 from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred
@@ -83,7 +82,6 @@ class SearchOptions(Options):
             `auto` takes the critic if there is one, else the policy's value; or a simulation, if the values are not
             chances of winning.
         ahead: Decisions that the policy plays from a leaf before the critic or its own value is asked.
-        simulation: Who plays a simulation.
         inference: Whom the hidden seats are believed to be: players like the policy, like the rule agent, or either
             (`mixed`). `belief` draws the worlds from a network that has learned from games of many kinds of players;
             `weighed` draws them from it, too, and then weighs them as `mixed` does.
@@ -93,15 +91,14 @@ class SearchOptions(Options):
             half of `milliseconds`, with fewer particles if necessary.
         others: Whom the other seats are searched as: players like the policy; or, where their moves so far speak for
             it, the rule agent, whose moves need no search (`mixed` and `weighed` inference).
-        final: Play the move with the most visits, or the one with the best mean among those with enough visits; after
-            halving, this decides only between kickers.
-        endgame: `solver`: with at most 20 cards in all hands, 30 worlds are solved to the end instead of searched, and
-            all that fit if they are fewer; `sure`: the same only where one move wins them all.
     """
 
     gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
         "mate": ("policy", "a team mate reckoned to search gained nothing (ddz reproduce search-gains, 0.2.0)"),
         "value_share": (1.0, "simulations beside learned values gained nothing; leaf=simulation asks for them alone"),
+        "simulation": ("random", "simulations of other players gained nothing (ddz reproduce search-options, 0.2.0)"),
+        "final": ("visits", "the choice by value gained nothing (ddz reproduce search-options, 0.2.0)"),
+        "endgame": ENDGAME,
     }
     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
     _: KW_ONLY
@@ -116,14 +113,11 @@ class SearchOptions(Options):
     temperature: Annotated[float, Range(0.01)] = 1.0
     settled: Annotated[float, Range(0.5, 1)] = 0.98
     leaf: Literal["auto", "critic", "value", "simulation"] = "auto"
-    simulation: Literal["random", "planned", "rules"] = "random"
     ahead: Annotated[int, Range(0, 1000)] = 4
     inference: Literal["mixed", "policy", "rules", "belief", "weighed"] = "weighed"
     belief: str | Path | None = None
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 64
     others: Literal["policy", "recognized"] = "recognized"
-    final: Literal["visits", "value"] = "visits"
-    endgame: Literal["search", "solver", "sure"] = "search"
 
     @property
     def asks_network(self) -> bool:
@@ -184,16 +178,12 @@ class ModelSearchAgent(SearchAgent[View]):
         self._asked = CachedModel(model)
         self._believed = believed_players(self._asked, options.inference) if options.inference != "belief" else ()
         self._price = _FIRST_PRICE
-        self.endgame = endgame_solver(options.endgame, 0)
         evaluator = Evaluator(self._asked, self.leaf, options.temperature, options.ahead)
         to_the_end = Evaluator(self._asked, "value", options.temperature, _TO_THE_END)
         rolls = evaluator if evaluator.values_leaves else to_the_end
         self._rollouts = Rollouts(rolls, options.trees * options.batch, options.tau)
         self._rolled = False
-        simulation = SIMULATIONS.index(options.simulation)
-        self._forest = Forest(
-            options.trees, options.batch, evaluator, exploration=options.exploration, simulation=simulation
-        )
+        self._forest = Forest(options.trees, options.batch, evaluator, exploration=options.exploration)
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         began = time.perf_counter()
@@ -210,7 +200,7 @@ class ModelSearchAgent(SearchAgent[View]):
         pool, faithful = self._worlds(view, rng)
         self._forest.recognize(faithful)
         first = self._grow_forest(pool, priors, began)
-        return choose(self._forest.trees, position.row, position.rules, self.options.final == "value", first)
+        return choose(self._forest.trees, position.row, position.rules, first)
 
     def candidates(self, view: View) -> list[Candidate]:
         """The whole moves that the last search has tried; without lines, for its trees leave out what is forced."""

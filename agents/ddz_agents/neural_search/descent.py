@@ -2,7 +2,11 @@
 
 Selection is PUCT (Silver et al. 2017) on one tree of information sets, each descent restricted to a determinization,
 as in :mod:`ddz_agents.tree_search.search`; main group and kickers are levels of their own, so the prior guides both
-stages.  A visit counts on the way down, as if it were lost for whoever chose it (the *virtual loss* of Chaslot, Winands
+stages.  It maximises ``R(M) / V(M) + k P(M) sqrt(V(N)) / (1 + V(M))``, ``V(N)`` being the visits of the children that
+are legal in the determinization and ``P`` adding up to 1 over them; children without visits stand for one another with
+the mean reward of their siblings, so that they need not all be tried first.
+
+A visit counts on the way down, as if it were lost for whoever chose it (the *virtual loss* of Chaslot, Winands
 and van den Herik 2008), and the reward is added on the way up: descents in flight keep out of each other's way.
 
 What a hidden hand may do differs from one determinization to the next, and so does its prior.  A node is evaluated
@@ -20,10 +24,8 @@ import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural_search.opponent_model import OpponentModel, known_action
-from ddz_agents.tree_search.options import TreeSettings
-from ddz_agents.tree_search.search import MAX_DEPTH, puct_among_legal, simulate, take_tried
-from ddz_agents.tree_search.simulate import reward_of
-from ddz_agents.tree_search.simulate_planned import Plan, set_plan_prices
+from ddz_agents.tree_search.search import MAX_DEPTH, take_tried
+from ddz_agents.tree_search.simulate import reward_of, simulate_random
 from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, Tree, add_child, child_of, has_room
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_env.core import observation
@@ -133,9 +135,37 @@ class Answers(NamedTuple):
 
 
 @inline_kernel
+def _puct(tree: Tree, usable: np.ndarray, found: int, exploration: float) -> int:
+    """The child that PUCT selects among those listed; -1 for one without visits, of those with the largest prior."""
+    visits, reward, weight, dearest = np.int64(0), np.float32(0.0), np.float32(0.0), np.float32(-1.0)
+    for index in range(found):
+        record = np.int64(usable[index])
+        visits += tree.visits[record]
+        reward += tree.reward[record]
+        weight += tree.prior[record]
+        if tree.visits[record] == 0:
+            dearest = max(dearest, tree.prior[record])
+    best, best_value = np.int64(-1), np.float32(-1.0)
+    if visits == 0:
+        return best
+    scale = np.float32(exploration) * math.sqrt(np.float32(visits)) / max(weight, np.float32(1e-9))
+    if dearest >= np.float32(0.0):
+        best_value = reward / np.float32(visits) + scale * dearest
+    for index in range(found):
+        record = np.int64(usable[index])
+        count = np.float32(tree.visits[record])
+        if count == np.float32(0.0):
+            continue
+        value = tree.reward[record] / count + scale * tree.prior[record] / (np.float32(1.0) + count)
+        if value > best_value:
+            best, best_value = record, value
+    return best
+
+
+@inline_kernel
 def _select(tree: Tree, usable: np.ndarray, found: int, exploration: float, state: np.uint64) -> tuple[int, np.uint64]:
     """The child that PUCT selects; ties among unvisited ones are drawn."""
-    best = puct_among_legal(tree, usable, found, U0, exploration, False)
+    best = _puct(tree, usable, found, exploration)
     if best >= 0:
         return best, state
     dearest, ties = np.float32(-1.0), U0
@@ -314,8 +344,6 @@ def absorb(
     descents: Descents,
     answers: Answers,
     learned: bool,
-    settings: TreeSettings,
-    plan: Plan | None,
     state: np.uint64,
 ) -> tuple[bool, np.uint64]:
     """Expand the leaves that waited, and back their values up.
@@ -326,8 +354,6 @@ def absorb(
         descents: The descents.
         answers: On the leaves that waited, in order.
         learned: Whether the networks value leaves; otherwise, and while nobody is landlord, a simulation does.
-        settings: The simulation.
-        plan: Memory of planned and rules simulations; None for random ones.
         state: The generator's state.
 
     Returns:
@@ -345,9 +371,7 @@ def absorb(
             value = min(max(answers.values[place], np.float32(-1.0)), np.float32(1.0))
             chance = (np.float32(1.0) + (value if observer == landlord else -value)) / np.float32(2.0)
         else:  # before there is a landlord, nobody's value says which side a seat will be on
-            if plan is not None:
-                set_plan_prices(row, rules, plan)
-            state = simulate(row, rules, mask, state, settings, plan, None)
+            state = simulate_random(row, rules, mask, state, True)
             landlord = row[at.LANDLORD]
             chance = np.float32(reward_of(row, landlord))
         leaf = _back_up(tree, descents.path[index], descents.movers[index], descents.depth[index], landlord, chance)

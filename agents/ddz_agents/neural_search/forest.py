@@ -21,8 +21,6 @@ from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend
 from ddz_agents.neural_search.leaves import Evaluator
 from ddz_agents.neural_search.opponent_model import nobody
 from ddz_agents.tree_search.choice import totals
-from ddz_agents.tree_search.options import plain
-from ddz_agents.tree_search.simulate_planned import new_plan
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_env import View
@@ -42,8 +40,6 @@ class Forest(OwnsArrays):
         batch: Descents in flight a tree.
         evaluator: The networks.
         exploration: PUCT's constant.
-        simulation: Index into :data:`ddz_agents.tree_search.options.SIMULATIONS`, for leaves that the networks do not
-            value.
         shared: Compare the root's moves in the same determinizations; else each descent draws a fresh one.
 
     Attributes:
@@ -53,15 +49,13 @@ class Forest(OwnsArrays):
     """
 
     def __init__(
-        self, trees: int, batch: int, evaluator: Evaluator, *, exploration: float, simulation: int, shared: bool = True
+        self, trees: int, batch: int, evaluator: Evaluator, *, exploration: float, shared: bool = True
     ) -> None:
         self.trees: list[Tree] = [new_tree(_FIRST_ROOM) for _ in range(trees)]
         self.batch = batch
         self.descents = new_descents(trees * batch)
         self._evaluator = evaluator
         self._exploration = np.float64(exploration)
-        self._settings = plain()._replace(simulation=np.int64(simulation))
-        self._plan = new_plan() if simulation else None
         self._shared = shared
 
     def plant(self, view: View, states: Sequence[np.uint64]) -> tuple[Floats, Floats]:
@@ -118,7 +112,7 @@ class Forest(OwnsArrays):
         for index, (part, found) in enumerate(zip(parts, waiting, strict=True)):
             own = answers.part(slice(first, first + len(found)))
             tree, state = self.trees[index], self._states[index]
-            room, state = absorb(tree, searcher.rules, part, own, learned, self._settings, self._plan, state)
+            room, state = absorb(tree, searcher.rules, part, own, learned, state)
             first, self._states[index] = first + len(found), np.uint64(state)
             if not room:
                 self.trees[index] = grown(tree)

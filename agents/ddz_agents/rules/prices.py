@@ -72,16 +72,10 @@ def set_prices(mind: RuleScratch, w: np.ndarray) -> None:
 
 
 @inline_kernel
-def body_segment(segment: np.uint64) -> int:
-    """The segment that prices a group with kickers."""
-    return at.PRICED_AS[np.int64(segment)]
-
-
-@inline_kernel
 def place_of(main: np.uint64) -> int:
     """Where the price of a main group stands; groups with kickers count as their bodies."""
     segment = tables.MAIN_SEGMENT[main]
-    return body_segment(segment) * at.PRICES + np.int64(main - tables.SEGMENT_BASE[segment])
+    return at.PRICED_AS[np.int64(segment)] * at.PRICES + np.int64(main - tables.SEGMENT_BASE[segment])
 
 
 @inline_kernel

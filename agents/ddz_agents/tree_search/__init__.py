@@ -4,6 +4,5 @@ From ``isuct`` to its move in seven files: :mod:`~ddz_agents.tree_search.agent` 
 :mod:`~ddz_agents.tree_search.options`, :mod:`~ddz_agents.tree_search.search` (figure 2: the loop and its formulas),
 :mod:`~ddz_agents.worlds.determinize` (its determinizations), :mod:`~ddz_agents.tree_search.tree` (its arrays),
 :mod:`~ddz_agents.tree_search.simulate` (its playouts) and :mod:`~ddz_agents.tree_search.choice` (from the root to a
-move).  :mod:`~ddz_agents.tree_search.rollout` compares candidates without a tree; ``ablations`` holds the forms that
-lost.
+move).  :mod:`~ddz_agents.tree_search.rollout` compares candidates without a tree.
 """

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ddz_agents.open_cards.solver.endgame import EndgameSolver, endgame_solver
 from ddz_agents.tree_search.choice import candidates_of, choose, finishing_move, only_move
-from ddz_agents.tree_search.options import RANDOM, IsUctOptions, TreeOptions
-from ddz_agents.tree_search.search import Position, search, spend
-from ddz_agents.tree_search.simulate_planned import Plan, new_plan
-from ddz_agents.tree_search.tree import ROOT, Tree, child_of, clear, new_tree, replant
+from ddz_agents.tree_search.options import IsUctOptions, TreeOptions
+from ddz_agents.tree_search.search import Position, search
+from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
 from ddz_agents.worlds.consistency import check_hands, check_start, check_turn, check_view
 from ddz_agents.worlds.determinize import WorldPool, belief_of, draw_game, uniform
 from ddz_agents.worlds.inference import inferred_pool
-from ddz_env import Move, Rules, State, View
-from ddz_env.core.engine.layout import HANDS, PLAYED, ROW_WORDS
+from ddz_env import Move, State, View
+from ddz_env.core.engine.layout import ROW_WORDS
 from ddz_env.core.engine.random import key
-from ddz_env.core.engine.words import add_hand
 from ddz_env.core.options import takes
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.envs.threads import usable_threads
@@ -29,7 +26,7 @@ from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief, Candidate
 
 _LOOK, _LOOK_SLOW = 256, 16
-"""Iterations between two looks at the clock; fewer of those whose simulations cost more."""
+"""Iterations between two looks at the clock; fewer with a simulation of the user's own, which may cost more."""
 
 Sight = TypeVar("Sight", bound=View | State)
 """What an agent gets to see: a view, or for one that cheats the state."""
@@ -41,8 +38,6 @@ class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
     cheats = False
     finish = True
     """Whether a finishing move is taken at once."""
-    endgame: EndgameSolver | None = None
-    """What solves the worlds of an endgame in place of the search."""
     options: Any
 
     @property
@@ -79,8 +74,7 @@ class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
             move = finishing_move(*position)
         if move is not None:
             return Decision(move, line=move.actions)
-        solved = self.endgame.decision(cast("View", view), rng) if self.endgame is not None else None
-        return self._search(view, position, rng) if solved is None else solved
+        return self._search(view, position, rng)
 
     @abstractmethod
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
@@ -91,14 +85,14 @@ class TreeSearchAgent(SearchAgent[Sight]):
     """Grows trees over one decision and chooses from their visits.
 
     Agents differ in these: which games a tree is about (``fixed``, ``_game_of_tree``), where worlds are drawn from
-    (``_worlds``), whether trees go on from the last decision (``_plant_trees``), and what is seen (``cheats``).
+    (``_worlds``), and what is seen (``cheats``).
 
     Args:
         *values: One object of the agent's options, or some of them in their order.
         **named: Options by name.
 
     Raises:
-        InvalidAgentOptionError: If there is no such option, its value is not allowed, or two contradict each other.
+        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
     """
 
     options_type: ClassVar[type[TreeOptions]] = TreeOptions
@@ -110,16 +104,17 @@ class TreeSearchAgent(SearchAgent[Sight]):
         self.settings = self.options.settings(self.fixed)
         self.finish = self.options.finish
         self._policy = self.options.policy()
-        self._needs_plan = bool(self.settings.simulation != RANDOM or self.settings.guided)
         self._trees: list[Tree] = []
-        self._plans: list[Plan | None] = []
 
     @property
     def _budget(self) -> str:
         return f"{self.options.trees}x{self.options.iterations}"
 
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
-        self._plant_trees(view)
+        while len(self._trees) < self.options.trees:
+            self._trees.append(new_tree(2 * self.options.iterations + 256))
+        for tree in self._trees:
+            clear(tree)
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
         worlds = self._worlds(view, rng)
         threads = min(usable_threads(self.options.threads), self.options.trees)
@@ -133,22 +128,14 @@ class TreeSearchAgent(SearchAgent[Sight]):
                 grow(index)
         else:
             game, state = self._game_of_tree(position, seed)
-            search(self._trees[0], game, 0, self.settings, worlds, self._plans[0], self._policy, state)  # compiles
+            search(self._trees[0], game, 0, self.settings, worlds, self._policy, state)  # compiles
             with ThreadPoolExecutor(threads) as workers:
                 list(workers.map(grow, range(self.options.trees)))
-        return choose(self._trees, position.row, position.rules, self.options.final == "value")
+        return choose(self._trees, position.row, position.rules)
 
     def candidates(self, view: Sight) -> list[Candidate]:
         """The whole moves that the last search has tried in this position, with the line that it expects after each."""
         return candidates_of(self._trees, view.row, view.rule_words)
-
-    def _plant_trees(self, view: Sight) -> None:
-        """Make the trees ready: bare roots."""
-        while len(self._trees) < self.options.trees:
-            self._trees.append(new_tree(2 * self.options.iterations + 256))
-            self._plans.append(new_plan() if self._needs_plan else None)
-        for tree in self._trees:
-            clear(tree)
 
     def _worlds(self, view: Sight, rng: np.random.Generator) -> WorldPool:
         """The determinizations to draw from."""
@@ -159,69 +146,18 @@ class TreeSearchAgent(SearchAgent[Sight]):
         return position, state
 
     def _grow_tree(self, index: int, game: Position, worlds: WorldPool, state: np.uint64, threads: int) -> None:
-        """Spend one tree's budget."""
-        options, plan, policy = self.options, self._plans[index], self._policy
-
-        def run(trees: list[Tree], iterations: int, state: np.uint64) -> tuple[int, np.uint64]:
-            return search(trees[0], game, iterations, self.settings, worlds, plan, policy, state)
-
-        trees = [self._trees[index]]
+        """Spend one tree's budget, giving the tree twice the room whenever it is full."""
+        options, tree = self.options, self._trees[index]
         seconds = None if options.milliseconds is None else options.milliseconds / 1000 * threads / options.trees
-        slow = self._needs_plan or policy is not None
-        spend(run, trees, state, options.iterations, seconds, _LOOK_SLOW if slow else _LOOK)
-        self._trees[index] = trees[0]
-
-
-class Memory(OwnsArrays):
-    """The public history of the last search, and the cards and rules it was about: where its trees go on."""
-
-    def __init__(self) -> None:
-        self._seat = -1
-        self._seen: list[tuple[int, Move]] = []
-        self._game: tuple[int, bytes] = (0, b"")
-        self._spare: Tree | None = None
-
-    def remember(self, view: View | State) -> None:
-        """Note that the trees now stand at this position."""
-        self._seat, self._seen, self._game = int(view.seat), list(view.history), _cards_and_rules(view)
-
-    def follow(self, trees: Sequence[Tree], view: View | State) -> bool:
-        """Make each tree the part of it below the moves since the last search, in place.
-
-        Args:
-            trees: The trees.
-            view: The position now.
-
-        Returns:
-            False, trees untouched, if the game or the seat is another one, if the seat has taken up landlord cards
-            since (the trees hold moves with cards that might have been them) or if the moves lead out of a tree.
-        """
-        seen, now = self._seen, list(view.history)
-        same = _cards_and_rules(view) == self._game and int(view.seat) == self._seat
-        if not same or len(now) <= len(seen) or now[: len(seen)] != seen:
-            return False
-        nodes = [ROOT] * len(trees)
-        for action in [action for _, move in now[len(seen) :] for action in move.actions]:
-            nodes = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
-        if min(nodes) < 0:
-            return False
-        for tree, node in zip(trees, nodes, strict=True):
-            self._replant(tree, node)
-        return True
-
-    def _replant(self, tree: Tree, node: int) -> None:
-        if self._spare is None or self._spare.action.size < tree.action.size:
-            self._spare = new_tree(tree.action.size)
-        replant(tree, node, self._spare)
-        pairs: list[tuple[Any, Any]] = list(zip(tree, self._spare, strict=True))
-        for mine, copied in pairs:
-            mine[...] = copied[: mine.size]
-
-
-def _cards_and_rules(view: View | State) -> tuple[int, bytes]:
-    """All cards that the seat to act has had, and the rules: they stay the same from one move of a game to the next."""
-    seat = int(view.seat)
-    return int(add_hand(view.row[HANDS + seat], view.row[PLAYED + seat])), view.rule_words.tobytes()
+        stop, look = time.perf_counter() + (seconds or 0.0), _LOOK if self._policy is None else _LOOK_SLOW
+        left = options.iterations if seconds is None else look
+        while left > 0:
+            done, state = search(tree, game, left, self.settings, worlds, self._policy, np.uint64(state))
+            if done < left:
+                self._trees[index] = tree = grown(tree)
+            left -= done
+            if left == 0 and seconds is not None and time.perf_counter() < stop:
+                left = look
 
 
 @takes(IsUctOptions)
@@ -236,22 +172,6 @@ class IsUctAgent(TreeSearchAgent[View]):
     """
 
     fixed = False
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(*values, **named)
-        self._memory = Memory() if self.options.reuse else None
-        self.endgame = endgame_solver(self.options.endgame, self.options.particles)
-
-    def reset(self, seat: int, rules: Rules) -> None:
-        """Forget the last game."""
-        if self._memory is not None:
-            self._memory = Memory()
-
-    def _plant_trees(self, view: View) -> None:
-        if self._memory is None or not self._trees or not self._memory.follow(self._trees, view):
-            super()._plant_trees(view)
-        if self._memory is not None:
-            self._memory.remember(view)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """Where the worlds that it searches have the hidden cards."""

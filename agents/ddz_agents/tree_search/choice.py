@@ -20,9 +20,6 @@ from ddz_env.core.errors import IllegalMoveError
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
 
-ENOUGH = 0.1
-"""Share of the most visited action's visits that an action needs to be chosen by its value."""
-
 
 def only_move(root: Words, rules: Words) -> Move | None:
     """The legal move if there is no other.
@@ -77,49 +74,39 @@ def totals(trees: Sequence[Tree], nodes: Sequence[int]) -> Totals:
     return Totals(dict(sorted(visits.items())), rewards, priors)
 
 
-def choose(
-    trees: Sequence[Tree], root: Words, rules: Words, by_value: bool = False, decided: int | None = None
-) -> Decision:
+def choose(trees: Sequence[Tree], root: Words, rules: Words, decided: int | None = None) -> Decision:
     """The best move of a search, stage by stage; of equals the likelier by the prior, then the lowest action.
 
     Args:
         trees: The trees, whose root statistics are added up.
         root: The row that was searched.
         rules: The rules array.
-        by_value: Choose by mean reward among the actions with enough visits, instead of by visits.
         decided: The first stage's action, where the search has chosen it already.
     """
     nodes: Sequence[int] = [ROOT] * len(trees)
     first = totals(trees, nodes)
     row = root.copy()
     line: list[int] = []
-    action = _next_action(first, row, rules, by_value) if decided is None else decided
+    action = _next_action(first, row, rules) if decided is None else decided
     while True:
         line.append(action)
         apply_action(row, np.uint64(action), rules)
         if int(row[STAGE]) != STAGE_KICKER:
             break
         nodes = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
-        action = _next_action(totals(trees, nodes), row, rules, by_value)
+        action = _next_action(totals(trees, nodes), row, rules)
     values = {action: first.rewards[action] / count for action, count in first.visits.items() if count}
     main, kickers = line[0], tuple(action - KICKER_BASE for action in line[1:])
     return Decision(Move(main, kickers), first.visits, values, tuple(line))
 
 
-def _next_action(found: Totals, row: Words, rules: Words, by_value: bool) -> int:
+def _next_action(found: Totals, row: Words, rules: Words) -> int:
     """The best action of one stage; the lowest legal one where the search never came."""
-    visits, rewards, priors = found
-    if not visits:
+    if not found.visits:
         mask = np.empty(MASK_WORDS, np.uint64)
         legal_mask(row, rules, mask)
         return int(nth_legal(mask, np.uint64(0)))
-    most = max(visits.values())
-    if by_value and most:
-        enough = max(1.0, ENOUGH * most)
-        return max(
-            (action for action in visits if visits[action] >= enough), key=lambda a: (rewards[a] / visits[a], -a)
-        )
-    return max(visits, key=lambda action: (visits[action], priors[action], -action))
+    return max(found.visits, key=lambda action: (found.visits[action], found.priors[action], -action))
 
 
 MOST_STAGES = 16

@@ -15,22 +15,20 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.solver.endgame import endgame_solver
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import beatable, set_prices
 from ddz_agents.rules.rules import choose_kickers, rules_move
-from ddz_agents.rules.scratch import A_HAND, RuleScratch, look_around
+from ddz_agents.rules.scratch import A_HAND, RuleScratch, look_around, new_rule_scratch
 from ddz_agents.rules.weights import FOLLOW_HOLD, WEIGHTS
 from ddz_agents.tree_search.agent import SearchAgent
-from ddz_agents.tree_search.options import Milliseconds, Simulation, TreeOptions, TreeSettings
-from ddz_agents.tree_search.search import Position, simulate
-from ddz_agents.tree_search.simulate import landlord_won, play_whole_move
-from ddz_agents.tree_search.simulate_planned import Plan, new_plan, set_plan_prices
+from ddz_agents.tree_search.options import ENDGAME, RESULTS, Milliseconds
+from ddz_agents.tree_search.search import Position
+from ddz_agents.tree_search.simulate import landlord_won
 from ddz_agents.worlds.determinize import Words, WorldPool, belief_of, draw_world
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, View
@@ -38,7 +36,7 @@ from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_PLAY
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.random import key
-from ddz_env.core.engine.step import main_cards
+from ddz_env.core.engine.step import main_cards, pass_turn, play_move
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
 from ddz_env.core.options import Options, Range, takes
@@ -162,16 +160,32 @@ def _sort(arms: Arms, alive: int) -> None:
         arms.order[back] = arm
 
 
+@inline_kernel
+def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+    """Pass (``main`` 0) or play a main group with its kickers."""
+    if main == U0:
+        pass_turn(row, rules)
+    else:
+        play_move(row, main, kickers, rules)
+
+
+@pure_kernel
+def play_out(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
+    """Play to the end by the rule agent, which looks at no hand but its own.
+
+    Args:
+        row: The game, in the play stage or over, changed in place.
+        rules: The rules array.
+        mind: The rule agent's memory.
+    """
+    while row[STAGE] == STAGE_PLAY:
+        main, kickers = rules_move(row, rules, mind, WEIGHTS)
+        _play(row, main, kickers, rules)
+
+
 @kernel
 def play_worlds(
-    position: Position,
-    arms: Arms,
-    alive: int,
-    worlds: int,
-    settings: TreeSettings,
-    pool: WorldPool,
-    plan: Plan | None,
-    state: np.uint64,
+    position: Position, arms: Arms, alive: int, worlds: int, pool: WorldPool, mind: RuleScratch, state: np.uint64
 ) -> np.uint64:
     """Roll the best ``alive`` candidates out in so many worlds, then sort them.
 
@@ -180,27 +194,23 @@ def play_worlds(
         arms: The candidates, changed in place.
         alive: How many of them, in their order.
         worlds: Determinizations, the same for all.
-        settings: The simulation.
         pool: Weighted determinizations to draw from; empty for uniform ones.
-        plan: Memory of the planned and rules simulations; None for random ones.
+        mind: The rule agent's memory.
         state: The generator's state.
 
     Returns:
         The generator's new state.
     """
     world, row = np.empty(ROW_WORDS, np.uint64), np.empty(ROW_WORDS, np.uint64)
-    mask = np.empty(MASK_WORDS, np.uint64)
     view, rules, seat = position.row, position.rules, np.uint64(position.seat)
     landlord = view[LANDLORD] == seat
-    if plan is not None:
-        set_plan_prices(view, rules, plan)
     for _ in range(worlds):
         state = draw_world(view, seat, rules, pool, state, world)
         for place in range(alive):
             arm = arms.order[place]
             row[:] = world
-            play_whole_move(row, arms.mains[arm], arms.kickers[arm], rules)
-            state = simulate(row, rules, mask, state, settings, plan, None)
+            _play(row, arms.mains[arm], arms.kickers[arm], rules)
+            play_out(row, rules, mind)
             arms.runs[arm] += 1
             arms.wins[arm] += 1 if landlord_won(row) == landlord else 0
     _sort(arms, alive)
@@ -214,24 +224,22 @@ class RolloutOptions(Options):
     Attributes:
         iterations: Rollouts per decision.
         milliseconds: Thinking time per decision, instead of rollouts; results then depend on the machine.
-        simulation: Who plays a game to its end: ``random`` moves, the ``planned`` split of each hand into moves, or the
-            rule agent (``rules``).
         candidates: Moves compared, always including the rule agent's.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' past moves; 0 draws uniform worlds.
         caution: How far another candidate must beat the rule agent's move: this many times the square root of its
             number of rollouts is added to the rule agent's wins.
-        endgame: ``solver``: with at most 20 cards in all hands, 30 worlds are solved to the end instead of played out,
-            and all that fit if they are fewer; ``sure``: the same only where one move wins them all.
     """
 
+    gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
+        "simulation": ("rules", f"other players lost to the rule agent, see {RESULTS}"),
+        "endgame": ENDGAME,
+    }
     iterations: Annotated[int, Range(1)] = 1000
     milliseconds: Milliseconds = None
-    simulation: Simulation = "rules"
     candidates: Annotated[int, Range(2)] = 12
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 300
     caution: Annotated[float, Range(0)] = 0.5
-    endgame: Literal["search", "solver", "sure"] = "search"
 
 
 @takes(RolloutOptions)
@@ -250,15 +258,13 @@ class RolloutAgent(SearchAgent[View]):
 
     def __init__(self, *values: Any, **named: Any) -> None:
         self.options = RolloutOptions.of(*values, **named)
-        self.settings = TreeOptions(simulation=self.options.simulation).settings()
-        self.endgame = endgame_solver(self.options.endgame, self.options.particles)
-        self._plan = new_plan()
+        self._mind = new_rule_scratch()
         self._compared: Arms | None = None
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         """Compare the candidates; visits and values are those of the best candidate of each main group."""
         if int(position.row[STAGE]) != STAGE_PLAY:
-            main, kickers = rules_move(position.row, position.rules, self._plan.mind, WEIGHTS)
+            main, kickers = rules_move(position.row, position.rules, self._mind, WEIGHTS)
             return Decision(Move.from_words(int(main), int(kickers)))
         arms = self._compared = self._arms(position)
         if len(arms.order) > 1:
@@ -289,20 +295,19 @@ class RolloutAgent(SearchAgent[View]):
     def _arms(self, position: Position) -> Arms:
         mains, kickers = np.zeros((2, self.options.candidates), np.uint64)
         scores = np.zeros(self.options.candidates, np.int64)
-        count = list_candidates(position.row, position.rules, self._plan.mind, mains, kickers, scores)
+        count = list_candidates(position.row, position.rules, self._mind, mains, kickers, scores)
         return new_arms(mains[:count], kickers[:count], self.options.caution)
 
     def _compare(self, position: Position, arms: Arms, pool: WorldPool, seed: np.uint64) -> None:
         """Sequential halving over a budget of rollouts, or of time."""
-        alive, milliseconds, settings = len(arms.order), self.options.milliseconds, self.settings
-        plan = self._plan if settings.simulation else None
+        alive, milliseconds = len(arms.order), self.options.milliseconds
         rounds = (alive - 1).bit_length()
         start, state = time.perf_counter(), np.uint64(key(seed, np.uint64(0)))
         for number in range(1, rounds + 1):
             worlds = max(1, self.options.iterations // (rounds * alive)) if milliseconds is None else 1
             stop = start + (milliseconds or 0.0) / 1000 * number / rounds
             while True:
-                state = np.uint64(play_worlds(position, arms, alive, worlds, settings, pool, plan, state))
+                state = np.uint64(play_worlds(position, arms, alive, worlds, pool, self._mind, state))
                 if milliseconds is None or time.perf_counter() >= stop:
                     break
             alive = (alive + 1) // 2

@@ -1,4 +1,4 @@
-"""Simulations (playouts): uniform at every stage, a finishing move taken at once if so wished; or by the rule agent.
+"""Simulations (playouts): uniform at every stage, a finishing move taken at once if so wished.
 
 A simulation's row is thrown away, so moves are played by ``play_lightly``: hands, turn and target without the books
 that observations and views read.  Three quarters of a search's time are spent here.
@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_agents.rules.rules import next_action, rules_move
-from ddz_agents.rules.scratch import A_PLAN, RuleScratch
-from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.legal import count_legal, finishing_action, lead_mask, nth_legal, replies
 from ddz_env.core.engine.playout import random_action, random_kickers
 from ddz_env.core.engine.random import advance, below, mix
-from ddz_env.core.engine.step import apply_action, pass_turn, play_lightly, play_move
+from ddz_env.core.engine.step import apply_action, pass_turn, play_lightly
 from ddz_env.core.engine.tables import BOMB_ID, MAIN_SEGMENT, MASK_WORDS, ROCKET_ID, SEGMENT_CARDS, SEGMENT_KICKER_COUNT
 from ddz_env.core.engine.words import U0, U1, U2, U4, lowest, popcount, select
 
@@ -66,15 +63,6 @@ def _random_reply(
     return ROCKET_ID, state
 
 
-@inline_kernel
-def to_play_stage(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> np.uint64:
-    """Finish an auction or a half-built move uniformly; the generator's new state."""
-    while row[at.STAGE] != at.STAGE_PLAY and row[at.STAGE] != at.STAGE_OVER:
-        action, state = random_action(row, rules, mask, state)
-        apply_action(row, action, rules)
-    return state
-
-
 @pure_kernel
 def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool) -> np.uint64:
     """Play to the end, uniformly at every stage, except that a finishing move is taken at once if so wished.
@@ -89,7 +77,9 @@ def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state:
     Returns:
         The generator's new state.
     """
-    state = to_play_stage(row, rules, mask, state)
+    while row[at.STAGE] != at.STAGE_PLAY and row[at.STAGE] != at.STAGE_OVER:  # an auction, or a half-built move
+        action, state = random_action(row, rules, mask, state)
+        apply_action(row, action, rules)
     while row[at.STAGE] == at.STAGE_PLAY:
         hand = row[at.HANDS + np.int64(row[at.SEAT])]
         if row[at.TARGET] == U0:
@@ -118,52 +108,3 @@ def reward_of(row: np.ndarray, seat: np.uint64) -> np.float32:
     if row[at.WINNER] == at.NO_GAME:
         return np.float32(0.5)
     return np.float32(1.0) if (seat == row[at.LANDLORD]) == landlord_won(row) else np.float32(0.0)
-
-
-@inline_kernel
-def play_whole_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Pass (``main`` 0) or play a main group with its kickers, books included."""
-    if main == U0:
-        pass_turn(row, rules)
-    else:
-        play_move(row, main, kickers, rules)
-
-
-@pure_kernel
-def simulate_rules(
-    row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64, mind: RuleScratch
-) -> np.uint64:
-    """Play to the end by the rule agent, which looks at no hand but its own.
-
-    Args:
-        row: The game, at any stage, changed in place.
-        rules: The rules array.
-        mask: Scratch, shape ``[7]``.
-        state: The generator's state; drawn from only to finish an auction or a half-built move.
-        mind: The rule agent's memory.
-
-    Returns:
-        The generator's new state.
-    """
-    state = to_play_stage(row, rules, mask, state)
-    while row[at.STAGE] == at.STAGE_PLAY:
-        main, kickers = rules_move(row, rules, mind, WEIGHTS)
-        play_whole_move(row, main, kickers, rules)
-    return state
-
-
-@pure_kernel
-def guided_action(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> np.uint64:
-    """The rule agent's main group, bid, answer to doubling, or next kicker.
-
-    Args:
-        row: A view's row or a full row, not over.
-        rules: The rules array.
-        mind: The rule agent's memory; its prices are changed.
-
-    Returns:
-        An action id; one that is not legal where an earlier kicker was not the rule agent's (0, pass, if none is left).
-    """
-    plan = mind.about[A_PLAN:]
-    plan[0] = U0  # of another game, perhaps
-    return next_action(row, rules, mind, WEIGHTS, plan)

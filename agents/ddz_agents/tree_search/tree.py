@@ -7,13 +7,12 @@ check bounds: :func:`add_child` does, and reports a full tree so that the caller
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.words import U0
 
 ROOT = 0
 SIZE_CLASSES = 17
@@ -36,8 +35,8 @@ class Tree(NamedTuple):
         used: int16, children in use.
         room: int16, size of the block, a power of two or 0.
         settled: int8, 1 once a node of the searcher has all its children (its moves never change again).
-        available: int32, visits of the parent in which the child was legal (kept only where the search asks for it).
-        prior: float32, weight among the siblings under PUCT.
+        available: int32, how many evaluations its prior is the mean of (``neural-ismcts``).
+        prior: float32, weight among the siblings (``neural-ismcts``).
         free: int32, shape ``[18]``: heads of the free lists by size class (-1 if empty), then the first unused record.
     """
 
@@ -53,15 +52,13 @@ class Tree(NamedTuple):
     free: npt.NDArray[np.int32]
 
 
-def new_tree(capacity: int, action: type[np.integer[Any]] = np.int16, count: type[np.integer[Any]] = np.int16) -> Tree:
+def new_tree(capacity: int) -> Tree:
     """Allocate a tree that holds a bare root.
 
     Args:
         capacity: Records to make room for; four an iteration are always enough.
-        action: Type of the actions, wider where they are more than action ids.
-        count: Type of a node's number of children.
     """
-    kinds = (action, np.int32, np.float32, np.int32, count, count, np.int8, np.int32, np.float32)
+    kinds = np.int16, np.int32, np.float32, np.int32, np.int16, np.int16, np.int8, np.int32, np.float32
     tree = Tree._make([*(np.empty(capacity, kind) for kind in kinds), np.empty(SIZE_CLASSES + 1, np.int32)])
     clear(tree)
     return tree
@@ -110,16 +107,16 @@ def _take_block(tree: Tree, size_class: int) -> int:
 
 
 @inline_kernel
-def _copy(tree: Tree, source: int, into: Tree, target: int) -> None:
-    into.action[target] = tree.action[source]
-    into.visits[target] = tree.visits[source]
-    into.reward[target] = tree.reward[source]
-    into.first[target] = tree.first[source]
-    into.used[target] = tree.used[source]
-    into.room[target] = tree.room[source]
-    into.settled[target] = tree.settled[source]
-    into.available[target] = tree.available[source]
-    into.prior[target] = tree.prior[source]
+def _copy(tree: Tree, source: int, target: int) -> None:
+    tree.action[target] = tree.action[source]
+    tree.visits[target] = tree.visits[source]
+    tree.reward[target] = tree.reward[source]
+    tree.first[target] = tree.first[source]
+    tree.used[target] = tree.used[source]
+    tree.room[target] = tree.room[source]
+    tree.settled[target] = tree.settled[source]
+    tree.available[target] = tree.available[source]
+    tree.prior[target] = tree.prior[source]
 
 
 @inline_kernel
@@ -133,8 +130,7 @@ def _grow(tree: Tree, node: int) -> bool:
     if block == FULL:
         return False
     for offset in range(count):
-        source, target = old + offset, block + offset
-        _copy(tree, source, tree, target)
+        _copy(tree, old + offset, block + offset)
     if count > 0:  # the old block was full: its size is the number of children
         tree.first[old] = tree.free[size_class - 1]
         tree.free[size_class - 1] = old
@@ -158,50 +154,6 @@ def add_child(tree: Tree, node: int, action: np.uint64) -> int:
 def has_room(tree: Tree) -> bool:
     """Whether the next child finds room, whatever node it belongs to."""
     return np.int64(tree.free[_TOP]) + MOST_CHILDREN <= tree.action.size
-
-
-@pure_kernel
-def replant(tree: Tree, node: int, into: Tree) -> bool:
-    """Copy a node and everything below it to the root of another tree.
-
-    Args:
-        tree: The tree.
-        node: The record that becomes the root.
-        into: A tree of at least the same capacity; what it held is forgotten.
-
-    Returns:
-        False if there was not enough room.
-    """
-    clear(into)
-    into.visits[ROOT] = tree.visits[node]
-    into.settled[ROOT] = tree.settled[node]
-    into.first[ROOT] = tree.first[node]  # until its children are copied: where they lie in the old tree
-    into.used[ROOT] = tree.used[node]
-    target = ROOT
-    while target < into.free[_TOP]:
-        if into.used[target] > 0 and not _adopt(tree, target, into):
-            return False
-        target += 1
-    return True
-
-
-@inline_kernel
-def _adopt(tree: Tree, target: int, into: Tree) -> bool:
-    """Copy the children of a node whose ``first`` still points into the old tree."""
-    source, count = np.int64(into.first[target]), np.int64(into.used[target])
-    size_class = 0
-    while (1 << size_class) < count:
-        size_class += 1
-    block = _take_block(into, size_class)
-    if block == FULL:
-        return False
-    for offset in range(1 << size_class):
-        _reset(into, block + offset, U0)
-        if offset < count:
-            _copy(tree, source + offset, into, block + offset)
-    into.first[target] = block
-    into.room[target] = 1 << size_class
-    return True
 
 
 def children(tree: Tree, node: int = ROOT) -> slice:

@@ -14,9 +14,7 @@ from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, SearchOptions
 from ddz_agents.neural_search.forest import Forest
 from ddz_agents.neural_search.leaves import Evaluator, flattened, leaf_kind
-from ddz_agents.tree_search.options import PUCT, plain
-from ddz_agents.tree_search.search import Position, search
-from ddz_agents.tree_search.tree import ROOT, Tree, children, new_tree
+from ddz_agents.tree_search.tree import ROOT, Tree, children
 from ddz_agents.worlds.determinize import uniform
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
@@ -26,6 +24,7 @@ from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, write_obser
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import agent_options, make_agent
 from tests.agents.neural.test_neural_network import small_networks
+from tests.oracles import figure_two
 from tests.oracles.figure_two import records, statistics_of
 
 _ROLE = OBSERVATION.offsets["role"]
@@ -83,7 +82,7 @@ def after(state: State, moves: int) -> State:
 def planted(
     view: View, model: Uniform, *seeds: int, leaf: str = "value", batch: int = 1, shared: bool = True
 ) -> Forest:
-    forest = Forest(len(seeds), batch, Evaluator(model, leaf, 1.0), exploration=1.0, simulation=0, shared=shared)
+    forest = Forest(len(seeds), batch, Evaluator(model, leaf, 1.0), exploration=1.0, shared=shared)
     forest.plant(view, [np.uint64(seed) for seed in seeds])
     return forest
 
@@ -95,20 +94,35 @@ def grow(view: View, model: Uniform, iterations: int, seed: int, *, leaf: str = 
     return forest.trees[0]
 
 
-def statistics(tree: Tree, levels: int) -> dict[tuple[int, ...], tuple[int, float]]:
+def upper(found: figure_two.Statistics, levels: int) -> figure_two.Statistics:
     """Visits and rewards of the visited nodes in the first levels below the root."""
-    return {path: found for path, found in statistics_of(tree).items() if found[0] and 0 < len(path) <= levels}
+    return {path: numbers for path, numbers in found.items() if numbers[0] and 0 < len(path) <= levels}
+
+
+def by_puct(book: figure_two.Book, path: figure_two.Path, usable: list[int], untried: list[int]) -> int | None:
+    """R / V + P sqrt(N) / (1 + V), N being the visits of the children and P uniform; None for a move not yet tried."""
+    nodes = {action: book[(*path, action)] for action in usable}
+    visits = np.float32(sum(node.visits for node in nodes.values()))
+    if not visits:
+        return None
+    scale = np.sqrt(visits) / np.float32(len(usable) + len(untried))
+    values: dict[int | None, np.float32] = {}
+    if untried:
+        values[None] = np.float32(sum(float(node.reward) for node in nodes.values())) / visits + scale
+    for action, node in sorted(nodes.items()):  # of equals the lowest action, and before all a move not yet tried
+        count = np.float32(node.visits)
+        values[action] = node.reward / count + scale / (np.float32(1) + count)
+    return max(values, key=lambda action: values[action])
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("moves", [0, 5, 12])
-def test_with_a_uniform_prior_and_no_value_it_is_plain_search(seed: int, moves: int) -> None:
-    """Where nothing is hidden every node has all its moves at once, and both searches are one, number for number."""
-    view, iterations = after(State.new(seed, rules="perfect"), moves).view(), 700
-    tree = new_tree(1 << 14)
-    settings = plain()._replace(selection=PUCT)
-    search(tree, Position.of(view), iterations, settings, uniform(), None, None, np.uint64(seed))
-    assert statistics(grow(view, Uniform(), iterations, seed), 2) == statistics(tree, 2)
+def test_with_a_uniform_prior_and_no_value_it_is_plain_puct(seed: int, moves: int) -> None:
+    """Where nothing is hidden every node has all its moves at once: number for number the search in plain Python."""
+    state = after(State.new(seed, rules="perfect"), moves)
+    tree = grow(state.view(), Uniform(), 500, int(figure_two.SEED))
+    book = figure_two.grown_by_hand(state, 500, by_puct)
+    assert upper(statistics_of(tree), 2) == upper(figure_two.statistics(book), 2)
 
 
 @pytest.mark.parametrize("batch", [1, 16])
@@ -130,7 +144,7 @@ def test_visits_add_up_whatever_is_in_flight(batch: int, leaf: str) -> None:
 def test_no_reward_is_lost_in_batches() -> None:
     """With a constant value, every node's rewards are its visits times that value, in flight or not."""
     tree = grow(State.new(3).view(), Uniform(0.5), 960, 3, leaf="value", batch=32)
-    for visits, reward in statistics(tree, 1).values():  # from a full hand, nobody goes out within the tree
+    for visits, reward in upper(statistics_of(tree), 1).values():  # from a full hand, nobody goes out within the tree
         assert reward == pytest.approx(0.75 * visits, rel=1e-2, abs=1e-3)
 
 
@@ -332,8 +346,8 @@ def test_inference_and_simulations_can_join() -> None:
     for agent in (
         ModelSearchAgent(model, 100, particles=50, inference="rules"),
         ModelSearchAgent(model, 100, particles=50, inference="policy", ahead=0),
-        ModelSearchAgent(model, 100, leaf="simulation", simulation="rules"),
-        ModelSearchAgent(model, 100, temperature=2.0, final="value"),
+        ModelSearchAgent(model, 100, leaf="simulation"),
+        ModelSearchAgent(model, 100, temperature=2.0),
         ModelSearchAgent(model, milliseconds=30),
     ):
         assert agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
@@ -381,6 +395,9 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
         ({"milliseconds": 0}, "milliseconds=0"),
         ({"temperature": 0}, "temperature=0"),
         ({"value_share": 0.5}, "value_share=0.5: this option went, and 1.0 stayed: simulations beside"),
+        ({"simulation": "rules"}, "simulation='rules': this option went, and random stayed"),
+        ({"final": "value"}, "final='value': this option went, and visits stayed"),
+        ({"endgame": "sure"}, "endgame='sure': this option went, and search stayed: no match"),
         ({"mate": "search"}, "mate='search': this option went, and policy stayed"),
         ({"settled": 1.5}, "settled=1.5 must be a number from 0.5 to 1"),
         ({"inference": "oracle"}, "mixed, policy, rules"),

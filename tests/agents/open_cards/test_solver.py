@@ -13,14 +13,12 @@ from typer.testing import CliRunner, Result
 from ddz_agents.mini.agents import DeterminizedMinimaxAgent
 from ddz_agents.open_cards.minimax import MinimaxSolver
 from ddz_agents.open_cards.solver.agents import CheatingSolverAgent, DeterminizedSolverAgent
-from ddz_agents.open_cards.solver.endgame import EndgameSolver
 from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position, open_position
 from ddz_agents.open_cards.solver.puzzles import Puzzle, brute_force_agrees, make_puzzles, shipped_puzzles
 from ddz_agents.open_cards.solver.solver import TECHNIQUES, OpenSolver, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
 from ddz_env.core.engine.layout import LANDLORD
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidHandError
-from ddz_env.playing.registry import make_agent
 from ddz_training.apps.cli import app
 from ddz_training.experiments.solver_curve import (
     DEALS,
@@ -229,11 +227,10 @@ DOUBTFUL = State.from_hands(["3 4 4", "5 6"], check_sizes=False, rules="mini")
 
 
 def test_few_worlds_are_all_solved_and_agree_with_brute_force() -> None:
-    ending, view = EndgameSolver(cards=54, worlds=10_000, nodes=10_000), DOUBTFUL.view()
+    ending, view = DeterminizedSolverAgent(cards=54, worlds=10_000, nodes=10_000), DOUBTFUL.view()
     assert ending.applies(view)
-    assert not EndgameSolver(cards=4, worlds=1, nodes=1).applies(view)
+    assert not DeterminizedSolverAgent(cards=4).applies(view)
     solved = ending.solve(view, np.random.default_rng(4))
-    assert solved.complete
     # Its states are the same, by another route.
     states = DeterminizedMinimaxAgent().states(view.row, (), view.rules)
     brute = MinimaxSolver(view.rules, epsilon=0)
@@ -244,26 +241,17 @@ def test_few_worlds_are_all_solved_and_agree_with_brute_force() -> None:
     assert solved.weight == states.deals.sum()
 
 
-@pytest.mark.parametrize("spec", ["isuct", "rollout", "neural-ismcts"])
-def test_searches_hand_their_endgames_over(spec: str) -> None:
-    state = State.from_hands(["3 4 4 9", "5 6", "7 8"], check_sizes=False, rules="perfect")
-    solved = EndgameSolver(cards=54, worlds=30, nodes=5000).solve(state.view(), np.random.default_rng(1))
-    decision = make_agent(f"{spec}:endgame=solver").decide(state.view(), np.random.default_rng(2))  # type: ignore[attr-defined]
-    assert decision == solved.decision()
-
-
-def test_a_sure_win_is_played_and_a_doubtful_position_left_to_the_search() -> None:
-    rng, every = np.random.default_rng(6), EndgameSolver(54, 10_000, 10_000)
-    solver = EndgameSolver(54, 10_000, 10_000, sure=True)
+def test_a_sure_win_is_played_and_in_a_doubtful_position_what_wins_most() -> None:
+    rng, agent = np.random.default_rng(6), DeterminizedSolverAgent(cards=54, worlds=10_000, nodes=10_000)
     safe = State.from_hands(["R B 3", "4 4"], check_sizes=False, rules="mini")
-    sure, solved = solver.decision(safe.view(), rng), every.solve(safe.view(), rng)
-    assert solved.proven
-    assert solved.wins[solved.moves.index(sure.move)] == solved.weight
-    doubtful = every.solve(DOUBTFUL.view(), rng)
-    assert 0 < doubtful.wins.max() < doubtful.weight
-    assert solver.decision(DOUBTFUL.view(), rng) is None
-    agent = DeterminizedSolverAgent(worlds=8, nodes=2000)
-    assert agent.decide(DOUBTFUL.view(), rng).move in DOUBTFUL.legal_moves()
+    sure = agent.solve(safe.view(), rng)
+    assert sure.wins.max() == sure.weight
+    for state in (safe, DOUBTFUL):
+        moves, wins, weight = agent.solve(state.view(), rng)
+        assert wins[moves.index(agent.act(state.view(), rng))] == wins.max() > 0
+    assert wins.max() < weight
+    few = DeterminizedSolverAgent(worlds=8, nodes=2000)
+    assert few.decide(DOUBTFUL.view(), rng).move in DOUBTFUL.legal_moves()
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])

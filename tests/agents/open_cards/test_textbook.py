@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ddz_agents.open_cards.minimax import MinimaxSolver
+from ddz_agents.open_cards.textbook import search
 from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
-from ddz_agents.open_cards.textbook.search import SURE, log_odds, probabilities
+from ddz_agents.open_cards.textbook.candidates import Space, push_moves
+from ddz_agents.open_cards.textbook.search import SURE, probabilities
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.position import POSITION, evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.scratch import look_around, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_env import Hand, Rules, State
+from ddz_agents.tree_search.search import Position
+from ddz_env import Hand, Move, Rules, State
+from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import OWNER, SEAT
+from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
 from tests.agents.mini.test_exact import after
-from tests.agents.open_cards.test_solver import landlord_wins
 from tests.agents.rules.test_rule_agent import position
 from tests.rooms import ROOT
 
@@ -48,18 +51,47 @@ def decide(state: State, **options: Any) -> tuple[CheatingAlphaBetaAgent, dict[i
     return agent, dict(agent.decide(state, RNG).values)
 
 
+@kernel
+def push(space: Space, row: np.ndarray) -> None:
+    space.stack.rows[0, :] = row
+    space.stack.frames[0].first = 0
+    legal_mask(row, space.stack.rules, space.mask)
+    push_moves(space, 0)
+
+
+def looked_at(space: Space, state: State) -> list[Move]:
+    """The moves that the search tries, the prices being those of the decision."""
+    push(space, state.row)
+    stop = int(space.stack.frames[0].stop)
+    pairs = zip(space.stack.mains[:stop].tolist(), space.stack.kickers[:stop].tolist(), strict=True)
+    return [Move.from_words(main, kickers) for main, kickers in pairs]
+
+
+def landlord_wins(space: Space, state: State) -> bool:
+    """Best play of both sides among these moves; a move that ends the game is never left out."""
+    if state.is_over:
+        return state.winner == 0
+    landlord, hand = state.role() == "landlord", state.hand()
+    if any(move.cards == hand for move in state.legal_moves()):
+        return landlord
+    results = (landlord_wins(space, after(state, move)) for move in looked_at(space, state))
+    return any(results) if landlord else all(results)
+
+
 @pytest.mark.parametrize(("preset", "sizes"), [("standard", (4, 4, 3)), ("rlcard", (4, 4, 3)), ("mini", (5, 4))])
-def test_with_all_moves_and_depth_enough_every_move_is_valued_exactly(preset: str, sizes: Sequence[int]) -> None:
-    brute, roles, worth = MinimaxSolver(Rules.preset(preset), epsilon=0), set[str | None](), set[float]()
-    for state in endgames(8, sizes, 2, preset):
+def test_with_depth_enough_every_move_is_valued_exactly(preset: str, sizes: Sequence[int]) -> None:
+    space, roles, worth = search.new_space(Rules.preset(preset).words(), POSITION), set[str | None](), set[float]()
+    for state in endgames(16, sizes, 2, preset):
         for _ in range(3):  # the landlord's decision, and then the peasants'
             if state.is_over or len(state.legal_moves()) == 1:
                 break
-            _, values = decide(state, depth=40, moves="all")
+            agent, values = decide(state, depth=40)
             if values:  # no move ends the game at once
+                set_position(state.row, state.rule_words, space.appraiser, WEIGHTS)
                 landlord, expected = state.role() == "landlord", dict.fromkeys(values, 0.0)
-                for move in state.legal_moves():
-                    wins = landlord_wins(brute, after(state, move)) == landlord
+                for main, kickers in zip(*agent._moves(Position.of(state)), strict=True):
+                    move = Move.from_words(int(main), int(kickers))
+                    wins = landlord_wins(space, after(state, move)) == landlord
                     expected[move.main] = max(expected[move.main], float(wins))
                 assert values == expected
                 roles.add(state.role())
@@ -67,6 +99,26 @@ def test_with_all_moves_and_depth_enough_every_move_is_valued_exactly(preset: st
             state.step(state.legal_moves()[-1])
     assert "landlord" in roles
     assert worth == {0.0, 1.0}
+
+
+def test_replies_are_all_main_groups_and_leads_those_of_a_split() -> None:
+    space, leads = search.new_space(Rules.preset("standard").words(), POSITION), 0
+    for state in endgames(40, (9, 8, 8), 7):
+        for _ in range(4):
+            if state.is_over:
+                break
+            set_position(state.row, state.rule_words, space.appraiser, WEIGHTS)
+            moves, legal = looked_at(space, state), state.legal_moves()
+            assert len(moves) == len(set(moves))
+            assert set(moves) <= set(legal)
+            if state.view().on_lead:
+                leads += len({move.main for move in moves}) < len({move.main for move in legal})
+                counts = np.sum([move.cards.counts for move in moves], axis=0)
+                assert (counts >= np.array(state.hand().counts)).all(), "every card is in a move of the split"
+            else:
+                assert {move.main for move in moves} == {move.main for move in legal}
+            state.step(legal[-1])
+    assert leads > 10
 
 
 @pytest.mark.parametrize("depth", [1, 2, 6])
@@ -80,37 +132,38 @@ def test_pruning_and_the_table_change_no_value(depth: int) -> None:
     assert depth < 6 or nodes[0] < nodes[1] < nodes[2]
 
 
-def transformed(agent: Any, curve: Any) -> Any:
-    """The agent with another scale for its evaluations."""
-    scale = curve(np.arange(-SURE, SURE + 1.0))  # whole numbers, so that sums are exact
-    agent._scale = lambda: scale
-    return agent
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> Callable[[State, Any, Any], str]:
+    """What an agent plays if its evaluations have another scale."""
+
+    def choose(state: State, agent: Any, curve: Any) -> str:
+        scale = curve(np.arange(-SURE, SURE + 1.0))  # whole numbers, so that sums are exact
+        monkeypatch.setattr(search, "probabilities", lambda: scale)
+        return str(agent.act(sight(agent, state), np.random.default_rng(5)))
+
+    return choose
 
 
 CURVES = {"cube": lambda x: x**3, "win rate": lambda x: probabilities(), "root": np.cbrt}
 LINEAR = {"twice": lambda x: 2 * x, "shifted": lambda x: 3 * x + 500}
 
 
-def chosen(state: State, agent: Any) -> str:
-    return str(agent.act(state if agent.cheats else state.view(), np.random.default_rng(5)))
-
-
-def test_alpha_beta_plays_the_same_under_every_monotone_transform() -> None:
-    for scale in (probabilities(), log_odds()):
-        assert (np.diff(scale) > 0).all()
-        assert len(scale) == 2 * SURE + 1
+def test_alpha_beta_plays_the_same_under_every_monotone_transform(chosen: Any) -> None:
+    scale = probabilities()
+    assert (np.diff(scale) > 0).all()
+    assert len(scale) == 2 * SURE + 1
     for state in endgames(12, (9, 8, 8), 4):
-        plain = chosen(state, transformed(CheatingAlphaBetaAgent(depth=3), lambda x: x))
+        plain = chosen(state, CheatingAlphaBetaAgent(depth=3), lambda x: x)
         for transform in (CURVES | LINEAR).values():
-            assert chosen(state, transformed(CheatingAlphaBetaAgent(depth=3), transform)) == plain
+            assert chosen(state, CheatingAlphaBetaAgent(depth=3), transform) == plain
 
 
-def test_expectiminimax_plays_the_same_under_linear_transforms_only() -> None:
+def test_expectiminimax_plays_the_same_under_linear_transforms_only(chosen: Any) -> None:
     options = {"depth": 2, "worlds": 8, "particles": 0}
     states = list(endgames(16, (9, 8, 8), 5))
 
     def play(curve: Any) -> list[str]:
-        return [chosen(state, transformed(ExpectiminimaxAgent(**options), curve)) for state in states]
+        return [chosen(state, ExpectiminimaxAgent(**options), curve) for state in states]
 
     plain = play(lambda x: x)
     for linear in LINEAR.values():
@@ -170,5 +223,5 @@ def test_equal_generators_decide_alike() -> None:
 def test_options_that_do_not_exist_are_refused() -> None:
     with pytest.raises(InvalidAgentOptionError, match="depth"):
         CheatingAlphaBetaAgent(depth=0)
-    with pytest.raises(InvalidAgentOptionError, match="values"):
-        ExpectiminimaxAgent(values="odds")
+    with pytest.raises(InvalidAgentOptionError, match="worlds"):
+        ExpectiminimaxAgent(worlds=0)

@@ -1,4 +1,4 @@
-"""Simulations of good players, candidate moves and duplicate rollouts: what they promise, against obvious oracles."""
+"""Candidate moves and duplicate rollouts: what they promise, against obvious oracles."""
 
 from __future__ import annotations
 
@@ -10,17 +10,13 @@ import numpy as np
 import pytest
 
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.rules.scratch import new_rule_scratch
-from ddz_agents.tree_search import rollout, simulate_planned
-from ddz_agents.tree_search.options import SIMULATIONS, plain
-from ddz_agents.tree_search.rollout import Arms, RolloutAgent, list_candidates, new_arms, play_worlds
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.tree_search import rollout
+from ddz_agents.tree_search.rollout import Arms, RolloutAgent, list_candidates, new_arms, play_out, play_worlds
 from ddz_agents.tree_search.search import Position
-from ddz_agents.tree_search.simulate import simulate_rules
-from ddz_agents.tree_search.simulate_planned import Plan, new_plan, set_plan_prices
 from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_env import PRESETS, Hand, Move, State
-from ddz_env.core.engine.layout import BOMBS, HANDS, HIDDEN, STAGE, STAGE_OVER, WINNER
-from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.layout import BOMBS, HANDS, HIDDEN, WINNER
 from tests.oracles.figure_two import played
 
 SEED = np.uint64(2011)
@@ -48,79 +44,20 @@ def positions(preset: str, number: int) -> Iterator[State]:
         yield state
 
 
-def scratch() -> np.ndarray:
-    return np.empty(MASK_WORDS, np.uint64)
-
-
 def ended(row: np.ndarray) -> list[int]:
     """The winner's number, the hands and the bombs."""
     return row[[WINNER, HANDS, HANDS + 1, HANDS + 2, BOMBS]].tolist()
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_the_rules_simulation_ends_as_the_rule_agent_plays(preset: str) -> None:
+def test_a_rollout_ends_as_the_rule_agent_plays(preset: str) -> None:
     for state in positions(preset, 10):
-        row, chance = state.row.copy(), SEED
-        assert simulate_rules(row, state.rule_words, scratch(), chance, new_rule_scratch()) == SEED, "no chance in it"
+        row = state.row.copy()
+        play_out(row, state.rule_words, new_rule_scratch())
         while not state.is_over:
             state.step(RulesAgent().act(state.view(), RNG(0)))
         assert int(row[WINNER]) - 1 == state.winner
         assert ended(row) == ended(state.row)
-
-
-def test_a_simulation_finishes_auctions_and_half_built_moves_first() -> None:
-    auction = State.new(1, "bidding")
-    half_built = State.from_hands(["33345", "6789", "6789"], check_sizes=False)
-    half_built.step_action(Move.parse("333+4").main)
-    for state in (auction, half_built):
-        rules, row = state.rule_words, state.row.copy()
-        simulate_rules(row, rules, scratch(), SEED, new_rule_scratch())
-        assert row[STAGE] == STAGE_OVER
-        row, plan = state.row.copy(), new_plan()
-        set_plan_prices(row, rules, plan)
-        simulate_planned.simulate_planned(row, rules, scratch(), SEED, plan)
-        assert row[STAGE] == STAGE_OVER
-
-
-def watched(game: State, replies: list[Move], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """``simulate_planned`` in Python, its compiled parts making each move in a game that refuses illegal ones."""
-    own = {name: getattr(simulate_planned, name) for name in ("play_lightly", "pass_turn", "_follow")}
-
-    def play_lightly(row: Any, main: Any, kickers: Any, rules: Any) -> None:
-        move = Move.from_words(int(main), int(kickers))
-        replies.extend([move] if game.legal_moves()[0].is_pass else [])
-        game.step(move)
-        own["play_lightly"](row, main, kickers, rules)
-
-    def pass_turn(row: Any, rules: Any) -> None:
-        game.step("pass")
-        own["pass_turn"](row, rules)
-
-    def follow(*arguments: Any) -> tuple[Any, Any, Any]:
-        index, main, kickers = own["_follow"](*arguments)
-        return index, np.uint64(main), np.uint64(kickers)  # compiled code hands Python plain integers
-
-    for name, spy in (("play_lightly", play_lightly), ("pass_turn", pass_turn), ("_follow", follow)):
-        monkeypatch.setattr(simulate_planned, name, spy)
-    return simulate_planned.simulate_planned.py_func  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_the_planned_simulation_plays_legal_moves_only(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    replies: list[Move] = []
-    for state in positions(preset, 12):
-        game, row, plan = state.copy(), state.row.copy(), new_plan()
-        with monkeypatch.context() as patched:
-            set_plan_prices(row, state.rule_words, plan)
-            watched(game, replies, patched)(row, state.rule_words, scratch(), SEED, plan)
-        assert game.is_over
-        assert row[STAGE] == STAGE_OVER
-        assert int(row[WINNER]) - 1 == game.winner
-        assert ended(row) == ended(game.row)
-        compiled_row = state.row.copy()
-        simulate_planned.simulate_planned(compiled_row, state.rule_words, scratch(), SEED, plan)
-        assert ended(compiled_row) == ended(row), "the simulation that was watched is the compiled one"
-    assert len(replies) >= 6, "tricks are fought over"
 
 
 def candidates(state: State, most: int) -> tuple[list[Move], list[int]]:
@@ -164,25 +101,22 @@ def rolled_out(
     state: State,
     arms: Arms,
     worlds: int,
-    name: str,
     chance: np.uint64 = SEED,
     pool: WorldPool | None = None,
-    plan: Plan | None = None,
+    mind: RuleScratch | None = None,
 ) -> np.uint64:
     position, alive = Position.of(state.view()), len(arms.order)
-    settings = plain()._replace(simulation=np.int64(SIMULATIONS.index(name)))
     chance = np.uint64(chance)
-    return play_worlds(position, arms, alive, worlds, settings, pool or uniform(), plan or new_plan(), chance)
+    return play_worlds(position, arms, alive, worlds, pool or uniform(), mind or new_rule_scratch(), chance)
 
 
-@pytest.mark.parametrize("name", ["planned", "rules"])
-def test_candidates_meet_the_same_worlds_and_are_ordered_by_their_wins(name: str) -> None:
-    """These simulations leave nothing else to chance: the same candidate wins the same games, and ties keep places."""
+def test_candidates_meet_the_same_worlds_and_are_ordered_by_their_wins() -> None:
+    """The rule agent leaves nothing else to chance: the same candidate wins the same games, and ties keep places."""
     won = 0
     for state in positions("standard", 10):
         move = RulesAgent().act(state.view(), RNG(0))
         arms = arms_of([move, state.legal_moves()[-1], move, move, *candidates(state, 8)[0]])
-        rolled_out(state, arms, 25, name)
+        rolled_out(state, arms, 25)
         wins, places = arms.wins.tolist(), arms.order.tolist()
         assert wins[0] == wins[2] == wins[3] == wins[4]
         assert arms.runs.tolist() == [25] * len(wins)
@@ -191,30 +125,28 @@ def test_candidates_meet_the_same_worlds_and_are_ordered_by_their_wins(name: str
     assert won > 3, "games that are not decided already"
 
 
-@pytest.mark.parametrize("name", ["planned", "rules"])
-def test_worlds_one_after_the_other_are_the_worlds_at_once(name: str) -> None:
-    """In a plan that served another game, too."""
-    state, other, used = played(4, 8), State.new(77, "mini"), new_plan()
+def test_worlds_one_after_the_other_are_the_worlds_at_once() -> None:
+    """With a memory that served another game, too."""
+    state, other, used = played(4, 8), State.new(77, "mini"), new_rule_scratch()
     moves = candidates(state, 5)[0]
     at_once, one_by_one, chance = arms_of(moves), arms_of(moves), SEED
-    rolled_out(state, at_once, 20, name)
-    rolled_out(other, arms_of(candidates(other, 3)[0]), 10, name, plan=used)
+    rolled_out(state, at_once, 20)
+    rolled_out(other, arms_of(candidates(other, 3)[0]), 10, mind=used)
     for _ in range(20):
-        chance = rolled_out(state, one_by_one, 1, name, chance, plan=used)
+        chance = rolled_out(state, one_by_one, 1, chance, mind=used)
     assert at_once.wins.tolist() == one_by_one.wins.tolist()
 
 
-@pytest.mark.parametrize("name", SIMULATIONS)
-def test_a_win_of_the_partner_is_a_win(name: str) -> None:
+def test_a_win_of_the_partner_is_a_win() -> None:
     """In the only world of the pool the peasant down goes out with the red joker at its first turn."""
     state = State.from_hands(["3 55", "R", "4 66 77"], check_sizes=False)
     landlords = arms_of([Move.parse("3")])
-    rolled_out(state, landlords, 10, name, pool=pool_of_one(state))
+    rolled_out(state, landlords, 10, pool=pool_of_one(state))
     assert landlords.wins.tolist() == [0]
     state.step("3")
     state.step("pass")
     peasants = arms_of([Move.parse("4")])
-    rolled_out(state, peasants, 10, name, pool=pool_of_one(state))
+    rolled_out(state, peasants, 10, pool=pool_of_one(state))
     assert peasants.wins.tolist() == [10]
 
 
@@ -231,7 +163,7 @@ def test_budgets_are_halved_and_kept(iterations: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr(rollout, "play_worlds", spy)
     for state in positions("standard", 8):
         rounds.clear()
-        decision = RolloutAgent(iterations, simulation="planned").decide(state.view(), RNG(0))
+        decision = RolloutAgent(iterations).decide(state.view(), RNG(0))
         if not rounds:
             continue
         seen += 1
@@ -268,7 +200,7 @@ def test_caution_asks_others_to_beat_the_first_candidate_by_more_than_luck() -> 
         moves = candidates(State.new(seed), 4)[0]
         bold, careful = (arms_of(moves, caution) for caution in (0.0, 100.0))
         for arms in (bold, careful):
-            rolled_out(State.new(seed), arms, 40, "rules")
+            rolled_out(State.new(seed), arms, 40)
         assert bold.wins[bold.order[0]] == max(bold.wins)
         assert careful.order[0] == 0
         assert (bold.wins == careful.wins).all()

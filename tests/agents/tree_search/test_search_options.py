@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import Counter, defaultdict
 from typing import Any
@@ -10,17 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.rules.scratch import new_rule_scratch
-from ddz_agents.tree_search import options as forms
-from ddz_agents.tree_search.ablations.redetermined import RedeterminizedUctAgent
-from ddz_agents.tree_search.ablations.whole_moves import WholeMoveUctAgent
 from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from ddz_agents.tree_search.options import TreeSettings, plain
+from ddz_agents.tree_search.options import TreeOptions
 from ddz_agents.tree_search.rollout import RolloutAgent
-from ddz_agents.tree_search.search import GUIDED_WEIGHT, Position, search
-from ddz_agents.tree_search.simulate import guided_action, simulate_random
-from ddz_agents.tree_search.simulate_planned import new_plan
+from ddz_agents.tree_search.search import Position, search
+from ddz_agents.tree_search.simulate import simulate_random
 from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
 from ddz_agents.worlds.consistency import InconsistentViewError
 from ddz_agents.worlds.determinize import uniform
@@ -28,14 +21,14 @@ from ddz_env import PRESETS, Move, Rules, State
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, WINNER
 from ddz_env.core.engine.random import key
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError, UnknownAgentError
 from ddz_env.playing.agent import Decision, sight
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.search_options import VARIANTS
 from tests.agents.tree_search.test_mcts_decisions import view_with
 from tests.hidden import permuted
-from tests.oracles.figure_two import SEED, Book, Path, figure_2, grown_by_hand, played, records, statistics
+from tests.oracles.figure_two import SEED, figure_2, grown_by_hand, played, statistics, statistics_of
 
 RNG = np.random.default_rng
 
@@ -59,12 +52,12 @@ def thought(agent: Any, state: State, seed: int = 0) -> Decision:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_a_seed_reproduces_the_decision_whatever_the_agent_decided_before(name: str) -> None:
-    """An agent keeps arrays from one decision to the next; only what tree reuse keeps may be seen.
+    """An agent keeps arrays from one decision to the next; nothing of what they held may be seen.
 
-    Visits are those of the searcher's tree or trees: half go to the public tree, several trees have as many each.
+    Visits are those of all trees, which have as many each.
     """
     spec = SPECS[name].format(60)
-    used, visits = make_agent(spec), {"re-determinizing": 30, "4 trees": 240, "determinized": 300}.get(name, 60)
+    used, visits = make_agent(spec), {"4 trees": 240, "determinized": 300}.get(name, 60)
     for state in (State.new(3), played(4, 9), played(8, 4), State.new(3)):
         decision = thought(used, state)
         assert decision == thought(make_agent(spec), state)
@@ -97,28 +90,18 @@ def test_a_win_in_one_is_found_and_a_control_is_kept_to_win_in_two(variant: str)
     assert str(thought(make_agent(variant.format(600)), state).move) == "R"
 
 
-@pytest.mark.parametrize("final", ["visits", "value"])
-@pytest.mark.parametrize("options", [{}, {"counts": "availability"}, {"selection": "puct"}, {"simulation": "rules"}])
-def test_without_finishing_moves_the_search_itself_finds_a_win_in_one(options: dict[str, Any], final: str) -> None:
+def test_without_finishing_moves_the_search_itself_finds_a_win_in_one() -> None:
     state = endgame("34567", "89TJQKA2", "444555666")
-    decision = thought(IsUctAgent(800, finish=False, final=final, **options), state)
+    decision = thought(IsUctAgent(800, finish=False), state)
     assert str(decision.move) == "34567"
     assert sum(decision.visits.values()) == 800
     assert decision.values[decision.move.main] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        (IsUctAgent, {"counts": "availability", "final": "value"}),
-        (IsUctAgent, {"selection": "puct", "prior": "rules", "simulation": "planned"}),
-        (DeterminizedUctAgent, {}),
-        (CheatingUctAgent, {}),
-    ],
-)
-def test_threads_change_nothing(kind: type, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("kind", [IsUctAgent, DeterminizedUctAgent, CheatingUctAgent])
+def test_threads_change_nothing(kind: type) -> None:
     state = State.new(9)
-    one, *more = [thought(kind(150, trees=4, threads=threads, **options), state) for threads in (1, 2, 4)]
+    one, *more = [thought(kind(150, trees=4, threads=threads), state) for threads in (1, 2, 4)]
     assert sum(one.visits.values()) == 600
     assert all(decision == one for decision in more)
 
@@ -135,14 +118,6 @@ def test_two_threads_grow_two_trees_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert sum(thought(agent, State.new(9)).visits.values()) == 20
 
 
-def test_threads_change_nothing_where_trees_are_kept() -> None:
-    games = []
-    for threads in (1, 3):
-        agents = [make_agent(f"isuct:iterations=60,trees=3,reuse=true,threads={threads}") for _ in range(3)]
-        games.append(play_game(State.new(2), agents, seat_generators([2, 0], 3)).history)
-    assert games[0] == games[1]
-
-
 def test_the_statistics_are_the_sum_of_the_trees() -> None:
     """Each tree is a search of its own, from random numbers keyed by the seed and its number."""
     state, visits, rewards = played(4, 9), Counter[int](), defaultdict[int, float](float)
@@ -150,7 +125,7 @@ def test_the_statistics_are_the_sum_of_the_trees() -> None:
     for index in range(4):
         tree = new_tree(10_000)
         chance = np.uint64(key(seed, np.uint64(index)))
-        search(tree, Position.of(state.view()), 150, plain(), uniform(), None, None, chance)
+        search(tree, Position.of(state.view()), 150, TreeOptions().settings(), uniform(), None, chance)
         for record in range(children(tree).start, children(tree).stop):
             visits[int(tree.action[record])] += int(tree.visits[record])
             rewards[int(tree.action[record])] += float(tree.reward[record])
@@ -164,8 +139,8 @@ def test_the_statistics_are_the_sum_of_the_trees() -> None:
     ("spec", "name", "least"),
     [
         ("isuct:milliseconds=20", "IsUctAgent(20ms)", 256),
-        ("isuct-moves:milliseconds=20", "WholeMoveUctAgent(flat, 20ms)", 64),
-        ("rollout:milliseconds=20,simulation=planned", "RolloutAgent(20ms)", 12),
+        (f"isuct:milliseconds=20,simulation={__name__}.landlord_always_wins", "IsUctAgent(20ms)", 16),
+        ("rollout:milliseconds=20", "RolloutAgent(20ms)", 12),
     ],
 )
 def test_a_clock_ends_a_search_once_it_has_looked_around(spec: str, name: str, least: int) -> None:
@@ -177,86 +152,15 @@ def test_a_clock_ends_a_search_once_it_has_looked_around(spec: str, name: str, l
     assert decision.move in state.legal_moves()
 
 
-FORMS = {"plain": forms.UCB, "availability": forms.AVAILABILITY, "puct": forms.PUCT, "guided": forms.PUCT}
-
-
-def by_availability(book: Book, path: Path, usable: list[int], k: float) -> int:
-    """R / V + k sqrt(ln A / V), A being the visits of the parent in which the child was legal, this one included."""
-
-    def value(action: int) -> np.float32:
-        child = book[(*path, action)]
-        share = np.float32(1) / np.float32(child.visits)
-        return child.reward * share + np.float32(k) * np.sqrt(np.float32(math.log(child.available)) * share)
-
-    return max(usable, key=value)  # the first of the largest
-
-
-def by_puct(book: Book, path: Path, usable: list[int], untried: int, k: float) -> int | None:
-    """R / V + k P sqrt(N) / (1 + V), N being the visits of the legal children; None for a move not yet expanded."""
-    nodes = {action: book[(*path, action)] for action in usable}
-    visits = np.float32(sum(node.visits for node in nodes.values()))
-    if not visits:
-        return None
-    weight = np.float32(untried + sum(float(node.prior) for node in nodes.values()))
-    scale = np.float32(k) * np.sqrt(visits) / weight
-    values: dict[int | None, np.float32] = {}
-    if untried:
-        values[None] = np.float32(sum(float(node.reward) for node in nodes.values())) / visits + scale
-    for action, node in sorted(nodes.items()):  # of equals the lowest action, and before all a move not yet expanded
-        count = np.float32(node.visits)
-        values[action] = node.reward / count + scale * node.prior / (np.float32(1) + count)
-    return max(values, key=lambda action: values[action])
-
-
-def rule_agents_action(row: np.ndarray, state: State) -> int:
-    """Main group, bid or pass by the rule agent as people call it; kickers by the guide."""
-    game = State(row.copy(), state.rules)
-    if game.stage == "kicker":
-        return int(guided_action(row, state.rule_words, new_rule_scratch()))
-    return RulesAgent().act(game.view(), RNG(0)).main
-
-
-def by_hand(state: State, iterations: int, k: float, form: str) -> Book:
-    def pick(book: Book, path: Path, usable: list[int], untried: list[int]) -> int | None:
-        if FORMS.get(form) == forms.PUCT:
-            return by_puct(book, path, usable, len(untried), k)
-        if FORMS.get(form) != forms.AVAILABILITY:
-            return figure_2(k)(book, path, usable, untried)
-        for tried in usable:
-            book[(*path, tried)].available += 1
-        return None if untried else by_availability(book, path, usable, k)
-
-    def guide(row: np.ndarray, usable: list[int], untried: list[int]) -> tuple[int, np.float32] | None:
-        if form != "guided" or usable:
-            return None
-        action = rule_agents_action(row, state)
-        return (action, GUIDED_WEIGHT) if action in untried else None
-
-    return grown_by_hand(state, iterations, pick, fixed=form == "known game", guide=guide)
-
-
-def options_of(k: float, form: str) -> TreeSettings:
-    settings = plain(k, fixed=form == "known game")
-    return settings._replace(selection=FORMS.get(form, forms.UCB), guided=np.bool_(form == "guided"))
-
-
-def compiled(state: State, iterations: int, settings: TreeSettings, capacity: int = 20_000) -> Tree:
+def compiled(state: State, iterations: int, k: float = 1.0, *, fixed: bool = False, capacity: int = 20_000) -> Tree:
     tree, left, chance = new_tree(capacity), iterations, SEED
-    plan, position = new_plan() if settings.guided or settings.simulation else None, Position.of(state.view())
-    if settings.fixed:
-        position = Position.of(state)
+    settings, position = TreeOptions(exploration=k).settings(fixed), Position.of(state if fixed else state.view())
     while left:
-        done, after = search(tree, position, left, settings, uniform(), plan, None, np.uint64(chance))
+        done, after = search(tree, position, left, settings, uniform(), None, np.uint64(chance))
         chance, left = np.uint64(after), left - done
         if left:
             tree = grown(tree)
     return tree
-
-
-def statistics_of(tree: Tree) -> dict[Path, tuple[Any, ...]]:
-    """Visits, reward, availability and prior of every node."""
-    kept = tree.visits, tree.reward, tree.available, tree.prior
-    return {path: tuple(array[record].item() for array in kept) for path, record in records(tree).items()}
 
 
 POSITIONS = {
@@ -278,36 +182,28 @@ POSITIONS = {
 """Positions with iterations and constant."""
 
 
-@pytest.mark.parametrize("form", [*FORMS, "known game"])
+@pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("name", POSITIONS)
-def test_the_tree_is_the_documented_formulas(name: str, form: str) -> None:
-    """Figure 2 of the paper, the later forms of selection, and plain UCT where the game is known."""
+def test_the_tree_is_the_documented_formulas(name: str, fixed: bool) -> None:
+    """Figure 2 of the paper, and plain UCT where the game is known."""
     state, iterations, k = POSITIONS[name]
-    iterations *= 2 if form == "plain" else 1
-    book = by_hand(state, iterations, k, form)
-    found = statistics_of(compiled(state, iterations, options_of(k, form)))
-    assert {path: numbers[:2] for path, numbers in found.items()} == statistics(book)
+    iterations *= 1 if fixed else 2
+    book = grown_by_hand(state, iterations, figure_2(k), fixed=fixed)
+    found = statistics_of(compiled(state, iterations, k, fixed=fixed))
+    assert found == statistics(book)
     assert max(map(len, found)) > 2
-    if form == "availability":
-        assert all(found[path][2] == node.available for path, node in book.items() if path)
-    if form == "guided":
-        assert all(found[path][3] == node.prior for path, node in book.items())
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("simulation", [0, 1])
-def test_results_do_not_depend_on_the_first_capacity(form: str, simulation: int) -> None:
+def test_results_do_not_depend_on_the_first_capacity() -> None:
     for state in (played(4, 6), State.new(1, "bidding")):
-        settings = options_of(1.0, form)._replace(simulation=np.int64(simulation))
-        roomy, tiny = (statistics_of(compiled(state, 300, settings, capacity)) for capacity in (20_000, 8))
+        roomy, tiny = (statistics_of(compiled(state, 300, capacity=capacity)) for capacity in (20_000, 8))
         assert roomy == tiny
 
 
 @pytest.mark.parametrize("preset", ["bidding", "openspiel"])
-@pytest.mark.parametrize("spec", ["isuct", "isuct-moves", "isuct-moves:levels=sets"])
-def test_a_long_search_of_an_auction_ends(spec: str, preset: str) -> None:
+def test_a_long_search_of_an_auction_ends(preset: str) -> None:
     """The winner takes up cards that nobody has seen, or all may decline and be dealt new cards."""
-    agent = make_agent(spec)  # of 10,000 iterations
+    agent = make_agent("isuct")  # of 10,000 iterations
     for seat in range(3):
         state = State.new(1, preset)
         for _ in range(seat):
@@ -361,28 +257,55 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
         (IsUctAgent, {"simulation": f"{__name__}.no_such_policy"}),
         (IsUctAgent, {"simulation": f"{__name__}.A_NUMBER"}),
         (IsUctAgent, {"simulation": not_compiled}),
-        (CheatingUctAgent, {"selection": "puct", "counts": "availability"}),
-        (DeterminizedUctAgent, {"prior": "rules"}),
         (IsUctAgent, {"iterations": 100_000_001}),
         (IsUctAgent, {"trees": 0}),
         (IsUctAgent, {"particles": 100_001}),
         (IsUctAgent, {"exploration": -1.0}),
         (CheatingUctAgent, {"milliseconds": -5}),
-        (RolloutAgent, {"simulation": f"{__name__}.landlord_always_wins"}),
         (RolloutAgent, {"iterations": 0}),
         (RolloutAgent, {"milliseconds": 0}),
         (RolloutAgent, {"candidates": 1}),
         (RolloutAgent, {"particles": 100_001}),
-        (RedeterminizedUctAgent, {"iterations": 0}),
-        (RedeterminizedUctAgent, {"exploration": -0.1}),
-        (WholeMoveUctAgent, {"levels": "stages"}),
-        (WholeMoveUctAgent, {"iterations": 0}),
-        (WholeMoveUctAgent, {"exploration": -1.0}),
     ],
 )
-def test_options_that_do_not_exist_or_contradict_each_other_are_named(kind: type, options: dict[str, Any]) -> None:
+def test_options_that_do_not_exist_are_named(kind: type, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidAgentOptionError, match=next(iter(options))):
         kind(**options)
+
+
+GONE = {
+    "isuct": "selection=ucb,counts=parent,prior=uniform,final=visits,reuse=false,endgame=search",
+    "duct": "selection=ucb,counts=parent,prior=uniform,final=visits",
+    "rollout": "simulation=rules,endgame=search",
+    "expectiminimax": "moves=candidates,values=win-rate",
+}
+"""Options of 0.2.0 that went, with the values that stayed."""
+LOST = {
+    "isuct": "selection=puct counts=availability prior=rules final=value reuse=true endgame=sure "
+    "simulation=planned simulation=rules",
+    "cheating-uct": "selection=puct simulation=rules",
+    "rollout": "simulation=planned simulation=random endgame=solver",
+    "cheating-alpha-beta": "moves=all values=log-odds",
+}
+"""The values that went."""
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_texts_of_0_2_0_are_read_where_the_value_stayed(name: str) -> None:
+    assert make_agent(f"{name}:{GONE[name]}").options == make_agent(name).options  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("spec", [f"{name}:{option}" for name, options in LOST.items() for option in options.split()])
+def test_values_that_went_are_refused_with_what_stayed(spec: str) -> None:
+    with pytest.raises(InvalidAgentOptionError, match=r"went, and .* stayed: "):
+        make_agent(spec)
+
+
+@pytest.mark.parametrize("name", ["isuct-moves", "isuct-redetermined"])
+def test_agents_that_went_are_refused_with_where_their_result_stands(name: str) -> None:
+    for spec in (name, f"{name}:iterations=50"):
+        with pytest.raises(UnknownAgentError, match=f"'{name}' went: .* lost to isuct .* docs/measurements/"):
+            make_agent(spec)
 
 
 def test_a_bad_number_of_threads_is_named() -> None:
@@ -390,10 +313,7 @@ def test_a_bad_number_of_threads_is_named() -> None:
         IsUctAgent(10, threads=0)
 
 
-SIGHTED = ["isuct", "duct", "rollout", "isuct-moves", "isuct-redetermined", "isuct:reuse=true", "isuct:particles=20"]
-
-
-@pytest.mark.parametrize("spec", SIGHTED)
+@pytest.mark.parametrize("spec", ["isuct", "duct", "rollout", "isuct:particles=20"])
 def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
     """Views that no deal agrees with, half-built moves, turns of others and ended games."""
     agent = make_agent(spec)

@@ -11,7 +11,7 @@ import pytest
 from ddz_agents.mini.information_set import information_set
 from ddz_agents.random import RandomAgent
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.tree_search.options import plain
+from ddz_agents.tree_search.options import TreeOptions
 from ddz_agents.tree_search.search import Position, search
 from ddz_agents.tree_search.tree import children, new_tree
 from ddz_agents.worlds.determinize import WorldPool, draw_game, draw_world
@@ -485,7 +485,7 @@ def test_a_pool_decides_what_the_search_sees() -> None:
     for game in (low, high):
         pool = WorldPool(np.array([[*game.row[HANDS : HANDS + 3], 0]], np.uint64), np.ones(1))
         tree, view = new_tree(20_000), state.view()
-        search(tree, Position.of(view), 400, plain(), pool, None, None, SEED)
+        search(tree, Position.of(view), 400, TreeOptions().settings(), pool, None, SEED)
         values.append(float(tree.reward[children(tree)].sum() / 400))
     assert values[0] == 1.0
     assert values[1] < 0.5

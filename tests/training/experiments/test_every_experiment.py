@@ -46,7 +46,7 @@ CASES: dict[str, Case] = {
     "branching": Case({"deals": 3}, other=SEED),
     "hand-inference": Case({"particles": 50}, [("rules", 0), ("rules", 1)], {"particles": 60}),
     "search-options": Case(
-        {"only": ("plain", "choice by value"), "against": ("isuct", "rules"), "iterations": 4, "deals": 2}, other=SEED
+        {"only": ("plain", "4 trees"), "against": ("isuct", "rules"), "iterations": 4, "deals": 2}, other=SEED
     ),
     "search-gains": Case({"agent": ("policy", "random"), "games": 3, "playouts": 8}, other={"playouts": 9}),
     "policy-strength": Case({"only": ("policy-rules", "search-policy"), "deals": 2, "neural": SEARCH}, other=SEED),
@@ -149,7 +149,7 @@ def test_unknown_agents_are_refused_before_anything_is_written(
     [
         ("landlord --options wings=2", "there is no option 'wings'"),
         ("exploration --at 0.3", "not among"),
-        ("search-options --only nothing", "choice by value"),
+        ("search-options --only nothing", "4 trees"),
         ("policy-strength --only nothing", "search-rollout"),
     ],
 )

@@ -21,7 +21,7 @@ from ddz_training.experiments.search_options import SEARCH_OPTIONS, DealResult, 
 from ddz_training.measure.match.errors import SettingsMismatchError
 from tests.rooms import ROOT
 
-NAMES = ("plain", "choice by value")
+NAMES = ("plain", "4 trees")
 TINY = so.SearchOptions(only=NAMES, against=("isuct", "rules"), iterations=4, deals=2, processes=1)
 
 
@@ -67,19 +67,19 @@ def test_budgets_are_saved_and_used_again(tmp_path: Path, monkeypatch: pytest.Mo
         return 100.0 + agent.options.iterations
 
     monkeypatch.setattr(so, "microseconds_a_decision", clock)
-    first = equal_times(path, 500, ["plain", "PUCT"])
+    first = equal_times(path, 500, ["plain", "4 trees"])
     assert first["plain"] == EqualTime("plain", 500, 600.0)
-    assert abs(first["PUCT"].microseconds / 600 - 1) < 0.04
+    assert abs(first["4 trees"].microseconds / 600 - 1) < 0.04
     seen = len(timed)
-    assert equal_times(path, 500, ["PUCT", "plain"]) == first
+    assert equal_times(path, 500, ["4 trees", "plain"]) == first
     assert len(timed) == seen, "nothing is timed again"
-    more = equal_times(path, 500, ["flat"])
+    more = equal_times(path, 500, ["duplicate rollouts (rules)"])
     assert {name: more[name] for name in first} == first
     assert len(timed) > seen
     whole = path.read_bytes()
     for length in range(whole.index(b"microseconds\n") + len(b"microseconds\n"), len(whole), 7):
         path.write_bytes(whole[:length])
-        equal_times(path, 500, ["PUCT", "flat"])
+        equal_times(path, 500, ["4 trees", "duplicate rollouts (rules)"])
         assert path.read_bytes() == whole
     with pytest.raises(SettingsMismatchError):
         equal_times(path, 501, ["plain"])
@@ -90,14 +90,14 @@ def test_every_pair_plays_every_deal_once_but_plain_never_itself(tmp_path: Path)
     parts, at_once = tmp_path / "parts.csv", tmp_path / "at_once.csv"
     options = replace(TINY, first_deal=10, deals=3)
     expected = SEARCH_OPTIONS.run(options, at_once).results
-    pairs = [("choice by value", "isuct"), ("plain", "rules"), ("choice by value", "rules")]
+    pairs = [("4 trees", "isuct"), ("plain", "rules"), ("4 trees", "rules")]
     assert [(one.variant, one.opponent, one.deal) for one in expected] == [
         (*pair, deal) for pair in pairs for deal in (10, 11, 12)
     ]
     shutil.copy(times_beside(at_once), times_beside(parts))
     SEARCH_OPTIONS.run(replace(options, first_deal=11, deals=1), parts)
     assert SEARCH_OPTIONS.run(options, parts).results == expected
-    asked = SEARCH_OPTIONS.run(replace(options, only=("choice by value",), against=("rules",)), parts).results
+    asked = SEARCH_OPTIONS.run(replace(options, only=("4 trees",), against=("rules",)), parts).results
     assert asked == expected[6:]
     with pytest.raises(SettingsMismatchError):
         SEARCH_OPTIONS.run(replace(options, iterations=5), parts)
@@ -105,7 +105,7 @@ def test_every_pair_plays_every_deal_once_but_plain_never_itself(tmp_path: Path)
 
 def test_the_least_budget_there_is() -> None:
     """One iteration: whatever costs more than that gets its fewest, and all games are played."""
-    names = ("plain", "re-determinizing", "duplicate rollouts (planned)")
+    names = ("plain", "4 trees", "duplicate rollouts (rules)")
     results = SEARCH_OPTIONS.run(replace(TINY, only=names, against=("rules",), iterations=1, deals=1)).results
     assert [result.variant for result in results] == list(names)
 
@@ -124,22 +124,22 @@ def test_the_columns_are_the_sides_of_the_variant(monkeypatch: pytest.MonkeyPatc
 
 
 WINS = ((1, 1), (1, 0), (0, 0), (1, 0))
-PUCT = [DealResult("PUCT", "rules", deal, *wins) for deal, wins in enumerate(WINS, 1)]
+FOUR = [DealResult("4 trees", "rules", deal, *wins) for deal, wins in enumerate(WINS, 1)]
 
 
 def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
     def half_width(shares: list[float]) -> Any:
         return pytest.approx(1.96 * np.std(shares, ddof=1) / len(shares) ** 0.5, rel=0.01)
 
-    rate = win_interval(PUCT)
+    rate = win_interval(FOUR)
     assert (rate.mean, rate.half_width) == (0.5, half_width([1, 0.5, 0, 0.5]))
-    flat = [DealResult("flat", "rules", deal, 0, landed) for deal, landed in ((1, 0), (2, 1), (3, 1), (9, 1))]
-    gain = win_gain(PUCT, flat)  # over the deals that both have played
+    cut = [DealResult("inference", "rules", deal, 0, landed) for deal, landed in ((1, 0), (2, 1), (3, 1), (9, 1))]
+    gain = win_gain(FOUR, cut)  # over the deals that both have played
     assert (gain.count, gain.mean, gain.half_width) == (3, pytest.approx(1 / 6), half_width([1, 0, -0.5]))
-    assert win_gain(PUCT, []).count == 0
-    one, other = (line[:6] for line in so.option_cells([*PUCT, *flat[:1]]))
-    assert one == ("PUCT", "rules", "4", "75.0", "25.0", "50.0")
-    assert other == ("flat", "rules", "1", "0.0", "0.0", "0.0")
+    assert win_gain(FOUR, []).count == 0
+    one, other = (line[:6] for line in so.option_cells([*FOUR, *cut[:1]]))
+    assert one == ("4 trees", "rules", "4", "75.0", "25.0", "50.0")
+    assert other == ("inference", "rules", "1", "0.0", "0.0", "0.0")
 
 
 def test_a_page_tells_what_inference_gains_where_both_rows_are_there(tmp_path: Path) -> None:

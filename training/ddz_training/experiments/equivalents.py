@@ -34,8 +34,6 @@ AGENTS: Mapping[str, str] = {
     "expectiminimax, depth 2": "expectiminimax:depth=2",
     "isuct 10,000": "isuct",
     "random-staged": "random-staged",
-    "isuct-moves 1,000": "isuct-moves:iterations=1000",
-    "isuct-redetermined 1,000": "isuct-redetermined:iterations=1000",
     "cheating-alpha-beta, depth 2": "cheating-alpha-beta:depth=2",
     "cheating-uct 10 × 100": "cheating-uct:iterations=100,trees=10",
     "neural-ismcts 100": "neural-ismcts:iterations=100",

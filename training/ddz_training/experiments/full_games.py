@@ -68,7 +68,7 @@ class FullOptions(DealOptions, ParallelOptions):
         games: Games for each deal and line-up; a file can be resumed with more.
         trees: Trees of determinized and of cheating UCT.
         tree_iterations: Iterations per tree; information-set UCT gets the total of all trees.
-        options_: More options for every agent, as after an agent's name: reuse=true,trees=2 or the like.
+        options_: More options for every agent, as after an agent's name: finish=false,threads=2 or the like.
     """
 
     games: Annotated[int, Range(1, 2**32)] = 1

@@ -31,27 +31,14 @@ PLAIN = "isuct"
 RULES = "rules"
 VARIANTS: Mapping[str, str] = {
     "plain": "isuct:iterations={}",
-    "availability counts": "isuct:iterations={},counts=availability",
-    "PUCT": "isuct:iterations={},selection=puct",
-    "PUCT with rules prior": "isuct:iterations={},selection=puct,prior=rules",
-    "choice by value": "isuct:iterations={},final=value",
-    "tree reuse": "isuct:iterations={},reuse=true",
     "4 trees": "isuct:iterations={},trees=4",
-    "planned simulation": "isuct:iterations={},simulation=planned",
-    "rules simulation": "isuct:iterations={},simulation=rules",
-    "two levels": "isuct-moves:iterations={},levels=sets",
-    "flat": "isuct-moves:iterations={},levels=flat",
-    "re-determinizing": "isuct-redetermined:iterations={}",
     "inference": "isuct:iterations={},particles=100",
-    "duplicate rollouts (random)": "rollout:iterations={},simulation=random,caution=0,particles=0",
-    "duplicate rollouts (planned)": "rollout:iterations={},simulation=planned,caution=0,particles=0",
     "duplicate rollouts (rules)": "rollout:iterations={},caution=0,particles=0",
-    "cautious rollouts (planned)": "rollout:iterations={},simulation=planned,caution=0.5,particles=0",
     "cautious rollouts (rules)": "rollout:iterations={},caution=0.5,particles=0",
     "more cautious rollouts (rules)": "rollout:iterations={},caution=1,particles=0",
     "cautious rollouts with inference": "rollout:iterations={},caution=0.5,particles=100",
 }
-"""Specifications by name, with a place for the iterations."""
+"""Specifications by name, with a place for the iterations.  A file may hold others, of searches that went."""
 
 QUICK = tuple(name for name in VARIANTS if "inference" not in name)
 """Variants without a large fixed cost a decision.  The others need a larger budget, and are measured if named."""
@@ -286,7 +273,6 @@ DEPTHS: Mapping[str, str] = {
     "open hands, depth 4, bombs only": "cheating-alpha-beta:depth=4,quiescence=bombs",
     "open hands, depth 4, singular": "cheating-alpha-beta:depth=4,singular=0.2",
     **{f"sampled deals, depth {depth}": f"expectiminimax:depth={depth}" for depth in (1, 2, 3, 4)},
-    "sampled deals, depth 3, log-odds": "expectiminimax:depth=3,values=log-odds",
 }
 """Specifications by name."""
 
@@ -312,8 +298,9 @@ def _depths(options: DepthOptions) -> Mapping[Key, Any]:
 
 
 def depth_table(saved: Saved[DealResult]) -> Table:
-    """Win rates by depth."""
-    lines = [(variant, f"`{DEPTHS[variant]}`", *cells) for variant, _, *cells in option_cells(saved.results)]
+    """Win rates by depth; a search that went has its name instead of its agent's."""
+    agents = {variant: f"`{agent}`" for variant, agent in DEPTHS.items()}
+    lines = [(variant, agents.get(variant, variant), *cells) for variant, _, *cells in option_cells(saved.results)]
     header = ("search", "agent", "deals", "landlord %", "peasants %", "both %", "95 % interval")
     return Table("Strength by depth", header, lines, f"Against `{RULES}`, d{play.deals_note(saved)[1:]}; {saved.name}.")
 

@@ -386,7 +386,7 @@ FIRST_OF_AGENTS = 9_000_000
 
 OPPONENT = "rules"
 FAST = ("random", "random-staged", "rules-without", "rules-tuned", "rlcard-rule", "policy", "policy-without")
-SEARCHES = ("isuct", "isuct-moves", "isuct-redetermined", "duct", "cheating-uct", "rollout", "neural-ismcts")
+SEARCHES = ("isuct", "duct", "cheating-uct", "rollout", "neural-ismcts")
 NAMED = (*FAST, "determinized-solver", "solver", "expectiminimax", "cheating-alpha-beta", *SEARCHES)
 """All that play whole games under the standard rules and need no file or program of their own."""
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from math import comb
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from ddz_agents.open_cards.solver.endgame import EndgameSolver
+from ddz_agents.mini.information_set import information_set
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.worlds.consistency import check_turn
-from ddz_agents.worlds.inference import MOST_PARTICLES
+from ddz_agents.worlds.determinize import draw_world
+from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine import layout as at
+from ddz_env.core.engine.random import key
 from ddz_env.core.options import Options, Range, takes
+from ddz_env.core.view import whole_moves
 from ddz_env.playing.agent import Decision
+
+_TABLE_MEGABYTES = 8
+_ENUMERATED = 5000
+"""Deals of cards up to which worlds are listed, to see whether they are few."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +106,25 @@ class DeterminizedSolverOptions(Options):
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
 
 
+class Endgame(NamedTuple):
+    """What solving the worlds of a view has shown.
+
+    Attributes:
+        moves: The legal moves.
+        wins: The weight of the worlds that each wins, shape ``[moves]``, float64.
+        weight: The weight of all worlds solved.
+    """
+
+    moves: list[Move]
+    wins: npt.NDArray[np.float64]
+    weight: float
+
+
 @takes(DeterminizedSolverOptions)
 class DeterminizedSolverAgent:
     """Solves sampled worlds exactly near the end and plays the move that wins most; before, the rule agent's moves.
+
+    Every world that fits a view is a position of open cards.  A move's value is the share of worlds that it wins.
 
     Raises:
         InvalidAgentOptionError: If there is no such option, or its value is not allowed.
@@ -109,9 +134,8 @@ class DeterminizedSolverAgent:
 
     def __init__(self, *values: Any, **named: Any) -> None:
         self.options = DeterminizedSolverOptions.of(*values, **named)
-        options = self.options
         self._rules = RulesAgent()
-        self._endgame = EndgameSolver(options.cards, options.worlds, options.nodes, options.particles)
+        self._solvers: dict[Rules, OpenSolver] = {}
 
     @property
     def name(self) -> str:
@@ -129,9 +153,83 @@ class DeterminizedSolverAgent:
             IllegalMoveError: If it is not the seat's turn, or the game is over.
         """
         usual = self._rules.act(view, rng)
-        if self._endgame.applies(view) and len(view.legal_moves()) > 1:
-            solved = self._endgame.solve(view, rng)
+        if self.applies(view) and len(view.legal_moves()) > 1:
+            solved = self.solve(view, rng)
             if solved is not None:
-                tied = [move for move, wins in zip(solved.moves, solved.wins, strict=True) if wins == solved.wins.max()]
-                return Decision(usual) if usual in tied else solved.decision()
+                moves, wins, weight = solved
+                if wins[moves.index(usual)] == wins.max():
+                    return Decision(usual)
+                return Decision.of_moves(moves, wins / weight, int(np.argmax(wins)), "chance")
         return Decision(usual, line=usual.actions)
+
+    def applies(self, view: View) -> bool:
+        """Whether a decision is one of the play, with few enough cards left."""
+        row = view.row
+        return int(row[at.STAGE]) == at.STAGE_PLAY and sum(view.hand_sizes) <= self.options.cards
+
+    def solve(self, view: View, rng: np.random.Generator) -> Endgame | None:
+        """Solve the worlds of a view; None if more were left unsolved than solved.
+
+        Args:
+            view: What a seat that is to act knows, in the play.
+            rng: The only source of randomness.
+        """
+        rows, weights = self._worlds_of(view, rng)
+        moves = whole_moves(view.row, view.rule_words)
+        wins, weight, unknown = np.zeros(len(moves)), 0.0, 0
+        for row, share in zip(rows, weights.tolist(), strict=True):
+            won = self._won(row, moves, view.rules)
+            if won is None:
+                unknown += 1
+                if 2 * unknown > len(rows):
+                    return None
+            else:
+                wins += share * won
+                weight += share
+        return Endgame(moves, wins, weight) if weight else None
+
+    def _worlds_of(
+        self, view: View, rng: np.random.Generator
+    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]:
+        """Worlds and their weights: all that fit where they are few."""
+        worlds = self.options.worlds
+        if view.rules.open_hands or _most_states(view.row, int(view.seat)) <= _ENUMERATED:
+            states = information_set(view.row, int(view.seat), view.rules.open_hands)
+            if len(states) <= worlds:
+                return states.rows, states.deals.astype(np.float64)
+        pool = inferred_pool(view, rng, self.options.particles)
+        rows = np.empty((worlds, at.ROW_WORDS), np.uint64)
+        state = np.uint64(key(np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(0)))
+        for row in rows:
+            state = np.uint64(draw_world(view.row, np.uint64(view.seat), view.rule_words, pool, state, row))
+        return rows, np.ones(worlds)
+
+    def _won(self, row: npt.NDArray[np.uint64], moves: list[Move], rules: Rules) -> npt.NDArray[np.bool_] | None:
+        """Which moves win a world; None if a limit came first."""
+        if rules not in self._solvers:
+            self._solvers[rules] = OpenSolver(rules, nodes=self.options.nodes, megabytes=_TABLE_MEGABYTES)
+        solver, landlord = self._solvers[rules], int(row[at.SEAT]) == int(row[at.LANDLORD])
+        whole = solver.solve_row(row).landlord_wins
+        if whole is None:
+            return None
+        if whole != landlord:
+            return np.zeros(len(moves), np.bool_)
+        won = []
+        for move in moves:
+            value = solver.after(row, move).landlord_wins
+            if value is None:
+                return None
+            won.append(value == landlord)
+        return np.array(won)
+
+
+def _most_states(row: npt.NDArray[np.uint64], seat: int) -> int:
+    """Ways to deal the unseen cards of a view to the other seats: at least as many as there are worlds."""
+    left, ways = int(row[at.HIDDEN]).bit_count(), 1
+    for other in range(3):
+        size = (int(row[at.SIZES]) >> (8 * other)) & 255 if other != seat else 0
+        if size and other == int(row[at.LANDLORD]):
+            size -= int(row[at.KNOWN]).bit_count()
+        ways *= comb(left, max(0, size))
+        left -= size
+    return ways

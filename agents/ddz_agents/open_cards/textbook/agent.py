@@ -31,7 +31,6 @@ from ddz_agents.worlds.determinize import draw_world
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_PLAY
-from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
 
@@ -54,12 +53,13 @@ class AlphaBetaOptions(Options):
         singular: How much better than all others, in win rate, a move must look to be searched a ply deeper; where a
             seat has no choice its move is searched deeper, too. 0 for neither.
         table: Keep what has been searched in a transposition table.
-        moves: ``candidates`` (leads of the cheapest splits, replies with their cheapest kickers), or ``all`` legal
-            moves with every set of kickers.
-        candidates: Moves of the decision itself that are compared, always including the rule agent's; of ``all`` none
-            is left out.
-        values: What evaluations are: ``win-rate``, or ``log-odds``, the same order on another scale.
+        candidates: Moves of the decision itself that are compared, always including the rule agent's.
     """
+
+    gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
+        "moves": ("candidates", "searching all legal moves was never measured to play better"),
+        "values": ("win-rate", "means of log-odds play no better, see docs/measurements/textbook.md"),
+    }
 
     depth: Annotated[int, Range(1, MOST_DEPTH)] = 4
     milliseconds: Milliseconds = None
@@ -67,9 +67,7 @@ class AlphaBetaOptions(Options):
     quiescence: Literal["trick", "bombs", "off"] = "trick"
     singular: Annotated[float, Range(0, 1)] = 0.0
     table: bool = True
-    moves: Literal["candidates", "all"] = "candidates"
     candidates: Annotated[int, Range(2)] = 12
-    values: Literal["win-rate", "log-odds"] = "win-rate"
 
     def settings(self) -> search.Settings:
         """The same for the kernels."""
@@ -78,7 +76,6 @@ class AlphaBetaOptions(Options):
             quiescence=QUIESCENCE[self.quiescence],
             singular=np.float64(self.singular),
             table=np.bool_(self.table),
-            whole=np.bool_(self.moves == "all"),
         )
 
 
@@ -138,12 +135,9 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         if len(moves) == 1:
             return Decision.of_moves(moves, np.zeros(1), 0, "chance")
         values = self._deepen(position, self._deals(view, position, rng), mains, kickers)
-        unit: Literal["chance", "score"] = "chance" if self.options.values == "win-rate" else "score"
-        return Decision.of_moves(moves, values, int(np.argmax(values)), unit)
+        return Decision.of_moves(moves, values, int(np.argmax(values)), "chance")
 
     def _moves(self, position: Position) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-        if self.settings.whole:
-            return all_moves(position.row, position.rules)
         mains, kickers = np.zeros((2, self.options.candidates), np.uint64)
         scores = np.zeros(self.options.candidates, np.int64)
         row = position.row.view()
@@ -154,13 +148,9 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def _memory(self, position: Position) -> Space:
         """The search's memory, made for the rules that are played."""
         if self._space is None or not np.array_equal(self._space.stack.rules, position.rules):
-            self._space = search.new_space(position.rules.copy(), self.weights, self._scale())
+            self._space = search.new_space(position.rules.copy(), self.weights)
         self._space.stack.counters[:] = 0, 1 << 60, 0
         return self._space
-
-    def _scale(self) -> npt.NDArray[np.float64]:
-        """The value of every evaluation."""
-        return search.probabilities() if self.options.values == "win-rate" else search.log_odds()
 
     def _deepen(self, position: Position, deals: Any, mains: Any, kickers: Any) -> npt.NDArray[np.float64]:
         """The mean values at the depth, or at the deepest one that there is time for."""

@@ -1,9 +1,8 @@
 """The moves of a position that are searched, the most promising first.
 
 A seat that leads tries the moves of its cheapest split (by prices, and by losers), one that follows every reply with
-the kickers that cost its hand least, and pass.  That leaves out leads that break the split up; the option ``whole``
-searches every legal move with every set of kickers.  The order matters to alpha-beta alone: a lead is as promising as
-it is dear to keep, a reply as the hand gets cheaper by it.
+the kickers that cost its hand least, and pass.  That leaves out leads that break the split up.  The order matters to
+alpha-beta alone: a lead is as promising as it is dear to keep, a reply as the hand gets cheaper by it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, RuleScratch
 from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
 from ddz_env.core.engine.legal import nth_legal
-from ddz_env.core.engine.moves import list_moves
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, U6, U63, lowest, remove_hand
@@ -118,20 +116,15 @@ def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
 
 
 @part_kernel
-def push_moves(space: Space, ply: int, whole: bool) -> None:
+def push_moves(space: Space, ply: int) -> None:
     """Push the moves of the position at a ply behind those of the position before.
 
     Args:
         space: The search; ``space.mask`` holds the position's legal actions, and its frame where the moves begin.
         ply: The position, in the play stage.
-        whole: Whether to push every legal move, in the engine's order.
     """
-    stack = space.stack
-    row, frame = stack.rows[ply], stack.frames[ply]
-    if whole:
-        found = list_moves(row, stack.rules, stack.mains[frame.first :], stack.kickers[frame.first :])
-        frame.stop = min(frame.first + found, np.int64(stack.mains.size))
-    elif row[TARGET] == U0:
+    row, frame = space.stack.rows[ply], space.stack.frames[ply]
+    if row[TARGET] == U0:
         frame.stop = _push_leads(space, row, frame.first)
     else:
         frame.stop = _push_replies(space, row, frame.first)

@@ -66,14 +66,12 @@ class Settings(NamedTuple):
         quiescence: What to search on at the depth limit: ``NOTHING``, ``BOMBS`` or ``WHOLE_TRICK``.
         singular: By how much, in values, a move must be better than all others to be searched a ply deeper; 0 never.
         table: Use the transposition table.
-        whole: Search every legal move, with every set of kickers, instead of the candidates.
     """
 
     pruning: np.bool_
     quiescence: np.int64
     singular: np.float64
     table: np.bool_
-    whole: np.bool_
 
 
 def probabilities() -> npt.NDArray[np.float64]:
@@ -83,23 +81,12 @@ def probabilities() -> npt.NDArray[np.float64]:
     return scale
 
 
-def log_odds() -> npt.NDArray[np.float64]:
-    """The evaluation itself, from -1 to 1."""
-    return np.arange(-SURE, SURE + 1) / float(SURE)
-
-
-def new_space(
-    rules: npt.NDArray[np.uint64],
-    weights: npt.NDArray[np.float64],
-    scale: npt.NDArray[np.float64],
-    table_bits: int = 16,
-) -> Space:
+def new_space(rules: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64], table_bits: int = 16) -> Space:
     """Memory for one thread.
 
     Args:
         rules: The rules array.
         weights: What the features of a position count (``POSITION``).
-        scale: The value of every evaluation (:func:`probabilities`).
         table_bits: The transposition table has ``2 ** table_bits`` entries of 48 bytes.
     """
     frame = dict.fromkeys(("depth", "place", "deeper", "shallow"), "i8")
@@ -107,7 +94,7 @@ def new_space(
     table = new_table(table_bits, main="u8", kickers="u8", depth="i8")
     stack = new_stack(rules, MAX_PLIES, STACK, 1 << 40, table, **frame)
     scores, mask = np.zeros(STACK, np.int64), np.zeros(MASK_WORDS, np.uint64)
-    return Space(stack, scores, mask, new_appraiser(), weights, scale)
+    return Space(stack, scores, mask, new_appraiser(), weights, probabilities())
 
 
 @part_kernel
@@ -198,7 +185,7 @@ def _open(space: Space, ply: int, depth: int, alpha: float, beta: float, setting
         return True, value
     frame = space.stack.frames[ply]
     frame.depth, frame.alpha, frame.beta, frame.low, frame.high = depth, alpha, beta, alpha, beta
-    push_moves(space, ply, settings.whole)
+    push_moves(space, ply)
     if depth <= 0:
         _keep_bombs(space.stack, ply)
     elif settings.table:

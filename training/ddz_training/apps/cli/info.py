@@ -54,8 +54,6 @@ CHOICE: Mapping[str, Facts] = {
 VARIANTS: Mapping[str, Facts] = {
     "policy-without": Facts("policy, an input hidden"),
     "rules-without": Facts("rules without one rule"),
-    "isuct-moves": Facts("isuct, moves as nodes"),
-    "isuct-redetermined": Facts("isuct, own hand hidden"),
     "random-staged": Facts("random by stages"),
 }
 """Those that are for experiments."""

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
-from ddz_agents.tree_search.simulate import guided_action
+from ddz_agents.rules.rules import next_action
+from ddz_agents.rules.scratch import A_PLAN, RuleScratch, new_rule_scratch
+from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.layout import SEAT, STAGE, STAGE_OVER
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
@@ -68,7 +69,9 @@ def known_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, opponents
         mask: The legal actions of the seat to act.
         opponents: Whose memory is used.
     """
-    action = guided_action(row, rules, opponents.mind)
+    plan = opponents.mind.about[A_PLAN:]
+    plan[0] = U0  # of another game, perhaps
+    action = next_action(row, rules, opponents.mind, WEIGHTS, plan)
     legal = (mask[action >> U6] >> (action & U63)) & U1
     return action if legal == U1 else nth_legal(mask, U0)
 

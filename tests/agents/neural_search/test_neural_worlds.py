@@ -1,4 +1,4 @@
-"""Where a search's worlds come from: the belief network, or the true hands; and the policy's likeliest whole moves."""
+"""Where a search's worlds come from, and the policy's likeliest whole moves."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import pytest
 
 from ddz_agents.belief.model import write_belief
 from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchOptions
-from ddz_agents.neural_search.cheating import CheatingNeuralSearchAgent
 from ddz_agents.neural_search.judge import likely_moves
 from ddz_env import State
 from ddz_env.core.observation import action_mask, observe
-from ddz_env.playing.agent import cheats
 from tests.agents.belief.test_belief import network, stored
 from tests.agents.neural_search.test_neural_search import Prefers, Uniform, after
 
@@ -51,12 +49,3 @@ def test_worlds_come_from_the_belief_network(tmp_path: Path, inference: str) -> 
     assert NeuralSearchOptions(inference=inference, belief=path).files()[-1] == path
     assert NeuralSearchOptions(belief=path).files()[-1] == path  # a named file is named, asked or not
     assert len(NeuralSearchOptions(inference="mixed").files()) == len(NeuralSearchOptions(particles=0).files()) == 1
-
-
-def test_the_gauge_knows_the_hands() -> None:
-    agent = CheatingNeuralSearchAgent(iterations=20, settled=1)
-    assert cheats(agent)
-    state = after(State.new(5), 12)
-    agent.act(state, np.random.default_rng(0))
-    pool = agent._search._worlds(state.view(), np.random.default_rng(0))[0]
-    assert pool.hands[0, :3].tolist() == [int(word) for word in state.row[:3]]

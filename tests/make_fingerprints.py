@@ -52,12 +52,11 @@ LEARNED: dict[str, str] = {
     "policy": "policy rules --deals 10",
     "policy temperature": "policy:temperature=1.0 random --deals 4",
     "neural": "neural-ismcts:iterations=100 policy --deals 2",
-    "neural puct": "neural-ismcts:iterations=80,root=puct,leaf=value,particles=0,trees=2,batch=4 rules --deals 2",
     "neural forms": (
-        "neural-ismcts:iterations=60,leaf=simulation,inference=rules,particles=40 "
-        "neural-ismcts:iterations=60,inference=policy,particles=30,settled=1,ahead=0 "
-        "--deals 1"
+        "neural-ismcts:iterations=80,particles=0,trees=2,batch=4 neural-ismcts:iterations=60,settled=1,candidates=8 "
+        "--deals 2"
     ),
+    "neural points": "neural-ismcts:path=points,iterations=60 policy:path=points --rules bidding --deals 2",
 }
 """The same of agents that ask a network."""
 

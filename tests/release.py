@@ -45,8 +45,7 @@ PROMISES: dict[str, str] = {
     "render": "import pygame, ddz_env, ddz_env.dou_dizhu_v0 as game; env = game.env(render_mode='rgb_array'); "
     "env.reset(seed=1); assert env.render().ndim == 3",
     "train": "import torch, stable_baselines3, sb3_contrib, ddz_training.learn.ppo.selfplay",
-    "onnx": "import onnx, onnxscript, onnxruntime, pathlib, ddz_agents.neural.shipped as shipped; "
-    "onnxruntime.InferenceSession(str(pathlib.Path(shipped.__file__).with_name('standalone.onnx')))",
+    "onnx": "import onnx, onnxscript, onnxruntime",
     "tensorboard": "import tensorboard",
     "peers": "import rlcard, pyspiel, douzero",
     "rlcard": "from ddz_env.playing.registry import make_agent; make_agent('rlcard-rule')",

@@ -82,8 +82,7 @@ def test_wheel_holds_the_packages_whole_and_nothing_else(built: Built) -> None:
     assert {name for name in names if not name.startswith(info)} == _sources(installed=True) | OLD_NAMES
     assert {f"{package}/py.typed" for package in SOURCES} <= names
     assert {f"{info}/licenses/LICENSE", f"{info}/entry_points.txt"} <= names
-    for beside in ("MODEL_CARD.md", "standalone.onnx"):
-        assert SHIPPED_POLICY.replace("policy.safetensors", beside) in names
+    assert SHIPPED_POLICY.replace("policy.safetensors", "MODEL_CARD.md") in names
 
 
 def test_sdist_holds_what_building_and_testing_need(built: Built) -> None:

@@ -58,7 +58,7 @@ def test_every_table_stands_in_some_page_and_what_only_the_site_shows_can_be_mad
     for text in texts:
         if "\n<!-- site: " in text:
             assert on_site(text, ROOT / "docs" / "results").count("\n| --- ") > text.count("\n| --- ")
-    for name in ("config-selfplay", "config-expert", "config-sb3"):
+    for name in ("config-selfplay", "config-sb3"):
         for line in block(name, Path()).splitlines()[2:]:
             assert all(cell.strip() for cell in line.split(" | ")), line
 

@@ -71,7 +71,7 @@ def fill_disks(folder: Path) -> Outcome:
         (*selfplay, "--set", "evaluate_every=0", "--out", str(disk / "run")),
         ("export", "--out", str(disk / "policy.onnx")),
         ("record", "random", "--deals", "400", "--processes", "1", "--out", str(disk / "set")),
-        ("train", "distil", "--decisions", "2000", "--threads", "1", "--out", str(disk / "student.safetensors")),
+        ("train", "imitate", "--decisions", "2000", "--threads", "1", "--out", str(disk / "student.safetensors")),
     ]
     for arguments in writers:
         done = _ddz(arguments, small, after=f"find {disk} -name '*.tmp'")

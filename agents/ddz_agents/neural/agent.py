@@ -31,8 +31,7 @@ class PolicyFile(Options):
 
     Attributes:
         path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the shipped one,
-            `points` for the shipped one that bids, doubles and plays for points, `douzero` for the one that learned
-            DouZero's rules.
+            `points` for the shipped one that bids, doubles and plays for points.
         threads: Threads of every evaluation, of a `.zip` for the whole process; none for one per core.
         trust_file: Whether a `.zip` of Stable-Baselines3 may be read; reading it runs whatever code is in it.
     """

@@ -1,8 +1,7 @@
 """Policies as ONNX files: bytes and prospects of hands in, logarithms of probabilities and values out.
 
 What the file computes is :class:`ExportedPolicy`, the network with its columns as tensor operations
-(:mod:`ddz_agents.neural.tensor_columns`).  Prospects alone are handed in: no tensor operation searches a hand.  A
-distilled policy (:mod:`ddz_agents.neural.standalone`) needs none, so its file needs nothing of this package.
+(:mod:`ddz_agents.neural.tensor_columns`).  Prospects alone are handed in: no tensor operation searches a hand.
 """
 
 from __future__ import annotations
@@ -21,9 +20,8 @@ from ddz_agents.neural.afterstates import describe_prospects
 from ddz_agents.neural.columns import POLICY_INPUTS
 from ddz_agents.neural.errors import MissingOnnxError, OnnxExportError
 from ddz_agents.neural.network import PolicyNetwork, masked_log_probabilities
-from ddz_agents.neural.onnx_policy import FULL, STANDALONE, Format
+from ddz_agents.neural.onnx_policy import FULL
 from ddz_agents.neural.onnx_stamp import stamped, two_rows
-from ddz_agents.neural.standalone import StandaloneWeights
 from ddz_agents.neural.tensor_columns import ByteReader, thresholds
 from ddz_agents.neural.tensor_file import replace_file
 from ddz_agents.neural.weights import Weights
@@ -49,46 +47,22 @@ def export_onnx(weights: Weights, path: str | Path) -> None:
         OnnxExportError: If this PyTorch is too old.
         TensorFileError: If the file cannot be written.
     """
-    _write(FULL, ExportedPolicy(weights.policy), weights, weights.values_trained, path)
-
-
-def export_standalone(weights: StandaloneWeights, path: str | Path) -> None:
-    """Write a distilled policy as ONNX, for everybody: bytes of an observation and of its mask in, logits out.
-
-    The inputs are ``observation`` ``[n, 512]`` and ``action_mask`` ``[n, 400]``, both int8, the output is ``logits``
-    ``[n, 400]``, float32, ``ILLEGAL`` where the mask is zero.
-
-    Args:
-        weights: The network and what it is for.
-        path: Where to; the file is replaced atomically.
-
-    Raises:
-        MissingOnnxError: If onnx or onnxscript is not installed.
-        OnnxExportError: If this PyTorch is too old.
-        TensorFileError: If the file cannot be written.
-    """
-    _write(STANDALONE, weights.policy, weights, False, path)
-
-
-def _write(
-    form: Format, module: nn.Module, weights: Weights | StandaloneWeights, values_trained: bool, path: str | Path
-) -> None:
     try:
         import onnx  # noqa: F401
         import onnxscript  # noqa: F401  # PyTorch's exporter imports it
     except ImportError as error:
         raise MissingOnnxError(f"writing ONNX needs onnx and onnxscript ({error}): {install_hint('onnx')}") from error
-    model = _converted(form, module)
-    data = stamped(model, form, weights.rules, weights.objective, weights.notes, values_trained)
+    model = _converted(ExportedPolicy(weights.policy))
+    data = stamped(model, FULL, weights.rules, weights.objective, weights.notes, weights.values_trained)
     replace_file(Path(path), data)
 
 
-def _converted(form: Format, module: nn.Module) -> Any:
+def _converted(module: ExportedPolicy) -> Any:
     """The graph."""
     if torch.__version__ < _OLDEST:
         raise OnnxExportError(f"PyTorch {torch.__version__} cannot export this network: {_OLDEST} or newer can")
     seen = two_rows()
-    given = (*seen, *describe_prospects(*seen)) if form is FULL else seen
+    given = (*seen, *describe_prospects(*seen))
     rows = torch.export.Dim("n")
     with _quiet():
         program = torch.onnx.export(
@@ -96,9 +70,9 @@ def _converted(form: Format, module: nn.Module) -> Any:
             tuple(map(torch.from_numpy, given)),
             dynamo=True,
             verbose=False,
-            input_names=list(form.inputs),
-            output_names=list(form.outputs),
-            dynamic_shapes=({0: rows},) * len(form.inputs),
+            input_names=list(FULL.inputs),
+            output_names=list(FULL.outputs),
+            dynamic_shapes=({0: rows},) * len(FULL.inputs),
         )
     if program is None:
         raise OnnxExportError("PyTorch's exporter returned nothing")

@@ -1,11 +1,11 @@
-"""A policy in an ONNX file, as ``ddz export`` writes it: played by ONNX Runtime, without PyTorch.
+"""A policy in an ONNX file: played by ONNX Runtime, without PyTorch.
 
-There are two formats.  A full policy takes the bytes of observations and masks, and the prospects of hands
-(:func:`ddz_agents.neural.afterstates.describe_prospects`: no tensor operation searches a hand); it gives logarithms of
-probabilities, and values.  A standalone policy, distilled from a full one, takes the bytes alone and gives logits.
-A file's metadata say what it is, which observation and action tables it was written for, and the
-digest of the whole file (with zeros in the digest's own place), so that a flipped bit is an error and not a weaker
-policy.
+There are two formats.  A policy that ``ddz export`` wrote takes the bytes of observations and masks, and the prospects
+of hands (:func:`ddz_agents.neural.afterstates.describe_prospects`: no tensor operation searches a hand); it gives
+logarithms of probabilities, and values.  A network of another program
+(:func:`ddz_agents.neural.onnx_stamp.stamp_onnx`) takes the bytes alone and gives logits.  A file's metadata say what it
+is, which observation and action tables it was written for, and the digest of the whole file (with zeros in the digest's
+own place), so that a flipped bit is an error and not a weaker policy.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ FULL = Format(
 )
 """A policy as it was trained: somebody has to compute the prospects."""
 
-STANDALONE = Format(
+OWN = Format(
     "ddz-standalone-onnx",
     1,
     {"observation": ("tensor(int8)", [OBSERVATION_SIZE]), "action_mask": ("tensor(int8)", [NUM_ACTIONS])},
     {"logits": ("tensor(float)", [NUM_ACTIONS])},
 )
-"""A distilled policy, which needs nothing of this package."""
+"""A network that needs nothing of this package."""
 
 
 def digest_of(data: bytes, digest: str) -> str:
@@ -106,7 +106,7 @@ class OnnxPolicy:
         metadata: dict[str, str] = self._session.get_modelmeta().custom_metadata_map
         if "kind" not in metadata:
             _refuse_unstamped(path, self._session)
-        self._form = STANDALONE if metadata.get("kind") == STANDALONE.kind else FULL
+        self._form = OWN if metadata["kind"] == OWN.kind else FULL
         check_heading(path, metadata, self._form.kind, self._form.version)
         digest = metadata.get("digest", "")
         if len(digest) != len(NO_DIGEST) or digest_of(data, digest) != digest:
@@ -130,7 +130,7 @@ class OnnxPolicy:
             TensorFileError: If the answers are not finite, because a weight is not.
         """
         check_batch(observations, masks)
-        if self._form is STANDALONE:
+        if self._form is OWN:
             (logits,) = self._run(observations, masks)
             log_probabilities, values = _log_softmax(logits, masks), np.zeros(len(masks), np.float32)
         else:
@@ -200,7 +200,7 @@ def _refuse_unstamped(path: str | Path, session: Any) -> NoReturn:
     """
     refused = f"{path} is no {FULL.kind} file but 'something else': it does not say what it is for"
     try:
-        check_nodes(path, session, STANDALONE)
+        check_nodes(path, session, OWN)
     except TensorFileMismatchError as error:
         raise TensorFileMismatchError(f"{refused}, and {error}") from error
     raise TensorFileMismatchError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from ddz_agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.model import Bytes
-from ddz_agents.neural.onnx_policy import NO_DIGEST, STANDALONE, Format, check_nodes, digest_of, session_of
+from ddz_agents.neural.onnx_policy import NO_DIGEST, OWN, Format, check_nodes, digest_of, session_of
 from ddz_agents.neural.tensor_file import check_purpose, heading, read_bytes, replace_file
 from ddz_env import Rules, State, __version__
 from ddz_env.core.errors import install_hint
@@ -95,17 +95,17 @@ def stamp_onnx(
     check_purpose(path, name, objective, told, False)
     data = read_bytes(Path(path))
     session = session_of(path, data, 1)
-    check_nodes(path, session, STANDALONE)
+    check_nodes(path, session, OWN)
     seen = two_rows()
     try:
-        (logits,) = session.run(list(STANDALONE.outputs), dict(zip(STANDALONE.inputs, seen, strict=True)))
+        (logits,) = session.run(list(OWN.outputs), dict(zip(OWN.inputs, seen, strict=True)))
     except Exception as error:  # ONNX Runtime's own classes
         raise TensorFileMismatchError(f"{path} does not take two rows (is its batch dynamic?): {error}") from error
     if logits.shape != seen[1].shape or np.isnan(logits).any():
         raise TensorFileMismatchError(f"{path} answers two rows with logits of shape {logits.shape}, or with NaN")
     model = _onnx().load_from_string(data)
     try:
-        content = stamped(model, STANDALONE, name, objective, told, False)
+        content = stamped(model, OWN, name, objective, told, False)
     except (TypeError, ValueError) as error:
         raise TensorFileError(f"{path}: the notes are no plain values: {error}") from error
     replace_file(Path(out), content)

@@ -24,11 +24,9 @@ from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural_search.evaluation_cache import CachedModel
 from ddz_agents.neural_search.forest import Clock, Forest, halve
 from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
-from ddz_agents.neural_search.opponent_model import nobody, recognized
-from ddz_agents.neural_search.rollouts import Rollouts, likely_moves
+from ddz_agents.neural_search.opponent_model import recognized
 from ddz_agents.tree_search.agent import SearchAgent
 from ddz_agents.tree_search.choice import candidates_of, choose
-from ddz_agents.tree_search.options import ENDGAME
 from ddz_agents.tree_search.search import Position
 from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred
@@ -49,10 +47,9 @@ _KNOWN_KINDS = 0, 1 + RESPONSES.index(FAITHFUL)
 _KINDS = 1 + len(RESPONSES)
 _ROUNDS = 2
 """Of annealing: each asks the policy about every particle's decisions."""
-_TO_THE_END = 10**9
-"""Decisions of a rollout whose result nobody is asked for."""
 _FIRST_PRICE = 0.05
 """Milliseconds that a move of the past costs a particle, before any has been timed."""
+_WHERE = "(docs/measurements/policy-results.md)"
 
 
 @dataclass(frozen=True)
@@ -67,21 +64,9 @@ class SearchOptions(Options):
         milliseconds: Thinking time per decision, instead of iterations; results then depend on the machine.
         trees: Trees, each with its own random numbers; their statistics are added up at the root.
         batch: Descents in flight per tree.
-        root: How the root's moves share the descents: sequential halving, or PUCT as in the rest of the tree.
-            `rollouts` grows no tree: whole moves are played on by the policy in the same worlds, for `ahead` decisions,
-            and an auction is searched by halving.
-        candidates: How many root moves halving and rollouts compare: those that the policy likes best.
-        tau: How much the policy's preference counts in the final choice after rollouts: the move with the largest
-            probability times exp(chance / tau).
-        prior_weight: Weight of the policy's preference against the values found (halving only).
-        exploration: PUCT's constant, on rewards from 0 (loss) to 1 (win).
-        temperature: Temperature of the prior; above 1 it is flatter than the policy.
+        candidates: How many of the root's moves are compared: those that the policy likes best.
         settled: A move to which the policy gives at least this probability is played without a search; 1 always
             searches.
-        leaf: Who values a leaf: the critic, which sees every hand; the policy's own value; or a simulation alone.
-            `auto` takes the critic if there is one, else the policy's value; or a simulation, if the values are not
-            chances of winning.
-        ahead: Decisions that the policy plays from a leaf before the critic or its own value is asked.
         inference: Whom the hidden seats are believed to be: players like the policy, like the rule agent, or either
             (`mixed`). `belief` draws the worlds from a network that has learned from games of many kinds of players;
             `weighed` draws them from it, too, and then weighs them as `mixed` does.
@@ -89,35 +74,33 @@ class SearchOptions(Options):
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' moves, or drawn from the belief network; 0 draws uniform worlds. Weighing takes at most about
             half of `milliseconds`, with fewer particles if necessary.
-        others: Whom the other seats are searched as: players like the policy; or, where their moves so far speak for
-            it, the rule agent, whose moves need no search (`mixed` and `weighed` inference).
     """
 
     gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
         "mate": ("policy", "a team mate reckoned to search gained nothing (ddz reproduce search-gains, 0.2.0)"),
-        "value_share": (1.0, "simulations beside learned values gained nothing; leaf=simulation asks for them alone"),
+        "value_share": (1.0, "simulations beside learned values gained nothing (0.2.0)"),
+        "root": ("halving", "neither PUCT nor rollouts at the root were shown to win more (0.2.0)"),
+        "tau": (0.01, "it belonged to root=rollouts (0.2.0)"),
+        "prior_weight": (0.3, f"0.6 gained no more {_WHERE}"),
+        "exploration": (1.0, "no other value was shown to win more (0.2.0)"),
+        "temperature": (1.0, "no other value was shown to win more (0.2.0)"),
+        "leaf": ("auto", "nothing was shown to value leaves better than the critic, where there is one (0.2.0)"),
+        "ahead": (4, f"0 gained no more {_WHERE}"),
         "simulation": ("random", "simulations of other players gained nothing (ddz reproduce search-options, 0.2.0)"),
+        "others": ("recognized", f"to take every seat for the policy gained no more {_WHERE}"),
         "final": ("visits", "the choice by value gained nothing (ddz reproduce search-options, 0.2.0)"),
-        "endgame": ENDGAME,
+        "endgame": ("search", "a solver for the last cards gained nothing (ddz reproduce search-options, 0.2.0)"),
     }
     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
     _: KW_ONLY
     milliseconds: Annotated[float, Range(0.1)] | None = None
     trees: Annotated[int, Range(1, 64)] = 4
     batch: Annotated[int, Range(1, 256)] = 16
-    root: Literal["halving", "puct", "rollouts"] = "halving"
     candidates: Annotated[int, Range(2)] = 5
-    tau: Annotated[float, Range(0)] = 0.01
-    prior_weight: Annotated[float, Range(0)] = 0.3
-    exploration: Annotated[float, Range(0)] = 1.0
-    temperature: Annotated[float, Range(0.01)] = 1.0
     settled: Annotated[float, Range(0.5, 1)] = 0.98
-    leaf: Literal["auto", "critic", "value", "simulation"] = "auto"
-    ahead: Annotated[int, Range(0, 1000)] = 4
     inference: Literal["mixed", "policy", "rules", "belief", "weighed"] = "weighed"
     belief: str | Path | None = None
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 64
-    others: Literal["policy", "recognized"] = "recognized"
 
     @property
     def asks_network(self) -> bool:
@@ -162,10 +145,9 @@ class ModelSearchAgent(SearchAgent[View]):
     Attributes:
         options: The options.
         model: The policy.
-        leaf: Who values the leaves (:func:`~ddz_agents.neural_search.leaves.leaf_kind`).
 
     Raises:
-        InvalidAgentOptionError: If an option's value is not allowed, or the model cannot value leaves as asked.
+        InvalidAgentOptionError: If an option's value is not allowed.
     """
 
     options: SearchOptions
@@ -173,54 +155,34 @@ class ModelSearchAgent(SearchAgent[View]):
     def __init__(self, model: PolicyModel, *values: Any, **named: Any) -> None:
         self.options = options = SearchOptions.of(*values, **named)
         self.model = model
-        self.leaf = leaf_kind(model, options.leaf)
         self._network = load_belief(options.belief) if options.asks_network else None
         self._asked = CachedModel(model)
         self._believed = believed_players(self._asked, options.inference) if options.inference != "belief" else ()
         self._price = _FIRST_PRICE
-        evaluator = Evaluator(self._asked, self.leaf, options.temperature, options.ahead)
-        to_the_end = Evaluator(self._asked, "value", options.temperature, _TO_THE_END)
-        rolls = evaluator if evaluator.values_leaves else to_the_end
-        self._rollouts = Rollouts(rolls, options.trees * options.batch, options.tau)
-        self._rolled = False
-        self._forest = Forest(options.trees, options.batch, evaluator, exploration=options.exploration)
+        self._forest = Forest(options.trees, options.batch, Evaluator(self._asked, leaf_kind(model)))
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
-        began = time.perf_counter()
+        options, forest = self.options, self._forest
+        clock = Clock(options.iterations, options.milliseconds, time.perf_counter())
         self._asked.forget()
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
-        self._rolled = self.options.root == "rollouts" and view.landlord is not None
-        if self._rolled:
-            return self._roll_out(view, rng, seed, began)
-        trees = range(self.options.trees)
-        priors, own = self._forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in trees])
-        move = self._settled_move(own)
+        log_priors = forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(options.trees)])
+        move = self._settled_move(log_priors)
         if move is not None:
             return Decision(move, visits={move.main: 1}, line=move.actions)
         pool, faithful = self._worlds(view, rng)
-        self._forest.recognize(faithful)
-        first = self._grow_forest(pool, priors, began)
-        return choose(self._forest.trees, position.row, position.rules, first)
+        forest.recognize(faithful)
+        first = halve(forest, pool, log_priors, clock, options.candidates)
+        return choose(forest.trees, position.row, position.rules, decided=first)
 
     def candidates(self, view: View) -> list[Candidate]:
         """The whole moves that the last search has tried; without lines, for its trees leave out what is forced."""
-        if self._rolled:
-            return self._rollouts.candidates()
         return candidates_of(self._forest.trees, view.row, view.rule_words, most_stages=0)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """Where the worlds that it searches have the hidden cards."""
         self._asked.forget()  # a decision that was broken off leaves questions without answers
         return belief_of(view, self._worlds(view, rng)[0])
-
-    def _roll_out(self, view: View, rng: np.random.Generator, seed: np.uint64, began: float) -> Decision:
-        """Let the policy play its likeliest whole moves on, unless it is all but sure of one."""
-        options, lines = self.options, likely_moves(self._asked, view, self.options.candidates)
-        if len(lines) == 1 or (options.settled < 1 and lines[0].log_prior >= math.log(options.settled)):
-            return self._rollouts.settle(lines[0])
-        clock = Clock(options.iterations, options.milliseconds, began)
-        pool, faithful = self._worlds(view, rng)
-        return self._rollouts.search(view, pool, lines, clock, seed, nobody()._replace(faithful=faithful))
 
     def _settled_move(self, log_probabilities: Floats) -> Move | None:
         """The move that the policy is all but sure of; where kickers ride with it, they are searched for."""
@@ -253,21 +215,9 @@ class ModelSearchAgent(SearchAgent[View]):
         if known is None:
             return uniform(), strangers
         pool = WorldPool(known.hands, known.cumulative)
-        if self.options.others == "policy" or len(self._believed) < _KINDS:
+        if len(self._believed) < _KINDS:
             return pool, strangers
         return pool, recognized(known.kinds, *_KNOWN_KINDS, view.seat)
-
-    def _grow_forest(self, pool: WorldPool, log_priors: Floats, began: float) -> int | None:
-        """Waves of descents, each evaluated in one batch, until the budget is spent; the root's action if decided."""
-        options, forest = self.options, self._forest
-        clock = Clock(options.iterations, options.milliseconds, began)
-        if options.root == "halving":
-            return halve(forest, pool, log_priors, clock, options.candidates, options.prior_weight)
-        while not clock.over(1.0):
-            share = clock.turns(options.batch, options.trees)
-            forest.wave(pool, np.full(share, -1, np.int16))
-            clock.spend(share * options.trees)
-        return None
 
 
 @takes(NeuralSearchOptions)
@@ -275,7 +225,7 @@ class NeuralSearchAgent(ModelSearchAgent):
     """Information-set search guided by a trained policy: the shipped one, or ``path=FILE``.
 
     Raises:
-        InvalidAgentOptionError: If an option's value is not allowed, or the policy cannot value leaves as asked.
+        InvalidAgentOptionError: If an option's value is not allowed.
         UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
         MissingTorchError: If the file is a ``.zip`` and PyTorch is not installed.
         TensorFileError: If the file cannot be read or does not fit this package.

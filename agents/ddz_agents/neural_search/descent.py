@@ -39,6 +39,8 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
+_EXPLORATION = np.float32(1.0)
+"""PUCT's constant, on rewards from 0 (loss) to 1 (win)."""
 _PRIOR_STEPS = np.float32(4096.0)
 """Priors are rounded to such a fraction, so that equal ones tie."""
 
@@ -52,8 +54,6 @@ class Searcher(NamedTuple):
         seat: The searcher's seat, uint64.
         rules: The rules array.
         pool: Weighted determinizations to draw from; empty for uniform ones.
-        exploration: PUCT's constant, on rewards 0 to 1.
-        skip: Whether to pass through leaves with a single legal action without asking the networks.
         opponents: What is known of the other seats.
     """
 
@@ -62,8 +62,6 @@ class Searcher(NamedTuple):
     seat: np.uint64
     rules: Words
     pool: WorldPool
-    exploration: np.float64
-    skip: np.bool_
     opponents: OpponentModel
 
 
@@ -135,7 +133,7 @@ class Answers(NamedTuple):
 
 
 @inline_kernel
-def _puct(tree: Tree, usable: np.ndarray, found: int, exploration: float) -> int:
+def _puct(tree: Tree, usable: np.ndarray, found: int) -> int:
     """The child that PUCT selects among those listed; -1 for one without visits, of those with the largest prior."""
     visits, reward, weight, dearest = np.int64(0), np.float32(0.0), np.float32(0.0), np.float32(-1.0)
     for index in range(found):
@@ -148,7 +146,7 @@ def _puct(tree: Tree, usable: np.ndarray, found: int, exploration: float) -> int
     best, best_value = np.int64(-1), np.float32(-1.0)
     if visits == 0:
         return best
-    scale = np.float32(exploration) * math.sqrt(np.float32(visits)) / max(weight, np.float32(1e-9))
+    scale = _EXPLORATION * math.sqrt(np.float32(visits)) / max(weight, np.float32(1e-9))
     if dearest >= np.float32(0.0):
         best_value = reward / np.float32(visits) + scale * dearest
     for index in range(found):
@@ -163,9 +161,9 @@ def _puct(tree: Tree, usable: np.ndarray, found: int, exploration: float) -> int
 
 
 @inline_kernel
-def _select(tree: Tree, usable: np.ndarray, found: int, exploration: float, state: np.uint64) -> tuple[int, np.uint64]:
+def _select(tree: Tree, usable: np.ndarray, found: int, state: np.uint64) -> tuple[int, np.uint64]:
     """The child that PUCT selects; ties among unvisited ones are drawn."""
-    best = _puct(tree, usable, found, exploration)
+    best = _puct(tree, usable, found)
     if best >= 0:
         return best, state
     dearest, ties = np.float32(-1.0), U0
@@ -219,20 +217,42 @@ def describe_leaf(
 
 
 @inline_kernel
-def _first(
-    tree: Tree, searcher: Searcher, wanted: int, mask: np.ndarray, usable: np.ndarray, state: np.uint64
+def _next(
+    tree: Tree,
+    searcher: Searcher,
+    learned: bool,
+    node: int,
+    row: np.ndarray,
+    mask: np.ndarray,
+    usable: np.ndarray,
+    state: np.uint64,
 ) -> tuple[int, np.uint64]:
-    """The root's child to go to, which no hidden card decides."""
-    if wanted >= 0:
-        return child_of(tree, np.int64(ROOT), wanted), state
-    legal_mask(searcher.row, searcher.rules, mask)
-    found = take_tried(tree, np.int64(ROOT), mask, usable)
-    return _select(tree, usable, found, searcher.exploration, state)
+    """The child of a node to go to, and the generator's new state; -1 where the descent stops."""
+    if row[at.STAGE] == at.STAGE_OVER:
+        return np.int64(-1), state
+    legal_mask(row, searcher.rules, mask)
+    legal, only = count_legal(mask), nth_legal(mask, U0)
+    if legal > U1 and searcher.opponents.faithful[row[at.SEAT]] and has_room(tree):
+        return _take_known(tree, node, known_action(row, searcher.rules, mask, searcher.opponents)), state
+    found = take_tried(tree, node, mask, usable)
+    if count_legal(mask) == U0:
+        return _select(tree, usable, found, state)
+    if learned and legal == U1 and has_room(tree):  # a simulation sees what is forced for nothing
+        record = np.int64(add_child(tree, node, only))
+        tree.available[record] = 1
+        return record, state
+    return np.int64(-1), state
 
 
 @kernel
 def descend(
-    tree: Tree, searcher: Searcher, descents: Descents, firsts: np.ndarray, deal: np.uint64, state: np.uint64
+    tree: Tree,
+    searcher: Searcher,
+    descents: Descents,
+    firsts: np.ndarray,
+    deal: np.uint64,
+    learned: bool,
+    state: np.uint64,
 ) -> tuple[int, np.uint64]:
     """Go down the tree, each time in another determinization, and stop at leaves.
 
@@ -243,14 +263,15 @@ def descend(
         tree: The tree; visits are counted, and games that end on the way are backed up at once.
         searcher: Who goes down.
         descents: Output.
-        firsts: The root's action of each descent, -1 where PUCT selects it, shape ``[descents]``, int16.
-        deal: Seed of the sequence of determinizations; 0 for fresh ones from the generator.
+        firsts: The root's action of each descent, shape ``[descents]``, int16.
+        deal: Seed of the sequence of determinizations.
+        learned: Whether the networks value leaves: they are not asked where a single action is legal.
         state: The generator's state.
 
     Returns:
         How many descents were made (fewer only when the tree is full), and the generator's new state.
     """
-    root, seat, rules, pool = searcher.row, searcher.seat, searcher.rules, searcher.pool
+    rules = searcher.rules
     mask = np.empty(MASK_WORDS, np.uint64)
     usable = np.empty(MOST_CHILDREN, np.int32)
     moves = np.empty_like(searcher.ring)
@@ -258,38 +279,17 @@ def descend(
         row, path, movers = descents.rows[index], descents.path[index], descents.movers[index]
         if not has_room(tree):
             return index, state
-        first = np.int64(-1)
-        if deal == U0:
-            state = draw_world(root, seat, rules, pool, state, row)
-        else:
-            first, state = _first(tree, searcher, firsts[index], mask, usable, state)
-            visit = np.uint64(tree.visits[first])
-            draw_world(root, seat, rules, pool, np.uint64(key(deal, visit)), row)
+        record, depth = child_of(tree, np.int64(ROOT), np.int64(firsts[index])), 0
+        visit = np.uint64(tree.visits[record])
+        draw_world(searcher.row, searcher.seat, rules, searcher.pool, np.uint64(key(deal, visit)), row)
         moves[:] = searcher.ring
-        node, depth = np.int64(ROOT), 0
         tree.visits[ROOT] += 1
-        while row[at.STAGE] != at.STAGE_OVER:
-            legal_mask(row, rules, mask)
-            legal = count_legal(mask)
-            only = nth_legal(mask, U0)
-            if depth > 0 and legal > U1 and searcher.opponents.faithful[row[at.SEAT]] and has_room(tree):
-                record = _take_known(tree, node, known_action(row, rules, mask, searcher.opponents))
-            else:
-                found = take_tried(tree, node, mask, usable)
-                if depth == 0 and first >= 0:
-                    record = first
-                elif count_legal(mask) > U0:
-                    if not (searcher.skip and legal == U1 and has_room(tree)):
-                        break
-                    record = add_child(tree, node, only)
-                    tree.available[record] = 1
-                else:
-                    record, state = _select(tree, usable, found, searcher.exploration, state)
+        while record >= 0:
             tree.visits[record] += 1
             path[depth], movers[depth] = tree.action[record], row[at.SEAT]
             depth += 1
             apply_and_record(row, moves, np.uint64(tree.action[record]), rules)
-            node = np.int64(record)
+            record, state = _next(tree, searcher, learned, record, row, mask, usable, state)
         descents.depth[index] = depth
         descents.waits[index] = row[at.STAGE] != at.STAGE_OVER
         if descents.waits[index]:

@@ -1,10 +1,10 @@
 """Several trees that grow together, and how the root's moves share their descents.
 
-The leaves of all trees are evaluated in one batch.  PUCT at the root gives most descents to the policy's favourite and
-few to its rivals, whose values stay noise.  With sequential halving all candidates get equally many, in the same
-determinizations, and after each round the worse half is dropped (Karnin, Koren and Somekh 2013; Danihelka et al. 2022
-use it at the root of searches with learned policies).  What the policy thinks counts as evidence beside the values, the
-less the more descents there are.
+The leaves of all trees are evaluated in one batch.  PUCT at the root would give most descents to the policy's favourite
+and few to its rivals, whose values would stay noise.  With sequential halving all candidates get equally many, in the
+same determinizations, and after each round the worse half is dropped (Karnin, Koren and Somekh 2013; Danihelka et al.
+2022 use it at the root of searches with learned policies).  What the policy thinks counts as evidence beside the
+values, the less the more descents there are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, new_descents, plant
-from ddz_agents.neural_search.leaves import Evaluator
+from ddz_agents.neural_search.leaves import Evaluator, ask
 from ddz_agents.neural_search.opponent_model import nobody
 from ddz_agents.tree_search.choice import totals
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
@@ -28,6 +28,8 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import write_mask, write_observation
 from ddz_env.core.owned import OwnsArrays
 
+PRIOR_WEIGHT = 0.3
+"""Added to an action's value: so many times the logarithm of its prior, divided by the square root of its descents."""
 _FIRST_ROOM = 1 << 14
 """Records of a new tree; trees grow when they are full."""
 
@@ -39,8 +41,6 @@ class Forest(OwnsArrays):
         trees: How many.
         batch: Descents in flight a tree.
         evaluator: The networks.
-        exploration: PUCT's constant.
-        shared: Compare the root's moves in the same determinizations; else each descent draws a fresh one.
 
     Attributes:
         trees: The trees.
@@ -48,17 +48,13 @@ class Forest(OwnsArrays):
         descents: Those in flight, ``batch`` of each tree.
     """
 
-    def __init__(
-        self, trees: int, batch: int, evaluator: Evaluator, *, exploration: float, shared: bool = True
-    ) -> None:
+    def __init__(self, trees: int, batch: int, evaluator: Evaluator) -> None:
         self.trees: list[Tree] = [new_tree(_FIRST_ROOM) for _ in range(trees)]
         self.batch = batch
         self.descents = new_descents(trees * batch)
         self._evaluator = evaluator
-        self._exploration = np.float64(exploration)
-        self._shared = shared
 
-    def plant(self, view: View, states: Sequence[np.uint64]) -> tuple[Floats, Floats]:
+    def plant(self, view: View, states: Sequence[np.uint64]) -> Floats:
         """Begin a decision: trees with nothing but the root's moves and their priors.
 
         Args:
@@ -66,23 +62,18 @@ class Forest(OwnsArrays):
             states: The state of each tree's generator.
 
         Returns:
-            Logarithms of the root's priors and of the policy's own probabilities, both of shape ``[400]``, float32.
+            Logarithms of the policy's probabilities, shape ``[400]``, float32.
         """
-        self._states = list(states)
-        self._deals = [state if self._shared else np.uint64(0) for state in states]
-        skip = np.bool_(self._evaluator.values_leaves)  # a simulation sees what is forced for nothing
-        self._searcher = Searcher(
-            view.row, view.ring, np.uint64(view.seat), view.rule_words, uniform(), self._exploration, skip, nobody()
-        )
+        self._states, self._deals = list(states), list(states)
+        self._searcher = Searcher(view.row, view.ring, np.uint64(view.seat), view.rule_words, uniform(), nobody())
         root = self.descents.part(slice(1))
         write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), root.observations[0])
         write_mask(view.row, view.rule_words, np.empty(MASK_WORDS, np.uint64), root.masks[0])
-        root.concealed[0] = 0
-        priors, own = self._evaluator.priors(root)
+        log_priors = ask(self._evaluator.model, root)[0][0]
         for tree in self.trees:
             clear(tree)
-            plant(tree, priors[0])
-        return priors[0], own[0]
+            plant(tree, log_priors)
+        return log_priors
 
     def recognize(self, faithful: npt.NDArray[np.uint8]) -> None:
         """Let seats play the rule agent's moves, until the next decision begins.
@@ -97,7 +88,7 @@ class Forest(OwnsArrays):
 
         Args:
             pool: Weighted determinizations to draw from; empty for uniform ones.
-            firsts: The root's action of each descent of a tree, -1 where PUCT selects it; at most ``batch``.
+            firsts: The root's action of each descent of a tree; at most ``batch``.
         """
         searcher, share = self._searcher._replace(pool=pool), len(firsts)
         parts = [self.descents.part(slice(i * self.batch, i * self.batch + share)) for i in range(len(self.trees))]
@@ -121,7 +112,9 @@ class Forest(OwnsArrays):
         """Make a tree's descents, growing the tree when it is full."""
         while True:
             tree, state = self.trees[index], self._states[index]
-            done, state = descend(tree, searcher, part, firsts, self._deals[index], state)
+            done, state = descend(
+                tree, searcher, part, firsts, self._deals[index], self._evaluator.values_leaves, state
+            )
             self._states[index] = np.uint64(state)
             if done == len(firsts):
                 return
@@ -150,7 +143,7 @@ class Clock:
             return self._spent >= share * self.descents
         return time.perf_counter() - self._began >= share * self._seconds
 
-    def turns(self, batch: int, trees: int, candidates: int = 1, share: float = 1.0) -> int:
+    def turns(self, batch: int, trees: int, candidates: int, share: float) -> int:
         """Descents of each candidate in every tree's next wave, on the way to a share of the budget; at least one."""
         most = max(1, batch // candidates)
         if self._seconds is not None:
@@ -163,9 +156,7 @@ class Clock:
         self._spent += descents
 
 
-def halve(
-    forest: Forest, pool: WorldPool, log_priors: Floats, clock: Clock, candidates: int, prior_weight: float
-) -> int:
+def halve(forest: Forest, pool: WorldPool, log_priors: Floats, clock: Clock, candidates: int) -> int:
     """Find the root's best action.
 
     Args:
@@ -174,8 +165,6 @@ def halve(
         log_priors: Logarithms of the policy's probabilities, shape ``[400]``, minus infinity where illegal.
         clock: The budget; every round gets the same share of it, and at least one descent a candidate and tree.
         candidates: How many actions are compared.
-        prior_weight: Added to an action's value: so many times the logarithm of its prior, divided by the square root
-            of its descents.
 
     Returns:
         The action.
@@ -190,17 +179,17 @@ def halve(
             for part in np.array_split(firsts, -(-len(firsts) // forest.batch)):
                 forest.wave(pool, part)
             clock.spend(len(firsts) * len(forest.trees))
-        scores = _scores(forest, log_priors, prior_weight)
+        scores = _scores(forest, log_priors)
         alive.sort(key=lambda action: -scores.get(action, -math.inf))
         alive = alive[: (len(alive) + 1) // 2]
     return alive[0]
 
 
-def _scores(forest: Forest, log_priors: Floats, prior_weight: float) -> dict[int, float]:
+def _scores(forest: Forest, log_priors: Floats) -> dict[int, float]:
     """Mean reward of every visited action, and what the policy thinks of it."""
     found = totals(forest.trees, [ROOT] * len(forest.trees))
     return {
-        action: found.rewards[action] / count + prior_weight * float(log_priors[action]) / math.sqrt(count)
+        action: found.rewards[action] / count + PRIOR_WEIGHT * float(log_priors[action]) / math.sqrt(count)
         for action, count in found.visits.items()
         if count
     }

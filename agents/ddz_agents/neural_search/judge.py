@@ -14,16 +14,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.neural.agent import PartialMove, next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
-from ddz_agents.neural_search.descent import Searcher
-from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
-from ddz_agents.neural_search.opponent_model import nobody
-from ddz_agents.neural_search.rollouts import chances_after
+from ddz_agents.neural_search.descent import Descents, Searcher, describe_leaf, new_descents
+from ddz_agents.neural_search.leaves import ask_critic, leaf_kind, write_results
+from ddz_agents.neural_search.opponent_model import nobody, skip_known
 from ddz_agents.worlds.consistency import check_view
-from ddz_agents.worlds.determinize import Reals, uniform
+from ddz_agents.worlds.determinize import Reals, draw_world, uniform
 from ddz_env import Move, View
-from ddz_env.core.errors import IllegalMoveError
+from ddz_env.core.actions import MAX_KICKERS
+from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, SEAT
+from ddz_env.core.engine.random import key
+from ddz_env.core.engine.step import apply_and_record
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
 
 _STEPS, _DIGITS = 25, 3
 """Of Newton's method, and of what it has found."""
@@ -80,6 +86,34 @@ SHIPPED = Calibration(peasants=Curve(-0.067, 0.216, 0.058), landlord=Curve(-0.43
 """Fitted to the games of the shipped policy in ``docs/results/chances.csv``; a test fits it anew."""
 
 
+@kernel
+def _begin(searcher: Searcher, moves: np.ndarray, deal: np.uint64, worlds: int, games: Descents) -> None:
+    """Play every move in every world, and what needs no decision after it; describe where the games then stand.
+
+    Args:
+        searcher: Who is told.
+        moves: The stages of each, shape ``[moves, 1 + MAX_KICKERS]``, int16, ``-1`` behind the last.
+        deal: Seed of the sequence of worlds.
+        worlds: How many.
+        games: Output, move by move within world by world.
+    """
+    mask, drawn = np.empty(MASK_WORDS, np.uint64), np.empty(ROW_WORDS, np.uint64)
+    for world in range(worlds):
+        state = np.uint64(key(deal, np.uint64(world)))
+        draw_world(searcher.row, searcher.seat, searcher.rules, searcher.pool, state, drawn)
+        for move in range(moves.shape[0]):
+            index = world * moves.shape[0] + move
+            row, ring = games.rows[index], games.rings[index]
+            row[:] = drawn
+            ring[:] = searcher.ring
+            for stage in range(moves.shape[1]):
+                if moves[move, stage] >= 0:
+                    apply_and_record(row, ring, np.uint64(moves[move, stage]), searcher.rules)
+            games.waits[index] = skip_known(row, ring, searcher.rules, mask, searcher.opponents)
+            if games.waits[index]:
+                describe_leaf(row, ring, searcher.rules, mask, games, index)
+
+
 class Judge:
     """Says how likely moves win, from what their seat knows.
 
@@ -93,8 +127,9 @@ class Judge:
     """
 
     def __init__(self, model: PolicyModel | None = None, calibration: Calibration = SHIPPED, worlds: int = WORLDS):
-        chosen = load_policy() if model is None else model
-        self._evaluator = Evaluator(chosen, leaf_kind(chosen, "critic"), 1.0)
+        self._model = load_policy() if model is None else model
+        if leaf_kind(self._model) != "critic":
+            raise InvalidAgentOptionError("chances of winning need a policy with a critic, trained for objective='win'")
         self._calibration, self._worlds = calibration, worlds
 
     def chances(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> list[float]:
@@ -118,10 +153,24 @@ class Judge:
         if view.landlord is None or view.acting_seat != view.seat or view.stage != "play":
             raise IllegalMoveError(f"seat {view.seat} plays no cards now: the stage is {view.stage}")
         check_view(view.row, view.seat, view.rule_words)
+        searcher = Searcher(view.row, view.ring, np.uint64(view.seat), view.rule_words, uniform(), nobody())
         deal = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
-        known = np.uint64(view.seat), view.rule_words, uniform(), np.float64(0.0), np.bool_(True), nobody()
-        searcher, stages = Searcher(view.row, view.ring, *known), [move.actions for move in moves]
-        return chances_after(searcher, stages, deal, range(self._worlds), self._evaluator.values).mean(axis=0)
+        stages = np.full((len(moves), 1 + MAX_KICKERS), -1, np.int16)
+        for place, move in enumerate(moves):
+            stages[place, : len(move.actions)] = move.actions
+        games = new_descents(self._worlds * len(moves), 0)
+        _begin(searcher, stages, deal, self._worlds, games)
+        values = np.zeros(len(games.waits), np.float32)
+        write_results(games, np.full(len(values), searcher.seat, np.uint64), values)
+        waiting = np.flatnonzero(games.waits)
+        if len(waiting):
+            copies = games.copied(waiting)
+            landlord = copies.rows[:, LANDLORD].copy()
+            same_side = (copies.rows[:, SEAT] == landlord) == (searcher.seat == landlord)
+            found = ask_critic(self._model, copies)
+            values[waiting] = np.where(same_side, found, -found)
+        chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
+        return np.asarray(chances.reshape(self._worlds, len(moves)).mean(axis=0))
 
 
 def fitted(means: Reals, won: npt.NDArray[np.bool_]) -> Curve:
@@ -138,3 +187,22 @@ def fitted(means: Reals, won: npt.NDArray[np.bool_]) -> Curve:
         curvature = (inputs * (chances * (1 - chances))[:, None]).T @ inputs
         weights += np.linalg.solve(curvature, inputs.T @ (wins - chances))
     return Curve(*(round(float(weight), _DIGITS) for weight in weights))
+
+
+def likely_moves(model: PolicyModel, view: View, most: int) -> list[PartialMove]:
+    """The whole moves that a policy likes best, stage by stage (a beam search), the likeliest first.
+
+    Args:
+        model: The policy.
+        view: What the seat to act knows.
+        most: How many.
+    """
+    lines = [PartialMove(view, view.row, view.ring)]
+    while not all(line.whole for line in lines):
+        begun = [line for line in lines if not line.whole]
+        found = [line for line in lines if line.whole]
+        for line, logs in zip(begun, model.evaluate(*next_stages(begun))[0], strict=True):
+            likely = np.argsort(-logs, kind="stable")[:most].tolist()
+            found += [line.after(action, float(logs[action])) for action in likely if logs[action] > -np.inf]
+        lines = sorted(found, key=lambda line: -line.log_prior)[:most]
+    return lines

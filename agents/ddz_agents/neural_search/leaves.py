@@ -1,8 +1,8 @@
-"""What the networks say of a search's leaves: priors, and values, after some more decisions if so wished.
+"""What the networks say of a search's leaves: priors, and values after some more decisions.
 
 The critic errs most where much is still to be played.  Some moves later the same world has shown more of what follows
-from the leaf, and everyone has moved as the policy does, each seat on what it sees: so the policy may play a leaf's
-game on before the critic is asked.
+from the leaf, and everyone has moved as the policy does, each seat on what it sees: so the policy plays a leaf's game
+on before the critic is asked.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import LANDLORD, SEAT
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.core.observation import mask_bytes
+
+AHEAD = 4
+"""Decisions that the policy plays from a leaf before it is valued."""
 
 
 @runtime_checkable
@@ -34,39 +36,19 @@ class GameCritic(Protocol):
         ...
 
 
-def leaf_kind(model: PolicyModel, leaf: str) -> str:
+def leaf_kind(model: PolicyModel) -> str:
     """Whose value a leaf gets.
 
-    Args:
-        model: The model.
-        leaf: ``critic``: of the game, every hand seen; ``value``: the policy's own, of the information set of the seat
-            to act; ``simulation``: the networks give none; ``auto``: the critic if the model has one, else the value,
-            and a simulation if the model was trained for stakes, whose values are no chances, or has no critic and its
-            value was never taught, as after imitation.
-
-    Raises:
-        InvalidAgentOptionError: If the model has no critic, its values are stakes, or its value was never taught.
+    Returns:
+        ``critic``: of the game, every hand seen.  ``value``, where the model has no critic: the policy's own, of the
+        information set of the seat to act.  ``simulation``, where it was trained for stakes, which are no chances, or
+        where its value was never taught either, as after imitation.
     """
-    objective = getattr(model, "objective", "win")
-    if objective != "win":
-        if leaf not in ("auto", "simulation"):
-            raise InvalidAgentOptionError(
-                f"leaf={leaf!r} needs values from -1 (lost) to 1 (won); this policy was trained for objective="
-                f"{objective!r}: use leaf='simulation'"
-            )
+    if getattr(model, "objective", "win") != "win":
         return "simulation"
-    has_critic = isinstance(model, GameCritic) and getattr(model, "critic", True) is not None
-    if leaf == "critic" and not has_critic:
-        raise InvalidAgentOptionError("leaf='critic' needs a model that values games; these weights hold no critic")
-    has_value = getattr(model, "values_trained", True)
-    if leaf == "value" and not has_value:
-        raise InvalidAgentOptionError(
-            "leaf='value' needs values that were taught; these weights learned moves only, by imitation: use "
-            "leaf='simulation', or train them further (ddz train selfplay --init)"
-        )
-    if leaf == "auto":
-        return "critic" if has_critic else "value" if has_value else "simulation"
-    return leaf
+    if isinstance(model, GameCritic) and getattr(model, "critic", True) is not None:
+        return "critic"
+    return "value" if getattr(model, "values_trained", True) else "simulation"
 
 
 class Evaluator:
@@ -75,49 +57,36 @@ class Evaluator:
     Args:
         model: The model.
         kind: Whose value a leaf gets, as from :func:`leaf_kind`.
-        temperature: Of the prior: above 1 it is flatter than the policy.
-        leaf_plies: Decisions that the policy plays on before a leaf is valued.
 
     Attributes:
+        model: The model.
         values_leaves: Whether a leaf's value is the networks'.
     """
 
-    def __init__(self, model: PolicyModel, kind: str, temperature: float, leaf_plies: int = 0) -> None:
-        self._model, self._kind, self._temperature = model, kind, temperature
+    def __init__(self, model: PolicyModel, kind: str) -> None:
+        self.model, self._kind = model, kind
         self.values_leaves = kind != "simulation"
-        self._leaf_plies = leaf_plies if self.values_leaves else 0
 
-    def priors(self, descents: Descents) -> tuple[Floats, Floats]:
-        """Logarithms of the priors of some positions, and of the policy's own probabilities, both ``[n, 400]``."""
-        own, _ = ask(self._model, descents)
-        return flattened(own, self._temperature), own
-
-    def leaves(self, descents: Descents, rules: Words, opponents: OpponentModel | None = None) -> Answers:
+    def leaves(self, descents: Descents, rules: Words, opponents: OpponentModel) -> Answers:
         """Priors and values of leaves.
 
         Args:
             descents: Copies of those that wait: they are played on.
             rules: The rules array.
-            opponents: What is known of the other seats; nothing if not given.
+            opponents: What is known of the other seats.
         """
-        log_probabilities, values = ask(self._model, descents)
-        if self._leaf_plies:
-            played = play_on(self._model, descents, log_probabilities, self._leaf_plies, rules, opponents)
+        log_probabilities, values = ask(self.model, descents)
+        if self.values_leaves:
+            played = play_on(self.model, descents, log_probabilities, AHEAD, rules, opponents)
             values = played.values
             if len(played.places):
-                found = self.values(played.descents)
+                found = self._values(played.descents)
                 values[played.places] = np.where(played.same_side, found, -found)
-        elif self._kind == "critic":
-            values = self.values(descents)
-        return Answers(flattened(log_probabilities, self._temperature), values)
+        return Answers(log_probabilities, values)
 
-    def values(self, descents: Descents) -> Floats:
+    def _values(self, descents: Descents) -> Floats:
         """What positions are worth to the seats to act, shape ``[n]``."""
-        if self._kind != "critic":
-            return ask(self._model, descents)[1]
-        assert isinstance(self._model, GameCritic)
-        seen = descents.observations.view(np.int8), mask_bytes(descents.masks), descents.concealed.view(np.int8)
-        return self._model.value_of_games(*seen)
+        return ask_critic(self.model, descents) if self._kind == "critic" else ask(self.model, descents)[1]
 
 
 def ask(model: PolicyModel, descents: Descents) -> tuple[Floats, Floats]:
@@ -125,23 +94,11 @@ def ask(model: PolicyModel, descents: Descents) -> tuple[Floats, Floats]:
     return model.evaluate(descents.observations.view(np.int8), mask_bytes(descents.masks))
 
 
-def flattened(log_probabilities: Floats, temperature: float) -> Floats:
-    """Priors at a temperature.
-
-    Args:
-        log_probabilities: Shape ``[n, 400]``, minus infinity where illegal.
-        temperature: 1 leaves them alone; above 1 they come nearer to each other.
-
-    Example:
-        >>> np.exp(flattened(np.log(np.array([[0.9, 0.1]], np.float32)), 2.0)).round(2).tolist()
-        [[0.75, 0.25]]
-    """
-    if temperature == 1.0:
-        return log_probabilities
-    # Beside the likeliest, so that at low temperatures not all of them vanish.
-    scaled = (log_probabilities - log_probabilities.max(axis=1, keepdims=True)) / np.float32(temperature)
-    result: Floats = scaled - np.log(np.exp(scaled).sum(axis=1, keepdims=True))
-    return result
+def ask_critic(model: PolicyModel, descents: Descents) -> Floats:
+    """The critic's values of the games for the seats to act, shape ``[n]``."""
+    assert isinstance(model, GameCritic)
+    seen = descents.observations.view(np.int8), mask_bytes(descents.masks), descents.concealed.view(np.int8)
+    return model.value_of_games(*seen)
 
 
 class Played(NamedTuple):

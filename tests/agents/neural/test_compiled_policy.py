@@ -95,8 +95,9 @@ from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 game = play_game(State.new(5), [make_agent('policy')] * 3, seat_generators([5, 0], 3))
 print(*game.history, sep=';')
+from ddz_agents.neural_search.leaves import leaf_kind
 search = make_agent('neural-ismcts:iterations=40,particles=16,trees=2')
-print(search.leaf, search.act(State.new(5).view(), np.random.default_rng(0)) in State.new(5).legal_moves())
+print(leaf_kind(search.model), search.act(State.new(5).view(), np.random.default_rng(0)) in State.new(5).legal_moves())
 from ddz_training.apps.cli import app
 app(['arena', 'policy', 'random', '--deals', '2', '--processes', '1'])
 """

@@ -8,19 +8,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.network import NetworkPolicy
 from ddz_agents.neural.weights import Weights, save_weights
+from ddz_agents.neural_search import leaves
 from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, SearchOptions
+from ddz_agents.neural_search.descent import Descents
 from ddz_agents.neural_search.forest import Forest
-from ddz_agents.neural_search.leaves import Evaluator, flattened, leaf_kind
+from ddz_agents.neural_search.leaves import Evaluator, Played, ask, leaf_kind
 from ddz_agents.tree_search.tree import ROOT, Tree, children
 from ddz_agents.worlds.determinize import uniform
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import HANDS, SEAT
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
-from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, write_observation
+from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, action_mask, observe, write_observation
+from ddz_env.core.options import as_written
+from ddz_env.core.view import legal_ids
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import agent_options, make_agent
 from tests.agents.neural.test_neural_network import small_networks
@@ -61,6 +65,12 @@ class Prefers(Uniform):
             return np.log(weights / weights.sum(axis=1, keepdims=True)).astype(np.float32), values
 
 
+class NoChances(Uniform):
+    """Whose values a search cannot use."""
+
+    objective = "stake"
+
+
 class Silent(Uniform):
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         raise AssertionError("the networks were asked")
@@ -79,18 +89,25 @@ def after(state: State, moves: int) -> State:
     return found
 
 
-def planted(
-    view: View, model: Uniform, *seeds: int, leaf: str = "value", batch: int = 1, shared: bool = True
-) -> Forest:
-    forest = Forest(len(seeds), batch, Evaluator(model, leaf, 1.0), exploration=1.0, shared=shared)
+def planted(view: View, model: PolicyModel, *seeds: int, leaf: str = "value", batch: int = 1) -> Forest:
+    forest = Forest(len(seeds), batch, Evaluator(model, leaf))
     forest.plant(view, [np.uint64(seed) for seed in seeds])
     return forest
 
 
-def grow(view: View, model: Uniform, iterations: int, seed: int, *, leaf: str = "simulation", batch: int = 1) -> Tree:
-    forest = planted(view, model, seed, leaf=leaf, batch=batch, shared=False)
-    for _ in range(iterations // batch):
-        forest.wave(uniform(), np.full(batch, -1, np.int16))
+def firsts_of(view: View, count: int) -> np.ndarray:
+    """The root's moves one after the other, so many of them."""
+    legal = np.array(legal_ids(view.row, view.rule_words), np.int16)
+    return np.resize(legal, count)
+
+
+def grow(
+    view: View, model: PolicyModel, iterations: int, seed: int, *, leaf: str = "simulation", batch: int = 1
+) -> Tree:
+    """A tree whose root's moves take turns."""
+    forest = planted(view, model, seed, leaf=leaf, batch=batch)
+    for part in np.split(firsts_of(view, iterations), iterations // batch):
+        forest.wave(uniform(), part)
     return forest.trees[0]
 
 
@@ -115,14 +132,90 @@ def by_puct(book: figure_two.Book, path: figure_two.Path, usable: list[int], unt
     return max(values, key=lambda action: values[action])
 
 
-@pytest.mark.parametrize("seed", range(6))
+class Distinct(Uniform):
+    """Priors of which no two in a row are alike, and values that depend on what is seen."""
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        weights = (1 + (np.arange(400) * 7919) % 401) * masks
+        with np.errstate(divide="ignore"):
+            logs = np.log((weights / weights.sum(axis=1, keepdims=True)).astype(np.float32))
+        return logs, np.sin(observations @ np.arange(observations.shape[1])).astype(np.float32)
+
+
+class Node:
+    """A node of the plain search: prior, visits and reward by action, and the nodes below."""
+
+    def __init__(self, state: State, model: PolicyModel) -> None:
+        logs, values = model.evaluate(observe(state)[None], action_mask(state)[None])
+        legal = state.legal_actions()
+        steps = np.round(np.exp(logs[0, legal]) * np.float32(len(legal)) * 4096) / 4096
+        self.priors = dict(zip(legal, steps.tolist(), strict=True))
+        self.visits, self.rewards = dict.fromkeys(legal, 0), dict.fromkeys(legal, 0.0)
+        self.below: dict[int, Node] = {}
+        self.landlord_chance = (1 + float(values[0]) * (1 if state.role() == "landlord" else -1)) / 2
+
+    def select(self) -> int:
+        """PUCT, in which moves without visits have the mean reward of all; at first the move with the highest prior."""
+        visits = sum(self.visits.values())
+        if not visits:
+            return max(self.priors, key=self.priors.__getitem__)
+        mean, scale = sum(self.rewards.values()) / visits, visits**0.5 / sum(self.priors.values())
+        values = {
+            action: (self.rewards[action] / count if (count := self.visits[action]) else mean)
+            + scale * prior / (1 + count)
+            for action, prior in self.priors.items()
+        }
+        return max(values, key=values.__getitem__)
+
+
+def plain_search(state: State, model: PolicyModel, firsts: np.ndarray) -> Node:
+    """The same search in plain Python, for a game without hidden cards: one descent at a time, nothing played on."""
+    root = Node(state, model)
+    for first in firsts.tolist():
+        game, node, path = state.copy(), root, list[tuple[Node, int, bool]]()
+        action = first
+        while True:
+            path.append((node, action, game.role() == "landlord"))
+            node.visits[action] += 1
+            game.step_action(action)
+            if game.is_over:
+                chance = float(game.winner == "landlord")
+                break
+            if action not in node.below:
+                node.below[action] = Node(game, model)
+                if len(game.legal_actions()) > 1:
+                    chance = node.below[action].landlord_chance
+                    break
+            node = node.below[action]
+            action = node.select()
+        for above, taken, is_landlord in path:
+            above.rewards[taken] += chance if is_landlord else 1 - chance
+    return root
+
+
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("moves", [0, 5, 12])
-def test_with_a_uniform_prior_and_no_value_it_is_plain_puct(seed: int, moves: int) -> None:
-    """Where nothing is hidden every node has all its moves at once: number for number the search in plain Python."""
-    state = after(State.new(seed, rules="perfect"), moves)
-    tree = grow(state.view(), Uniform(), 500, int(figure_two.SEED))
-    book = figure_two.grown_by_hand(state, 500, by_puct)
-    assert upper(statistics_of(tree), 2) == upper(figure_two.statistics(book), 2)
+def test_where_nothing_is_hidden_it_is_the_plain_search(seed: int, moves: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Number for number, down to the third level."""
+
+    def values_now(model: PolicyModel, descents: Descents, *how: object) -> Played:
+        return Played(ask(model, descents)[1], np.empty(0, np.intp), descents, np.empty(0, np.bool_))
+
+    monkeypatch.setattr(leaves, "play_on", values_now)
+    state, model = after(State.new(seed, rules="perfect"), moves), Distinct()
+    firsts = firsts_of(state.view(), 600)
+    tree, root = grow(state.view(), model, 600, seed, leaf="value"), plain_search(state, model, firsts)
+    expected, level = dict[tuple[int, ...], tuple[int, float]](), {(): root}
+    for _ in range(3):
+        for path, node in level.items():
+            expected |= {(*path, a): (count, node.rewards[a]) for a, count in node.visits.items() if count}
+        level = {(*path, a): below for path, node in level.items() for a, below in node.below.items()}
+    found = statistics(tree, 3)
+    assert {path: visits for path, (visits, _) in found.items()} == {
+        path: visits for path, (visits, _) in expected.items()
+    }
+    for path, (_, reward) in found.items():
+        assert reward == pytest.approx(expected[path][1], abs=1e-3)
 
 
 @pytest.mark.parametrize("batch", [1, 16])
@@ -165,13 +258,10 @@ def test_the_prior_guides_main_groups_and_kickers() -> None:
     main = next(group.id for group in MAIN_GROUPS if group.name.startswith("trio+solo 333"))
     kicker = KICKER_BASE + 10  # the king
     model, view = Prefers({main, kicker}), state.view()
-    decision = ModelSearchAgent(model, 600, root="puct").decide(view, np.random.default_rng(0))
-    assert max(decision.visits, key=decision.visits.__getitem__) == main
-    for root in ("halving", "puct"):
-        assert ModelSearchAgent(model, 600, root=root).act(view, np.random.default_rng(0)) == Move(main, (10,))
-        # A visit or two never reach the kickers: there the prior chooses alone.
-        few = ModelSearchAgent(model, 1, trees=1, batch=1, root=root)
-        assert few.act(view, np.random.default_rng(0)) == Move(main, (10,))
+    assert ModelSearchAgent(model, 600).act(view, np.random.default_rng(0)) == Move(main, (10,))
+    # A visit or two never reach the kickers: there the prior chooses alone.
+    few = ModelSearchAgent(model, 1, trees=1, batch=1)
+    assert few.act(view, np.random.default_rng(0)) == Move(main, (10,))
 
 
 def test_leaves_are_described_with_the_moves_that_led_there() -> None:
@@ -180,8 +270,8 @@ def test_leaves_are_described_with_the_moves_that_led_there() -> None:
     for _ in range(3):
         state.step(state.legal_moves()[-1])
     forest = planted(state.view(), Uniform(), 1, 2, batch=8)
-    for _ in range(6):
-        forest.wave(uniform(), np.full(8, -1, np.int16))
+    for part in np.split(firsts_of(state.view(), 48), 6):
+        forest.wave(uniform(), part)
     descents, seen = forest.descents, np.zeros(OBSERVATION_WORDS, np.uint64)
     waiting = np.flatnonzero(descents.waits)
     assert len(waiting)
@@ -192,11 +282,10 @@ def test_leaves_are_described_with_the_moves_that_led_there() -> None:
         assert seen.tobytes() == descents.observations[place].tobytes()
 
 
-@pytest.mark.parametrize("root", ["halving", "puct"])
-def test_a_win_within_reach_is_found_whatever_the_prior(root: str) -> None:
+def test_a_win_within_reach_is_found_whatever_the_prior() -> None:
     """44 wins: nobody holds a higher pair, and the last card goes out; 3 first loses."""
     state = State.from_hands(["344", "7", "9"], check_sizes=False)
-    agent = ModelSearchAgent(Uniform(), 400, leaf="simulation", root=root)
+    agent = ModelSearchAgent(NoChances(), 400)
     assert str(agent.act(state.view(), np.random.default_rng(0))) == "44"
 
 
@@ -219,7 +308,6 @@ def test_a_settled_move_is_played_at_once() -> None:
         (solo, lone, 20.0, {"settled": 0.9}, True),  # 20 : 1 : 1
         (solo, lone, 20.0, {"settled": 1.0}, False),
         (solo, lone, 1e12, {"settled": 1.0}, False),  # a probability of one, as far as float32 can tell
-        (solo, lone, 20.0, {"temperature": 0.05}, False),  # a sharper prior is no surer policy
         (trio, with_kicker, 20.0, {"settled": 0.6}, False),
     ):
         model = Prefers({preferred}, weight)
@@ -229,15 +317,16 @@ def test_a_settled_move_is_played_at_once() -> None:
         assert decision.move.main == preferred or not at_once
 
 
-@pytest.mark.parametrize(("ahead", "calls"), [(0, 1), (1, 2), (3, 4)])
-def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int) -> None:
+@pytest.mark.parametrize(("ahead", "calls"), [(1, 2), (4, 5)])
+def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One call for the root, then a few a wave, never about more leaves than there are descents in flight."""
+    monkeypatch.setattr(leaves, "AHEAD", ahead)
     model = Uniform()
-    agent = ModelSearchAgent(model, 640, trees=4, batch=16, root="puct", ahead=ahead)
+    agent = ModelSearchAgent(model, 600, trees=4, batch=15, particles=0)
     agent.decide(State.new(5).view(), np.random.default_rng(0))
     assert model.asked[0] == 1
-    assert len(model.asked) == 1 + 10 * calls
-    assert max(model.asked) <= 64
+    assert 1 + 10 * calls <= len(model.asked) <= 1 + 12 * calls
+    assert max(model.asked) <= 60
 
 
 def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> None:
@@ -253,37 +342,30 @@ def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> 
     assert decision.move.main in {action for action, count in decision.visits.items() if count == counts[-1]}
 
 
-def first_worlds(shared: bool) -> dict[int, list[bytes]]:
-    """The hidden cards in which each of four moves of the root was tried, visit by visit."""
+def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
+    """The first of each of four moves of the root, in which nobody else has played yet."""
     view = State.from_hands(["3456789TJQKA2", "33445566", "778899TR"], check_sizes=False).view()
-    forest = planted(view, Uniform(), 3, shared=shared)
-    found: dict[int, list[bytes]] = {action: [] for action in (1, 2, 3, 4)}
+    forest, found = planted(view, Uniform(), 3), dict[int, list[bytes]]()
     for visit in range(12):
-        for action in sorted(found, key=lambda a: (a * 7 + visit) % 5):  # in any order
+        for action in sorted((1, 2, 3, 4), key=lambda a: (a * 7 + visit) % 5):  # in any order
             forest.wave(uniform(), np.array([action], np.int16))
             hands = forest.descents.rows[0, HANDS : HANDS + 3].copy()
             hands[0] = 0  # the searcher's own
-            if forest.descents.depth[0] <= 1:  # nobody else has played yet: the hidden hands are those that were dealt
-                found[action].append(hands.tobytes())
-    return found
+            if forest.descents.depth[0] <= 1:
+                found.setdefault(action, []).append(hands.tobytes())
+    assert len(found) == 4
+    assert len({hands[0] for hands in found.values()}) == 1
 
 
-def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
-    worlds = first_worlds(shared=True)
-    assert all(len(hands) >= 1 for hands in worlds.values())
-    assert len({hands[0] for hands in worlds.values()}) == 1
-    assert len({hands[0] for hands in first_worlds(shared=False).values()}) > 1
-
-
-@pytest.mark.parametrize(("ahead", "moves"), [(0, 0), (3, 0), (3, 6)])
-def test_a_seed_decides_everything_and_hidden_cards_nothing(ahead: int, moves: int) -> None:
+@pytest.mark.parametrize("moves", [0, 6])
+def test_a_seed_decides_everything_and_hidden_cards_nothing(moves: int) -> None:
     """The same view gives the same search; a deal with other hidden cards gives the same view."""
     one = State.from_hands(["3456789TJQKA2", "33445566", "778899TT"], check_sizes=False)
     other = State.from_hands(["3456789TJQKA2", "778899TT", "33445566"], check_sizes=False)
     for state in (one, other):
         for move in ("A", "pass", "pass", "K", "pass", "pass")[:moves]:
             state.step(move)
-    agent = ModelSearchAgent(NetworkPolicy(*small_networks()), 300, ahead=ahead)
+    agent = ModelSearchAgent(NetworkPolicy(*small_networks()), 300)
     decisions = [agent.decide(state.view(), np.random.default_rng(7)) for state in (one, other, one)]
     assert decisions[0] == decisions[1] == decisions[2]
     assert agent.decide(one.view(), np.random.default_rng(8)) != decisions[0]
@@ -302,34 +384,13 @@ def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:
         (NetworkPolicy(policy, critic, objective="stake"), "simulation"),
         (NetworkPolicy(policy, critic, values_trained=False), "critic"),
     ):
-        assert leaf_kind(model, "auto") == kind
-        assert leaf_kind(model, "simulation") == "simulation"
-    for network, leaf, message in (
-        (NetworkPolicy(policy), "critic", "no critic"),
-        (NetworkPolicy(policy, critic, objective="stake"), "critic", "trained for objective='stake'"),
-        (NetworkPolicy(policy, critic, objective="stake"), "value", "trained for objective='stake'"),
-    ):
-        with pytest.raises(InvalidAgentOptionError, match=message):
-            ModelSearchAgent(network, leaf=leaf)
-    save_weights(path, Weights(policy, values_trained=False))
-    assert make_agent(f"neural-ismcts:path={path}").leaf == "simulation"
-    with pytest.raises(InvalidAgentOptionError, match="these weights learned moves only, by imitation"):
-        make_agent(f"neural-ismcts:path={path},leaf=value")
-    save_weights(path, Weights(policy))
-    agent = make_agent(f"neural-ismcts:path={path},iterations=60,trees=2")
-    assert isinstance(agent, NeuralSearchAgent)
-    assert agent.leaf == "value"
-    assert agent.act(State.new(2).view(), np.random.default_rng(0)) in State.new(2).legal_moves()
-
-
-@pytest.mark.parametrize("temperature", [0.01, 0.5, 3.0])
-def test_a_flattened_prior_sums_to_one_at_every_temperature(temperature: float) -> None:
-    """Fifty equal actions, and thrice the chance for one: the powers of the chances, normalized."""
-    weights = np.array([3.0] + [1.0] * 49 + [0.0] * 350)
-    with np.errstate(divide="ignore"):
-        priors = np.exp(flattened(np.log(weights / weights.sum())[None].astype(np.float32), temperature))[0]
-    expected = weights ** (1 / temperature)
-    assert priors == pytest.approx(expected / expected.sum(), abs=1e-5)
+        assert leaf_kind(model) == kind
+    for trained, kind in ((False, "simulation"), (True, "value")):
+        save_weights(path, Weights(policy, values_trained=trained))
+        agent = make_agent(f"neural-ismcts:path={path},iterations=60,trees=2")
+        assert isinstance(agent, NeuralSearchAgent)
+        assert leaf_kind(agent.model) == kind
+        assert agent.act(State.new(2).view(), np.random.default_rng(0)) in State.new(2).legal_moves()
 
 
 @pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini", "perfect", "botzone"])
@@ -339,17 +400,12 @@ def test_it_plays_whole_games_under_every_preset(rules: str) -> None:
     assert game.winner is not None
 
 
-def test_inference_and_simulations_can_join() -> None:
-    model = NetworkPolicy(*small_networks())
-    state = State.new(6)
+@pytest.mark.parametrize("inference", ["rules", "policy", "mixed"])
+def test_a_search_infers_in_a_game_that_has_begun(inference: str) -> None:
+    model, state = NetworkPolicy(*small_networks()), State.new(6)
     state.step(state.legal_moves()[3])
-    for agent in (
-        ModelSearchAgent(model, 100, particles=50, inference="rules"),
-        ModelSearchAgent(model, 100, particles=50, inference="policy", ahead=0),
-        ModelSearchAgent(model, 100, leaf="simulation"),
-        ModelSearchAgent(model, 100, temperature=2.0),
-        ModelSearchAgent(model, milliseconds=30),
-    ):
+    for options in ({"iterations": 100}, {"milliseconds": 30}):
+        agent = ModelSearchAgent(model, particles=50, inference=inference, **options)
         assert agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
 
 
@@ -391,19 +447,14 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
         ({"trees": 65}, "trees=65 must be a whole number from 1 to 64"),
         ({"batch": 257}, "batch=257 must be a whole number from 1 to 256"),
         ({"particles": 1e9}, r"particles=1000000000\.0 must be a whole number from 0 to 100,000"),
-        ({"ahead": 1001}, "to 1,000"),
         ({"milliseconds": 0}, "milliseconds=0"),
-        ({"temperature": 0}, "temperature=0"),
+        ({"temperature": 2}, "temperature=2: this option went, and 1.0 stayed: no other value"),
         ({"value_share": 0.5}, "value_share=0.5: this option went, and 1.0 stayed: simulations beside"),
-        ({"simulation": "rules"}, "simulation='rules': this option went, and random stayed"),
-        ({"final": "value"}, "final='value': this option went, and visits stayed"),
-        ({"endgame": "sure"}, "endgame='sure': this option went, and search stayed: no match"),
+        ({"root": "puct"}, "root='puct': this option went, and halving stayed: neither PUCT"),
         ({"mate": "search"}, "mate='search': this option went, and policy stayed"),
         ({"settled": 1.5}, "settled=1.5 must be a number from 0.5 to 1"),
         ({"inference": "oracle"}, "mixed, policy, rules"),
-        ({"leaf": "oracle"}, "auto, critic, value, simulation"),
         ({"candidates": 1}, "candidates=1"),
-        ({"prior_weight": -0.1}, "prior_weight=-0.1"),
     ],
 )
 def test_bad_options_have_named_errors(options: dict[str, object], message: str) -> None:
@@ -419,8 +470,14 @@ def test_an_agent_has_the_options_of_its_search_and_of_its_file() -> None:
     assert all(option.meaning for option in agent_options("neural-ismcts"))
     with pytest.raises(InvalidAgentOptionError, match="iteration"):
         make_agent("neural-ismcts:iteration=5")
-    with pytest.raises(InvalidAgentOptionError, match="did you mean 'prior_weight'"):
-        ModelSearchAgent(Uniform(), prior_weigth=0.1)
+    with pytest.raises(InvalidAgentOptionError, match="did you mean 'candidates'"):
+        ModelSearchAgent(Uniform(), candidtaes=4)
+
+
+def test_a_text_of_0_2_0_that_names_what_stayed_is_read() -> None:
+    """Each option of 0.2.0 with its default there."""
+    gone = ",".join(f"{name}={as_written(left)}" for name, (left, _) in SearchOptions.gone.items())
+    assert make_agent(f"neural-ismcts:iterations=8,{gone}").options == make_agent("neural-ismcts:iterations=8").options
 
 
 def test_too_large_a_size_is_refused_before_memory_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.network import NetworkPolicy
-from ddz_agents.neural_search import evaluation_cache
+from ddz_agents.neural_search import evaluation_cache, leaves
 from ddz_agents.neural_search.agent import ModelSearchAgent
 from ddz_agents.neural_search.descent import Descents, new_descents
 from ddz_agents.neural_search.evaluation_cache import CachedModel
-from ddz_agents.neural_search.leaves import Evaluator, play_on
+from ddz_agents.neural_search.leaves import Evaluator, ask, play_on
 from ddz_agents.neural_search.opponent_model import OpponentModel, nobody, recognized
 from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import State
@@ -21,7 +21,7 @@ from ddz_env.core.engine.layout import SEAT
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.playing.registry import make_agent
 from tests.agents.neural.test_neural_network import concealed_of, small_networks
-from tests.agents.neural_search.test_neural_search import Prefers, Uniform, after, planted
+from tests.agents.neural_search.test_neural_search import Prefers, Uniform, after, firsts_of, planted
 
 RULES = make_agent("rules")
 
@@ -98,15 +98,17 @@ def test_the_policy_plays_on_as_it_would_at_the_table(decisions: int, rules: str
     assert (decisions == 1000) == bool((np.abs(found) == 1).all())
 
 
-def test_a_search_plays_its_leaves_on() -> None:
-    """To the end, leaves are won or lost; the prior is the same, and so is the search with nothing played on."""
+@pytest.mark.parametrize("ahead", [4, 1000])
+def test_a_search_plays_its_leaves_on(ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And then asks the critic; to the end, leaves are won or lost."""
+    monkeypatch.setattr(leaves, "AHEAD", ahead)
     model, states = NetworkPolicy(*small_networks()), undecided(20)
-    rules = states[0].rule_words
-    now, later = (Evaluator(model, "critic", 1.0, ahead).leaves(waiting(states), rules) for ahead in (0, 1000))
-    assert now[0].tobytes() == later[0].tobytes()
-    assert now[1].tobytes() == valued(model, waiting(states)).tobytes()
-    assert (np.abs(later[1]) == 1).all()
-    assert (np.abs(now[1]) < 1).all()
+    found = Evaluator(model, "critic").leaves(waiting(states), states[0].rule_words, nobody())
+    priors, _ = ask(model, waiting(states))
+    assert found.log_probabilities.tobytes() == priors.tobytes()
+    expected = [value(played_on(state, model, ahead), model, state.seat) for state in states]
+    assert found.values == pytest.approx(expected, abs=1e-4)
+    assert (ahead == 1000) == bool((np.abs(found.values) == 1).all())
 
 
 def test_the_root_is_not_played_on() -> None:
@@ -119,7 +121,7 @@ def test_the_root_is_not_played_on() -> None:
 
     asked = list[int]()
     model: PolicyModel = Watched(*small_networks())
-    agent = ModelSearchAgent(model, 1, trees=1, candidates=2, ahead=3, particles=0, settled=1.0)
+    agent = ModelSearchAgent(model, 1, trees=1, candidates=2, particles=0, settled=1.0)
     agent.act(State.new(3).view(), np.random.default_rng(0))
     assert asked[:2] == [1, 2]
     assert len(asked) > 3  # the leaves are played on
@@ -194,7 +196,7 @@ class Breaks(Uniform):
 def test_a_decision_that_was_broken_off_leaves_no_answers_behind() -> None:
     view = after(State.new(5), 12).view()
     model = Breaks()
-    agents = [ModelSearchAgent(one, 30, inference="mixed", particles=20, leaf="value") for one in (model, Uniform())]
+    agents = [ModelSearchAgent(one, 30, inference="mixed", particles=20) for one in (model, Uniform())]
     model.left = 2  # the first is about the root, the second about what the others have played
     with pytest.raises(KeyboardInterrupt):
         agents[0].decide(view, np.random.default_rng(0))
@@ -245,8 +247,8 @@ def test_the_tree_passes_through_its_moves() -> None:
     view, checked = state.view(), 0
     forest = planted(view, Uniform(), 1, batch=8)
     forest.recognize(everybody_but(view.seat).faithful)
-    for _ in range(20):
-        forest.wave(uniform(), np.full(8, -1, np.int16))
+    for part in np.split(firsts_of(view, 160), 20):
+        forest.wave(uniform(), part)
         found = forest.descents
         for index in np.flatnonzero(found.waits):
             assert found.rows[index, SEAT] == view.seat
@@ -260,16 +262,15 @@ def test_the_tree_passes_through_its_moves() -> None:
     assert checked > 100
 
 
-@pytest.mark.parametrize("root", ["halving", "rollouts"])
-def test_a_search_counts_what_the_moves_of_a_seat_have_told(root: str) -> None:
+def test_a_search_counts_what_the_moves_of_a_seat_have_told() -> None:
     """Where they are the rule agent's, it is likelier the rule agent than one that passes whenever it may."""
     state = State.new(3)
     rng = np.random.default_rng(0)
     while (not state.is_over and len(state.history) < 18) or len(state.legal_moves()) == 1:
         state.step(RULES.act(state.view(), rng))
-    agent = ModelSearchAgent(Prefers({0}, 100.0), 30, inference="mixed", particles=20, root=root, leaf="value")
+    agent = ModelSearchAgent(Prefers({0}, 100.0), 30, inference="mixed", particles=20)
     assert agent._worlds(state.view(), rng)[1].tolist() == [seat != state.seat for seat in range(3)]
     assert agent.act(state.view(), rng) in state.legal_moves()
     for inference in ("policy", "rules"):  # where it cannot be told, nobody is
-        other = ModelSearchAgent(Uniform(), 30, particles=5, inference=inference, leaf="value")
+        other = ModelSearchAgent(Uniform(), 30, particles=5, inference=inference)
         assert not other._worlds(state.view(), rng)[1].any()

@@ -183,7 +183,7 @@ def test_the_help_of_speed_names_every_part_that_can_be_measured() -> None:
     assert [key for key in PARTS if not re.search(rf"(?<![\w-]){key}[,; ]", told)] == []
 
 
-NO_FILE = [f"train {name} --out empty" for name in ("belief", "curves", "dmc", "expert", "sb3", "selfplay")]
+NO_FILE = [f"train {name} --out empty" for name in ("belief", "curves", "dmc", "sb3", "selfplay")]
 WRONG = {
     "no agent is called 'nobody'": [
         *("agents nobody", "arena rules nobody", "benchmark nobody", "botzone bot --agent nobody"),
@@ -220,7 +220,7 @@ WRONG = {
     "unknown part 'poetry'": ["speed --only poetry"],
     "there is no option 'iterations'": ["study equivalent rules --search rules"],
     "say how long to train": ["study exploit rules --out x"],
-    "empty": ["train distil empty --out x.safetensors"],
+    "empty": ["export empty --out x.onnx"],
     "name one agent, or 3": ["watch rules rules"],
     "ddz play is for people": ["watch person"],
     "seat=2 must be an integer in 0..1": ["watch rules --rules mini --seat 2"],

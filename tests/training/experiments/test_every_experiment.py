@@ -51,7 +51,6 @@ CASES: dict[str, Case] = {
     "search-gains": Case({"agent": ("policy", "random"), "games": 3, "playouts": 8}, other={"playouts": 9}),
     "policy-strength": Case({"only": ("policy-rules", "search-policy"), "deals": 2, "neural": SEARCH}, other=SEED),
     "points-strength": Case({"agent": "rules", "opponent": ("random-staged",), "deals": 3}, other=SEED),
-    "douzero-strength": Case({"opponent": ("rules",), "deals": 2}, other=SEED),
 }
 
 
@@ -132,7 +131,6 @@ def test_results_do_not_depend_on_the_processes(name: str, tmp_path: Path) -> No
         ("search-gains", {"agent": ("random", "nobody")}),
         ("policy-strength", {"neural": "neural-ismcst"}),
         ("points-strength", {"opponent": ("nobody",)}),
-        ("douzero-strength", {"opponent": ("nobody",)}),
     ],
 )
 def test_unknown_agents_are_refused_before_anything_is_written(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from ddz_agents.neural.shipped import policy_path, shipped_douzero_path, shipped_points_path, shipped_policy_path
+from ddz_agents.neural.shipped import policy_path, shipped_points_path, shipped_policy_path
 from ddz_agents.neural.stored_policy import read_policy
 from ddz_env import Rules
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import strengths as st
 from ddz_training.experiments.experiment import Saved
 from ddz_training.experiments.matches import win_interval
-from ddz_training.experiments.strengths import DOUZERO_STRENGTH, POINTS_STRENGTH, POLICY_STRENGTH, StrengthResult
+from ddz_training.experiments.strengths import POINTS_STRENGTH, POLICY_STRENGTH, StrengthResult
 from ddz_training.learn.strength import FIRST_DEAL as FIRST_DEAL_OF_TRAINING
 from ddz_training.measure.match.duplicate import DealPlayer
 from ddz_training.measure.match.errors import SettingsMismatchError
@@ -32,12 +33,12 @@ POINTS = st.PointsOptions(agent="rules", opponent=("random-staged",), deals=3, p
 def test_names_and_files_say_which_policy_plays_and_what_it_was_trained_for() -> None:
     assert policy_path() == shipped_policy_path()
     assert policy_path("points") == policy_path(Path("points")) == shipped_points_path()
-    assert policy_path("douzero") == shipped_douzero_path()
     assert policy_path("./points") == Path("./points")
     assert policy_path("mine.onnx") == Path("mine.onnx")
-    points, douzero = read_policy(shipped_points_path()), read_policy(shipped_douzero_path())
+    points = read_policy(shipped_points_path())
     assert (points.rules, points.objective) == ("bidding,doubling=true", "stake")
-    assert (douzero.rules, douzero.objective) == ("douzero", "win")
+    with pytest.raises(InvalidAgentOptionError, match="path='douzero': that policy went"):
+        make_agent("policy:path=douzero")
 
 
 def test_every_pairing_plays_the_same_deals_which_training_never_saw(
@@ -74,20 +75,11 @@ def test_without_a_number_every_pairing_plays_its_own(monkeypatch: pytest.Monkey
     assert played["policy", "rlcard-rule"] == 10_000
 
 
-@pytest.mark.parametrize(
-    ("rules", "experiment", "options"),
-    [
-        ("standard", POLICY_STRENGTH, replace(TINY, only=("policy-rules",))),
-        ("douzero", DOUZERO_STRENGTH, st.DouzeroOptions(opponent=("rules",), deals=2, processes=1)),
-    ],
-)
-def test_the_results_are_those_of_the_arena(rules: str, experiment: Any, options: Any) -> None:
+def test_the_results_are_those_of_the_arena() -> None:
     """The same deals by hand: who won, what was at stake, on which side."""
-    results = experiment.run(options).results
-    agents = ("policy",) if rules == "standard" else ("policy:path=douzero", "policy")
-    deals = options.first_deal, options.first_deal + 1
-    assert [(one.agent, one.deal) for one in results] == list(itertools.product(agents, deals))
-    player = DealPlayer(Rules.preset(rules), seed=0)
+    results = POLICY_STRENGTH.run(replace(TINY, only=("policy-rules",))).results
+    assert [(one.agent, one.deal) for one in results] == [("policy", st.FIRST_DEAL), ("policy", st.FIRST_DEAL + 1)]
+    player = DealPlayer(Rules(), seed=0)
     for one in results:
         landlord, peasants = player.play(one.deal, (one.agent, "rules"))
         assert (one.landlord, one.peasants) == (landlord.winner == "landlord", peasants.winner == "peasants")
@@ -131,16 +123,6 @@ def test_a_search_is_compared_with_the_policy_on_the_deals_that_both_have_played
     assert over["`policy`"] == ""
     assert over[f"`{SEARCH}`"].startswith("+33.3 ("), "half a point, none, half a point"
     assert cells([replace(ONE, agent=SEARCH, opponent="isuct")])[0]["over the policy"] == ""
-
-
-def test_a_policy_does_not_play_itself() -> None:
-    saved = DOUZERO_STRENGTH.run(st.DouzeroOptions(deals=1, processes=1))
-    pairs = itertools.product(("policy:path=douzero", "policy"), st.DOUZERO_OPPONENTS)
-    assert {(one.agent, one.opponent) for one in saved.results} == set(pairs) - {("policy", "policy")}
-    table = st.douzero_table(saved)
-    lines = [dict(zip(st.DOUZERO_HEADER, line, strict=True)) for line in table.lines]
-    assert {line["over the policy"] for line in lines if line["agent"] == "`policy`"} == {""}
-    assert "rules `douzero`" in table.note
 
 
 def test_an_agent_wins_nothing_from_itself() -> None:

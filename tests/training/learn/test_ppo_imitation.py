@@ -25,7 +25,6 @@ from ddz_training.learn.imitation import (
     RecordedLessons,
     one_hot,
     random_policy,
-    rules_teacher,
 )
 from ddz_training.learn.recorded import RecordedSet, load_recorded
 from ddz_training.learn.strength import measure_strength
@@ -74,7 +73,7 @@ def test_the_number_of_games_is_checked() -> None:
 
 def imitated(threads: int, **settings: Any) -> tuple[PolicyNetwork, list[float]]:
     config = ImitationConfig(architecture=SMALL, num_games=300, **{"decisions": 4000, **settings})
-    lessons = Imitation(config, random_policy(PolicyNetwork, config), rules_teacher(config), threads)
+    lessons = Imitation(config, threads)
     agreement: list[float] = []
     return lessons.run(lambda progress: agreement.append(progress.agreement)), agreement
 
@@ -181,7 +180,7 @@ def test_a_second_of_imitation_beats_random_by_a_wide_margin() -> None:
     """Four seeds won 95 to 98 % of so many deals, and 18 to 32 % with the weights that they began with."""
     student, agreement = imitated(1, decisions=20_000)
     assert np.mean(agreement[-20:]) > np.mean(agreement[:5]) + 0.15
-    untaught = random_policy(PolicyNetwork, ImitationConfig(architecture=SMALL))
+    untaught = random_policy(ImitationConfig(architecture=SMALL))
     now, before = (measure_strength(NetworkPolicy(policy), ["random"], 60)[0] for policy in (student, untaught))
     assert now.wins.low > 0.8
     assert before.wins.high < 0.6

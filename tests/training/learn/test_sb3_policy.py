@@ -33,6 +33,7 @@ from ddz_agents.neural.errors import (
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_sb3_policy, read_purpose
 from ddz_agents.neural_search.agent import ModelSearchAgent
+from ddz_agents.neural_search.leaves import leaf_kind
 from ddz_env import State
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.envs.batch import SelfPlayBatch
@@ -109,7 +110,7 @@ def test_it_guides_a_search(saved: Path, model: MaskablePPO) -> None:
         make_agent(f"neural-ismcts:path={saved}")
     named = make_agent(f"neural-ismcts:path={saved},trust_file=true,iterations=60")
     ours = ModelSearchAgent(SB3Policy(model.policy), 60)
-    assert ours.leaf == "value"
+    assert leaf_kind(ours.model) == "value"
     assert named.act(view, np.random.default_rng(0)) == ours.act(view, np.random.default_rng(0))
 
 
@@ -121,14 +122,12 @@ def test_a_search_knows_what_a_policy_was_trained_for(tmp_path: Path) -> None:
     assert read_purpose(path) == Purpose("rlcard", "stake")
     policy = load_sb3_policy(path, trust_file=True)
     assert (policy.rules, policy.objective) == ("rlcard", "stake")
-    assert make_agent(f"neural-ismcts:path={path},trust_file=true").leaf == "simulation"
-    with pytest.raises(InvalidAgentOptionError, match="trained for objective='stake'"):
-        make_agent(f"neural-ismcts:path={path},trust_file=true,leaf=value")
+    assert leaf_kind(make_agent(f"neural-ismcts:path={path},trust_file=true").model) == "simulation"
     theirs = MaskablePPO.load(path).policy.state_dict()
     assert all(torch.equal(weight, theirs[name]) for name, weight in run.model.policy.state_dict().items())
     won = save_model(tmp_path / "won", run.model, Purpose("standard", "win"))
     assert won == tmp_path / "won.zip"
-    assert make_agent(f"neural-ismcts:path={won},trust_file=true").leaf == "value"
+    assert leaf_kind(make_agent(f"neural-ismcts:path={won},trust_file=true").model) == "value"
 
 
 def test_a_zip_that_does_not_say_what_it_is_for_plays_for_wins(saved: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ _MODULES = (
     ("strengths", "policy-strength"),
     ("levels", "levels"),
     ("chances", "chances"),
-    ("strengths", "agent-strength points-strength douzero-strength"),
+    ("strengths", "agent-strength points-strength"),
     ("openspiel", "exploitability mini-mccfr"),
     ("training", "training-recipes training-seeds"),
     ("bidders", "win-rate bidders"),

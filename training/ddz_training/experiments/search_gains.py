@@ -41,19 +41,15 @@ from ddz_training.measure.match.statistics import normal_interval, paired_differ
 from ddz_training.measure.match.timing import thinking_time
 from ddz_training.measure.plotting import BLUE, GREY, new_axes, save_figure
 
-_PARTICLES = "neural-ismcts:inference=mixed,others=policy,particles=256"
 SEARCHES = (
     "neural-ismcts",
-    "neural-ismcts:others=policy",
+    "neural-ismcts:inference=mixed,particles=256",
     "neural-ismcts:inference=belief,particles=256",
     "neural-ismcts:inference=policy,particles=256",
     "neural-ismcts:inference=rules,particles=256",
     "neural-ismcts:particles=0",
-    _PARTICLES,
-    f"{_PARTICLES},ahead=0",
-    f"{_PARTICLES},prior_weight=0.6",
 )
-"""The default; other worlds; and the default of earlier versions, with one option changed."""
+"""The default, and other worlds."""
 BUDGETS = (
     "neural-ismcts:iterations=15,particles=4",
     "neural-ismcts:iterations=60,particles=16",

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Annotated, Any
 
-from ddz_agents.neural.shipped import shipped_douzero_path, shipped_points_path, shipped_policy_path
+from ddz_agents.neural.shipped import shipped_points_path, shipped_policy_path
 from ddz_env.core.options import Range
 from ddz_env.playing.provenance import file_digest
 from ddz_training.experiments import matches as play
@@ -224,61 +224,6 @@ POLICY_STRENGTH = Experiment(
     agents=play.match_agents,
     tables={"policy-strength": strength_table},
     pages={"policy-rates": _rates, "policy-model-index": _model_index},
-)
-
-
-# --- The policy for DouZero's rules -----------------------------------------------------------------------------------
-
-DOUZERO_RULES = "douzero"
-DOUZERO_AGENT = "policy:path=douzero"
-DOUZERO_OPPONENTS = {POLICY: 5000, "rules": 5000, "rlcard-rule": 2000, "random": 2000, "isuct:iterations=10000": 500}
-"""Whom it meets, and on how many duplicate deals unless another number is asked for."""
-
-
-@dataclass(frozen=True)
-class DouzeroOptions(ParallelOptions):
-    """What is played.
-
-    Attributes:
-        opponent: Whom the policies meet; may be repeated; by default five players.
-        deals: Duplicate deals against each; 500 to 5,000 by default.
-        first_deal: Number of the first deal under the seed.
-    """
-
-    opponent: tuple[str, ...] | None = None
-    deals: Annotated[int, Range(1)] | None = None
-    first_deal: Annotated[int, Range(0)] = 8_000_000
-
-
-def _douzero_matches(options: DouzeroOptions) -> Mapping[Key, Any]:
-    opponents, both = options.opponent or DOUZERO_OPPONENTS, (DOUZERO_AGENT, POLICY)
-    deals = {other: options.deals or DOUZERO_OPPONENTS.get(other, 1000) for other in opponents}
-    pairs = {(agent, other): number for other, number in deals.items() for agent in both if agent != other}
-    return play.matches(pairs, options.first_deal)
-
-
-DOUZERO_HEADER = tuple("ADP" if head == "score" else head for head in STRENGTH_HEADER[:-2])
-"""Heads of the columns of :func:`douzero_table`: those of the strength, and what DouZero calls the score."""
-
-
-def douzero_table(saved: Saved[StrengthResult]) -> Table:
-    """A line for each of the two policies and each opponent."""
-    note = f"{play.deals_note(saved)}, rules `{saved.settings['rules']}`, {saved.name}{_weights_note(saved)}"
-    lines = [line[: len(DOUZERO_HEADER)] for line in strength_cells(saved.results)]
-    return Table("Policies under DouZero's rules", DOUZERO_HEADER, lines, note)
-
-
-DOUZERO_STRENGTH = Experiment(
-    name="douzero-strength",
-    about="What the policy that learned DouZero's rules wins under them, beside the policy of the standard rules.",
-    unit="duplicate deals",
-    options=DouzeroOptions,
-    result=StrengthResult,
-    tasks=_douzero_matches,
-    worker=play.deal_worker(strength_result, DOUZERO_RULES),
-    more=lambda options: {"rules": DOUZERO_RULES, "weights": file_digest(shipped_douzero_path())},
-    agents=play.match_agents,
-    tables={"douzero-strength": douzero_table},
 )
 
 

@@ -366,9 +366,8 @@ class _Seed(_Trainer):
         ]
 
     def _begin(self, seed: int) -> Any:
-        from ddz_agents.neural.network import PolicyNetwork
         from ddz_agents.neural.weights import Weights
-        from ddz_training.learn.imitation import Imitation, ImitationConfig, random_policy, rules_teacher
+        from ddz_training.learn.imitation import Imitation, ImitationConfig
         from ddz_training.learn.ppo.config import SelfPlayConfig
         from ddz_training.learn.ppo.selfplay import SelfPlay
 
@@ -376,7 +375,7 @@ class _Seed(_Trainer):
         measured = {"evaluate_every": options.every, "evaluate_deals": options.deals, "opponents": OPPONENTS}
         config = SelfPlayConfig().changed({**MIXED, **measured, "seed": seed})
         warm = ImitationConfig(decisions=options.imitated, seed=seed, architecture=config.architecture)
-        policy = Imitation(warm, random_policy(PolicyNetwork, warm), rules_teacher(warm), options.threads).run()
+        policy = Imitation(warm, options.threads).run()
         return SelfPlay(config, options.threads, Weights(policy, values_trained=False))
 
 

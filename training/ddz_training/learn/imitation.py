@@ -1,17 +1,15 @@
-"""A warm start: imitating the rule agent, another policy, or recorded games.
+"""A warm start: imitating the rule agent, or recorded games.
 
-The teacher labels positions as they arise (:class:`Imitation`).  In some games it also plays; in the others the student
-plays, so that it is corrected where its own mistakes lead (S. Ross, G. Gordon, D. Bagnell, "A reduction of imitation
-learning and structured prediction to no-regret online learning", AISTATS 2011).  No position is seen twice, so there is
-nothing to overfit.  A search is too slow for that; its decisions are recorded once
+The rule agent labels positions as they arise (:class:`Imitation`).  In some games it also plays; in the others the
+student plays, so that it is corrected where its own mistakes lead (S. Ross, G. Gordon, D. Bagnell, "A reduction of
+imitation learning and structured prediction to no-regret online learning", AISTATS 2011).  No position is seen twice,
+so there is nothing to overfit.  A search is too slow for that; its decisions are recorded once
 (:mod:`ddz_training.data`) and gone through several times (:class:`RecordedLessons`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +17,8 @@ import torch
 from torch import Tensor
 
 from ddz_agents.neural.architecture import Architecture
-from ddz_agents.neural.model import Bytes, Floats, PolicyModel
+from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import PolicyNetwork
-from ddz_agents.neural.standalone import StandalonePolicy
 from ddz_agents.rules.agent import NO_LABEL, RulesTeacher
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.envs.batch import SelfPlayBatch
@@ -92,17 +89,14 @@ class ImitationProgress:
     agreement: float
 
 
-_Policy = TypeVar("_Policy", bound="PolicyNetwork | StandalonePolicy")
-
-
-def random_policy(kind: Callable[[Architecture], _Policy], config: ImitationConfig) -> _Policy:
+def random_policy(config: ImitationConfig) -> PolicyNetwork:
     """A policy with random weights by the seed of the settings."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
-        return kind(config.architecture)
+        return PolicyNetwork(config.architecture)
 
 
-class Student(Training, Generic[_Policy]):
+class Student(Training):
     """A policy that learns from distributions over actions until it has learned the decisions of its settings.
 
     Args:
@@ -118,10 +112,10 @@ class Student(Training, Generic[_Policy]):
 
     config: ImitationConfig
 
-    def __init__(self, config: ImitationConfig, policy: _Policy, threads: int | None = None) -> None:
+    def __init__(self, config: ImitationConfig, policy: PolicyNetwork, threads: int | None = None) -> None:
         self.config = config
         self._threads = Threads(threads)
-        self.policy: _Policy = policy
+        self.policy = policy
         self._weights: list[torch.nn.Parameter] = list(policy.train().parameters())
         self.optimizer: torch.optim.Optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
         self.decisions = 0
@@ -163,7 +157,7 @@ class Student(Training, Generic[_Policy]):
         """Of the decisions of the settings."""
         return self.decisions / self.config.decisions
 
-    def run(self, on_step: OnLine | None = None, stop: Stop = lambda: False) -> _Policy:  # type: ignore[override]
+    def run(self, on_step: OnLine | None = None, stop: Stop = lambda: False) -> PolicyNetwork:  # type: ignore[override]
         """Learn until the decisions of the settings are reached, or until ``stop`` says so; the policy."""
         super().run(None, on_step, stop)
         return self.policy
@@ -173,38 +167,11 @@ class Student(Training, Generic[_Policy]):
         self._threads.close()
 
 
-Teacher = Callable[[SelfPlayBatch, "npt.NDArray[np.intp]"], tuple[Floats, "npt.NDArray[np.int64]"]]
-"""What to imitate in some games of a batch, shape ``[rows, 400]``, zeros where it says nothing; and what it plays."""
-
-
-def rules_teacher(config: ImitationConfig) -> Teacher:
-    """The rule agent as a teacher; where it has no answer the first legal action is played."""
-    rules = RulesTeacher(config.num_games, config.rules)
-
-    def teach(batch: SelfPlayBatch, rows: npt.NDArray[np.intp]) -> tuple[Floats, npt.NDArray[np.int64]]:
-        labels = rules.labels(batch.state_dict()["rows"])[rows]
-        return one_hot(labels), np.where(labels == NO_LABEL, batch.mask[rows].argmax(axis=1), labels)
-
-    return teach
-
-
-def policy_teacher(model: PolicyModel, rng: np.random.Generator) -> Teacher:
-    """A policy as a teacher: its probabilities, and actions drawn from them."""
-
-    def teach(batch: SelfPlayBatch, rows: npt.NDArray[np.intp]) -> tuple[Floats, npt.NDArray[np.int64]]:
-        log_probabilities, _ = model.evaluate(batch.observation[rows], batch.mask[rows])
-        return np.exp(log_probabilities), drawn(log_probabilities, rng.random(len(rows)))[0]
-
-    return teach
-
-
-class Imitation(Student[_Policy]):
-    """Learns from a teacher, position by position.
+class Imitation(Student):
+    """Learns from the rule agent, position by position, with random weights at first.
 
     Args:
         config: The settings.
-        policy: Who learns.
-        teacher: Whom to imitate.
         threads: Threads; None for one a core.  Results do not depend on it.
 
     Attributes:
@@ -212,9 +179,9 @@ class Imitation(Student[_Policy]):
         rng: Draws the student's actions.
     """
 
-    def __init__(self, config: ImitationConfig, policy: _Policy, teacher: Teacher, threads: int | None = None) -> None:
-        super().__init__(config, policy, threads)
-        self._teacher = teacher
+    def __init__(self, config: ImitationConfig, threads: int | None = None) -> None:
+        super().__init__(config, random_policy(config), threads)
+        self._teacher = RulesTeacher(config.num_games, config.rules)
         self.batch = SelfPlayBatch(config.num_games, config.rules, config.seed, threads)
         self.rng = np.random.default_rng([config.seed, 2])
         self._student_plays = np.arange(config.num_games) < round(config.student_share * config.num_games)
@@ -226,15 +193,16 @@ class Imitation(Student[_Policy]):
         rows = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
         loss = agreement = 0.0
         if len(rows):
-            shares, taught = self._teacher(batch, rows)
-            found, loss, agreement = self.learn(batch.observation[rows], batch.mask[rows], shares)
+            labels = self._teacher.labels(batch.state_dict()["rows"])[rows]
+            taught = np.where(labels == NO_LABEL, actions[rows], labels)
+            found, loss, agreement = self.learn(batch.observation[rows], batch.mask[rows], one_hot(labels))
             own, _ = drawn(found, self.rng.random(len(rows)))
             actions[rows] = np.where(self._student_plays[rows], own, taught)
         batch.step(actions)
         return ImitationProgress(self.decisions, loss, agreement)
 
 
-class RecordedLessons(Student[PolicyNetwork]):
+class RecordedLessons(Student):
     """Learns from recorded decisions, in random order, as often as the settings' decisions take.
 
     Args:
@@ -252,7 +220,7 @@ class RecordedLessons(Student[PolicyNetwork]):
     ) -> None:
         if not len(recorded):
             raise InvalidTrainingError("the data set holds no decision with a choice")
-        super().__init__(config, policy or random_policy(PolicyNetwork, config), threads)
+        super().__init__(config, policy or random_policy(config), threads)
         self.recorded = recorded
         self.rng = np.random.default_rng([config.seed, 3])
         self.pieces: list[npt.NDArray[np.int64]] = []
@@ -260,19 +228,11 @@ class RecordedLessons(Student[PolicyNetwork]):
     def step(self) -> ImitationProgress:
         """One gradient step; a pass over the decisions is a new order of them."""
         if not self.pieces:
-            order = self.rng.permutation(self.chosen())
+            order = self.rng.permutation(len(self.recorded))
             self.pieces = [order[piece] for piece in shards(len(order), self.config.num_games)]
         rows = self.pieces.pop(0)
-        _, loss, agreement = self.learn(*self.recorded.seen(rows), self.taught(rows))
+        _, loss, agreement = self.learn(*self.recorded.seen(rows), self.recorded.shares(rows))
         return ImitationProgress(self.decisions, loss, agreement)
-
-    def chosen(self) -> Any:
-        """The decisions that are learned from, or their number for all of them."""
-        return len(self.recorded)
-
-    def taught(self, rows: npt.NDArray[np.int64]) -> Floats:
-        """What some decisions teach, shape ``[n, 400]``."""
-        return self.recorded.shares(rows)
 
 
 def one_hot(actions: npt.NDArray[np.int64]) -> Floats:

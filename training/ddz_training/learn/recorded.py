@@ -26,10 +26,6 @@ class RecordedSet:
         firsts: Where each decision's actions begin, shape ``[n + 1]``, int64.
         actions: Their actions, shape ``[visited]``, int16.
         counts: Their visits, shape ``[visited]``, int32; 1 for the action of a decision without visits.
-        values: What the visits brought on average, shape ``[visited]``, float32; NaN where nothing says so.
-        searched: Whether there are visits, shape ``[n]``, bool.  Without values they are of a move that a search had no
-            doubt about.
-        deals: The number of the deal, shape ``[n]``, int64.
     """
 
     observations: Bytes
@@ -37,9 +33,6 @@ class RecordedSet:
     firsts: npt.NDArray[np.int64]
     actions: npt.NDArray[np.int16]
     counts: npt.NDArray[np.int32]
-    values: Floats
-    searched: npt.NDArray[np.bool_]
-    deals: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.observations)
@@ -55,23 +48,12 @@ class RecordedSet:
     def shares(self, rows: npt.NDArray[np.int64]) -> Floats:
         """The share that each action had, shape ``[rows, 400]``, float32; rows sum to 1."""
         shares = np.zeros((len(rows), NUM_ACTIONS), np.float32)
-        for place, part in enumerate(self._parts(rows)):
-            shares[place, self.actions[part]] = self.counts[part] / self.counts[part].sum()
+        for place, (first, last) in enumerate(zip(self.firsts[rows], self.firsts[rows + 1], strict=True)):
+            shares[place, self.actions[first:last]] = self.counts[first:last] / self.counts[first:last].sum()
         return shares
 
-    def chances(self, rows: npt.NDArray[np.int64]) -> Floats:
-        """What each action brought on average, shape ``[rows, 400]``, float32; NaN where nothing says so."""
-        chances = np.full((len(rows), NUM_ACTIONS), np.nan, np.float32)
-        for place, part in enumerate(self._parts(rows)):
-            chances[place, self.actions[part]] = self.values[part]
-        return chances
 
-    def _parts(self, rows: npt.NDArray[np.int64]) -> list[slice]:
-        """Where the actions of some decisions stand."""
-        return [slice(first, last) for first, last in zip(self.firsts[rows], self.firsts[rows + 1], strict=True)]
-
-
-_COLUMNS = ("observation", "legal", "action", "visits", "values", "deal")
+_COLUMNS = ("observation", "legal", "action", "visits")
 
 
 def load_recorded(path: str | Path) -> RecordedSet:
@@ -105,8 +87,6 @@ def _piece(batch: Any) -> dict[str, npt.NDArray[Any]]:
     count = (action == batch.column("action").to_numpy()[row]).astype(np.int32)
     searched = visits.is_valid().to_numpy(zero_copy_only=False)
     count[searched[row]] = visits.flatten().to_numpy()
-    value = np.full(len(action), np.nan, np.float32)
-    value[searched[row]] = batch.column("values").flatten().to_numpy(zero_copy_only=False)
     taught = (options > 1)[row] & (count > 0)
     chosen = np.flatnonzero(options > 1)
     observations = batch.column("observation").flatten().to_numpy().reshape(-1, OBSERVATION_SIZE)
@@ -116,7 +96,4 @@ def _piece(batch: Any) -> dict[str, npt.NDArray[Any]]:
         "sizes": np.bincount(row[taught], minlength=len(options))[chosen],
         "actions": action[taught],
         "counts": count[taught],
-        "values": value[taught],
-        "searched": searched[chosen],
-        "deals": batch.column("deal").to_numpy()[chosen],
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
+from ddz_env.core.errors import InvalidAgentOptionError
+
 
 def shipped_policy_path() -> Path:
     """The file of the policy that ``policy`` plays by where no other is named.
@@ -26,45 +28,27 @@ def shipped_points_path() -> Path:
     return Path(str(resources.files(__name__) / "points.safetensors"))
 
 
-def shipped_douzero_path() -> Path:
-    """The file of the policy that was trained under DouZero's rules.
-
-    Example:
-        >>> shipped_douzero_path().name
-        'douzero.safetensors'
-    """
-    return Path(str(resources.files(__name__) / "douzero.safetensors"))
-
-
-_NAMED = {"points": shipped_points_path, "douzero": shipped_douzero_path}
-"""Shipped policies by the names that stand for their files."""
-
-
 def policy_path(path: str | Path | None = None) -> Path:
     """The file that the option ``path`` of an agent means.
 
     Args:
-        path: A file; ``points`` for the shipped policy that plays for points, ``douzero`` for the one that learned
-            DouZero's rules; None for the one that plays to win by the standard rules.
+        path: A file; ``points`` for the shipped policy that plays for points; None for the one that plays to win.
+
+    Raises:
+        InvalidAgentOptionError: For ``douzero``, a shipped policy of 0.2.0.
 
     Example:
         >>> policy_path("points").name
         'points.safetensors'
     """
-    if path is None:
-        return shipped_policy_path()
-    named = _NAMED.get(str(path))
-    return Path(path) if named is None else named()
-
-
-def shipped_standalone_path() -> Path:
-    """The ONNX file of the policy that was distilled from the shipped one and needs nothing of this package.
-
-    Example:
-        >>> shipped_standalone_path().name
-        'standalone.onnx'
-    """
-    return Path(str(resources.files(__name__) / "standalone.onnx"))
+    if str(path) == "douzero":
+        raise InvalidAgentOptionError(
+            "path='douzero': that policy went, for it was hardly stronger under DouZero's rules than the one that "
+            "stayed (docs/measurements/policy-results.md)"
+        )
+    if str(path) == "points":
+        return shipped_points_path()
+    return shipped_policy_path() if path is None else Path(path)
 
 
 def shipped_belief_path() -> Path:

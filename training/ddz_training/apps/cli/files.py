@@ -24,9 +24,8 @@ from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.signals import ending
 
 with lazily():
-    from ddz_agents.neural import onnx_export, tensor_file
+    from ddz_agents.neural import onnx_export
     from ddz_agents.neural import shipped as shipped_policy
-    from ddz_agents.neural import standalone as standalone_policy
     from ddz_agents.neural import weights as neural_weights
     from ddz_env.peers.botzone import games as botzone_games
     from ddz_env.peers.botzone import log as botzone_log
@@ -95,7 +94,6 @@ def export(
     out: Annotated[
         Path, typer.Option(help=f"Where to write the file (*{options.ONNX}).", callback=options.output_file())
     ] = Path(f"policy{options.ONNX}"),
-    standalone: bool = False,
     half: Annotated[
         bool,
         typer.Option(
@@ -107,48 +105,24 @@ def export(
     """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx).
 
     Options:
-        policy: Weights; the shipped policy by default. With --standalone: a file of ddz train distil.
-        standalone: A distilled policy that needs nothing of this package: observation (int8 [n, 512]) and action_mask
-            (int8 [n, 400]) in, logits (float32 [n, 400], -1e9 where illegal) out. Without POLICY the shipped one, which
-            takes no extra to write.
+        policy: Weights; the shipped policy by default.
 
     Example:
         ddz export --out policy.onnx
         ddz export runs/first/policy.safetensors --out first.onnx
-        ddz export --standalone --out standalone.onnx
-        ddz export student.safetensors --standalone --out standalone.onnx
         ddz export policy.safetensors --half --out half.safetensors
     """
-    if half and standalone:
-        raise options.OutputError("--half writes weights, --standalone an ONNX file: name one of them")
     options.check_output(out, (options.WEIGHTS if half else options.ONNX,))
     if half:
         options.check_new(out)
-    said = _export_standalone(policy, out) if standalone else _export(policy, out, half)
-    tell(f"{quoted(out)}: {out.stat().st_size / 1e6:.1f} MB, {said}")
-    if not standalone:
-        follow("to play it", "arena", f"policy:path={out}", "rules")
-
-
-def _export(policy: Path | None, out: Path, half: bool) -> str:
-    """Write a full policy, or its weights in half precision; what it is for."""
     weights = neural_weights.load_weights(shipped_policy.policy_path(policy))
     if half:
         neural_weights.save_weights(out, weights, half=True)
     else:
         onnx_export.export_onnx(weights, out)
-    return f"{weights.rules} rules, {weights.objective}{', half precision' if half else ''}"
-
-
-def _export_standalone(policy: Path | None, out: Path) -> str:
-    """Write a distilled policy; what it is for."""
-    if policy is None:
-        tensor_file.replace_file(out, shipped_policy.shipped_standalone_path().read_bytes())
-        return "distilled from the shipped policy"
-
-    weights = standalone_policy.load_standalone(policy)
-    onnx_export.export_standalone(weights, out)
-    return f"distilled, {weights.rules} rules, {weights.objective}"
+    said = f"{weights.rules} rules, {weights.objective}{', half precision' if half else ''}"
+    tell(f"{quoted(out)}: {out.stat().st_size / 1e6:.1f} MB, {said}")
+    follow("to play it", "arena", f"policy:path={out}", "rules")
 
 
 # --- ddz botzone -------------------------------------------------------------

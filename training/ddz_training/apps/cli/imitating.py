@@ -1,17 +1,17 @@
-"""``ddz train expert``, ``imitate`` and ``distil``: what learns from what another would do."""
+"""``ddz train imitate``: learning from what another would do."""
 
 from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ddz_env import Rules
 from ddz_training.apps.cli import options
-from ddz_training.apps.cli.commands import follow, follow_policy, resuming, rules_option
-from ddz_training.apps.cli.console import complain, quoted, share_bar, stopping, tell
+from ddz_training.apps.cli.commands import follow, rules_option
+from ddz_training.apps.cli.console import complain, quoted, stopping, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.training_bars import agreement, learning_steps
 from ddz_training.measure.match.one_writer import writing
@@ -23,60 +23,9 @@ with lazily():
     from ddz_training.data import games as data_games
     from ddz_training.data import table as data_table
     from ddz_training.learn import checkpoint as learn_checkpoint
-    from ddz_training.learn import distillation, imitation
     from ddz_training.learn import errors as learn_errors
-    from ddz_training.learn import expert as expert_run
+    from ddz_training.learn import imitation
     from ddz_training.learn import recorded as learn_recorded
-
-
-def expert(
-    out: options.OutputFolder,
-    rounds: options.Count = 1,
-    deals: options.OptionalCount = None,
-    search: str | None = None,
-    init: options.InputFile = None,
-    allow_other_code: options.OtherCode = False,
-    rules: options.TrainedRules = None,
-    seed: options.TrainingSeed = None,
-    processes: options.Count = 2,
-    ray: options.OnRay = False,
-    threads: options.Threads = None,
-    settings: options.Settings = None,
-) -> None:
-    """Expert iteration: a search with the policy plays, and the policy learns what it found.
-
-    Options:
-        out: Folder for the rounds' games and policies; an unfinished one is completed.
-        rounds: Rounds in total, those in --out included.
-        deals: Deals of a round; 1,000 by default.
-        search: The search, without path; neural-ismcts with 300 rollouts by default.
-        init: The first policy; the shipped one by default.
-        processes: Processes that play; results do not depend on them.
-
-    Example:
-        ddz train expert --out runs/expert --deals 500
-        ddz train expert --out runs/expert --deals 500 --rounds 2
-    """
-    named = {"rules": rules, "seed": seed, "deals": deals, "search": search}
-    config = expert_run.ExpertConfig().changed(expert_run.ExpertConfig.given(named, settings or ()))
-    with writing(out, folder=True):
-        with share_bar() as progress:
-            playing = progress.add_task("playing", total=None, state="")
-            learning = progress.add_task("learning", total=None, state="")
-
-            def on_games(done: int, total: int) -> None:
-                progress.update(playing, completed=done, total=total, state=f"{done} of {total} deals")
-
-            def on_step(now: imitation.ImitationProgress) -> None:
-                progress.update(learning, state=f"{now.decisions} decisions, {agreement(now)[1]}")
-
-            calls: dict[str, Any] = {"on_games": on_games, "on_step": on_step}
-            done = expert_run.iterate(config, rounds, out, init, processes=processes, threads=threads, **calls)
-        for number, path, divergences in done:
-            gained = f"divergence {divergences[0]:.4f} before, {min(divergences):.4f} after"
-            tell(f"{quoted(path)}: round {number}, {gained}")
-    if done:
-        follow_policy(done[-1][1], config.rules)
 
 
 def imitate(
@@ -122,9 +71,7 @@ def imitate(
     with writing(out) as file, stopping("the weights have learned from fewer decisions") as asked:
         with learning_steps("imitating", config.decisions, 0, tensorboard, describe) as on_step:
             if recorded is None:
-                untaught = imitation.random_policy(network.PolicyNetwork, config)
-                teacher = imitation.rules_teacher(config)
-                policy = imitation.Imitation(config, untaught, teacher, threads).run(on_step, asked)
+                policy = imitation.Imitation(config, threads).run(on_step, asked)
             else:
                 policy = imitation.RecordedLessons(config, recorded, start, threads).run(on_step, asked)
         read = Provenance.of((), *learn_checkpoint.SOURCE).reading("--data", data and data_games.games_file(data))
@@ -167,45 +114,3 @@ def _imitation(
             f"and may learn them by heart; by default it would be {few} times"
         )
     return dataclasses.replace(config, decisions=decisions or min(config.decisions, few * count))
-
-
-def distil(
-    context: typer.Context,
-    policy: Annotated[Path | None, typer.Argument(callback=options.input_file)] = None,
-    out: Annotated[Path, typer.Option(callback=options.output_file(options.WEIGHTS))] = Path(
-        f"student{options.WEIGHTS}"
-    ),
-    decisions: options.Count = 2000000,
-    resume: bool = False,
-    allow_other_code: options.OtherCode = False,
-    rules: options.Preset = "standard",
-    seed: options.Natural = 0,
-    threads: options.Threads = None,
-    tensorboard: options.TensorBoard = None,
-) -> None:
-    """Teach a policy to one that needs nothing of this package, once export --standalone has written it.
-
-    Options:
-        policy: The teacher's weights; the shipped policy by default.
-        out: File of the run; export --standalone reads it.
-        decisions: Decisions to learn from.
-        resume: Resume the run in --out.
-        seed: Seed of deals, actions and weights.
-
-    Example:
-        ddz train distil --out student.safetensors
-        ddz train distil teacher.safetensors --out student.safetensors
-    """
-    config = imitation.ImitationConfig(
-        decisions=decisions, rules=rules, seed=seed, architecture=distillation.ARCHITECTURE
-    )
-    with writing(out) as file, stopping(f"go on with: {resuming(context)}") as asked:
-        if resume:
-            run = distillation.Distillation.resume(file, config, policy, threads)
-        else:
-            options.check_new(out, "add --resume to continue it, or name another file")
-            run = distillation.Distillation(config, policy, threads)
-        with learning_steps("distilling", decisions, run.decisions, tensorboard, agreement) as on_step:
-            run.run(file, on_step, asked)
-        tell(f"{quoted(out)} after {run.decisions} decisions")
-    follow("to write it for any ONNX runtime", "export", out, "--standalone", "--out", out.with_suffix(".onnx"))

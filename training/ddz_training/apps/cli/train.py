@@ -11,7 +11,7 @@ from ddz_env.core.errors import plural
 from ddz_training.apps.cli import options
 from ddz_training.apps.cli.commands import follow, follow_policy, group, leave_out, resuming, rules_option
 from ddz_training.apps.cli.console import quoted, remark, show, stopping, tell
-from ddz_training.apps.cli.imitating import distil, expert, imitate
+from ddz_training.apps.cli.imitating import imitate
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.training_bars import learning_steps, policy_bar, training_bar
 from ddz_training.measure.match.errors import InvalidExperimentError
@@ -329,7 +329,7 @@ def _named(run: str) -> tuple[str, Path]:
 
 app = group(
     "Train policies.",
-    (sb3, belief, expert, selfplay, dmc, imitate, distil, curves),
+    (sb3, belief, selfplay, dmc, imitate, curves),
     "ddz train selfplay --out runs/first --minutes 10",
     "ddz arena policy:path=runs/first/policy.safetensors rules",
 )

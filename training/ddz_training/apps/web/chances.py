@@ -58,7 +58,7 @@ class Chances:
 
     def _likely(self, view: View) -> dict[Move, float]:
         """What the policy finds likely, with its probabilities, the likeliest first."""
-        from ddz_agents.neural_search.rollouts import likely_moves
+        from ddz_agents.neural_search.judge import likely_moves
 
         return {line.move: float(np.exp(line.log_prior)) for line in likely_moves(self._model, view, _SHOWN)}
 

@@ -173,7 +173,7 @@ class ModelSearchAgent(SearchAgent[View]):
         pool, faithful = self._worlds(view, rng)
         forest.recognize(faithful)
         first = halve(forest, pool, log_priors, clock, options.candidates)
-        return choose(forest.trees, position.row, position.rules, decided=first)
+        return choose(forest.trees, position.row, position.rules, first)
 
     def candidates(self, view: View) -> list[Candidate]:
         """The whole moves that the last search has tried; without lines, for its trees leave out what is forced."""

@@ -116,22 +116,6 @@ def upper(found: figure_two.Statistics, levels: int) -> figure_two.Statistics:
     return {path: numbers for path, numbers in found.items() if numbers[0] and 0 < len(path) <= levels}
 
 
-def by_puct(book: figure_two.Book, path: figure_two.Path, usable: list[int], untried: list[int]) -> int | None:
-    """R / V + P sqrt(N) / (1 + V), N being the visits of the children and P uniform; None for a move not yet tried."""
-    nodes = {action: book[(*path, action)] for action in usable}
-    visits = np.float32(sum(node.visits for node in nodes.values()))
-    if not visits:
-        return None
-    scale = np.sqrt(visits) / np.float32(len(usable) + len(untried))
-    values: dict[int | None, np.float32] = {}
-    if untried:
-        values[None] = np.float32(sum(float(node.reward) for node in nodes.values())) / visits + scale
-    for action, node in sorted(nodes.items()):  # of equals the lowest action, and before all a move not yet tried
-        count = np.float32(node.visits)
-        values[action] = node.reward / count + scale / (np.float32(1) + count)
-    return max(values, key=lambda action: values[action])
-
-
 class Distinct(Uniform):
     """Priors of which no two in a row are alike, and values that depend on what is seen."""
 
@@ -210,7 +194,7 @@ def test_where_nothing_is_hidden_it_is_the_plain_search(seed: int, moves: int, m
         for path, node in level.items():
             expected |= {(*path, a): (count, node.rewards[a]) for a, count in node.visits.items() if count}
         level = {(*path, a): below for path, node in level.items() for a, below in node.below.items()}
-    found = statistics(tree, 3)
+    found = upper(statistics_of(tree), 3)
     assert {path: visits for path, (visits, _) in found.items()} == {
         path: visits for path, (visits, _) in expected.items()
     }

@@ -1,4 +1,4 @@
-"""Training: moves consumed a second by self-play, on the processor and on a GPU.
+"""Training: moves consumed a second by self-play.
 
 Whole moves count, forced ones included, as DouZero's *frames* do; what is learned from stands in a line of its own.
 """
@@ -36,10 +36,4 @@ def own_training(*, learned: bool = False, **settings: Any) -> Work:
 OURS = (
     Contender("ddz-env PPO self-play, every move (as DouZero's frames)", own_training()),
     Contender("ddz-env PPO self-play, decisions with a choice only", own_training(learned=True)),
-)
-_GPU: Any = {"device": "cuda", "num_games": 16384, "groups": 1, "steps": 64, "minibatch": 32768, "shard": 32768}
-BESIDE_GPU = (
-    Contender("CPU, all cores", own_training()),
-    Contender("GPU, float32", own_training(precision="float32", **_GPU)),
-    Contender("GPU, bfloat16", own_training(precision="bfloat16", **_GPU), 1_000_000),
 )

@@ -211,7 +211,7 @@ COMMANDS = {
 CONFIGS = {
     "config-selfplay": "ddz_training.learn.ppo.config:SelfPlayConfig",
     "config-expert": "ddz_training.learn.expert:ExpertConfig",
-    "config-sb3": "ddz_training.learn.sb3.config:Sb3Config",
+    "config-sb3": "ddz_training.learn.sb3.train:Sb3Config",
 }
 """Tables of the settings of trainings, which need PyTorch."""
 

@@ -309,7 +309,7 @@ class Learner:
         for part in (self._policy_weights, self._critic_weights):
             torch.nn.utils.clip_grad_norm_(part, self._config.max_gradient)
         self.optimizer.step()
-        return torch.stack(statistics).sum(0)
+        return torch.stack(statistics).sum(0).cpu()
 
     def _loss(self, shard: Decisions, entropy_weight: float) -> tuple[Tensor, Tensor]:
         """The losses of some decisions, added up, and the sums of their statistics."""
@@ -317,7 +317,7 @@ class Learner:
         critic = (0.5 * (self.critic(self._tensor(shard.games)) - self._tensor(shard.targets)).square()).sum()
         policy_loss, value_loss, entropy, divergence, clipped = statistics
         sums = torch.stack([policy_loss, value_loss, critic, entropy, divergence, clipped])
-        return policy + critic, sums.detach().double().cpu()
+        return policy + critic, sums.detach().double()
 
     def _policy_loss(self, shard: Decisions, entropy_weight: float) -> tuple[Tensor, list[Tensor]]:
         """The clipped loss, with the policy's own value and the entropy; and the sums of its parts."""

@@ -5,19 +5,16 @@ Whole moves count, forced ones included, as DouZero's *frames* do; what is learn
 
 from __future__ import annotations
 
-from typing import Any
-
 from ddz_training.measure.speed.benchmark import Contender, Work, rate
 
 
 @rate
-def own_training(*, learned: bool = False, **settings: Any) -> Work:
+def own_training(*, learned: bool = False) -> Work:
     """Self-play with networks of the shipped sizes and one thread a core; the learner plays all seats.
 
     Args:
         learned: Whether the decisions with a choice, kickers included, are counted that are learned from; else whole
             moves, forced ones included.
-        **settings: Settings of the run.
     """
     from ddz_agents.neural.shipped import shipped_policy_path
     from ddz_agents.neural.weights import load_weights
@@ -25,8 +22,8 @@ def own_training(*, learned: bool = False, **settings: Any) -> Work:
     from ddz_training.learn.ppo.selfplay import SelfPlay
 
     start = load_weights(shipped_policy_path())
-    usual: dict[str, Any] = {"architecture": start.policy.architecture, "minibatch": 2048, "opponent_share": 0.0}
-    run = SelfPlay(SelfPlayConfig(**(usual | settings)), start=start)
+    config = SelfPlayConfig(architecture=start.policy.architecture, minibatch=2048, opponent_share=0.0)
+    run = SelfPlay(config, start=start)
     while True:
         before = run.counters.decisions
         run.step()

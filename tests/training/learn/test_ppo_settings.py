@@ -57,12 +57,12 @@ def test_options_that_went_are_read_where_they_meant_what_stayed() -> None:
     config = SelfPlayConfig(lam=0.9)
     assert SelfPlayConfig.from_dict(config.as_dict() | went) == config
     assert SelfPlayConfig.read(["lookahead=0", "floor=0.3", "lam=0.9", "precision=float32"]) == {"lam": 0.9}
-    for text in ("lookahead=0.8", "least=0.1", "precision=bfloat16", "upper=0.25", "magnet=0.1", "auxiliary=1"):
-        name, value = text.split("=")
-        with pytest.raises(InvalidTrainingError, match=f"{text}: this option went"):
-            SelfPlayConfig.read([text])
-        with pytest.raises(InvalidTrainingError, match=f"{name}=.*: this option went"):
-            SelfPlayConfig.from_dict(config.as_dict() | went | {name: float(value) if "." in value else value})
+    others = {"lookahead": 0.8, "least": 0.1, "precision": "bfloat16", "upper": 0.25, "magnet": 0.1, "auxiliary": 1.0}
+    for name, value in others.items():
+        with pytest.raises(InvalidTrainingError, match=f"{name}={value!r}: this option went"):
+            SelfPlayConfig.read([f"{name}={value}"])
+        with pytest.raises(InvalidTrainingError, match=f"{name}={value!r}: this option went"):
+            SelfPlayConfig.from_dict(config.as_dict() | went | {name: value})
 
 
 def test_settings_are_read_as_they_are_written() -> None:

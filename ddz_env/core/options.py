@@ -224,7 +224,7 @@ class Options:
     Attributes:
         error: What is raised.
         gone: Options of an earlier release, each with the value that what is left amounts to, and why it went: that
-            value is still read, any other is refused.
+            value is still read, any other is refused; ``...`` stands for any value.
 
     Raises:
         InvalidAgentOptionError: If a value is not allowed (a subclass may name another error).
@@ -288,7 +288,7 @@ class Options:
         """Values by name without those of options that went."""
         for name in named.keys() & cls.gone.keys():
             left, why = cls.gone[name]
-            if named[name] != left:
+            if left is not ... and named[name] != left:
                 raise cls.error(f"{name}={shown(named[name])}: this option went, and {as_written(left)} stayed: {why}")
         return {name: value for name, value in named.items() if name not in cls.gone}
 
@@ -309,7 +309,10 @@ class Options:
         known = {option.name: option for option in cls.options() if not option.parts}
         for option in cls.options():
             known |= {f"{option.name}.{part.name}": part for part in option.parts}
-        return read_options(texts, known, cls.error)
+        written = split_options(texts, cls.error)
+        cls._present({name: plain_value(text) for name, text in written.items()})
+        kept = [f"{name}={text}" for name, text in written.items() if name not in cls.gone]
+        return read_options(kept, known, cls.error)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for files."""

@@ -1,1 +1,1 @@
-"""Environments: PettingZoo's AEC, Gymnasium's single and vector forms, and batches on CPU and GPU."""
+"""Environments: PettingZoo's AEC, Gymnasium's single and vector forms, and batches."""

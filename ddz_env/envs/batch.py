@@ -13,7 +13,6 @@ Slot ``i`` of a batch of ``n`` games plays the games ``i``, ``i + n``, ``i + 2 n
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
@@ -89,7 +88,7 @@ class BatchRules(NamedTuple):
 
 
 @inline_kernel
-def show_game(index: int, slots: Slots, rules: np.ndarray) -> None:
+def _show_game(index: int, slots: Slots, rules: np.ndarray) -> None:
     """Write everything that a batch shows of one game."""
     row = slots.rows[index]
     bits = slots.bits[index]
@@ -104,63 +103,46 @@ def show_game(index: int, slots: Slots, rules: np.ndarray) -> None:
     slots.roles[index] = np.int8(acting_role(row, rules))
 
 
-@inline_kernel
-def step_game(index: int, action: np.uint64, slots: Slots, terms: BatchRules) -> None:
-    """Play one legal action in one game; if that ends it, note the returns and deal the slot's next game."""
-    row, ring, rewards = slots.rows[index], slots.rings[index], slots.rewards[index]
-    apply_and_record(row, ring, action, terms.rules)
-    over = row[STAGE] == STAGE_OVER
-    if over:
-        write_returns(row, terms.rules, terms.scoring, terms.peasant_reward, rewards)
-        slots.games[index] += np.uint64(slots.games.shape[0])
-        begin_game(row, ring, terms.seed, slots.games[index], terms.rules)
-    elif slots.done[index]:
-        for seat in range(3):
-            rewards[seat] = 0.0
-    slots.done[index] = over
-
-
 @pure_kernel
-def step_range(first: int, stop: int, actions: np.ndarray, slots: Slots, terms: BatchRules) -> None:
-    """Play one legal action in each of the games ``first..stop-1``."""
+def _step_range(first: int, stop: int, actions: np.ndarray, slots: Slots, terms: BatchRules) -> None:
+    """Play one legal action in each of the games ``first..stop-1``; where that ends one, deal the slot's next."""
     for index in range(first, stop):
-        step_game(index, np.uint64(actions[index]), slots, terms)
-        show_game(index, slots, terms.rules)
+        row, ring, rewards = slots.rows[index], slots.rings[index], slots.rewards[index]
+        apply_and_record(row, ring, np.uint64(actions[index]), terms.rules)
+        over = row[STAGE] == STAGE_OVER
+        if over:
+            write_returns(row, terms.rules, terms.scoring, terms.peasant_reward, rewards)
+            slots.games[index] += np.uint64(slots.games.shape[0])
+            begin_game(row, ring, terms.seed, slots.games[index], terms.rules)
+        elif slots.done[index]:
+            for seat in range(3):
+                rewards[seat] = 0.0
+        slots.done[index] = over
+        _show_game(index, slots, terms.rules)
 
 
 @pure_kernel
-def seed_slot(index: int, streams: np.ndarray, seed: np.uint64) -> None:
-    """Begin a slot's own stream of random actions."""
-    streams[index] = key(seed ^ _SAMPLE_STREAM, np.uint64(index))
-
-
-@pure_kernel
-def begin_all(slots: Slots, streams: np.ndarray, terms: BatchRules) -> None:
+def _begin_all(slots: Slots, streams: np.ndarray, terms: BatchRules) -> None:
     """Deal every game, and begin its stream of random actions."""
     for index in range(streams.shape[0]):
-        seed_slot(index, streams, terms.seed)
+        streams[index] = key(terms.seed ^ _SAMPLE_STREAM, np.uint64(index))
         begin_game(slots.rows[index], slots.rings[index], terms.seed, slots.games[index], terms.rules)
-        show_game(index, slots, terms.rules)
+        _show_game(index, slots, terms.rules)
 
 
 @pure_kernel
 def _show_all(slots: Slots, rules: np.ndarray) -> None:
     for index in range(slots.rows.shape[0]):
-        show_game(index, slots, rules)
-
-
-@pure_kernel
-def sample_slot(index: int, bits: np.ndarray, streams: np.ndarray, actions: np.ndarray) -> None:
-    """Draw a uniform legal action for one game from the slot's own stream."""
-    streams[index] = advance(streams[index])
-    mask = bits[index]
-    actions[index] = np.int64(nth_legal(mask, below(mix(streams[index]), count_legal(mask))))
+        _show_game(index, slots, rules)
 
 
 @pure_kernel
 def _sample_all(bits: np.ndarray, streams: np.ndarray, actions: np.ndarray) -> None:
+    """Draw a uniform legal action for each game from its slot's own stream."""
     for index in range(bits.shape[0]):
-        sample_slot(index, bits, streams, actions)
+        streams[index] = advance(streams[index])
+        mask = bits[index]
+        actions[index] = np.int64(nth_legal(mask, below(mix(streams[index]), count_legal(mask))))
 
 
 def check_count(option: str, value: object) -> int:
@@ -170,117 +152,6 @@ def check_count(option: str, value: object) -> int:
         InvalidOptionError: If it is no integer in 1..2**24.
     """
     return check_integer(option, value, 1, MOST_GAMES)
-
-
-class Batch(ABC):
-    """What batches on the CPU and on a GPU have in common: options, arrays by name, first deals, and what they save."""
-
-    def __init__(
-        self, num_games: int, rules: str | Rules, seed: int, scoring: str | None, parts: tuple[bool, bool, bool]
-    ) -> None:
-        self.num_games = check_count("num_games", num_games)
-        self.rules = Rules.preset(rules)
-        self._scoring = stepping.choose_scoring(self.rules, scoring)
-        self.seed = check_seed(seed)
-        self._parts = [check_flag(*part) for part in zip(("observation", "mask", "concealed"), parts, strict=True)]
-        self._allocate()
-        self.reset()
-
-    def _allocate(self) -> None:
-        n, (observation, mask, concealed) = self.num_games, self._parts
-        wanted = {"observations": n * observation, "masks": n * mask, "concealed": n * concealed}
-        self._slots = slots = Slots(*map(self._place, stepping.allocate(Slots, n, **wanted)))
-        self._rule_words = self._place(self.rules.words())
-        self._streams, self._actions = self._place(np.zeros(n, np.uint64)), self._place(np.zeros(n, np.int64))
-        self._turn = Turn()
-        self.observation: npt.NDArray[np.int8] = self._as_bytes(slots.observations)
-        self.mask: npt.NDArray[np.int8] = self._as_bytes(slots.masks)[:, :NUM_ACTIONS]
-        self.concealed: npt.NDArray[np.int8] = self._as_bytes(slots.concealed)
-        self.mask_words: npt.NDArray[np.uint64] = slots.bits
-        self.seat: npt.NDArray[np.int8] = slots.seats
-        self.role: npt.NDArray[np.int8] = slots.roles
-        self.reward: npt.NDArray[np.float32] = slots.rewards
-        self.done: npt.NDArray[np.bool_] = slots.done
-        self.game: npt.NDArray[np.uint64] = slots.games
-        self.rows: npt.NDArray[np.uint64] = slots.rows
-
-    @one_at_a_time
-    def reset(self, seed: int | None = None) -> None:
-        """Deal every slot's first game.
-
-        Args:
-            seed: A new seed; the old one by default.
-
-        Raises:
-            InvalidDealError: If the seed is out of range.
-        """
-        if seed is not None:
-            self.seed = check_seed(seed)
-        self._fill(self.game, np.arange(self.num_games, dtype=np.uint64))
-        self._fill(self.reward, np.zeros((self.num_games, 3), np.float32))
-        self._fill(self.done, np.zeros(self.num_games, np.bool_))
-        self._show(anew=True)
-
-    @one_at_a_time
-    def state_dict(self) -> dict[str, Any]:
-        """Everything that :meth:`load_state_dict` needs to continue identically: numbers, and arrays of the host.
-
-        A batch on the CPU and one on a GPU take each other's.
-        """
-        saved = {name: self._copied(array) for name, array in self._saved().items()}
-        return {"rules": self.rules.words(), "seed": self.seed} | saved
-
-    @one_at_a_time
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict`.
-
-        Raises:
-            InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
-            InvalidDealError: If its seed is out of range.
-        """
-        arrays = self._saved()
-        self.seed = _check_saved(saved, self.rules, arrays)
-        for name, array in arrays.items():
-            self._fill(array, saved[name])
-        self._show()
-
-    def _terms(self) -> BatchRules:
-        return BatchRules(self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward)
-
-    def _saved(self) -> dict[str, Any]:
-        """The arrays that cannot be computed from the rest, by name."""
-        kept = {name: getattr(self._slots, name) for name in ("rows", "rings", "games", "rewards", "done")}
-        return kept | {"streams": self._streams}
-
-    def state(self, index: int) -> State:
-        """One game as a :class:`~ddz_env.State` of its own, without the history of moves.
-
-        Raises:
-            InvalidOptionError: If there is no such game.
-        """
-        index = check_integer("game", index, 0, self.num_games - 1)
-        state = State(self._copied(self._slots.rows[index]), self.rules)
-        state.ring[:] = self._copied(self._slots.rings[index])
-        return state
-
-    def _place(self, array: npt.NDArray[Any]) -> Any:
-        """An array where the games are."""
-        return array
-
-    def _as_bytes(self, words: Any) -> Any:
-        """The int8 view of an array of words."""
-        return words.view(np.int8)
-
-    def _fill(self, array: Any, values: Any) -> None:
-        array[:] = values
-
-    def _copied(self, array: Any) -> npt.NDArray[Any]:
-        """A copy on the host."""
-        return array.copy()  # type: ignore[no-any-return]
-
-    @abstractmethod
-    def _show(self, *, anew: bool = False) -> None:
-        """Write what the games show; ``anew``: after dealing each and beginning its stream of random actions."""
 
 
 def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
@@ -307,7 +178,7 @@ def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
     return check_seed(saved["seed"])
 
 
-class SelfPlayBatch(Batch):
+class SelfPlayBatch:
     """Many games, stepped in one compiled call.
 
     All arrays are allocated once and written in place by :meth:`step`: copy what you keep.  A step plays one action
@@ -356,7 +227,86 @@ class SelfPlayBatch(Batch):
         concealed: bool = False,
     ) -> None:
         self.threads = usable_threads(threads)
-        super().__init__(num_games, rules, seed, scoring, (observation, mask, concealed))
+        self.num_games = check_count("num_games", num_games)
+        self.rules = Rules.preset(rules)
+        self._scoring = stepping.choose_scoring(self.rules, scoring)
+        self.seed = check_seed(seed)
+        parts = ("observation", observation), ("mask", mask), ("concealed", concealed)
+        self._parts = [check_flag(*part) for part in parts]
+        self._allocate()
+        self.reset()
+
+    def _allocate(self) -> None:
+        n, (observation, mask, concealed) = self.num_games, self._parts
+        wanted = {"observations": n * observation, "masks": n * mask, "concealed": n * concealed}
+        self._slots = slots = stepping.allocate(Slots, n, **wanted)
+        self._rule_words = self.rules.words()
+        self._streams, self._actions = np.zeros(n, np.uint64), np.zeros(n, np.int64)
+        self._turn = Turn()
+        self.observation: npt.NDArray[np.int8] = slots.observations.view(np.int8)
+        self.mask: npt.NDArray[np.int8] = slots.masks.view(np.int8)[:, :NUM_ACTIONS]
+        self.concealed: npt.NDArray[np.int8] = slots.concealed.view(np.int8)
+        self.mask_words: npt.NDArray[np.uint64] = slots.bits
+        self.seat: npt.NDArray[np.int8] = slots.seats
+        self.role: npt.NDArray[np.int8] = slots.roles
+        self.reward: npt.NDArray[np.float32] = slots.rewards
+        self.done: npt.NDArray[np.bool_] = slots.done
+        self.game: npt.NDArray[np.uint64] = slots.games
+        self.rows: npt.NDArray[np.uint64] = slots.rows
+
+    @one_at_a_time
+    def reset(self, seed: int | None = None) -> None:
+        """Deal every slot's first game.
+
+        Args:
+            seed: A new seed; the old one by default.
+
+        Raises:
+            InvalidDealError: If the seed is out of range.
+        """
+        if seed is not None:
+            self.seed = check_seed(seed)
+        self.game[:], self.reward[:], self.done[:] = np.arange(self.num_games), 0.0, False
+        _begin_all(self._slots, self._streams, self._terms())
+
+    @one_at_a_time
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that :meth:`load_state_dict` needs to continue identically: numbers and arrays."""
+        saved = {name: array.copy() for name, array in self._saved().items()}
+        return {"rules": self.rules.words(), "seed": self.seed} | saved
+
+    @one_at_a_time
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Continue from :meth:`state_dict`.
+
+        Raises:
+            InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
+            InvalidDealError: If its seed is out of range.
+        """
+        arrays = self._saved()
+        self.seed = _check_saved(saved, self.rules, arrays)
+        for name, array in arrays.items():
+            array[:] = saved[name]
+        _show_all(self._slots, self._rule_words)
+
+    def _terms(self) -> BatchRules:
+        return BatchRules(self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward)
+
+    def _saved(self) -> dict[str, Any]:
+        """The arrays that cannot be computed from the rest, by name."""
+        kept = {name: getattr(self._slots, name) for name in ("rows", "rings", "games", "rewards", "done")}
+        return kept | {"streams": self._streams}
+
+    def state(self, index: int) -> State:
+        """One game as a :class:`~ddz_env.State` of its own, without the history of moves.
+
+        Raises:
+            InvalidOptionError: If there is no such game.
+        """
+        index = check_integer("game", index, 0, self.num_games - 1)
+        state = State(self._slots.rows[index].copy(), self.rules)
+        state.ring[:] = self._slots.rings[index]
+        return state
 
     @one_at_a_time
     def step(self, actions: npt.ArrayLike) -> None:
@@ -373,7 +323,7 @@ class SelfPlayBatch(Batch):
         wrong = int(first_illegal(played, self.mask_words))
         if wrong >= 0:
             stepping.refuse_action(f"game {wrong}", int(played[wrong]), self.state(wrong).legal_actions())
-        run_chunks(step_range, self.num_games, self.threads, played, self._slots, self._terms())
+        run_chunks(_step_range, self.num_games, self.threads, played, self._slots, self._terms())
 
     @one_at_a_time
     def sample_actions(self) -> npt.NDArray[np.int64]:
@@ -384,12 +334,6 @@ class SelfPlayBatch(Batch):
         """
         _sample_all(self.mask_words, self._streams, self._actions)
         return self._actions  # type: ignore[no-any-return]
-
-    def _show(self, *, anew: bool = False) -> None:
-        if anew:
-            begin_all(self._slots, self._streams, self._terms())
-        else:
-            _show_all(self._slots, self._rule_words)
 
     def __getstate__(self) -> dict[str, Any]:
         saved = {name: getattr(self, name) for name in ("num_games", "rules", "threads", "_scoring", "_parts")}

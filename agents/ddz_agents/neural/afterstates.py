@@ -28,7 +28,7 @@ from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.observation import OBSERVATION
 
 _AT = REST_INPUTS.at
@@ -128,55 +128,24 @@ def put_afterstate(rest: np.ndarray, sure: int, price: int, columns: np.ndarray)
     put_hand_values(sure, price, columns, _AT.prospects)
 
 
-@pure_kernel
-def describe_row(
-    index: int,
-    pair: int,
-    observations: np.ndarray,
-    masks: np.ndarray,
-    known: bool,
-    rules: np.ndarray,
-    mind: RuleScratch,
-    rest: np.ndarray,
-    out: Afterstates,
-) -> int:
-    """Describe what each legal action of one observation leaves.
-
-    Args:
-        index: The observation.
-        pair: Where its pairs begin in the output.
-        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
-        masks: Shape ``[n, 400]``, int8.
-        known: Whether the hand_values are given.
-        rules: The rules array by which prospects are read.
-        mind: Memory.
-        rest: Memory, shape ``[15]``, int8.
-        out: Output.
-
-    Returns:
-        Where the pairs of the next observation begin.
-    """
-    values = observations[index]
-    if not known:
-        weigh_unseen(values, mind)
-    for action in range(NUM_ACTIONS):
-        if masks[index, action] == 0:
-            continue
-        out.rows[pair], out.actions[pair] = index, action
-        leave(values, action, rest)
-        if not known:
-            sure, price = value_hand(hand_word(rest, 0), rules, mind)
-            out.hand_values[pair, 0], out.hand_values[pair, 1] = sure, price
-        put_afterstate(rest, int(out.hand_values[pair, 0]), int(out.hand_values[pair, 1]), out.columns[pair])
-        pair += 1
-    return pair
-
-
 @kernel
 def _describe_afterstates(
     observations: np.ndarray, masks: np.ndarray, known: bool, rules: np.ndarray, mind: RuleScratch, out: Afterstates
 ) -> None:
+    """Describe what each legal action leaves; ``known``: whether the hand values are given."""
     pair = 0
     rest = np.empty(NUM_RANKS, np.int8)
     for index in range(observations.shape[0]):
-        pair = describe_row(index, pair, observations, masks, known, rules, mind, rest, out)
+        values = observations[index]
+        if not known:
+            weigh_unseen(values, mind)
+        for action in range(NUM_ACTIONS):
+            if masks[index, action] == 0:
+                continue
+            out.rows[pair], out.actions[pair] = index, action
+            leave(values, action, rest)
+            if not known:
+                sure, price = value_hand(hand_word(rest, 0), rules, mind)
+                out.hand_values[pair, 0], out.hand_values[pair, 1] = sure, price
+            put_afterstate(rest, int(out.hand_values[pair, 0]), int(out.hand_values[pair, 1]), out.columns[pair])
+            pair += 1

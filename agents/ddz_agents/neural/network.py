@@ -10,16 +10,14 @@ concealed).  The policy never sees what is concealed.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ddz_agents.neural.afterstates import describe_afterstates
+from ddz_agents.neural.afterstates import HandValues, describe_afterstates
 from ddz_agents.neural.architecture import Architecture, Layers, critic_layers, policy_layers
-from ddz_agents.neural.columns import REST_COLUMNS, describe_observations
-from ddz_agents.neural.columns import describe_games as describe_game_rows
+from ddz_agents.neural.columns import REST_COLUMNS, describe_games, describe_observations
 from ddz_agents.neural.errors import InvalidPolicyInputError
 from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes
 from ddz_env.core.observation import CONCEALED
@@ -44,45 +42,28 @@ class PolicyInput(NamedTuple):
     rests: Tensor
 
 
-def policy_input(observations: Any, masks: Any, history: int, hand_values: Any = None) -> tuple[PolicyInput, Any]:
+def policy_input(
+    observations: Bytes,
+    masks: Bytes,
+    history: int,
+    hand_values: HandValues | None = None,
+    device: torch.device | str = "cpu",
+) -> tuple[PolicyInput, HandValues]:
     """Describe observations for a policy.
 
     Args:
-        observations: Shape ``[n, OBSERVATION_SIZE]``, int8, an array or a tensor on the device.
-        masks: Shape ``[n, 400]``, int8, likewise.
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        masks: Shape ``[n, 400]``, int8.
         history: Of the policy's architecture.
         hand_values: Of an earlier description of the same observations, to save time.
+        device: Where the policy is.
 
     Returns:
         What the policy takes, and what saves time when it is described again.
     """
-    if isinstance(observations, np.ndarray):
-        seen = describe_observations(observations, history)
-        *left, found = describe_afterstates(observations, masks, hand_values)
-        return PolicyInput(*map(torch.from_numpy, (seen, *left))), found
-    from ddz_agents.neural import cuda_columns
-
-    *rest, kept = cuda_columns.describe_afterstates(observations, masks, hand_values)
-    return PolicyInput(cuda_columns.describe_observations(observations, history), *rest), kept
-
-
-def describe_games(observations: Any, concealed: Any, against_rules: Any = None) -> Any:
-    """Games' columns, for critics only: :func:`ddz_agents.neural.columns.describe_games`, of arrays or tensors."""
-    if isinstance(observations, np.ndarray):
-        return describe_game_rows(observations, concealed, against_rules)
-    from ddz_agents.neural import cuda_columns
-
-    return cuda_columns.describe_games(observations, concealed, against_rules)
-
-
-def as_tensor(array: Any) -> Tensor:
-    """An array as a tensor that shares its memory; a tensor as it is."""
-    return torch.from_numpy(array) if isinstance(array, np.ndarray) else array
-
-
-def alike(tensor: Tensor, array: Any) -> Any:
-    """A tensor as an array if another thing is one, sharing memory."""
-    return tensor.numpy() if isinstance(array, np.ndarray) else tensor
+    seen = describe_observations(observations, history)
+    *left, found = describe_afterstates(observations, masks, hand_values)
+    return PolicyInput(*(torch.from_numpy(array).to(device) for array in (seen, *left))), found
 
 
 class Block(nn.Module):
@@ -122,16 +103,6 @@ def new_linear(layers: Layers, name: str, gain: float | None = None) -> nn.Linea
     return layer
 
 
-def _described(network: PolicyNetwork | Critic, columns: Tensor) -> Tensor:
-    """The trunk's view of some columns, in the network's precision; what is made of it is computed in float32.
-
-    Several threads may evaluate a network at once, so none may keep what another has converted.
-    """
-    with torch.autocast(columns.device.type, torch.bfloat16, enabled=network.reduced, cache_enabled=False):
-        state: Tensor = network.trunk(columns)
-    return state.float()
-
-
 class PolicyNetwork(nn.Module):
     """Logits of the actions, and the value of an information set.
 
@@ -139,12 +110,7 @@ class PolicyNetwork(nn.Module):
         architecture: The sizes.
         columns: Columns of an observation; all of ``POLICY_INPUTS`` by default.
         rest_columns: Columns of the hand that an action leaves.
-
-    Attributes:
-        reduced: Whether the trunk multiplies in bfloat16 (weights stay float32): faster where a processor can.
     """
-
-    reduced = False
 
     def __init__(
         self, architecture: Architecture, columns: int | None = None, rest_columns: int = REST_COLUMNS
@@ -170,14 +136,7 @@ class PolicyNetwork(nn.Module):
         Returns:
             Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.
         """
-        return self.score(self.describe(columns), rows, actions, rests)
-
-    def describe(self, columns: Tensor) -> Tensor:
-        """What the trunk makes of observations, shape ``[n, width]``, float32."""
-        return _described(self, columns)
-
-    def score(self, state: Tensor, rows: Tensor, actions: Tensor, rests: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits and values of what :meth:`describe` has made; otherwise as :meth:`forward`."""
+        state = self.trunk(columns)
         scores = (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
         logits = self.logits(state).index_put((rows, actions), scores, accumulate=True)
         return logits, self.value(state).squeeze(1)
@@ -202,12 +161,7 @@ class Critic(nn.Module):
 
     Args:
         architecture: The sizes.
-
-    Attributes:
-        reduced: As a policy's.
     """
-
-    reduced = False
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
@@ -225,7 +179,7 @@ class Critic(nn.Module):
         Returns:
             Values for the seats to act, shape ``[n]``.
         """
-        value: Tensor = self.value(_described(self, columns))
+        value: Tensor = self.value(self.trunk(columns))
         return value.squeeze(1)
 
 

@@ -120,7 +120,7 @@ PRINT_TABLES = {
 }
 """A quick line of every command that prints a table as soon as it is asked."""
 SHOW_ELSEWHERE = {
-    "benchmark", "demo", "rate", "reproduce", "speed", "study equivalent", "study exploit", "train dmc", "train sb3",
+    "benchmark", "demo", "rate", "reproduce", "speed", "study equivalent", "train dmc", "train sb3",
     "train selfplay",
 }  # fmt: skip
 """What prints the tables of the test above, or evaluations as in tests/training/apps/test_cli.py, after much work."""
@@ -201,7 +201,7 @@ def test_the_strengths_that_are_shown_are_those_of_the_committed_results() -> No
 
 
 RUNS = {
-    "arena", "benchmark", "demo", "export", "rate", "record", "study equivalent", "study exploit", "study tendency",
+    "arena", "benchmark", "demo", "export", "rate", "record", "study equivalent", "study tendency",
     "train belief", "train curves", "train dmc", "train imitate", "train sb3", "train selfplay",
 }  # fmt: skip
 

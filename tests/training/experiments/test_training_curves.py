@@ -60,21 +60,12 @@ def test_what_is_no_curve_is_refused(runs: tuple[Path, Path], tmp_path: Path) ->
         save_training([], tmp_path / "out.csv")
 
 
-def test_a_run_of_stable_baselines_is_read_like_the_others(tmp_path: Path) -> None:
-    header = "update,timesteps,games,wins,games_seconds,past_self_seconds,rollout_seconds,learning_seconds\n"
-    (tmp_path / "curves.csv").write_text(f"{header}1,800,40,0.5,100,50,150,600\n", encoding="utf-8")
-    (tmp_path / "evaluations.csv").write_text(f"{EVALUATIONS}1,policy,20,0.4,0.3,0.5\n", encoding="utf-8")
-    table = stage_table([read_run("sb3", tmp_path)])
-    assert (table.title, table.header[-3:]) == ("Training: sb3", ("v `policy` %", "v `random` %", "v `rules` %"))
-    assert table.lines[0] == ("sb3", "1", "40", "800", "0.25", "40.0 (30.0–50.0)", "", "")
-
-
 @pytest.mark.parametrize("written", ["belief.safetensors", "01/policy.safetensors"])
 def test_runs_without_curves_are_told_which_have_them(written: str, tmp_path: Path) -> None:
     (tmp_path / written).parent.mkdir(exist_ok=True)
     (tmp_path / written).touch()
     told = refused("train", "curves", tmp_path)
-    assert "name folders of ddz train selfplay, dmc and sb3, and ddz study exploit" in told
+    assert "name folders of ddz train selfplay and dmc" in told
     assert "name folders of runs" in refused("train", "curves")
 
 

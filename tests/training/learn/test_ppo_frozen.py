@@ -1,4 +1,4 @@
-"""Frozen agents in the batch of a training: they play as they do anywhere, and only the critic learns from them."""
+"""Frozen agents in the batch of a training: they play as they do anywhere, and nobody learns from their decisions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,9 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.playing.agent import StagedAdapter
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError
 from ddz_env.playing.registry import make_agent
-from ddz_training.learn.ppo import ppo
-from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, Rollout, unpack_masks, value_games
-from ddz_training.learn.ppo.kernels import NONE
+from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, Rollout
 from ddz_training.learn.ppo.ppo import collect
-from ddz_training.learn.ppo.selfplay import SelfPlay
 from tests.training.learn.test_ppo_rollout import collector_of, uniform
-from tests.training.learn.test_ppo_selfplay import small_config
 
 HISTORIAN = f"{__name__}:Historian"
 
@@ -63,7 +59,6 @@ def test_a_frozen_agent_plays_as_it_does_elsewhere_to_every_kicker(agent: str) -
         for step in range(130):
             action, choice = int(rollout.actions[step, game]), len(state.legal_actions()) > 1
             theirs = sides[game] == (LANDLORD_SIDE if state.role() == "landlord" else PEASANT_SIDE)
-            assert rollout.watched[step, game] == (theirs and choice)
             assert rollout.decides[step, game] == (not theirs and choice)
             if theirs:
                 asked, kickers = asked + 1, kickers + (state.stage == "kicker")
@@ -79,9 +74,9 @@ def test_random_is_uniform_over_whole_moves() -> None:
     """A trio takes a kicker or not: of the moves that begin with it, most do, and uniform stages would not know."""
     collector, rollout, met, expected = frozen_collector("random", 200), Rollout.allocate(1, 200), [], []
     for _ in range(40):
-        states = [collector.batch.state(game) for game in range(200)]
+        states, theirs = [collector.batch.state(game) for game in range(200)], collector.opponent_acts(has_past=False)
         collect(collector, rollout, uniform, None)
-        for game in np.flatnonzero(rollout.watched[0] & rollout.begins[0]).tolist():
+        for game in np.flatnonzero(theirs & rollout.begins[0]).tolist():
             moves = states[game].legal_moves()
             expected.append(sum(bool(move.kickers) for move in moves) / len(moves))
             played = int(rollout.actions[0, game])
@@ -123,34 +118,3 @@ def test_a_fault_names_the_agent() -> None:
     ):
         with pytest.raises(error, match=message):
             collect(frozen_collector(agent), Rollout.allocate(5, 24), uniform, None)
-
-
-def test_the_critic_learns_from_a_frozen_agents_decisions_and_the_policy_does_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    run = SelfPlay(small_config(opponent_share=0.0, rules_share=0.3, frozen=("random",), frozen_share=0.4), 1)
-    line = run.step()
-    run._collect()
-    rollout, told = run._rollout, []
-
-    def spy(critic: Any, games: np.ndarray) -> np.ndarray:
-        told.append(games[:, -1] > 0)
-        return value_games(critic, games)
-
-    monkeypatch.setattr(ppo, "value_games", spy)
-    found = run.learner.estimate(run._rollout)
-    judged = rollout.decides | rollout.watched
-    assert rollout.watched.sum() > 50
-    assert not (rollout.watched & (rollout.decides | rollout.by_rules)).any()
-    assert (np.concatenate(told) == (rollout.by_rules | rollout.watched)[judged]).all()
-    told.clear()
-    decisions, _ = run.learner.decisions(run._rollout, found)
-    assert np.concatenate(told).any()
-    watched = rollout.watched[found.advantages.known]
-    assert watched.any()
-    assert (decisions.counts[watched] == 0).all()
-    assert (decisions.candidates.actions[watched] == NONE).all()
-    assert decisions.advantages[~watched].mean() == pytest.approx(0, abs=1e-5)
-    assert line.decisions < run._rollout.actions.size
-    assert unpack_masks(rollout.masks[rollout.watched]).sum(1).min() > 1
-    run.close()

@@ -18,7 +18,6 @@ from ddz_env import State
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks
-from ddz_training.learn.ppo.kernels import NONE
 from ddz_training.learn.ppo.opponents import PastSelves
 from ddz_training.learn.ppo.ppo import collect
 
@@ -34,28 +33,17 @@ def uniform(observations: Bytes, masks: Bytes) -> tuple[Floats, HandValues]:
 
 
 def collector_of(batch: SelfPlayBatch, opponent_share: float = 0.0, **settings: Any) -> Collector:
-    """A collector of a fixed seed; every decision counts, and none has a probe."""
-    plain: dict[str, Any] = {"least": 1.0, "settled_share": 1.0, "floor": 0.0}
-    config = SelfPlayConfig(opponent_share=opponent_share, **plain | settings)
+    """A collector of a fixed seed; every decision counts."""
+    config = SelfPlayConfig(opponent_share=opponent_share, **{"settled_share": 1.0} | settings)
     return Collector(batch, config, np.random.default_rng(0))
 
 
 def collected(rules: str = "standard", share: float = 0.0, steps: int = 150, objective: str = "win") -> Rollout:
     batch = SelfPlayBatch(20, rules, seed=5, threads=1, scoring=objective, concealed=True)
-    rollout = Rollout.allocate(steps, 20, candidates=3)
-    collector = collector_of(batch, share, objective=objective, least=0.095)
+    rollout = Rollout.allocate(steps, 20)
+    collector = collector_of(batch, share, objective=objective)
     collect(collector, rollout, uniform, uniform if share else None)
     return rollout
-
-
-def assert_considered(rollout: Rollout, step: int, game: int, legal: list[int]) -> None:
-    """Up to ten actions are likely enough to be candidates, and the appraisals are those of the decision."""
-    actions = [action for action in rollout.candidates.actions[step, game].tolist() if action != NONE]
-    assert set(actions) <= set(legal)
-    assert len(actions) == (min(len(legal), 3) if len(legal) <= 10 else 0)
-    for place, chance in enumerate(rollout.candidates.probabilities[step, game]):
-        assert chance == pytest.approx(1 / len(legal) if place < len(actions) else 0)
-    assert rollout.appraisals[step, game][:, 0].tolist() == list(range(1, len(legal) + 1))
 
 
 @pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
@@ -73,8 +61,8 @@ def test_a_rollout_is_the_games_that_were_played(rules: str) -> None:
             assert rollout.begins[step, game] == (state.stage != "kicker")
             if len(legal) > 1:
                 assert rollout.log_probabilities[step, game] == pytest.approx(-np.log(len(legal)), abs=1e-5)
-                assert (rollout.rows[step, game] == state.row).all()
-                assert_considered(rollout, step, game, legal)
+                assert rollout.counts[step, game] == 1
+                assert rollout.appraisals[step, game][:, 0].tolist() == list(range(1, len(legal) + 1))
             landlord = next((seat for seat in range(state.rules.players) if state.role(seat) == "landlord"), None)
             state.step_action(int(rollout.actions[step, game]))
             assert rollout.done[step, game] == state.is_over
@@ -88,21 +76,27 @@ def test_a_rollout_is_the_games_that_were_played(rules: str) -> None:
     assert ended > 20
 
 
-def test_settled_decisions_are_sampled_and_what_counts_has_a_probe() -> None:
-    """With every legal action alike, decisions of more than ten are settled: none has the least probability."""
+def test_settled_decisions_are_sampled() -> None:
+    """Whoever is sure of the first legal action in games of an odd number has settled these decisions."""
     batch = SelfPlayBatch(40, seed=5, threads=1, concealed=True)
-    rollout = Rollout.allocate(100, 40, candidates=3)
-    collect(collector_of(batch, least=0.095, settled_share=0.2, floor=0.02), rollout, uniform, None)
-    choices = np.stack([unpack_masks(words).sum(1) for words in rollout.masks])
-    contested = rollout.decides & (choices <= 10)
-    settled = rollout.decides & ~contested
+    rollout = Rollout.allocate(100, 40)
+
+    def half_sure(observations: Bytes, masks: Bytes) -> tuple[Floats, HandValues]:
+        logs, appraisals = uniform(observations, masks)
+        sure = observations[:, :15].sum(1) % 2 == 1  # by the cards in hand
+        legal = masks.copy()
+        legal[np.arange(len(masks)), masks.argmax(1)] = 0
+        logs[sure] = np.where(masks[sure] > 0, 0.0, -np.inf)
+        logs[sure[:, None] & (legal > 0)] = np.log(0.0099)
+        return logs, appraisals
+
+    collect(collector_of(batch, settled_share=0.2), rollout, half_sure, None)
+    odd = rollout.observations[:, :, :15].sum(2) % 2 == 1
+    contested, settled = rollout.decides & ~odd, rollout.decides & odd
     assert (rollout.counts[contested] == 1).all()
     assert (rollout.counts[~rollout.decides] == 0).all()
     assert set(rollout.counts[settled].tolist()) == {0.0, 5.0}
     assert rollout.counts[settled].mean() == pytest.approx(1, abs=0.2)
-    candidates = (rollout.candidates.actions != NONE).sum(-1)
-    assert (candidates[contested] == np.minimum(choices[contested], 4)).all()  # three, and a probe if there is another
-    assert (candidates[settled] == np.where(rollout.counts[settled] > 0, 2, 0)).all()
 
 
 def test_stakes_are_those_of_the_game_and_shared() -> None:

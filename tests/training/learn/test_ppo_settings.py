@@ -20,14 +20,10 @@ from tests.training.learn.test_ppo_rollout import SMALL
     [
         ({"objective": "elo"}, "objective='elo' must be one of win, stake"),
         ({"groups": 5, "num_games": 24}, "groups=5 must divide num_games=24"),
-        ({"candidates": 1}, "candidates=1 must be a whole number from 2"),
-        ({"least": 0.0}, "least=0.0 must be a number"),
-        ({"floor": 1.5}, r"floor=1.5 must be a number from 0 to 1"),
         ({"epochs": 1.5}, "epochs=1.5 must be a whole number"),
         ({"learning_rate": 0}, "learning_rate=0 must be a number above 0"),
         ({"entropy": float("nan")}, "entropy=nan must be a number of at least 0"),
         ({"seed": 2**63}, "seed=9223372036854775808 must be a whole number from 0 to 9,223,372,036,854,775,807"),
-        ({"magnet": 0.1, "average": 0.0}, "average"),
         ({"frozen": ("random",)}, "give both"),
         ({"frozen_share": 0.1}, "give both"),
         ({"frozen": ("random",), "frozen_share": 0.6, "opponent_share": 0.5}, "together at most 1"),
@@ -45,13 +41,28 @@ def test_so_have_those_of_a_warm_start() -> None:
             ImitationConfig(**{name: wrong})
 
 
-def test_step_size_entropy_and_floor_go_down_in_a_straight_line_and_stay_there() -> None:
+def test_step_size_and_entropy_go_down_in_a_straight_line_and_stay_there() -> None:
     rates: dict[str, Any] = {"learning_rate": 1e-3, "final_learning_rate": 0.1, "entropy": 0.02, "final_entropy": 0.01}
-    config = SelfPlayConfig(anneal_updates=100, floor=0.04, magnet=0.5, average=0.9, **rates)
-    assert config.annealed(0) == (1e-3, 0.02, 0.04, 0.5)
-    assert config.annealed(50) == pytest.approx((5.5e-4, 0.015, 0.02, 0.275))
-    assert config.annealed(100) == config.annealed(10_000) == pytest.approx((1e-4, 0.01, 0.0, 0.05))
-    assert config.changed({"anneal_updates": 0}).annealed(10_000) == (1e-3, 0.02, 0.04, 0.5)
+    config = SelfPlayConfig(anneal_updates=100, **rates)
+    assert config.annealed(0) == (1e-3, 0.02)
+    assert config.annealed(50) == pytest.approx((5.5e-4, 0.015))
+    assert config.annealed(100) == config.annealed(10_000) == pytest.approx((1e-4, 0.01))
+    assert config.changed({"anneal_updates": 0}).annealed(10_000) == (1e-3, 0.02)
+
+
+def test_options_that_went_are_read_where_they_meant_what_stayed() -> None:
+    """From the settings of 0.2.0 in checkpoints, and as they were written behind ``--set``."""
+    went = {"lookahead": 0.0, "candidates": 4, "least": 0.01, "floor": 0.02, "precision": "float32", "graphs": True}
+    went |= {"upper": 1.0, "magnet": 0.0, "auxiliary": 0.0}
+    config = SelfPlayConfig(lam=0.9)
+    assert SelfPlayConfig.from_dict(config.as_dict() | went) == config
+    assert SelfPlayConfig.read(["lookahead=0", "floor=0.3", "lam=0.9", "precision=float32"]) == {"lam": 0.9}
+    others = {"lookahead": 0.8, "least": 0.1, "precision": "bfloat16", "upper": 0.25, "magnet": 0.1, "auxiliary": 1.0}
+    for name, value in others.items():
+        with pytest.raises(InvalidTrainingError, match=f"{name}={value!r}: this option went"):
+            SelfPlayConfig.read([f"{name}={value}"])
+        with pytest.raises(InvalidTrainingError, match=f"{name}={value!r}: this option went"):
+            SelfPlayConfig.from_dict(config.as_dict() | went | {name: value})
 
 
 def test_settings_are_read_as_they_are_written() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import Wrapper
-from gymnasium.vector import VectorEnv
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -17,9 +16,8 @@ from stable_baselines3.common.monitor import Monitor
 
 from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidMoveError
 from ddz_env.core.observation import OBSERVATION
-from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_training.learn.sb3.run import PastSelf
-from ddz_training.learn.sb3.vec_env import MaskedVecEnv, VecEnvUsageError, make_games
+from ddz_env.envs.gym import DouDizhuEnv
+from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 
 N = 6
 
@@ -29,8 +27,6 @@ def choose(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def made(opponents: Any = "random", count: int = N, seed: int = 3, threads: int = 1, **options: Any) -> MaskedVecEnv:
-    if opponents == "self":
-        opponents = PastSelf(1, 0)
     env = MaskedVecEnv(make_games(count, opponents, threads=threads, **options))
     env.seed(seed)
     return env
@@ -47,27 +43,28 @@ def test_nothing_depends_on_the_number_of_threads() -> None:
     assert (shown[0] == shown[1]).all()
 
 
-@pytest.mark.parametrize("opponents", ["random", "rules", "self"])
+@pytest.mark.parametrize("opponents", ["random", "rules"])
 def test_games_that_end_before_the_learner_may_act_are_passed_over(opponents: str) -> None:
     """In the half-deck game the landlord may go out at once; SB3 has no name for a game without a decision."""
     env = made(opponents, 200, rules="half-deck")
     env.reset()
-    rng = np.random.default_rng(0)
+    rng, lengths = np.random.default_rng(0), list[int]()
     for _ in range(60):
         masks = env.env_method("action_masks")
         assert masks.any(axis=1).all()
         _, _, _, infos = env.step(choose(masks, rng))
-        assert all(info["episode"]["l"] >= 1 for info in infos if info)
-    assert env.ended > 200
+        lengths += [info["episode"]["l"] for info in infos if info]
+    assert len(lengths) > 200
+    assert min(lengths) >= 1
 
 
-@pytest.mark.parametrize("opponents", ["random", "rules", "self", "ddz_agents.random:RandomAgent"])
+@pytest.mark.parametrize("opponents", ["random", "rules", "ddz_agents.random:RandomAgent"])
 def test_infos_of_finished_games_and_of_no_others_say_what_sb3_wants(opponents: str) -> None:
     env = made(opponents, scoring="stake")
     env.reset()
     rng = np.random.default_rng(0)
     returns, lengths = np.zeros(N), np.zeros(N, int)
-    ended = won = 0
+    ended = 0
     while ended < 12:
         observations, rewards, dones, infos = env.step(choose(env.env_method("action_masks"), rng))
         assert (observations.shape, observations.dtype) == ((N, 512), np.dtype(np.int8))
@@ -91,10 +88,8 @@ def test_infos_of_finished_games_and_of_no_others_say_what_sb3_wants(opponents: 
             assert cards.count(0) == 1
             assert (last != observations[index]).any()
             assert cards[0] > 0 or infos[index]["is_success"]
-            won += infos[index]["is_success"]
             ended += 1
             returns[index], lengths[index] = 0, 0
-    assert (env.ended, env.won) == (ended, won)
     env.close()
 
 
@@ -132,42 +127,20 @@ def test_attributes_are_those_of_the_one_environment_that_all_games_share() -> N
     assert env.get_attr("label", 1) == [7]
     assert env.env_is_wrapped(Monitor) == [True] * N
     assert env.env_is_wrapped(Wrapper, [0]) == [False]
-    with pytest.raises(VecEnvUsageError, match="cannot be set for some"):
-        env.set_attr("label", 8, [0])
 
 
-def test_pictures_of_all_games_become_one() -> None:
-    pytest.importorskip("PIL")
-    env = MaskedVecEnv(DouDizhuVectorEnv(2, render_mode="rgb_array", autoreset_mode="SameStep"))
-    env.reset()
-    assert np.ndim(env.render()) == 3
-
-
-def test_asking_out_of_order_or_for_what_a_batch_cannot_do_is_a_named_error() -> None:
+def test_what_is_not_legal_is_a_named_error_and_changes_nothing() -> None:
     for opponents in ("random", "rules"):
         env = made(opponents)
-        with pytest.raises(VecEnvUsageError, match="step_async"):
-            env.step_wait()
         with pytest.raises(GameOverError, match="call reset first"):
             env.step(np.zeros(N, int))
-        with pytest.raises(GameOverError, match="call reset first"):
-            env.env_method("action_masks")
         env.reset()
-        with pytest.raises(VecEnvUsageError, match="not 'render'"):
-            env.env_method("render")
         illegal = env.env_method("action_masks").argmin(axis=1)
         with pytest.raises(IllegalMoveError, match="game 0"):
             env.step(illegal)
         with pytest.raises(InvalidMoveError, match="shape"):
             env.step(np.zeros(N + 1, int))
-        env.step(env.env_method("action_masks").argmax(axis=1))  # nothing has changed
-        env.set_options([{"hands": []}, *[{}] * (N - 1)])
-        with pytest.raises(VecEnvUsageError, match="different options"):
-            env.reset()
-    with pytest.raises(VecEnvUsageError, match="SameStep"):
-        MaskedVecEnv(DouDizhuVectorEnv(2))
-    with pytest.raises(VecEnvUsageError, match="has no action_masks"):
-        MaskedVecEnv(VectorEnv[Any, Any, Any]())
+        env.step(env.env_method("action_masks").argmax(axis=1))
 
 
 def test_the_single_environment_passes_sb3_s_checker() -> None:

@@ -123,7 +123,7 @@ def test_an_agent_that_fails_is_blamed_in_its_game_not_while_it_is_warmed_up() -
 
 
 def test_parts_that_take_long_are_measured_only_if_they_are_named() -> None:
-    named = ["search-time", "douzero", "training", "gpu-step", "gpu-train", "web", "web-weight"]
+    named = ["search-time", "douzero", "training", "web", "web-weight"]
     assert [key for key, part in PARTS.items() if part.on_request] == named
 
 

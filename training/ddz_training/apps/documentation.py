@@ -210,7 +210,7 @@ COMMANDS = {
 
 CONFIGS = {
     "config-selfplay": "ddz_training.learn.ppo.config:SelfPlayConfig",
-    "config-sb3": "ddz_training.learn.sb3.config:Sb3Config",
+    "config-sb3": "ddz_training.learn.sb3.train:Sb3Config",
 }
 """Tables of the settings of trainings, which need PyTorch."""
 

@@ -25,7 +25,6 @@ _MODULES = (
     ("chances", "chances"),
     ("strengths", "agent-strength points-strength"),
     ("openspiel", "exploitability mini-mccfr"),
-    ("training", "training-recipes training-seeds"),
     ("bidders", "win-rate bidders"),
     ("equivalents", "equivalents"),
     ("known_equivalents", "equivalent-known equivalent-simulated"),

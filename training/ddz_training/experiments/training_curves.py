@@ -24,7 +24,7 @@ CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
 CAMPAIGN_START = "policy-last"
 """The yardstick from which the runs of the campaign begin, as the benchmark calls it."""
 
-TAKEN = "ddz train selfplay, dmc and sb3, and ddz study exploit"
+TAKEN = "ddz train selfplay and dmc"
 """What writes such files."""
 
 _CURVE_COLUMNS = ("update", "decisions", "games", "seconds")
@@ -71,7 +71,7 @@ def read_run(name: str, folder: Path) -> Stage:
             f"there is no {folder / CURVES}: name folders of {TAKEN}; the other trainings write curves only "
             "for --tensorboard"
         )
-    updates = _lines(folder / CURVES, _CURVE_COLUMNS, of_run=True)
+    updates = _lines(folder / CURVES, _CURVE_COLUMNS)
     if not updates:
         raise InvalidExperimentError(f"{folder / CURVES} has no update yet")
     reached = {line["update"] for line in updates}
@@ -107,16 +107,14 @@ def load_training(folder: Path) -> list[Stage]:
     ]
 
 
-def _lines(path: Path, columns: Sequence[str], *, of_run: bool = False) -> list[dict[str, str]]:
-    """The complete lines of a file; a run's may be Stable-Baselines3's, with other columns."""
+def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """The complete lines of a file."""
     if not path.is_file():
         raise InvalidExperimentError(f"there is no {path}")
     try:
         text = path.read_text(encoding="utf-8")
         reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
         lines, names = list(reader), list(reader.fieldnames or ())
-        if of_run and "timesteps" in names:
-            lines, names = list(map(_of_sb3, lines)), [*names, "decisions", "seconds"]
         missing = [column for column in columns if column not in names]
         lines = [] if missing else lines
         for line in lines:
@@ -126,12 +124,6 @@ def _lines(path: Path, columns: Sequence[str], *, of_run: bool = False) -> list[
     if missing:
         raise InvalidExperimentError(f"{path} is no such curve: it has no {', '.join(missing)}")
     return lines
-
-
-def _of_sb3(line: dict[str, str]) -> dict[str, str]:
-    """A line of the curves of ``ddz train sb3`` with the columns of the others."""
-    seconds = sum(float(value) for name, value in line.items() if name.endswith("_seconds"))
-    return {**line, "decisions": line["timesteps"], "seconds": f"{seconds:.6g}"}
 
 
 def _write(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> None:

@@ -22,19 +22,17 @@ from torch import Tensor
 from ddz_agents.neural.afterstates import HandValues
 from ddz_agents.neural.columns import GAME_COLUMNS
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import PolicyNetwork, policy_input
-from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.learn.ppo.config import Annealed, SelfPlayConfig
-from ddz_training.learn.ppo.games import Evaluate, Rollout
-from ddz_training.learn.ppo.kernels import SURROGATE_SUMS
-from ddz_training.learn.ppo.ppo import Advantages, Estimates, Gradient, Learner
+from ddz_agents.neural.network import PolicyNetwork
+from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.games import Evaluate, Rollout, evaluate_logits
+from ddz_training.learn.ppo.ppo import STATISTICS, Advantages, Decisions, Estimates, Learner
 from ddz_training.learn.ppo.selfplay import SelfPlay
 from ddz_training.learn.settings import Count, NotNegative, PositiveShare, Share
 
 
 @dataclass(frozen=True)
 class DmcConfig(SelfPlayConfig):
-    """The settings of a run: those of self-play, of which PPO's own (``lookahead``, ``clip``, ...) have no effect.
+    """The settings of a run: those of self-play, of which PPO's own (``clip``, ``lam``, ...) have no effect.
 
     Attributes:
         epsilon: Probability of an action at random.
@@ -42,18 +40,10 @@ class DmcConfig(SelfPlayConfig):
 
     epsilon: Share = 0.01
     minibatch: Count = 2048
-    lookahead: Share = 0.0
-    floor: Share = 0.0
     settled_share: PositiveShare = 1.0
     opponent_share: Share = 0.0
     value_weight: NotNegative = 0.0
     critic_average: Share = 0.0
-
-    def check(self) -> None:
-        """Refuse a device: only self-play by PPO runs there."""
-        super().check()
-        if self.device != "cpu":
-            raise InvalidTrainingError(f"device={self.device}: deep Monte Carlo trains on the CPU only")
 
 
 def epsilon_greedy(
@@ -70,9 +60,8 @@ def epsilon_greedy(
     Returns:
         Shape ``[n, 400]``, float32, and the appraisals (:data:`ddz_training.learn.ppo.games.Evaluate`).
     """
-    with torch.inference_mode():
-        seen, appraisals = policy_input(observations, masks, network.architecture.history)
-        values = np.where(masks > 0, network(*seen)[0].numpy(), -np.inf)
+    logits, appraisals = evaluate_logits(network, observations, masks)
+    values = np.where(masks > 0, logits.numpy(), -np.inf)
     chances = masks * (epsilon / np.count_nonzero(masks, axis=1)[:, None])
     chances[np.arange(len(masks)), values.argmax(axis=1)] += 1.0 - epsilon
     with np.errstate(divide="ignore"):
@@ -122,24 +111,17 @@ class QLearner(Learner):
         targets, weights = outcomes(rollout.rewards, rollout.seats, rollout.done)
         rollout.counts[:] = weights
         nothing = np.zeros_like(targets)
-        games = np.zeros((int(rollout.valued.sum()), GAME_COLUMNS), np.float32)
+        games = np.zeros((int(rollout.decides.sum()), GAME_COLUMNS), np.float32)
         return Estimates(nothing, games, Advantages(nothing, targets, rollout.decides & (weights > 0)))
 
-    def _critic_gradient(self, shard: Rollout, total: int) -> tuple[Gradient, Tensor]:
-        return tuple(map(torch.zeros_like, self._critic_weights)), torch.zeros((), dtype=torch.float64)
-
-    def _policy_gradient(self, shard: Rollout, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
-        logits, _ = self.policy(*self._described(shard)[0])
-        chosen = logits[torch.arange(len(shard)), torch.from_numpy(shard.actions)]
-        errors, counts = chosen.detach() - torch.from_numpy(shard.targets), torch.from_numpy(shard.counts)
-        slopes = torch.autograd.grad(chosen, self._policy_weights, errors * counts / total, allow_unused=True)
-        gradient = tuple(
-            torch.zeros_like(weight) if slope is None else slope  # the policy's own value is not taught
-            for weight, slope in zip(self._policy_weights, slopes, strict=True)
-        )
-        sums = torch.zeros(SURROGATE_SUMS + 1, dtype=torch.float64)
-        sums[0] = 0.5 * (errors.square() * counts).sum()
-        return gradient, sums
+    def _loss(self, shard: Decisions, entropy_weight: float) -> tuple[Tensor, Tensor]:
+        logits, _, _ = self._evaluated(shard)
+        values = logits.gather(1, self._tensor(shard.actions)[:, None])[:, 0]
+        errors = 0.5 * (values - self._tensor(shard.targets)).square()
+        loss = (errors * self._tensor(shard.counts)).sum()
+        statistics = torch.zeros(len(STATISTICS), dtype=torch.float64)
+        statistics[0] = loss.detach()
+        return loss, statistics
 
 
 class DeepMonteCarlo(SelfPlay):

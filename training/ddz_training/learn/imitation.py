@@ -23,7 +23,7 @@ from ddz_agents.rules.agent import NO_LABEL, RulesTeacher
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.learn.ppo.kernels import drawn
+from ddz_training.learn.ppo.games import drawn
 from ddz_training.learn.recorded import RecordedSet
 from ddz_training.learn.run import OnLine, Stop, Training, step_size
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings

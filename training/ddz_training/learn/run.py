@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import torch
 
@@ -150,24 +150,6 @@ def measure(run: Evaluated, stop: Stop = _never) -> list[Evaluation]:
     return [Evaluation.of(run.update, result) for result in results]
 
 
-class Yardstick(NamedTuple):
-    """How a run is measured while it trains.
-
-    Attributes:
-        line: The dataclass of a line of ``evaluations.csv``.
-        measure: Measures a run, as :func:`measure` does.
-        at_start: Whether the run is measured before its first update, too.
-    """
-
-    line: type[Evaluation] = Evaluation
-    measure: Callable[[Any, Stop], Sequence[Evaluation]] = measure
-    at_start: bool = False
-
-
-STRENGTH = Yardstick()
-"""Against the opponents of the settings."""
-
-
 # --- The loop ---------------------------------------------------------------------------------------------------------
 
 
@@ -181,7 +163,6 @@ class Diary:
         on_update: Called after every step.
         on_evaluation: Called after every evaluation.
         stop: Asked after every step and every deal of an evaluation.
-        yardstick: How the run is measured.
     """
 
     run: Training | Evaluated
@@ -189,16 +170,13 @@ class Diary:
     on_update: OnLine | None = None
     on_evaluation: OnEvaluation | None = None
     stop: Stop = _never
-    yardstick: Yardstick = STRENGTH
 
     def __post_init__(self) -> None:
         self._saved, run = -math.inf, self.run
         if isinstance(run, Evaluated) and self.place is not None:
             keep = run.update or -1
             self._curves = CurveFile(self.place / CURVES, columns_of(run.line), keep)
-            self._evaluations = CurveFile(self.place / EVALUATIONS, columns_of(self.yardstick.line), keep)
-            if self.yardstick.at_start and run.config.evaluate_every and not run.update:
-                self._evaluate(run)
+            self._evaluations = CurveFile(self.place / EVALUATIONS, columns_of(Evaluation), keep)
 
     def settle(self, line: Any, *, last: bool) -> bool:
         """Write down what a step brought, and do what is due after it.
@@ -230,7 +208,7 @@ class Diary:
         return stopped
 
     def _evaluate(self, run: Evaluated) -> None:
-        found = self.yardstick.measure(run, self.stop)
+        found = measure(run, self.stop)
         for evaluation in found:
             self._evaluations.append(dataclasses.asdict(evaluation))
         if self.on_evaluation:
@@ -245,7 +223,6 @@ def train(
     on_update: OnLine | None = None,
     on_evaluation: OnEvaluation | None = None,
     stop: Stop = _never,
-    yardstick: Yardstick = STRENGTH,
 ) -> None:
     """Train until the budget is spent.
 
@@ -260,7 +237,6 @@ def train(
         on_evaluation: Called after every evaluation.
         stop: Asked after every step and every deal of an evaluation; True ends the run early, with a checkpoint and
             without the evaluation.
-        yardstick: How the run is measured; by default against the opponents of its settings (:func:`measure`).
 
     Raises:
         CheckpointError: If checkpoint or curves cannot be written, or the curves there are of another version.
@@ -270,7 +246,7 @@ def train(
     place = None if place is None else Path(place)
     spent = run.share if budget is None else functools.partial(budget.share, run)
     with writing(place, folder=True) if place is not None and isinstance(run, Evaluated) else nullcontext():
-        diary, stopped = Diary(run, place, on_update, on_evaluation, stop, yardstick), False
+        diary, stopped = Diary(run, place, on_update, on_evaluation, stop), False
         while not stopped and spent() < 1.0:
             line = run.step()
             stopped = diary.settle(line, last=spent() >= 1.0)

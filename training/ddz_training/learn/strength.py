@@ -88,50 +88,20 @@ def measure_strength(
         InvalidTrainingError: If there are no deals.
         UnknownAgentError: If an opponent does not exist.
     """
-    results = []
-    for opponent in opponents:
-        records = play_deals(ModelAgent(model, temperature), opponent, deals, rules, seed, first_deal, stop)
-        if not records:
-            return []
-        results.append(summarize(records)[0])
-    return results
-
-
-def play_deals(
-    agent: Agent,
-    opponent: str,
-    deals: int,
-    rules: str | Rules = "standard",
-    seed: int = 0,
-    first_deal: int = FIRST_DEAL,
-    stop: Callable[[], bool] = lambda: False,
-) -> list[GameRecord]:
-    """The games of an agent against another, on duplicate deals as for :func:`measure_strength`.
-
-    Args:
-        agent: The first agent of each pair.
-        opponent: The second, as for :func:`ddz_env.playing.registry.make_agent`.
-        deals: How many deals.
-        rules: A preset's name or the rules.
-        seed: Seed of the deals and the agents.
-        first_deal: Number of the first deal.
-        stop: Asked before every deal; True ends the games, and there are none.
-
-    Raises:
-        InvalidTrainingError: If there are no deals.
-        UnknownAgentError: If the opponent does not exist.
-    """
     if deals < 1:
         raise InvalidTrainingError(f"deals={deals} must be at least 1")
+    agent, results = ModelAgent(model, temperature), []
 
     def maker(spec: str) -> Agent:
         return agent if spec == _MODEL else make_agent(spec)
 
-    player = DealPlayer(Rules.preset(rules), seed, timing=False, maker=maker, make_generator=published_generator)
-    with closing(player):
+    for opponent in opponents:
         records: list[GameRecord] = []
-        for deal in range(first_deal, first_deal + deals):
-            if stop():
-                return []
-            records += player.play(deal, (_MODEL, opponent))
-    return records
+        player = DealPlayer(Rules.preset(rules), seed, timing=False, maker=maker, make_generator=published_generator)
+        with closing(player):
+            for deal in range(first_deal, first_deal + deals):
+                if stop():
+                    return []
+                records += player.play(deal, (_MODEL, opponent))
+        results.append(summarize(records)[0])
+    return results

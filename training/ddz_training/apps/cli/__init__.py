@@ -48,7 +48,6 @@ RENAMED = {
     "bench": "speed",
     "hand": "bidding",
     "equivalent": "study equivalent",
-    "exploit": "study exploit",
     "tendency": "study tendency",
     "botzone-bot": "botzone bot",
     "botzone-bundle": "botzone bundle",

@@ -1,4 +1,4 @@
-"""``ddz study`` and ``ddz speed``: what beats an agent, what search equals it, whom deals favour, how fast all is."""
+"""``ddz study`` and ``ddz speed``: what search equals an agent, whom deals favour, how fast everything is."""
 
 from __future__ import annotations
 
@@ -15,14 +15,11 @@ from ddz_env import Rules
 from ddz_env.core.checks import check_choice
 from ddz_env.core.whole_file import replace_file
 from ddz_training.apps.cli import options
-from ddz_training.apps.cli.commands import again, follow, group, leave_out, resuming, rules_option
-from ddz_training.apps.cli.console import error_console, remark, show, stopping, with_bar
+from ddz_training.apps.cli.commands import again, follow, group, rules_option
+from ddz_training.apps.cli.console import error_console, remark, show, with_bar
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.train import OWN_WEIGHTS
-from ddz_training.apps.cli.training_bars import policy_bar
 from ddz_training.experiments.experiment import Spare, Table
 from ddz_training.measure.match.errors import InvalidExperimentError
-from ddz_training.measure.match.one_writer import writing
 from ddz_training.measure.match.results import OnProgress
 from ddz_training.measure.speed.benchmark import (
     InvalidBenchmarkError,
@@ -37,20 +34,11 @@ from ddz_training.measure.speed.benchmark import (
 from ddz_training.measure.speed.parts import PARTS
 
 with lazily():
-    from ddz_agents.neural import weights as neural_weights
-    from ddz_training.learn import checkpoint as learn_checkpoint
-    from ddz_training.learn import errors as learn_errors
-    from ddz_training.learn import run as learn_run
-    from ddz_training.learn import strength
-    from ddz_training.learn.ppo import config as ppo_config
-    from ddz_training.learn.ppo import selfplay as ppo_selfplay
     from ddz_training.measure import equivalent as duels
     from ddz_training.measure import tendency as deal_tendency
     from ddz_training.measure.match import statistics
-    from ddz_training.measure.response import response
 
 METHODS = ("sequential", "binary")
-_SIDES = {"both": "either", "landlord": "landlord", "peasants": "peasants"}
 _QUICK_REPEATS, _QUICK_SECONDS = 2, 0.1
 _IDLE_LOAD = 0.5
 _HEADER = ("what", "median", "range", "unit", "target", "ours ÷ peer", "ratio target", "reached")
@@ -129,109 +117,6 @@ def _equivalent_table(ladder: duels.Ladder, found: duels.Found) -> Table:
     return Table(title, header, lines, note)
 
 
-def exploit(
-    context: typer.Context,
-    agent: Annotated[str, typer.Argument()],
-    out: options.OutputFolder,
-    minutes: options.Minutes = None,
-    updates: options.Updates = None,
-    side: str = "both",
-    start: str | None = None,
-    deals: options.Count = 2000,
-    resume: bool = False,
-    allow_other_code: options.OtherCode = False,
-    rules: Annotated[str | None, typer.Option(help=f"{options.RULES} With a fixed landlord.")] = None,
-    seed: options.TrainingSeed = None,
-    threads: options.Threads = None,
-    processes: options.Count = 2,
-    ray: options.OnRay = False,
-    tensorboard: options.TensorBoard = None,
-    plot: options.Plot = None,
-    settings: options.Settings = None,
-) -> None:
-    """Train a response to an agent, and report what it wins over the agent's own rate on the same deals.
-
-    Options:
-        agent: The agent, as for ddz arena; it stays as it is.
-        out: Folder for the response, its games, curve and report.
-        side: Train the landlord, the peasants or both.
-        start: own (the agent's weights), shipped, scratch or a file; own by default where the agent is a policy, else
-            shipped.
-        deals: Duplicate deals of the report.
-        resume: Resume the training and the report in --out.
-        processes: Processes that play the report's deals.
-
-    Example:
-        ddz study exploit policy --out runs/policy --minutes 60
-        ddz study exploit rules --out runs/rules --side landlord --updates 200
-        ddz study exploit rules --out runs/rules --updates 400 --resume
-        ddz study exploit random --out runs/mini --rules mini --minutes 1
-    """
-    check_choice("side", side, _SIDES, learn_errors.InvalidTrainingError)
-    budget = learn_run.Budget(updates, minutes)
-    named = {"rules": rules, "seed": seed, "learner_side": None if side == "both" else _SIDES[side]}
-    given = ppo_config.SelfPlayConfig.given(named, settings or ())
-    with writing(out, folder=True):
-        run = _begun(context, agent, out, threads, given, start, resume=resume)
-        own = (run.config, out, run.config.evaluate_deals, strength.FIRST_DEAL, processes)
-        with_bar("the agent itself", lambda tell: response.own_games(*own, tell))
-        with (
-            stopping(f"go on with: {resuming(context, start=None)}") as asked,
-            policy_bar(run, budget, tensorboard) as calls,
-        ):
-            response.train_response(run, out, budget, **calls, stop=asked)
-            run.close()
-        report = with_bar("report", lambda tell: response.report_response(run.config, out, deals, processes, tell))
-    show(_exploit_table(report))
-    best = f"policy:path={out / response.BEST}"
-    follow("to play the response against it", "arena", best, agent, *rules_option(report.rules))
-    if plot is not None:
-        response.plot_response(out, report, plot)
-
-
-def _begun(
-    context: typer.Context,
-    agent: str,
-    out: Path,
-    threads: int | None,
-    settings: dict[str, Any],
-    start: str | None,
-    *,
-    resume: bool,
-) -> ppo_selfplay.SelfPlay:
-    """The run in a folder, resumed, or a new one."""
-    if resume:
-        leave_out(context, OWN_WEIGHTS, "--start")
-        return ppo_selfplay.SelfPlay.resume(
-            out / learn_checkpoint.CHECKPOINT, threads, {"frozen": (agent,), **settings}
-        )
-    learn_checkpoint.refuse_to_overwrite(out)
-    path = response.starting_path(agent, start)
-    weights = None if path is None else neural_weights.load_weights(path)
-    run = ppo_selfplay.SelfPlay(response.response_config(agent, weights, settings), threads, weights)
-    run.provenance = run.provenance.reading("--start", path)
-    return run
-
-
-def _exploit_table(report: response.ExploitReport) -> Table:
-    """The report's gains, a line a side."""
-    lines = [
-        (
-            "both" if gain.side == "either" else gain.side,
-            *(rate.both(to="–") for rate in (gain.response, gain.own)),
-            gain.gain.both("+.1f"),
-        )
-        for gain in report.gains
-    ]
-    return Table(
-        f"A response to {report.agent}",
-        ("side", "response wins %", "the agent itself %", "gain, points"),
-        lines,
-        f"{report.deals} duplicate deals from number {report.first_deal} on, seed {report.seed}, {report.rules} rules; "
-        f"the policy of update {report.update}, after {report.decisions:,} decisions. 95 % intervals.",
-    )
-
-
 def tendency(
     context: typer.Context,
     deals: options.Count = 1000,
@@ -278,9 +163,8 @@ def tendency(
 
 
 app = group(
-    "Study agents and deals: what beats an agent, what search equals it, whom deals favour.",
-    (equivalent, exploit, tendency),
-    "ddz study exploit policy --out runs/policy --minutes 60",
+    "Study agents and deals: what search equals an agent, whom deals favour.",
+    (equivalent, tendency),
     "ddz study equivalent rules",
 )
 
@@ -289,7 +173,7 @@ app = group(
 
 
 _ALWAYS, _ASKED = (", ".join(key for key, part in PARTS.items() if part.on_request == asked) for asked in (False, True))
-_ONLY = f"Parts, with commas: {_ALWAYS}; when named also {_ASKED} (some take minutes, a GPU or Chromium)."
+_ONLY = f"Parts, with commas: {_ALWAYS}; when named also {_ASKED} (some take minutes or Chromium)."
 
 
 def speed(

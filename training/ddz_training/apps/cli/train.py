@@ -10,14 +10,15 @@ import typer
 from ddz_env.core.errors import plural
 from ddz_training.apps.cli import options
 from ddz_training.apps.cli.commands import follow, follow_policy, group, leave_out, resuming, rules_option
-from ddz_training.apps.cli.console import quoted, remark, show, stopping, tell
+from ddz_training.apps.cli.console import quoted, remark, share_bar, show, stopping, tell
 from ddz_training.apps.cli.imitating import imitate
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.training_bars import learning_steps, policy_bar, training_bar
+from ddz_training.apps.cli.training_bars import evaluation_table, learning_steps, policy_bar
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.one_writer import writing
 
 with lazily():
+    from ddz_agents.neural import sb3_policy
     from ddz_agents.neural import weights as neural_weights
     from ddz_training.experiments import training_curves
     from ddz_training.learn import belief as belief_run
@@ -26,12 +27,7 @@ with lazily():
     from ddz_training.learn import run as learn_run
     from ddz_training.learn.ppo import config as ppo_config
     from ddz_training.learn.ppo import selfplay as ppo_selfplay
-    from ddz_training.learn.sb3 import config as sb3_config
-    from ddz_training.learn.sb3 import run as sb3_run
     from ddz_training.learn.sb3 import train as sb3_train
-
-OWN_WEIGHTS = "--resume continues with the run's own weights"
-"""Why weights to start from are refused beside it."""
 
 # --- by playing --------------------------------------------------------------
 
@@ -56,14 +52,14 @@ def selfplay(
 
     Options:
         out: Folder for the policy, the checkpoint and the curves.
-        device: cpu (default), or cuda: play and learn on a GPU; see the guide on GPUs.
+        device: cpu (default), or cuda: the networks are on a GPU.
 
     Example:
         ddz train selfplay --out runs/first --minutes 10
         ddz train selfplay --out runs/first --minutes 60 --resume
         ddz train selfplay --out runs/bids --updates 200 --rules bidding,doubling=true
         ddz train selfplay --out runs/second --minutes 10 --init warm.safetensors
-        ddz train selfplay --out runs/gpu --minutes 60 --device cuda --set groups=1
+        ddz train selfplay --out runs/gpu --minutes 60 --device cuda
     """
     budget = learn_run.Budget(updates, minutes)
     named = {"rules": rules, "objective": objective, "seed": seed, "device": device}
@@ -117,7 +113,7 @@ def _begun(
 ) -> ppo_selfplay.SelfPlay:
     """The run in a folder, resumed, or a new one."""
     if resume:
-        leave_out(context, OWN_WEIGHTS, "--init")
+        leave_out(context, "--resume continues with the run's own weights", "--init")
         return kind.resume(out / learn_checkpoint.CHECKPOINT, threads, settings)
     learn_checkpoint.refuse_to_overwrite(out)
     start = None if init is None else neural_weights.load_weights(init)
@@ -154,7 +150,6 @@ def sb3(
     evaluate_every: int | None = None,
     evaluate_deals: int | None = None,
     resume: bool = False,
-    allow_other_code: options.OtherCode = False,
     trust: bool = False,
     threads: int | None = None,
     tensorboard: options.TensorBoard = None,
@@ -163,9 +158,9 @@ def sb3(
     """Learn one seat with Stable-Baselines3's MaskablePPO.
 
     Options:
-        out: Folder for the model, the curves and the evaluations.
+        out: Folder for the model, SB3's tables and the evaluations.
         timesteps: The learner's decisions in total, including those before --resume.
-        opponents: random (default), rules, self (frozen past selves) or any agent (ddz agents).
+        opponents: random (default), rules or any agent (ddz agents).
         num_envs: Games side by side; 64 by default.
         seed: Seed of deals, actions and weights; 0 by default.
         evaluate_every: Steps between two evaluations, 0 for none; 200,000 by default.
@@ -182,58 +177,33 @@ def sb3(
     """
     named = {"opponents": opponents, "num_envs": num_envs, "rules": rules, "seed": seed}
     named |= {"evaluate_every": evaluate_every, "evaluate_deals": evaluate_deals}
-    given = sb3_config.Sb3Config.given(named, settings or ())
-    with writing(out, folder=True):
+    given, model = sb3_train.Sb3Config.given(named, settings or ()), out / sb3_train.MODEL
+    with writing(out, folder=True), stopping(f"go on with: {resuming(context, trust=True)}") as asked:
         if resume:
-            run = sb3_run.load_run(out, trust=trust, wanted=given, threads=threads)
+            config = sb3_train.load_config(out)
+            learn_checkpoint.check_settings(config, given, out / sb3_train.SETTINGS)
+            sb3_policy.check_trust(model, trust, "--trust")
         else:
-            learn_checkpoint.refuse_to_overwrite(out, sb3_run.MODEL)
-            run = sb3_run.Sb3Run(sb3_config.Sb3Config(**given), threads)
-        _learn_sb3(context, run, out, timesteps, tensorboard)
+            learn_checkpoint.refuse_to_overwrite(out, sb3_train.MODEL)
+            config = sb3_train.Sb3Config(**given)
+        with share_bar() as progress:
+            bar = progress.add_task("training", total=timesteps, state="")
 
+            def on_update(learner: Any) -> None:
+                progress.update(bar, completed=learner.num_timesteps, state=f"{learner.num_timesteps:,} steps")
 
-def _learn_sb3(
-    context: typer.Context, run: sb3_run.Sb3Run, out: Path, timesteps: int, tensorboard: Path | None
-) -> None:
-    model = out / sb3_run.MODEL
+            def on_evaluation(found: Any) -> None:
+                show(evaluation_table(found), screen=progress.console)
 
-    def describe(line: sb3_run.Sb3Progress) -> str:
-        rates = f"wins {100 * line.wins:.0f} % · entropy {line.entropy:.2f}"
-        return f"{rates} · values explain {100 * line.explained:.0f} %"
-
-    def learned() -> tuple[int, float]:
-        return run.timesteps, run.split.total
-
-    def done() -> int:
-        return min(run.timesteps, timesteps)
-
-    bar = training_bar(timesteps, done, learned, "steps", describe, tensorboard, run.update)
-    with stopping(f"go on with: {resuming(context, trust=True)}") as asked:
-        with bar as calls:
-            sb3_train.train(run, out, timesteps, **calls, stop=asked)
-            run.env.close()
-        tell(f"{quoted(model)} after {run.timesteps:,} steps")
-        tell(f"time {run.split.describe()}")
-    remark(_what_was_measured(run.config))
-    follow_policy(model, run.config.rules, trust=True)
-
-
-def _what_was_measured(config: sb3_config.Sb3Config) -> str:
-    """Why the bar and the evaluations differ, and what to expect of them."""
-    seats = "a seat drawn for every game" if config.role == "random" else f"the {config.role.replace('_', ' ')}'s seat"
-    bar = (
-        f"The bar's win rate is that of the games it learned from: it held {seats}, every other seat played "
-        f"{config.opponents!r}, its partner as a peasant too, and its moves were drawn at random from its policy."
+            calls: dict[str, Any] = {"on_update": on_update, "on_evaluation": on_evaluation, "stop": asked}
+            calls |= {"resume": resume, "threads": threads, "tensorboard": tensorboard}
+            learner = sb3_train.train(config, out, timesteps, **calls)
+        tell(f"{quoted(model)} after {learner.num_timesteps:,} steps")
+    remark(
+        "Judge by evaluations: against 'rules' expect a few per cent in the first minutes and slow progress, because "
+        "one seat learns from the end of each game only. 'ddz train selfplay' learns all roles and is much faster."
     )
-    if not config.evaluate_every:
-        return f"{bar} Nothing was evaluated; the command below is what to judge by."
-    evaluation = (
-        f"An evaluation is stricter: duplicate deals against {' and '.join(config.baselines)}, both peasants played by "
-        "the policy, always by its most likely move. Judge by it. Against 'rules' expect a few per cent in the first "
-        "minutes and slow progress: one seat learns from the end of each game only. 'ddz train selfplay' learns all "
-        "roles and is much faster."
-    )
-    return f"{bar} {evaluation}"
+    follow_policy(model, config.rules, trust=True)
 
 
 def belief(
@@ -286,10 +256,10 @@ def curves(
     add: bool = False,
     plot: options.Plot = None,
 ) -> None:
-    """Join and plot the curves of runs of selfplay, dmc, sb3 or exploit, each a stage that went on from the last.
+    """Join and plot the curves of runs of selfplay or dmc, each a stage that went on from the last.
 
     Options:
-        runs: Folders of runs of selfplay, dmc, sb3 or exploit in order, as NAME=FOLDER; if none, the files in --out.
+        runs: Folders of runs of selfplay or dmc in order, as NAME=FOLDER; if none, the files in --out.
         out: Folder for training_curves.csv and training_evaluations.csv; the last run's by default.
         add: Keep the stages in --out; one of the same name is replaced where it stands.
 

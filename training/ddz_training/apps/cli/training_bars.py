@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,50 +21,41 @@ with lazily():
 
 
 @contextmanager
-def training_bar(
-    total: float,
-    done: Callable[[], float],
-    learned: Callable[[], tuple[int, float]],
-    unit: str,
-    describe: Callable[[Any], str],
-    tensorboard: Path | None = None,
-    updates: int = 0,
+def policy_bar(
+    run: ppo_selfplay.SelfPlay, budget: learn_run.Budget, tensorboard: Path | None
 ) -> Iterator[dict[str, Any]]:
-    """A bar of how much is done, with a line of what the run is doing.
+    """A bar of how much of its budget a run has spent, with a line of what it is doing.
 
     Args:
-        total: How much there is to do.
-        done: How much of it is done.
-        learned: What the run has learned from so far, and in how many seconds.
-        unit: Of what it learns from.
-        describe: What else an update brought, a line of the curves.
+        run: The run.
+        budget: How long it trains.
         tensorboard: Where the curves go, too.
-        updates: Updates before.
 
     Yields:
         What a training calls after an update and after an evaluation, by the names of its parameters.
     """
-    count, seconds = learned()
-    with learn_board.board(tensorboard, updates) as curves, share_bar() as progress:
-        bar = progress.add_task("training", total=total, state="")
-        progress.update(bar, completed=done())
+    counters = run.counters
+    count, seconds = counters.decisions, counters.seconds
+    with learn_board.board(tensorboard, counters.update) as curves, share_bar() as progress:
+        bar = progress.add_task("training", total=1.0, state="")
+        progress.update(bar, completed=budget.share(run))
 
-        def on_update(line: Any) -> None:
-            now, elapsed = learned()
-            speed = (now - count) / max(elapsed - seconds, 1e-9)
-            state = f"update {line.update} · {line.games:,} games · {speed:,.0f} {unit}/s · {describe(line)}"
-            progress.update(bar, completed=done(), state=state)
+        def on_update(line: learn_curves.CurveLine) -> None:
+            speed = (line.decisions - count) / max(line.seconds - seconds, 1e-9)
+            said = f"entropy {line.entropy:.2f} · critic explains {100 * line.explained:.0f} %"
+            state = f"update {line.update} · {line.games:,} games · {speed:,.0f} decisions/s · {said}"
+            progress.update(bar, completed=budget.share(run), state=state)
             curves.add_line(line)
 
         def on_evaluation(found: Sequence[strength.Evaluation]) -> None:
             curves.add_evaluations(found)
             if found:
-                show(_evaluation_table(found), screen=progress.console)
+                show(evaluation_table(found), screen=progress.console)
 
         yield {"on_update": on_update, "on_evaluation": on_evaluation}
 
 
-def _evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
+def evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
     """The evaluations after one update, a line an opponent."""
     title = f"After {plural(found[0].update, 'update')}, {plural(found[0].deals, 'duplicate deal')} each"
     lines = [
@@ -73,21 +63,6 @@ def _evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
         for line in found
     ]
     return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)
-
-
-def policy_bar(
-    run: ppo_selfplay.SelfPlay, budget: learn_run.Budget, tensorboard: Path | None
-) -> AbstractContextManager[dict[str, Any]]:
-    """The same for a policy that learns by playing, within a budget."""
-
-    def describe(line: learn_curves.CurveLine) -> str:
-        return f"entropy {line.entropy:.2f} · critic explains {100 * line.explained:.0f} %"
-
-    def learned() -> tuple[int, float]:
-        return run.counters.decisions, run.counters.seconds
-
-    spent, updates = partial(budget.share, run), run.counters.update
-    return training_bar(1.0, spent, learned, "decisions", describe, tensorboard, updates)
 
 
 @contextmanager

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from ddz_agents.neural.architecture import Architecture
-from ddz_env.core.options import Range
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.settings import (
     Count,
@@ -27,14 +26,13 @@ class Annealed(NamedTuple):
     Attributes:
         learning_rate: Adam's step size.
         entropy: Weight of the entropy bonus.
-        floor: Least weight of an action that the critic finds better than the mean of those considered.
-        magnet: Weight of the divergence from the running average.
     """
 
     learning_rate: float
     entropy: float
-    floor: float
-    magnet: float
+
+
+_NOT_MEASURED = "it was never measured"
 
 
 @dataclass(frozen=True)
@@ -49,37 +47,20 @@ class SelfPlayConfig(TrainingSettings):
         steps: Steps of every game between two updates.
         epochs: How often an update goes through the decisions.
         minibatch: Decisions per gradient step.
-        precision: In which the trunks multiply while they learn and play; weights, outputs and files are float32.
         shard: Decisions per forward pass; shards of a minibatch are shared among threads.
-        device: Where the run computes: ``cuda`` is a GPU, on which everything of a rollout stays; agents by name
-            (``rules_share``, ``frozen``) cannot play there.
-        graphs: Whether a GPU replays the networks' passes as captured graphs; on the CPU it has no effect.
+        device: Where the networks and the minibatches are; games are played on the processor.
         learning_rate: Adam's step size at the start.
         final_learning_rate: The share of it that is left after ``anneal_updates``.
-        anneal_updates: Updates over which step size, entropy bonus, ``magnet`` and ``floor`` fall linearly, ``floor``
-            to 0; with 0 they stay constant.
+        anneal_updates: Updates over which step size and entropy bonus fall linearly; with 0 they stay constant.
         adam_epsilon: Adam's ε.
         max_gradient: Norm at which the gradient of either network is clipped.
         clip: ε of the clipped objective.
-        lookahead: Share of the policy's loss in which every considered action counts, with the critic's value of what
-            follows; in the rest the chosen action counts, with the game's outcome; see
-            :mod:`ddz_training.learn.ppo.lookahead`.
-        candidates: The most actions considered at a decision.
-        least: The least probability of a considered action.
-        floor: The least weight, in that share, of an action that the critic finds better than the mean of those
-            considered; to find such actions, one more is considered at random wherever the policy learns.  With 0 no
-            weight is raised and no action added.
-        settled_share: Share of the settled decisions (those where no second action reaches probability ``least``) from
+        settled_share: Share of the settled decisions (those where no second action has a probability of 1 %) from
             which the policy learns, each with weight ``1 / settled_share``; the critic learns from every decision.
         gamma: Discount per move.
         lam: λ per move.
         entropy: Weight of the entropy bonus at the start.
         final_entropy: Its weight after ``anneal_updates``.
-        upper: Share of the decisions whose rewards count for the policy: those with the highest advantages.
-        magnet: Weight of the policy's divergence from its running average (``average``) at the start; it falls as the
-            step size does.
-        auxiliary: Weight of guessing the next seat's hand from what the policy sees
-            (:mod:`ddz_training.learn.ppo.guessing`).
         value_weight: Weight of the policy's own value in its loss.
         critic_updates: Updates at the start in which only the critic learns (after a warm start).
         opponent_share: Share of the games in which one side is played by a past self.
@@ -104,6 +85,17 @@ class SelfPlayConfig(TrainingSettings):
         InvalidRulesError: If the preset is unknown.
     """
 
+    gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
+        "lookahead": (0.0, "the critic's values of what follows made no policy stronger"),
+        "candidates": (..., "only looking ahead needed it"),
+        "floor": (..., "only looking ahead needed it"),
+        "least": (0.01, "nobody needed another bound"),
+        "precision": ("float32", "bfloat16 made no policy stronger in the same time"),
+        "graphs": (..., "it had no effect on a processor"),
+        "upper": (1.0, _NOT_MEASURED),
+        "magnet": (0.0, _NOT_MEASURED),
+        "auxiliary": (0.0, _NOT_MEASURED),
+    }
     objective: Objective = "win"
     architecture: Architecture = dataclasses.field(default_factory=Architecture)
     num_games: Count = 512
@@ -111,28 +103,19 @@ class SelfPlayConfig(TrainingSettings):
     steps: Count = 128
     epochs: Count = 1
     minibatch: Count = 4096
-    precision: Literal["float32", "bfloat16"] = "float32"
     shard: Count = 1024
     device: Literal["cpu", "cuda"] = "cpu"
-    graphs: bool = True
     learning_rate: Positive = 3e-4
     final_learning_rate: Share = 0.1
     anneal_updates: Natural = 0
     adam_epsilon: Positive = 1e-5
     max_gradient: Positive = 1.0
     clip: Positive = 0.2
-    lookahead: Share = 0.8
-    candidates: Annotated[int, Range(2, 1000)] = 4
-    least: PositiveShare = 0.01
-    floor: Share = 0.02
     settled_share: PositiveShare = 0.125
     gamma: Share = 1.0
     lam: Share = 0.95
     entropy: NotNegative = 0.01
     final_entropy: NotNegative = 0.003
-    upper: PositiveShare = 1.0
-    magnet: NotNegative = 0.0
-    auxiliary: NotNegative = 0.0
     value_weight: NotNegative = 0.25
     critic_updates: Natural = 0
     opponent_share: Share = 0.2
@@ -150,21 +133,13 @@ class SelfPlayConfig(TrainingSettings):
     opponents: tuple[str, ...] = ("random", "rules")
 
     def check(self) -> None:
-        """Refuse shares that do not fit together."""
+        """Refuse what does not fit together."""
         super().check()
         if self.num_games % self.groups:
             raise InvalidTrainingError(f"groups={self.groups} must divide num_games={self.num_games}")
         if self.opponent_share + self.rules_share + self.frozen_share > 1.0:
             raise InvalidTrainingError(
                 "opponent_share, rules_share and frozen_share are shares of the same games: together at most 1"
-            )
-        if self.magnet and not self.average:
-            raise InvalidTrainingError("magnet draws the policy to its running average: give average, too")
-        if self.device != "cpu" and self.agents:
-            names = ", ".join(name for name, _ in self.agents)
-            raise InvalidTrainingError(
-                f"device={self.device}: agents by name play on the CPU only ({names}); "
-                "leave out rules_share and frozen, or train with device=cpu"
             )
         if bool(self.frozen) != bool(self.frozen_share):
             raise InvalidTrainingError("frozen names agents and frozen_share says how often they play: give both")
@@ -175,18 +150,10 @@ class SelfPlayConfig(TrainingSettings):
         rules = (("rules", self.rules_share),) if self.rules_share else ()
         return *rules, *((agent, self.frozen_share / len(self.frozen)) for agent in self.frozen)
 
-    @property
-    def probes(self) -> bool:
-        """Whether one more action is looked at wherever the policy learns."""
-        return self.floor > 0 and self.lookahead > 0
-
     def annealed(self, update: int) -> Annealed:
         """What changes in the course of a run, as it is at an update."""
         done = min(1.0, update / self.anneal_updates) if self.anneal_updates else 0.0
-        left = 1.0 - done * (1.0 - self.final_learning_rate)
         return Annealed(
-            self.learning_rate * left,
+            self.learning_rate * (1.0 - done * (1.0 - self.final_learning_rate)),
             self.entropy + done * (self.final_entropy - self.entropy),
-            self.floor * (1.0 - done),
-            self.magnet * left,
         )

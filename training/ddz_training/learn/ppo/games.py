@@ -2,56 +2,32 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, fields
+from math import exp
+from typing import Annotated, Any, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from array_api_compat import array_namespace, device
+from torch import Tensor
 
 from ddz_agents.neural.afterstates import HandValues
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import Critic, PolicyNetwork, alike, as_tensor, masked_log_probabilities, policy_input
+from ddz_agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities, policy_input
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.engine.layout import ROW_WORDS
+from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.errors import InvalidOptionError
 from ddz_env.core.observation import CONCEALED, OBSERVATION, OBSERVATION_SIZE
 from ddz_env.core.view import NO_ROLE
+from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.playing.generators import agent_generator
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.device import HOST, Device, Draws, to_host
-from ddz_training.learn.ppo.graphs import Forward
-from ddz_training.learn.ppo.kernels import NONE, Candidates
 from ddz_training.learn.ppo.opponents import FrozenAgent, agents_state, restore_agents
 
 Evaluate = Callable[[Bytes, Bytes], tuple[Floats, HandValues]]
 """Logarithms of the probabilities, shape ``[n, 400]``, and the appraisals of what the actions leave, from observations
 and masks."""
-
-
-def evaluate(network: PolicyNetwork, observations: Any, masks: Any, forward: Forward | None = None) -> tuple[Any, Any]:
-    """Logarithms of a policy's probabilities, ``[n, 400]`` float32, and the appraisals of what the actions leave.
-
-    Args:
-        network: The policy.
-        observations: Shape ``[n, OBSERVATION_SIZE]``, int8: an array, or a tensor on the network's device.
-        masks: Shape ``[n, 400]``, int8, likewise.
-        forward: Evaluates the network in another way.
-    """
-    with torch.inference_mode():
-        seen, appraisals = policy_input(observations, masks, network.architecture.history)
-        logits = forward(seen) if forward is not None else network(*seen)[0]
-        return alike(masked_log_probabilities(logits, as_tensor(masks)), observations), appraisals
-
-
-def value_games(critic: Critic, games: Any) -> Any:
-    """A critic's values of games (``[n, GAME_COLUMNS]``, float32) for the seats to act, shape ``[n]``, float32."""
-    with torch.inference_mode():
-        return alike(critic(as_tensor(games)), games)
-
 
 Flags = npt.NDArray[np.bool_]
 
@@ -64,28 +40,75 @@ _LEARNER_SIDES = {"landlord": PEASANT_SIDE, "peasants": LANDLORD_SIDE}
 _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 
 
-PolicyLesson = namedtuple(
-    "PolicyLesson", "masks counts actions log_probabilities advantages candidates chances foreseen targets games"
-)
-"""Tensors of what the policy's loss reads of decisions, beside what the policy sees; as in :class:`Rollout`.
-
-The first are those of :class:`~ddz_training.learn.ppo.kernels.SurrogateInputs`, in its order."""
-
-CriticLesson = namedtuple("CriticLesson", "games targets counts")
-"""Tensors of what the critic learns from: games, what it should say of them, and how much each counts."""
+# --- Choosing actions -------------------------------------------------------------------------------------------------
 
 
-def _each(kind: Any, *shape: int) -> dict[str, Any]:
-    """What an array of a rollout holds for each step of each game."""
-    return {"kind": kind, "shape": shape}
+def evaluate_logits(network: PolicyNetwork, observations: Bytes, masks: Bytes) -> tuple[Tensor, HandValues]:
+    """A policy's logits, ``[n, 400]`` float32, and the appraisals of what the actions leave.
+
+    Args:
+        network: The policy, on any device.
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        masks: Shape ``[n, 400]``, int8.
+    """
+    with torch.inference_mode():
+        device = network.value.weight.device
+        seen, appraisals = policy_input(observations, masks, network.architecture.history, device=device)
+        return network(*seen)[0].cpu(), appraisals
+
+
+def evaluate(network: PolicyNetwork, observations: Bytes, masks: Bytes) -> tuple[Floats, HandValues]:
+    """The same with logarithms of the probabilities in place of logits."""
+    logits, appraisals = evaluate_logits(network, observations, masks)
+    with torch.inference_mode():
+        return masked_log_probabilities(logits, torch.from_numpy(masks)).numpy(), appraisals
+
+
+def value_games(critic: Critic, games: Floats) -> Floats:
+    """A critic's values of games (``[n, GAME_COLUMNS]``, float32) for the seats to act, shape ``[n]``, float32."""
+    with torch.inference_mode():
+        values: Floats = critic(torch.from_numpy(games).to(critic.value.weight.device)).cpu().numpy()
+        return values
+
+
+@pure_kernel
+def _draw_actions(log_probabilities: np.ndarray, draws: np.ndarray, actions: np.ndarray, chosen: np.ndarray) -> None:
+    for row in range(log_probabilities.shape[0]):
+        total = 0.0
+        actions[row] = -1
+        for action in range(log_probabilities.shape[1]):
+            value = log_probabilities[row, action]
+            if value > -np.inf:
+                actions[row] = action
+                chosen[row] = value
+                total += exp(np.float64(value))
+                if total > draws[row]:
+                    break
+
+
+def drawn(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Draw an action for each row; an illegal one is never drawn, whatever the rounding.
+
+    Args:
+        log_probabilities: Shape ``[n, actions]``, float32, minus infinity where illegal.
+        draws: Uniform in 0..1, shape ``[n]``, float64.
+
+    Returns:
+        Action ids, shape ``[n]``, int64, -1 in a row without legal actions; and logarithms of their probabilities.
+    """
+    actions, chosen = np.empty(len(draws), np.int64), np.empty(len(draws), np.float32)
+    _draw_actions(log_probabilities, draws, actions, chosen)
+    return actions, chosen
+
+
+# --- What is noted ----------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Rollout:
-    """Some steps of some games, or decisions out of them: every array begins with ``[steps, games]``, or with ``[n]``.
+    """Some steps of some games: every array begins with ``[steps, games]``.
 
     Attributes:
-        candidates: The actions that the learner considered at its decisions, and a place for a probe.
         observations: What the acting seats saw, int8.
         masks: As bits, uint64 (:func:`unpack_masks`).
         concealed: What they did not see, int8.
@@ -98,110 +121,54 @@ class Rollout:
         decides: Whether the learner had a choice.
         begins: Whether a move began.
         by_rules: Whether the rule agent plays one side of the game.
-        frozen: Whether another agent by name plays one side of the game.
-        watched: Whether such an agent had a choice: the critic learns what its decisions are worth, too, because it is
-            asked about them (:mod:`ddz_training.learn.ppo.lookahead`).  The rule agent's replies are played instead.
-        rows: The games at the learner's decisions.
-        counts: How much its decisions count for the policy.
-        appraisals: What each decision's legal actions leave (``Afterstates``), an array a
-            decision: found when it is made, and needed again when it is learned from.  On a device they are found
-            again instead, and this is empty.
-        games: Descriptions of the games for the critic (:func:`ddz_agents.neural.columns.describe_games`), shape
-            ``[n, GAME_COLUMNS]``, float32; of decisions to learn from only, as the next two.
-        advantages: Normalized.
-        targets: What the critic should say.
+        counts: How much the learner's decisions count for the policy.
+        appraisals: What each decision's legal actions leave (``Afterstates``), an array a decision: found when it is
+            made, and needed again when it is learned from.
     """
 
-    candidates: Candidates
-    observations: npt.NDArray[np.int8] = field(metadata=_each(np.int8, OBSERVATION_SIZE))
-    masks: npt.NDArray[np.uint64] = field(metadata=_each(np.uint64, -(-NUM_ACTIONS // 64)))
-    concealed: npt.NDArray[np.int8] = field(metadata=_each(np.int8, CONCEALED.size))
-    actions: npt.NDArray[np.int64] = field(metadata=_each(np.int64))
-    log_probabilities: npt.NDArray[np.float32] = field(metadata=_each(np.float32))
-    seats: npt.NDArray[np.int8] = field(metadata=_each(np.int8))
-    roles: npt.NDArray[np.int8] = field(metadata=_each(np.int8))
-    rewards: npt.NDArray[np.float32] = field(metadata=_each(np.float32, 3))
-    done: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
-    decides: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
-    begins: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
-    by_rules: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
-    frozen: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
-    watched: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
-    rows: npt.NDArray[np.uint64] = field(metadata=_each(np.uint64, ROW_WORDS))
-    counts: npt.NDArray[np.float32] = field(metadata=_each(np.float32))
-    appraisals: npt.NDArray[np.object_] = field(metadata=_each(np.object_))
-    games: Floats = field(metadata=_each(np.float32, 0))
-    advantages: Floats = field(metadata=_each(np.float32))
-    targets: Floats = field(metadata=_each(np.float32))
-
-    @property
-    def valued(self) -> Flags:
-        """The decisions that the critic values and learns from."""
-        return self.decides | self.watched
+    observations: Annotated[npt.NDArray[np.int8], np.int8, OBSERVATION_SIZE]
+    masks: Annotated[npt.NDArray[np.uint64], np.uint64, -(-NUM_ACTIONS // 64)]
+    concealed: Annotated[npt.NDArray[np.int8], np.int8, CONCEALED.size]
+    actions: Annotated[npt.NDArray[np.int64], np.int64]
+    log_probabilities: Annotated[npt.NDArray[np.float32], np.float32]
+    seats: Annotated[npt.NDArray[np.int8], np.int8]
+    roles: Annotated[npt.NDArray[np.int8], np.int8]
+    rewards: Annotated[npt.NDArray[np.float32], np.float32, 3]
+    done: Annotated[npt.NDArray[np.bool_], np.bool_]
+    decides: Annotated[npt.NDArray[np.bool_], np.bool_]
+    begins: Annotated[npt.NDArray[np.bool_], np.bool_]
+    by_rules: Annotated[npt.NDArray[np.bool_], np.bool_]
+    counts: Annotated[npt.NDArray[np.float32], np.float32]
+    appraisals: Annotated[npt.NDArray[np.object_], np.object_]
 
     @classmethod
-    def allocate(cls, steps: int, games: int, candidates: int = 1, device: Device = HOST) -> Rollout:
-        """Zeroed arrays.
-
-        Args:
-            steps: How many steps.
-            games: How many games.
-            candidates: Room for the actions that the learner considers, besides a probe.
-            device: Where they lie.
-        """
-        arrays = {
-            each.name: device.zeros((steps, games, *each.metadata["shape"]), each.metadata["kind"])
-            for each in fields(cls)
-            if each.metadata
-        }
-        return cls(Candidates.allocate(steps, games, candidates + 1, zeros=device.zeros), **arrays)
+    def allocate(cls, steps: int, games: int) -> Rollout:
+        """Zeroed arrays."""
+        hints = get_type_hints(cls, include_extras=True)
+        kinds = [hints[each.name].__metadata__ for each in fields(cls)]
+        return cls(*(np.zeros((steps, games, *shape), kind) for kind, *shape in kinds))
 
     def __getitem__(self, rows: Any) -> Rollout:
-        """Some of the steps, by any index that arrays take."""
+        """Some of the steps or games, by any index that arrays take."""
         return Rollout(**{name: part[rows] for name, part in vars(self).items()})
 
     def __len__(self) -> int:
         return len(self.actions)
 
-    def critic_lesson(self) -> CriticLesson:
-        """What the critic learns from decisions, which all count alike."""
-        games, targets = as_tensor(self.games), as_tensor(self.targets)
-        return CriticLesson(games, targets, torch.ones_like(targets))
 
-    def policy_lesson(self, masks: Any) -> PolicyLesson:
-        """What the policy's loss reads of decisions, their masks as bytes."""
-        chosen = self.counts, self.actions, self.log_probabilities, self.advantages
-        considered = self.candidates.actions, self.candidates.probabilities, self.candidates.advantages
-        return PolicyLesson(*map(as_tensor, (masks, *chosen, *considered, self.targets, self.games)))
-
-
-def unpack_masks(words: Any) -> Any:
-    """Masks as bytes.
-
-    Args:
-        words: Shape ``[n, 7]``, uint64; on a device int64.
-
-    Returns:
-        Shape ``[n, 400]``, int8.
-    """
-    if not isinstance(words, np.ndarray):
-        octets = words.contiguous().view(torch.uint8).unsqueeze(2)
-        found = octets.bitwise_right_shift(torch.arange(8, dtype=torch.uint8, device=words.device)).bitwise_and(1)
-        return found.flatten(1)[:, :NUM_ACTIONS].view(torch.int8)
-    bits = np.unpackbits(words.view(np.uint8), axis=1, count=NUM_ACTIONS, bitorder="little")
-    return bits.view(np.int8)
+def unpack_masks(words: npt.NDArray[np.uint64]) -> Bytes:
+    """Masks as bytes, shape ``[n, 400]``, int8, from words, shape ``[n, 7]``."""
+    return np.unpackbits(words.view(np.uint8), axis=1, count=NUM_ACTIONS, bitorder="little").view(np.int8)
 
 
 class Collector:
     """The games of a batch, and who plays them.
 
     Args:
-        batch: The games: a :class:`~ddz_env.batch.SelfPlayBatch` or a
-            :class:`~ddz_training.learn.ppo.device.DeviceBatch` that writes observations, masks and concealed cards.
-        config: The settings: the objective, the shares of the opponents, and what of a decision is noted.
+        batch: The games; it must write observations, masks and concealed cards.
+        config: The settings: the objective, and the shares of the opponents.
         rng: The generator of every choice made here.
         key: Names the generator that the agents by name draw from.
-        device: Where the games are; agents by name play on the host only.
 
     Attributes:
         sides: Which side an opponent plays, shape ``[games]``, int8.
@@ -214,42 +181,43 @@ class Collector:
     """
 
     def __init__(
-        self, batch: Any, config: SelfPlayConfig, rng: Draws, key: tuple[int, ...] = (0,), device: Device = HOST
+        self, batch: SelfPlayBatch, config: SelfPlayConfig, rng: np.random.Generator, key: tuple[int, ...] = (0,)
     ) -> None:
-        self.batch, self.config, self.rng, self.device = batch, config, rng, device
+        self.batch, self.config, self.rng = batch, config, rng
         self._agents_rng = agent_generator(key)
         names, shares = zip(*config.agents, strict=True) if config.agents else ((), ())
         self.agents = [FrozenAgent(name, batch, self._agents_rng) for name in names]
         self._edges = np.cumsum(shares) if shares else np.zeros(1)
-        self._places = device.array(self._edges)
-        self._rules = device.array(np.array([False, *(name.strip() == "rules" for name in names)]))
-        self.sides = device.zeros((batch.num_games,), np.int8)
-        self.named = device.zeros((batch.num_games,), np.int8)
+        self._rules = np.array([False, *(name.strip() == "rules" for name in names)])
+        self.sides = np.full(batch.num_games, NOBODY, np.int8)
+        self.named = np.zeros(batch.num_games, np.int8)
         self._draw_sides(self.sides == NOBODY)
 
     @property
-    def by_rules(self) -> Any:
+    def by_rules(self) -> Flags:
         """Whether the opponent is the rule agent, shape ``[games]``, bool."""
-        return self._rules[self.device.xp.astype(self.named, self.device.xp.int64)]
+        found: Flags = self._rules[self.named]
+        return found
 
     @property
-    def _choice(self) -> Any:
+    def _choice(self) -> Flags:
         """Where more than one action is legal, shape ``[games]``, bool."""
-        return self.device.xp.count_nonzero(self.batch.mask, axis=1) > 1
+        return np.count_nonzero(self.batch.mask, axis=1) > 1
 
     def close(self) -> None:
         """Release what the agents hold."""
         for agent in self.agents:
             agent.close()
 
-    def opponent_acts(self, *, has_past: bool) -> Any:
+    def opponent_acts(self, *, has_past: bool) -> Flags:
         """Where an opponent is to act, shape ``[games]``, bool."""
         role, side = self.batch.role, self.sides
         landlord = (role == 0) & (side == LANDLORD_SIDE)
         peasant = (role != 0) & (role != NO_ROLE) & (side == PEASANT_SIDE)
-        return (landlord | peasant) & ((self.named > 0) | has_past)
+        found: Flags = (landlord | peasant) & ((self.named > 0) | has_past)
+        return found
 
-    def note(self, rollout: Rollout, step: int, *, has_past: bool) -> Any:
+    def note(self, rollout: Rollout, step: int, *, has_past: bool) -> Flags:
         """Write down what is seen before a step.
 
         Args:
@@ -260,56 +228,53 @@ class Collector:
         Returns:
             Where an opponent is to act, shape ``[games]``, bool.
         """
-        batch, by_rules, theirs = self.batch, self.by_rules, self.opponent_acts(has_past=has_past)
+        batch, theirs = self.batch, self.opponent_acts(has_past=has_past)
         rollout.observations[step], rollout.masks[step] = batch.observation, batch.mask_words
         rollout.concealed[step], rollout.seats[step], rollout.roles[step] = batch.concealed, batch.seat, batch.role
         rollout.begins[step] = batch.observation[:, _KICKER_STAGE] == 0
-        rollout.by_rules[step] = by_rules
-        rollout.frozen[step] = (self.named > 0) & ~by_rules
-        rollout.watched[step] = theirs & self._choice & rollout.frozen[step]
+        rollout.by_rules[step] = self.by_rules
         rollout.decides[step] = self._choice & ~theirs
-        # Nothing of the update before: the policy learns nothing from a decision that counts 0 without candidates.
-        rollout.counts[step, rollout.watched[step]] = 0.0
-        rollout.candidates.actions[step, rollout.watched[step]] = NONE
         return theirs
 
-    def play_others(self, actions: Any, theirs: Flags, draws: Any, past: Evaluate | None) -> None:
+    def play_others(
+        self, actions: npt.NDArray[np.int64], theirs: Flags, draws: npt.NDArray[np.float64], past: Evaluate | None
+    ) -> None:
         """Write the opponents' actions over those of the games in which they are to act."""
         if past is not None:
-            games = self.device.xp.nonzero(theirs & (self.named == 0) & self._choice)[0]
+            games = np.flatnonzero(theirs & (self.named == 0) & self._choice)
             if len(games):
                 logs, _ = past(self.batch.observation[games], self.batch.mask[games])
-                actions[games], _ = self.device.kernels.drawn(logs, draws[games])
+                actions[games], _ = drawn(logs, draws[games])
         for number, agent in enumerate(self.agents, 1):
             games = np.flatnonzero(theirs & (self.named == number))
             if len(games):  # forced stages too: the first says which kickers follow
                 actions[games] = agent.actions(games)
 
-    def settle(self, rollout: Rollout, step: int, actions: Any) -> None:
+    def settle(self, rollout: Rollout, step: int, actions: npt.NDArray[np.int64]) -> None:
         """Play the actions, write down what they brought, and decide who plays the games that begin."""
-        batch, xp = self.batch, self.device.xp
+        batch = self.batch
         rollout.actions[step] = actions
         batch.step(actions)
-        seats, roles = (xp.astype(each[step], xp.int64) for each in (rollout.seats, rollout.roles))
-        landlords = xp.where(roles == NO_ROLE, -1, (seats - roles) % batch.rules.players)
+        seats, roles = (each[step].astype(np.int64) for each in (rollout.seats, rollout.roles))
+        landlords = np.where(roles == NO_ROLE, -1, (seats - roles) % batch.rules.players)
         rollout.rewards[step] = shared_rewards(batch.reward, landlords, batch.rules.players, self.config.objective)
         rollout.done[step] = batch.done
         self._draw_sides(batch.done)
 
     def _draw_sides(self, begun: Flags) -> None:
-        xp, count = self.device.xp, int(begun.sum())
+        count = int(begun.sum())
         draws = self.rng.random(count)
         sides = self.rng.integers(LANDLORD_SIDE, PEASANT_SIDE + 1, count)
         if self.config.learner_side in _LEARNER_SIDES:
             sides[:] = _LEARNER_SIDES[self.config.learner_side]
         sided = draws < self._edges[-1] + self.config.opponent_share
-        self.sides[begun] = xp.astype(xp.where(sided, sides, NOBODY), xp.int8)
-        places = xp.searchsorted(self._places, draws, side="right")
-        self.named[begun] = xp.astype(xp.where(draws < self._edges[-1], places + 1, 0), xp.int8)
+        self.sides[begun] = np.where(sided, sides, NOBODY)
+        places = np.searchsorted(self._edges, draws, side="right")
+        self.named[begun] = np.where(draws < self._edges[-1], places + 1, 0)
 
     def state_dict(self) -> dict[str, Any]:
         """What :meth:`load_state_dict` needs: the batch, who plays which side, and the generators."""
-        own: dict[str, Any] = {"sides": to_host(self.sides), "named": to_host(self.named)}
+        own: dict[str, Any] = {"sides": self.sides.copy(), "named": self.named.copy()}
         generators = {"generator": self.rng, "agents_generator": self._agents_rng}
         own |= {name: generator.bit_generator.state for name, generator in generators.items()}
         return {**self.batch.state_dict(), **agents_state(self.agents), **own}
@@ -327,10 +292,12 @@ class Collector:
         restore_agents(self.agents, saved)
         self.rng.bit_generator.state = saved["generator"]
         self._agents_rng.bit_generator.state = saved["agents_generator"]
-        self.sides[:], self.named[:] = (self.device.array(saved[name]) for name in ("sides", "named"))
+        self.sides[:], self.named[:] = saved["sides"], saved["named"]
 
 
-def shared_rewards(rewards: Any, landlords: Any, players: int, objective: str) -> Any:
+def shared_rewards(
+    rewards: npt.NDArray[Any], landlords: npt.NDArray[np.int64], players: int, objective: str
+) -> npt.NDArray[np.float32]:
     """One reward for each side: the landlord's, and its opposite for every peasant.
 
     Args:
@@ -344,19 +311,17 @@ def shared_rewards(rewards: Any, landlords: Any, players: int, objective: str) -
         Shape ``[envs, 3]``, float32.
 
     Example:
-        >>> import numpy as np
         >>> shared_rewards(np.array([[1.0, -0.5, -0.5]]), np.array([0]), 3, "win").tolist()
         [[1.0, -1.0, -1.0]]
         >>> shared_rewards(np.array([[-4.0, 8.0, -4.0]]), np.array([1]), 3, "stake").tolist()
         [[-4.0, 4.0, -4.0]]
     """
-    xp = array_namespace(rewards)
-    every = xp.arange(len(rewards), device=device(rewards))
-    there = landlords >= 0
-    own = xp.where(there, rewards[every, xp.where(there, landlords, 0)], 0.0)
+    there = np.flatnonzero(landlords >= 0)
+    own = np.zeros(len(rewards))
+    own[there] = rewards[there, landlords[there]]
     if objective == "stake":
-        own = own / (players - 1)
-    shared = xp.stack([-own] * 3, axis=1)
-    shared[every[there], landlords[there]] = own[there]
+        own /= players - 1
+    shared = np.stack([-own] * 3, axis=1)
+    shared[there, landlords[there]] = own[there]
     shared[:, players:] = 0.0
-    return xp.astype(shared, xp.float32)
+    return shared.astype(np.float32)

@@ -2,46 +2,43 @@
 
 J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy plays all seats.  An update is
 
-1. :func:`collect`: play many games on for some steps, and note what the policy saw, did and considered;
+1. :func:`collect`: play many games on for some steps, and note what the policy saw and did;
 2. :meth:`Learner.estimate`: let a critic that sees all hands value the decisions, and turn values and rewards into
    advantages (:func:`seat_advantages`), seat by seat;
-3. :meth:`Learner.decisions`: normalize them, and value what else was considered by looking one action ahead;
+3. :meth:`Learner.decisions`: take those of which enough is known, and normalize the advantages;
 4. :meth:`Learner.update`: go through the decisions in minibatches, with the clipped loss, the values and the entropy.
 
-The games and their other players are in :mod:`.games`, the compiled draws and the loss in :mod:`.kernels`, the look
-ahead in :mod:`.lookahead`, the settings in :mod:`.config`.  The run around it (groups of games, past selves, averages,
-checkpoints) is :mod:`.selfplay`; :mod:`.device` and :mod:`.graphs` let the same code run on a GPU.
+The games and their other players are in :mod:`.games`, the settings in :mod:`.config`; the run around it (groups of
+games, past selves, averages, checkpoints) is :mod:`.selfplay`.
 """
 
 from __future__ import annotations
 
-import functools
-import math
+from dataclasses import dataclass
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
-from array_api_compat import array_namespace, device
 from torch import Tensor
 
-from ddz_agents.neural.columns import GAME_COLUMNS
-from ddz_agents.neural.model import Floats
-from ddz_agents.neural.network import Critic, PolicyInput, PolicyNetwork, describe_games, policy_input
-from ddz_env.core.rules import Rules
+from ddz_agents.neural.columns import GAME_COLUMNS, describe_games
+from ddz_agents.neural.features import HAND_VALUES
+from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.network import Critic, PolicyNetwork, policy_input
 from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.learn.ppo.config import Annealed, SelfPlayConfig
-from ddz_training.learn.ppo.device import HOST, Device, Draws
-from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Rollout, unpack_masks, value_games
-from ddz_training.learn.ppo.graphs import Pass
-from ddz_training.learn.ppo.guessing import Guess, guess_slopes
-from ddz_training.learn.ppo.kernels import NONE, SURROGATE_SUMS, Candidates, LossWeights, policy_counts
-from ddz_training.learn.ppo.lookahead import Positions, look_ahead
+from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Rollout, drawn, unpack_masks, value_games
 from ddz_training.learn.run import step_size
 from ddz_training.learn.threads import Threads, shards
 
-Gradient = tuple[Tensor, ...]  # one tensor a weight
 STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence", "clipped")
 """Means over the decisions of an update (:class:`ddz_training.learn.curves.CurveLine` says what they are)."""
+
+_LIKELY = log(0.01)
+_ILLEGAL = -1e9
+"""A logit whose probability is 0."""
 
 
 # --- The rollout ------------------------------------------------------------------------------------------------------
@@ -49,40 +46,42 @@ STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence
 
 def collect(collector: Collector, rollout: Rollout, learner: Evaluate, past: Evaluate | None) -> None:
     """Play games on and fill a rollout; ``past`` plays where a past self does, if there is one yet."""
-    batch, place, xp = collector.batch, collector.device, collector.device.xp
-    if place.on_host:
-        rollout.appraisals[:] = None
-    for step in range(len(rollout.actions)):
+    batch, rng = collector.batch, collector.rng
+    rollout.appraisals[:] = None
+    for step in range(len(rollout)):
         theirs = collector.note(rollout, step, has_past=past is not None)
-        actions = xp.astype(xp.argmax(batch.mask, axis=1), xp.int64)  # the only legal one, if nobody decides
-        draws = collector.rng.random(len(actions))
-        mine = xp.nonzero(rollout.decides[step])[0]
+        actions = batch.mask.argmax(axis=1)  # the only legal one, if nobody decides
+        draws = rng.random(len(actions))
+        mine = np.flatnonzero(rollout.decides[step])
         rollout.log_probabilities[step] = 0.0
         if len(mine):
             logs, appraisals = learner(batch.observation[mine], batch.mask[mine])
-            drawn = place.kernels.drawn(logs, draws[mine])
-            actions[mine], rollout.log_probabilities[step, mine] = drawn
-            rollout.rows[step, mine] = batch.rows[mine]
-            _consider(collector, rollout, step, mine, logs)
-            if place.on_host:
-                ends = np.cumsum(np.count_nonzero(batch.mask[mine], axis=1))
-                for game, first, end in zip(mine.tolist(), [0, *ends.tolist()], ends.tolist(), strict=False):
-                    rollout.appraisals[step, game] = appraisals[first:end]
+            actions[mine], rollout.log_probabilities[step, mine] = drawn(logs, draws[mine])
+            rollout.counts[step, mine] = policy_counts(logs, collector.config.settled_share, rng)
+            ends = np.cumsum(np.count_nonzero(batch.mask[mine], axis=1))
+            for game, first, end in zip(mine.tolist(), [0, *ends.tolist()], ends.tolist(), strict=False):
+                rollout.appraisals[step, game] = appraisals[first:end]
         collector.play_others(actions, theirs, draws, past)
         collector.settle(rollout, step, actions)
 
 
-def _consider(collector: Collector, rollout: Rollout, step: int, mine: Any, logs: Any) -> None:
-    """Note the likeliest actions of the learner's decisions and a probe, and how much each decision counts."""
-    config, rng, kernels = collector.config, collector.rng, collector.device.kernels
-    found = Candidates.allocate(len(mine), rollout.candidates.actions.shape[-1], zeros=collector.device.zeros)
-    actions, chances = found.actions, found.probabilities
-    kernels.pick_candidates(logs, config.least, actions[:, :-1], chances[:, :-1])  # the last place is the probe's
-    counts = policy_counts(actions[:, 0] != NONE, config.settled_share, rng)
-    if config.probes:
-        kernels.add_probes(logs, rng.random(len(counts)), counts > 0, actions, chances)
-    rollout.counts[step, mine] = counts
-    rollout.candidates.actions[step, mine], rollout.candidates.probabilities[step, mine] = actions, chances
+def policy_counts(log_probabilities: Floats, settled_share: float, rng: np.random.Generator) -> Floats:
+    """How much each decision counts for the policy.
+
+    Where all but one action have hardly any probability, there is little to learn, at the cost of any decision.  Such
+    settled decisions are sampled, and those drawn stand for the others: each counts once on average.
+
+    Args:
+        log_probabilities: Shape ``[n, 400]``, float32.
+        settled_share: Share of the settled decisions that count.
+        rng: Draws them.
+
+    Returns:
+        Shape ``[n]``, float32: 1 where a second action has a probability of 1 %, else 0 or ``1 / settled_share``.
+    """
+    contested = np.count_nonzero(log_probabilities >= _LIKELY, axis=1) > 1
+    stands = rng.random(len(contested)) < settled_share
+    return np.where(contested, 1.0, stands / settled_share).astype(np.float32)
 
 
 # --- Advantages -------------------------------------------------------------------------------------------------------
@@ -97,13 +96,20 @@ class Advantages(NamedTuple):
         known: The decisions whose seat decided again, or whose game ended, before the rollout did, bool.
     """
 
-    advantages: Any
-    targets: Any
-    known: Any
+    advantages: Floats
+    targets: Floats
+    known: Flags
 
 
 def seat_advantages(
-    values: Any, rewards: Any, seats: Any, decides: Any, begins: Any, done: Any, gamma: float = 1.0, lam: float = 0.95
+    values: Floats,
+    rewards: npt.NDArray[Any],
+    seats: npt.NDArray[np.int8],
+    decides: Flags,
+    begins: Flags,
+    done: Flags,
+    gamma: float = 1.0,
+    lam: float = 0.95,
 ) -> Advantages:
     """Generalized advantage estimation for games of several seats, once a move.
 
@@ -143,28 +149,27 @@ def seat_advantages(
     if values.ndim != 2 or rewards.shape[:2] != values.shape or any(each.shape != values.shape for each in others):
         shapes = ", ".join(str(list(each.shape)) for each in (values, rewards, *others))
         raise InvalidTrainingError(f"a rollout is [steps, envs], its rewards [steps, envs, seats]; got {shapes}")
-    xp = array_namespace(values)
-    (steps, envs), here_too = values.shape, {"device": device(values)}
-    every = xp.arange(envs, **here_too)
-    advantages, targets = (xp.zeros((steps, envs), dtype=xp.float32, **here_too) for _ in range(2))
-    known = xp.zeros((steps, envs), dtype=xp.bool, **here_too)
+    steps, envs = values.shape
+    every = np.arange(envs)
+    advantages, targets = np.zeros((steps, envs), np.float32), np.zeros((steps, envs), np.float32)
+    known = np.zeros((steps, envs), np.bool_)
     # What lies ahead of each seat: the value and advantage of its next decision, what it earns until then, whether
     # it begins another move on the way, and whether anything is known of it at all.
     shape = (envs, rewards.shape[2])
-    next_value, next_advantage, earned = (xp.zeros(shape, dtype=xp.float64, **here_too) for _ in range(3))
-    moved, ahead = (xp.zeros(shape, dtype=xp.bool, **here_too) for _ in range(2))
-    once, discount, trace = (xp.asarray(x, dtype=xp.float64, **here_too) for x in (1.0, gamma, gamma * lam))
+    next_value, next_advantage, earned = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    moved, ahead = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
     for step in reversed(range(steps)):
-        ended, acting = done[step], xp.astype(seats[step], xp.int64)
+        ended, acting = done[step], seats[step].astype(np.int64)
         next_value[ended], next_advantage[ended], earned[ended], ahead[ended] = 0.0, 0.0, 0.0, True
         earned += rewards[step]
         here = every[decides[step]]
         at = here, acting[here]
-        value = xp.astype(values[step, here], xp.float64)
-        delta = earned[at] + xp.where(moved[at], discount, once) * next_value[at] - value
-        advantage = xp.where(ahead[at], delta + xp.where(moved[at], trace, once) * next_advantage[at], 0.0)
-        advantages[step, here] = xp.astype(advantage, xp.float32)
-        targets[step, here] = xp.astype(xp.where(ahead[at], advantage + value, 0.0), xp.float32)
+        value = values[step, here].astype(np.float64)
+        delta = earned[at] + np.where(moved[at], gamma, 1.0) * next_value[at] - value
+        trace = np.where(moved[at], gamma * lam, 1.0)
+        advantage = np.where(ahead[at], delta + trace * next_advantage[at], 0.0)
+        advantages[step, here] = advantage
+        targets[step, here] = np.where(ahead[at], advantage + value, 0.0)
         known[step, here] = ahead[at]
         # Without a successor the decision is a successor itself: its value stands for all that follows.
         next_value[at], next_advantage[at], earned[at], moved[at], ahead[at] = value, advantage, 0.0, False, True
@@ -173,7 +178,13 @@ def seat_advantages(
 
 
 class Estimates(NamedTuple):
-    """What the critic says of a rollout: values ``[steps, games]``, the games as it read them, and what follows."""
+    """What the critic says of a rollout.
+
+    Attributes:
+        values: Shape ``[steps, games]``, float32; 0 where the learner does not decide.
+        games: The decisions' games as it read them (:func:`ddz_agents.neural.columns.describe_games`), float32.
+        advantages: What follows.
+    """
 
     values: Floats
     games: Floats
@@ -183,16 +194,49 @@ class Estimates(NamedTuple):
 # --- The update -------------------------------------------------------------------------------------------------------
 
 
+@dataclass
+class Decisions:
+    """Decisions to learn from; every array has a row a decision.
+
+    Attributes:
+        observations: What the deciders saw, int8.
+        masks: As bits, uint64.
+        actions: What they did.
+        log_probabilities: Of the actions, under the policy that chose.
+        counts: How much each counts for the policy.
+        appraisals: What the legal actions leave, an array a decision.
+        games: What the critic reads.
+        advantages: Normalized.
+        targets: What the critic should have said.
+    """
+
+    observations: Bytes
+    masks: npt.NDArray[np.uint64]
+    actions: npt.NDArray[np.int64]
+    log_probabilities: Floats
+    counts: Floats
+    appraisals: npt.NDArray[np.object_]
+    games: Floats
+    advantages: Floats
+    targets: Floats
+
+    def __getitem__(self, rows: Any) -> Decisions:
+        """Some of them, by any index that arrays take."""
+        return Decisions(**{name: part[rows] for name, part in vars(self).items()})
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+
 class Learner:
-    """The networks that learn, and their running averages, of which the policy's is the magnet.
+    """The networks that learn.
 
     Args:
         policy: The policy.
         critic: The critic.
         config: The settings.
         threads: The threads.
-        averages: The running averages of the two; the networks themselves if None.
-        where: Where the networks and the decisions are.
+        trusted_critic: The critic whose word counts, a running average; the critic itself if None.
     """
 
     def __init__(
@@ -201,147 +245,103 @@ class Learner:
         critic: Critic,
         config: SelfPlayConfig,
         threads: Threads,
-        averages: tuple[PolicyNetwork, Critic] | None = None,
-        where: Device = HOST,
+        trusted_critic: Critic | None = None,
     ) -> None:
-        self.policy, self.critic, self._averages = policy, critic, averages or (policy, critic)
-        self._config, self._threads, self._device = config, threads, where
-        graphs = where.captures(config.graphs)
-        self._run_policy, self._run_critic = Pass(self._policy_pass, graphs), Pass(self._critic_pass, graphs)
-        self.guess = Guess(config.architecture, config.seed).to(where.place) if config.auxiliary else None
-        self._policy_weights = [*policy.parameters(), *(self.guess.parameters() if self.guess else ())]
-        self._critic_weights = list(critic.parameters())
+        self.policy, self.critic, self.trusted_critic = policy, critic, trusted_critic or critic
+        self._config, self._threads = config, threads
+        self._policy_weights, self._critic_weights = list(policy.parameters()), list(critic.parameters())
         self._weights = [*self._policy_weights, *self._critic_weights]
         self.optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, eps=config.adam_epsilon, fused=True)
 
-    @property
-    def trusted_critic(self) -> Critic:
-        """The critic whose word counts: the running average if there is one."""
-        return self._averages[1] if self._config.critic_average else self.critic
-
-    def _value(self, seen: Any, concealed: Any, flags: Flags) -> tuple[Any, Any]:
-        games = describe_games(seen, concealed, flags)
-        return games, value_games(self.trusted_critic, games)
-
     def estimate(self, rollout: Rollout) -> Estimates:
         """What the critic says of every decision, and the advantages that follow."""
-        config, zeros, valued = self._config, self._device.zeros, rollout.valued
-        # The critic is told by one flag who plays: a position has one value for each who may act in it.
-        flags = (rollout.by_rules | rollout.watched)[valued]
-        seen, concealed = rollout.observations[valued], rollout.concealed[valued]
-        games, found = zeros((len(seen), GAME_COLUMNS), np.float32), zeros((len(seen),), np.float32)
+        config, decides = self._config, rollout.decides
+        seen, concealed, by_rules = rollout.observations[decides], rollout.concealed[decides], rollout.by_rules[decides]
+        games, found = np.zeros((len(seen), GAME_COLUMNS), np.float32), np.zeros(len(seen), np.float32)
 
         def value(rows: slice) -> None:
-            games[rows], found[rows] = self._value(seen[rows], concealed[rows], flags[rows])
+            games[rows] = describe_games(seen[rows], concealed[rows], by_rules[rows])
+            found[rows] = value_games(self.trusted_critic, games[rows])
 
         self._threads.map(value, shards(len(seen), config.shard))
-        values = zeros(tuple(valued.shape), np.float32)
-        values[valued] = found
-        played = rollout.rewards, rollout.seats, valued, rollout.begins, rollout.done
+        values = np.zeros(decides.shape, np.float32)
+        values[decides] = found
+        played = rollout.rewards, rollout.seats, decides, rollout.begins, rollout.done
         return Estimates(values, games, seat_advantages(values, *played, config.gamma, config.lam))
 
-    def decisions(self, rollout: Rollout, found: Estimates) -> tuple[Rollout, float]:
-        """The decisions of which enough is known, and the share of the targets' variance that the critic explains.
-
-        Those that are watched are among them: they count 0 for the policy.
-        """
-        known, xp, config = found.advantages.known, self._device.xp, self._config
+    def decisions(self, rollout: Rollout, found: Estimates) -> tuple[Decisions, float]:
+        """The decisions of which enough is known, and the share of the targets' variance that the critic explains."""
+        known = found.advantages.known
         advantages, targets = found.advantages.advantages[known], found.advantages.targets[known]
-        variance = float(xp.var(targets)) if len(targets) else 0.0
-        explained = 1.0 - float(xp.var(targets - found.values[known])) / variance if variance > 0 else 0.0
-        own = advantages[rollout.decides[known]]
-        if len(own):
-            least = xp.sort(own)[math.ceil((1.0 - config.upper) * (len(own) - 1))]
-            advantages = xp.where(advantages < least, 0.0, (advantages - xp.mean(own)) / (xp.std(own) + 1e-8))
-        decisions = rollout[known]
-        if config.lookahead:
-            positions = Positions(decisions.rows, decisions.observations, decisions.by_rules)
-            about = Rules.preset(config.rules), config.objective, lambda *games: self._value(*games)[1], self._threads
-            look_ahead(positions, decisions.candidates, *about, decisions.frozen, self._device.led, config.shard)
-        decisions.games = found.games[known[rollout.valued]]
-        decisions.advantages, decisions.targets = advantages, targets
-        return decisions, explained
+        variance = float(np.var(targets)) if len(targets) else 0.0
+        explained = 1.0 - float(np.var(targets - found.values[known])) / variance if variance > 0 else 0.0
+        if len(advantages):
+            advantages = (advantages - np.mean(advantages)) / (np.std(advantages) + 1e-8)
+        chose = rollout.actions[known], rollout.log_probabilities[known], rollout.counts[known]
+        noted = rollout.observations[known], rollout.masks[known], *chose, rollout.appraisals[known]
+        return Decisions(*noted, found.games[known[rollout.decides]], advantages, targets), explained
 
-    def update(self, decisions: Rollout, order: Draws, update: int) -> dict[str, Any]:
-        """Go through the decisions of a rollout, shuffled by ``order``; the :data:`STATISTICS` of this update."""
+    def update(self, decisions: Decisions, rng: np.random.Generator, update: int) -> dict[str, Any]:
+        """Go through the decisions of a rollout, shuffled; the :data:`STATISTICS` of this update."""
         config, annealed, count = self._config, self._config.annealed(update), 0
         step_size(self.optimizer, annealed.learning_rate)
-        total = torch.zeros(len(STATISTICS), dtype=torch.float64, device=self._device.place)
+        total = torch.zeros(len(STATISTICS), dtype=torch.float64)
         for _ in range(config.epochs):
-            shuffled = order.permutation(len(decisions))
+            shuffled = rng.permutation(len(decisions))
             for rows in shards(len(shuffled), config.minibatch):
-                total += self._step(decisions, shuffled[rows], annealed, update >= config.critic_updates)
+                total += self._step(decisions, shuffled[rows], annealed.entropy, update >= config.critic_updates)
                 count += rows.stop - rows.start
         return dict(zip(STATISTICS, (total / max(count, 1)).tolist(), strict=True))
 
-    def _step(self, decisions: Rollout, rows: Any, annealed: Annealed, learns_policy: bool) -> Tensor:
-        """One gradient step on a minibatch; the sums of its statistics."""
-        pieces = [rows[shard] for shard in shards(len(rows), self._config.shard)]
-        results = self._threads.map(lambda piece: self._gradient(decisions[piece], annealed, len(rows)), pieces)
-        gradients, *others = (gradient for gradient, _ in results)
-        for other in others:
-            for whole, share in zip(gradients, other, strict=True):
-                whole.add_(share)
-        for weight, gradient in zip(self._weights, gradients, strict=True):
-            weight.grad = gradient
+    def _step(self, decisions: Decisions, rows: Any, entropy_weight: float, learns_policy: bool) -> Tensor:
+        """One gradient step on a minibatch, its shards shared among threads; the sums of its statistics."""
+
+        def gradient(shard: slice) -> tuple[tuple[Tensor, ...], Tensor]:
+            loss, statistics = self._loss(decisions[rows[shard]], entropy_weight)
+            return torch.autograd.grad(loss / len(rows), self._weights, materialize_grads=True), statistics
+
+        gradients, statistics = zip(*self._threads.map(gradient, shards(len(rows), self._config.shard)), strict=True)
+        for weight, parts in zip(self._weights, zip(*gradients, strict=True), strict=True):
+            weight.grad = sum(parts[1:], parts[0])
         if not learns_policy:
             for weight in self._policy_weights:
                 weight.grad = None  # Adam leaves it alone: neither the weight nor its moments move
         for part in (self._policy_weights, self._critic_weights):
             torch.nn.utils.clip_grad_norm_(part, self._config.max_gradient)
         self.optimizer.step()
-        return functools.reduce(torch.add, (statistics for _, statistics in results))
+        return torch.stack(statistics).sum(0).cpu()
 
-    def _gradient(self, shard: Rollout, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
-        """The gradient of a shard's share of the loss, and the sums of its statistics."""
-        policy, sums = self._policy_gradient(shard[shard.counts > 0], annealed, total)
-        critic, loss = self._critic_gradient(shard, total)
-        policy_loss, entropy, divergence, clipped, value_loss = sums.unbind()
-        return (*policy, *critic), torch.stack([policy_loss, value_loss, loss, entropy, divergence, clipped])
+    def _loss(self, shard: Decisions, entropy_weight: float) -> tuple[Tensor, Tensor]:
+        """The losses of some decisions, added up, and the sums of their statistics."""
+        policy, statistics = self._policy_loss(shard[shard.counts > 0], entropy_weight)
+        critic = (0.5 * (self.critic(self._tensor(shard.games)) - self._tensor(shard.targets)).square()).sum()
+        policy_loss, value_loss, entropy, divergence, clipped = statistics
+        sums = torch.stack([policy_loss, value_loss, critic, entropy, divergence, clipped])
+        return policy + critic, sums.detach().double()
 
-    def _critic_gradient(self, shard: Rollout, total: int) -> tuple[Gradient, Tensor]:
-        """The gradient of half the critic's squared errors, over ``total``; and their sum, float64."""
-        *gradient, loss = self._run_critic((), shard.critic_lesson(), total)
-        return tuple(gradient), loss
+    def _policy_loss(self, shard: Decisions, entropy_weight: float) -> tuple[Tensor, list[Tensor]]:
+        """The clipped loss, with the policy's own value and the entropy; and the sums of its parts."""
+        config, (logits, values, masks) = self._config, self._evaluated(shard)
+        logs = logits.masked_fill(masks == 0, _ILLEGAL).log_softmax(1)
+        change = logs.gather(1, self._tensor(shard.actions)[:, None])[:, 0] - self._tensor(shard.log_probabilities)
+        ratio, advantages = change.exp(), self._tensor(shard.advantages)
+        clipped = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
+        surrogates = -torch.minimum(ratio * advantages, clipped * advantages)
+        value_losses = 0.5 * (values - self._tensor(shard.targets)).square()
+        entropies = -(logs.exp() * logs).sum(1)
+        beyond = (ratio - 1.0).abs() > config.clip
+        parts = surrogates, value_losses, entropies, ratio - 1.0 - change, beyond.float()
+        counts = self._tensor(shard.counts)
+        sums = [(counts * part).sum() for part in parts]
+        return sums[0] + config.value_weight * sums[1] - entropy_weight * sums[2], sums
 
-    def _critic_pass(self, seen: tuple[()], lesson: Any, total: Any) -> tuple[Tensor, ...]:
-        values = self.critic(lesson.games)
-        errors = (values.detach() - lesson.targets) * lesson.counts
-        gradient = torch.autograd.grad(values, self._critic_weights, errors / total)
-        return *gradient, 0.5 * errors.square().sum().double()
+    def _evaluated(self, shard: Decisions) -> tuple[Tensor, Tensor, Tensor]:
+        """The policy's logits and values of decisions, and their masks."""
+        masks, device = unpack_masks(shard.masks), self.policy.value.weight.device
+        known = np.concatenate([np.empty((0, HAND_VALUES), np.int16), *shard.appraisals])
+        seen, _ = policy_input(shard.observations, masks, self._config.architecture.history, known, device)
+        return *self.policy(*seen), self._tensor(masks)
 
-    def _policy_gradient(self, shard: Rollout, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
-        """The gradient of the policy's loss and of its own value's, over ``total``; and the sums of its statistics."""
-        if not len(shard):
-            nothing = torch.zeros(SURROGATE_SUMS + 1, dtype=torch.float64, device=self._device.place)
-            return tuple(map(torch.zeros_like, self._policy_weights)), nothing
-        seen, masks = self._described(shard)
-        lesson, config = shard.policy_lesson(masks), self._config
-        terms = LossWeights(config.lookahead, annealed.floor, config.clip, annealed.entropy, annealed.magnet)
-        numbers = tuple(terms) if self._device.on_host else self._device.array(np.array(terms))
-        *gradient, sums = self._run_policy(seen, lesson, total, numbers)
-        return tuple(gradient), sums
-
-    def _described(self, shard: Rollout) -> tuple[PolicyInput, Any]:
-        """What the policy reads of decisions, and their masks."""
-        masks = unpack_masks(shard.masks)
-        appraisals = np.concatenate(shard.appraisals.tolist()) if self._device.on_host else None
-        return policy_input(shard.observations, masks, self._config.architecture.history, appraisals)[0], masks
-
-    def _policy_pass(self, seen: PolicyInput, lesson: Any, total: Any, terms: Any) -> tuple[Tensor, ...]:
-        """The clipped loss of the policy, the squared error of its own value, and what it guesses of a hidden hand."""
-        config, counts = self._config, lesson.counts
-        state = self.policy.describe(seen.columns)
-        logits, values = self.policy.score(state, seen.rows, seen.actions, seen.rests)
-        with torch.no_grad():  # no columns where nothing draws the policy
-            nowhere = torch.empty((0, 0), device=self._device.place)
-            magnet = self._averages[0](*seen)[0] if config.magnet else nowhere
-        slopes, sums = self._device.kernels.surrogates((logits.detach(), *lesson[:-2], magnet), terms)
-        errors = values.detach() - lesson.targets
-        outputs, pulls = [logits, values], [slopes / total, errors * counts * (config.value_weight / total)]
-        if self.guess is not None:
-            outputs.append(self.guess(state))
-            pulls.append(guess_slopes(outputs[-1], lesson.games) * counts[:, None] * (config.auxiliary / total))
-        gradient = torch.autograd.grad(outputs, self._policy_weights, pulls)
-        value_loss = 0.5 * (errors.square() * counts).sum().double()
-        return *gradient, torch.cat([sums, value_loss[None]])
+    def _tensor(self, array: npt.NDArray[Any]) -> Tensor:
+        """An array as a tensor where the networks are."""
+        return torch.from_numpy(array).to(self.critic.value.weight.device)

@@ -21,20 +21,18 @@ from ddz_agents.neural.network import Critic, NetworkPolicy, PolicyNetwork
 from ddz_agents.neural.stored_policy import check_architecture
 from ddz_agents.neural.tensor_file import Arrays
 from ddz_agents.neural.weights import Weights, save_weights
+from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn import checkpoint, run
 from ddz_training.learn.curves import CurveLine
-from ddz_training.learn.errors import CheckpointMismatchError
+from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.device import HOST, Device
 from ddz_training.learn.ppo.games import Collector, Evaluate, Rollout, evaluate
-from ddz_training.learn.ppo.graphs import replayed
 from ddz_training.learn.ppo.opponents import PastSelves
 from ddz_training.learn.ppo.ppo import Learner, collect
 from ddz_training.learn.threads import Threads, shards
-from ddz_training.learn.widening import grow
 from ddz_training.measure.match.provenance import Provenance
 
-_GROUP_STREAM, _AGENTS_STREAM, _GROWTH_STREAM = 4, 5, 6  # of the seed; 1 is the run's own generator
+_GROUP_STREAM, _AGENTS_STREAM = 4, 5  # of the seed; 1 is the run's own generator
 
 
 @dataclass
@@ -63,8 +61,6 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
         config: The settings.
         counters: How far the run is.
         rng: The run's own generator.
-        device: Where it computes.
-        order: Shuffles decisions: the run's own generator, or one on the device.
         learner: The networks that learn, and their optimizer.
         averages: The running averages of the two.
         past_selves: A sample of the policies so far.
@@ -72,9 +68,8 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
         provenance: The code of the run, and the files of the agents that it is measured against.
 
     Raises:
-        InvalidTrainingError: If the weights to start from cannot grow to the architecture.
+        InvalidTrainingError: If the weights to start from have another architecture, or there is no such device.
         UnknownAgentError: If an opponent of the evaluations does not exist.
-        NoDeviceError: If the settings name a device and there is none.
     """
 
     kind = "ddz-selfplay-checkpoint", 4
@@ -84,24 +79,22 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
     learner_type: ClassVar[type[Learner]] = Learner
 
     def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
+        if config.device == "cuda" and not torch.cuda.is_available():
+            raise InvalidTrainingError("device=cuda: PyTorch finds no GPU here (torch.cuda.is_available() is False)")
         self.config, self.rivals = config, config.opponents
         self.provenance = Provenance.of((*config.opponents, *config.frozen), *checkpoint.SOURCE)
         self.counters = Counters()
         self.rng = np.random.default_rng([config.seed, 1])
-        self.device = Device(config.device)
-        self.order = self.device.draws(self.rng)
-        self._threads = Threads(threads, here=not self.device.on_host)
+        self._threads = Threads(threads)
         policy, critic = new_networks(config, start)
-        policy, critic = policy.to(self.device.place), critic.to(self.device.place)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
-        self.learner = self.learner_type(policy, critic, config, self._threads, self.averages, self.device)
+        trusted = self.averages[1] if config.critic_average else critic
+        self.learner = self.learner_type(policy, critic, config, self._threads, trusted)
         self.optimizer = self.learner.optimizer
         self._past = copy.deepcopy(policy)
         self.past_selves = PastSelves(config.pool_size)
-        self.groups = [new_collector(config, group, self.device) for group in range(config.groups)]
-        self._rollout = Rollout.allocate(config.steps, config.num_games, config.candidates, self.device)
-        captured = self.device.captures(config.graphs)
-        self._forwards = [replayed(network) if captured else None for network in (policy, self._past)]
+        self.groups = [new_collector(config, group) for group in range(config.groups)]
+        self._rollout = Rollout.allocate(config.steps, config.num_games)
 
     def step(self) -> CurveLine:
         """One update: play, estimate, learn."""
@@ -109,7 +102,7 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
         self._collect()
         found = self.learner.estimate(rollout)
         decisions, explained = self.learner.decisions(rollout, found)
-        statistics = self.learner.update(decisions, self.order, counters.update)
+        statistics = self.learner.update(decisions, self.rng, counters.update)
         self._follow()
         counters.update += 1
         if self.config.opponent_share and counters.update % self.config.snapshot_every == 0:
@@ -117,7 +110,7 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
         steps, ended = self.config.steps * self.config.num_games, int(rollout.done.sum())
         won = int((rollout.done & (rollout.roles == 0)).sum())  # the last to act went out
         counters.steps += steps
-        counters.decisions += int((found.advantages.known & rollout.decides).sum())
+        counters.decisions += len(decisions)
         counters.games += ended
         counters.seconds += time.perf_counter() - began
         shares: dict[str, Any] = {"landlord_wins": won / max(ended, 1), "game_length": steps / ended if ended else 0.0}
@@ -127,14 +120,14 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
         """Play all games on, each group on one thread from beginning to end: no step waits for the slowest group."""
         has_past = self.past_selves.draw(self._past, self.rng)
         learner = self._chooser()
-        past = functools.partial(evaluate, self._past, forward=self._forwards[1]) if has_past else None
+        past = functools.partial(evaluate, self._past) if has_past else None
         size = self.config.num_games // self.config.groups
         parts = [self._rollout[:, games] for games in shards(self.config.num_games, size)]
         self._threads.map(lambda group: collect(self.groups[group], parts[group], learner, past), range(len(parts)))
 
     def _chooser(self) -> Evaluate:
         """What chooses the learner's actions."""
-        return functools.partial(evaluate, self.learner.policy, forward=self._forwards[0])
+        return functools.partial(evaluate, self.learner.policy)
 
     def _follow(self) -> None:
         """Move the running averages towards the networks."""
@@ -167,8 +160,8 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
         return int(self._rollout.begins.sum())
 
     def player(self) -> NetworkPolicy:
-        """The policy, on the host."""
-        return NetworkPolicy(self.policy if self.device.on_host else copy.deepcopy(self.policy).cpu())
+        """The policy, on the processor."""
+        return NetworkPolicy(self.policy if self.config.device == "cpu" else copy.deepcopy(self.policy).cpu())
 
     def weights(self) -> Weights:
         """The networks as they are, with what a reader of the file should know."""
@@ -198,9 +191,8 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
 
     def networks(self) -> dict[str, nn.Module]:
         """See :meth:`~ddz_training.learn.checkpoint.Resumable.networks`."""
-        names, learner = ("policy.", "critic.", "average.", "average_critic."), self.learner
-        found: dict[str, nn.Module] = dict(zip(names, (learner.policy, learner.critic, *self.averages), strict=True))
-        return found if learner.guess is None else {**found, "guess.": learner.guess}
+        names = ("policy.", "critic.", "average.", "average_critic.")
+        return dict(zip(names, (self.learner.policy, self.learner.critic, *self.averages), strict=True))
 
     def others(self) -> tuple[Arrays, dict[str, Any]]:
         """See :meth:`~ddz_training.learn.checkpoint.Resumable.others`."""
@@ -215,18 +207,16 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
             "games": games,
             "pool": {"members": len(self.past_selves.members), "offered": self.past_selves.offered},
         }
-        return arrays, about if self.device.on_host else about | {"order": self.order.bit_generator.state}
+        return arrays, about
 
     def restore_others(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
         """See :meth:`~ddz_training.learn.checkpoint.Resumable.restore_others`."""
-        if about["config"] != self.config.as_dict():
+        if self.config_type.from_dict(about["config"]) != self.config:
             raise CheckpointMismatchError(f"{where} was written under other settings")
         self.past_selves.restore(arrays, about["pool"], self._past, where)
         for number, (group, rest) in enumerate(zip(self.groups, about["games"], strict=True)):
             group.load_state_dict(checkpoint.behind(f"games.{number}.", arrays) | rest)
         self.rng.bit_generator.state = about["generator"]
-        if "order" in about:
-            self.order.bit_generator.state = about["order"]
         self.counters = Counters(**about["counters"])
 
     @classmethod
@@ -236,28 +226,26 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
 
 
 def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyNetwork, Critic]:
-    """Networks to begin a run with: random ones by the seed, or those to start from, grown to the run's architecture.
+    """Networks to begin a run with: random ones by the seed, or those to start from.
 
     Raises:
-        InvalidTrainingError: If the weights to start from cannot grow to it.
+        InvalidTrainingError: If the weights to start from have another architecture.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         policy, critic = PolicyNetwork(config.architecture), Critic(config.architecture)
-    policy.reduced = critic.reduced = config.precision == "bfloat16"
-    if start is not None:
-        rng = np.random.default_rng([config.seed, _GROWTH_STREAM])
-        for network, smaller in ((policy, start.policy), (critic, start.critic)):
-            if smaller is not None:
-                grow(network, smaller, rng)
-    return policy, critic
+    for network, first in ((policy, start and start.policy), (critic, start and start.critic)):
+        if first is not None and first.architecture != config.architecture:
+            raise InvalidTrainingError(f"the weights to start from have another architecture: {first.architecture}")
+        if first is not None:
+            network.load_state_dict(first.state_dict())
+    return policy.to(config.device), critic.to(config.device)
 
 
-def new_collector(config: SelfPlayConfig, group: int, device: Device = HOST) -> Collector:
-    """One group of a run's games, with deals and a generator of its own."""
+def new_collector(config: SelfPlayConfig, group: int) -> Collector:
+    """One group of a run's games, with deals and a generator of its own; it is stepped by one thread."""
     sequence = np.random.SeedSequence([config.seed, _GROUP_STREAM, group])
     deals = int(sequence.generate_state(1, np.uint64)[0])
     size = config.num_games // config.groups
-    batch = device.batch(size, config.rules, deals, config.objective)
-    draws = device.draws(np.random.default_rng(sequence))
-    return Collector(batch, config, draws, (config.seed, _AGENTS_STREAM, group), device)
+    batch = SelfPlayBatch(size, config.rules, deals, 1, scoring=config.objective, concealed=True)
+    return Collector(batch, config, np.random.default_rng(sequence), (config.seed, _AGENTS_STREAM, group))

@@ -1,132 +1,163 @@
-"""Training: SB3's ``learn`` with a callback that keeps the run's diary between the updates."""
+"""Training with sb3-contrib's ``MaskablePPO``, which learns one seat of compiled games.
+
+:func:`train` is the program: games, a model, and update after update with a save, and an evaluation now and then.
+"""
 
 from __future__ import annotations
 
-import time
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import Logger
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.logger import Logger, make_output_format
 
-from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.learn.run import Diary, OnEvaluation, OnLine, Stop
-from ddz_training.learn.sb3.run import Sb3Run
-from ddz_training.measure.match.one_writer import writing
+from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_maskable_ppo
+from ddz_agents.neural.tensor_file import replace_file
+from ddz_env.core.options import Range
+from ddz_env.core.rules import Rules
+from ddz_training.learn.curves import CurveFile, columns_of
+from ddz_training.learn.errors import CheckpointError, InvalidTrainingError
+from ddz_training.learn.run import EVALUATIONS
+from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
+from ddz_training.learn.settings import Count, Natural, NotNegative, Objective, Positive, Share, TrainingSettings
+from ddz_training.learn.strength import Evaluation, measure_strength
+
+MODEL, SETTINGS = "model.zip", "run.json"
 
 
-class Stopwatch:
-    """Measures where the time of a run goes, update by update.
+@dataclass(frozen=True)
+class Sb3Config(TrainingSettings):
+    """Everything that a run depends on, besides how long it runs.
 
-    Args:
-        run: The run.
+    Attributes:
+        role: The learner's: ``landlord``, ``peasant_down``, ``peasant_up``, or ``random``: drawn for every game.
+        objective: ``win``: every seat gets ±1; ``stake``: the scoring of that name.
+        opponents: ``random``, ``rules``, or any agent's specification.
+        seed: Seed of deals, actions and weights, at most 2**32 - 1 (SB3 seeds NumPy's old generator with it).
+        num_envs: Games that are played side by side.
+        n_steps: The learner's decisions in each game between two updates.
+        batch_size: Decisions per gradient step.
+        n_epochs: How often an update goes through the decisions.
+        learning_rate: Adam's step size.
+            gamma: Discount per *decision*: below 1 a move with kickers would be worth less than one without.
+        gae_lambda: λ per decision.
+        ent_coef: Weight of the entropy bonus.
+                width: Units of each of the two hidden layers of the policy, and of the value.
+            device: PyTorch's name of the device.
+            evaluate_every: Steps between two evaluations; 0 for none.
+        evaluate_deals: Duplicate deals per opponent of the evaluations.
+        baselines: Whom the policy is evaluated against.
+
+    Raises:
+        InvalidTrainingError: If a setting is out of range.
+        InvalidRulesError: If the preset is unknown.
     """
 
-    def __init__(self, run: Sb3Run) -> None:
-        self._run = run
-        self.rollout_begins()
-
-    def _now(self) -> tuple[float, float, float]:
-        """The time, and what stepping and past selves have taken so far."""
-        return time.perf_counter(), self._run.env.seconds, self._run.past.seconds if self._run.past else 0.0
-
-    def rollout_begins(self) -> None:
-        """Call it right before a rollout."""
-        self._mark = self._now()
-
-    def rollout_ends(self) -> None:
-        """Call it right after a rollout: learning begins."""
-        now, split = self._now(), self._run.split
-        whole, stepping, past = (after - before for after, before in zip(now, self._mark, strict=True))
-        split.games += stepping - past
-        split.past_self += past
-        split.rollout += whole - stepping
-        self._mark = now
-
-    def learning_ends(self) -> None:
-        """Call it right after the gradient steps."""
-        self._run.split.learning += self._now()[0] - self._mark[0]
+    role: str = "random"
+    objective: Objective = "win"
+    opponents: str = "random"
+    seed: Annotated[int, Range(0, 2**32 - 1)] = 0
+    num_envs: Count = 64
+    n_steps: Count = 128
+    batch_size: Count = 1024
+    n_epochs: Count = 4
+    learning_rate: Positive = 5e-4
+    gamma: Share = 1.0
+    gae_lambda: Share = 0.95
+    ent_coef: NotNegative = 0.01
+    width: Count = 256
+    device: str = "cpu"
+    evaluate_every: Natural = 200_000
+    evaluate_deals: Natural = 100
+    baselines: tuple[str, ...] = ("random", "rules")
 
 
-class RunCallback(BaseCallback):
-    """Does what is to be done between two updates of a run.
-
-    SB3 has no hook behind its gradient steps; the next rollout's beginning, or the end of training, is the first
-    moment after them.
-
-    Args:
-        run: The run.
-        diary: Its diary.
-    """
-
-    def __init__(self, run: Sb3Run, diary: Diary) -> None:
-        super().__init__()
-        self._run, self._diary, self._watch = run, diary, Stopwatch(run)
-        self._learned = self._stopped = False
-
-    def _on_rollout_start(self) -> None:
-        self._settle(last=False)
-        if self._run.past is not None:
-            self._run.past.renew(self._run.model.policy)
-        self._watch.rollout_begins()
-
-    def _on_step(self) -> bool:
-        if self._stopped:
-            # SB3 has already counted the step in which it asks whether to continue; it is not learned from.
-            self._run.model.num_timesteps -= self._run.config.num_envs
-        return not self._stopped
-
-    def _on_rollout_end(self) -> None:
-        self._watch.rollout_ends()
-        self._learned = True
-
-    def _on_training_end(self) -> None:
-        self._settle(last=True)
-
-    def _settle(self, *, last: bool) -> None:
-        """Write down what an update brought, if there was one."""
-        run = self._run
-        if self._learned:
-            self._learned = False
-            self._watch.learning_ends()
-            if run.past is not None and run.update % run.config.snapshot_every == 0:
-                run.past.offer(run.model.policy)
-            self._stopped = self._diary.settle(run.progress(), last=last)
+def new_model(config: Sb3Config, env: MaskedVecEnv) -> MaskablePPO:
+    """A model with random weights."""
+    same = ("learning_rate", "n_steps", "n_epochs", "gamma", "gae_lambda", "ent_coef", "seed", "device")
+    settings: dict[str, Any] = {name: getattr(config, name) for name in same}
+    settings["batch_size"] = min(config.batch_size, config.num_envs * config.n_steps)
+    return MaskablePPO("MlpPolicy", env, policy_kwargs={"net_arch": [config.width] * 2}, **settings)
 
 
 def train(
-    run: Sb3Run,
-    folder: str | Path,
+    config: Sb3Config,
+    folder: Path,
     timesteps: int,
     *,
-    on_update: OnLine | None = None,
-    on_evaluation: OnEvaluation | None = None,
-    stop: Stop = lambda: False,
-) -> None:
-    """Train until the learner has made so many decisions, those before a resumption included.
+    resume: bool = False,
+    threads: int | None = None,
+    tensorboard: Path | None = None,
+    on_update: Callable[[MaskablePPO], None] = lambda model: None,
+    on_evaluation: Callable[[Sequence[Evaluation]], None] = lambda found: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> MaskablePPO:
+    """Train until the learner has made so many decisions, rounded up to whole updates.
 
-    The number is rounded up to whole updates.  The folder gets the model, the past selves, ``curves.csv`` and
-    ``evaluations.csv``.
+    The folder gets the model, the settings, SB3's own table of the updates, and ``evaluations.csv``.
 
     Args:
-        run: The run, new or from :func:`~ddz_training.learn.sb3.run.load_run`.
+        config: The settings.
         folder: Where its files are.
-        timesteps: Decisions in all.
+        timesteps: Decisions in all, those before a resumption included.
+        resume: Whether to go on with the model of the folder, which has been trusted, in new games.
+        threads: Threads that step the games, and PyTorch's; None for one a core and PyTorch's own choice.
+        tensorboard: A folder for TensorBoard.
         on_update: Called after every update.
         on_evaluation: Called after every evaluation.
-        stop: Asked after every update; True ends the run early, with a checkpoint.
+        stop: Asked after every update and every deal of an evaluation; True ends the run early.
+    """
+    # The usual learning signal: a peasant's win counts as much as the landlord's.
+    about = {"rules": Rules.preset(config.rules, peasant_reward=1.0), "role": config.role, "threads": threads}
+    env = MaskedVecEnv(make_games(config.num_envs, config.opponents, scoring=config.objective, **about))
+    if threads is not None:
+        torch.set_num_threads(threads)
+    model = load_maskable_ppo(folder / MODEL, env, config.device) if resume else new_model(config, env)
+    if resume:  # other games and draws than before
+        model.set_random_seed((config.seed + model.num_timesteps) % 2**32)
+    replace_file(folder / SETTINGS, json.dumps(config.as_dict(), indent=2).encode())
+    formats = [make_output_format("csv", str(folder), f"-{model.num_timesteps}")]
+    formats += [make_output_format("tensorboard", str(tensorboard))] if tensorboard else []
+    model.set_logger(Logger(None, formats))
+    update, every, stopped = config.num_envs * config.n_steps, config.evaluate_every, False
+    evaluations = CurveFile(folder / EVALUATIONS, columns_of(Evaluation), model.num_timesteps // update or -1)
+    while not stopped and model.num_timesteps < timesteps:
+        model.learn(update, reset_num_timesteps=False)
+        save_model(folder / MODEL, model, Purpose(config.rules, config.objective))
+        on_update(model)
+        done, stopped = model.num_timesteps, stop()
+        if every and not stopped and (done >= timesteps or done // every > (done - update) // every):
+            rivals = config.baselines, config.evaluate_deals
+            found = measure_strength(SB3Policy(model.policy), *rivals, rules=config.rules, seed=config.seed, stop=stop)
+            lines = [Evaluation.of(done // update, result) for result in found]
+            for line in lines:
+                evaluations.append(vars(line))
+            on_evaluation(lines)
+    env.close()
+    return model
+
+
+def save_model(path: Path, model: MaskablePPO, purpose: Purpose) -> None:
+    """Write a model and what it was trained for, replacing the file atomically."""
+    buffer = io.BytesIO()
+    model.save(buffer)
+    add_purpose(buffer, purpose)
+    replace_file(path, buffer.getvalue())
+
+
+def load_config(folder: Path) -> Sb3Config:
+    """The settings of a run.
 
     Raises:
-        InvalidTrainingError: If ``timesteps`` is not positive.
-        CheckpointError: If a file cannot be written, or the curves there are of another version.
-        InUseError: If another process trains in the folder.
+        CheckpointError: If there is no run, or one of another version.
     """
-    if isinstance(timesteps, bool) or not isinstance(timesteps, int) or timesteps < 1:
-        raise InvalidTrainingError(f"timesteps={timesteps!r} must be an integer of at least 1")
-    folder, left = Path(folder), timesteps - run.timesteps
-    if left <= 0:
-        return
-    with writing(folder, folder=True):
-        # SB3's tables would tear the progress bar; what they hold stands in the curves.
-        run.model.set_logger(Logger(folder=None, output_formats=[]))
-        callback = RunCallback(run, Diary(run, folder, on_update, on_evaluation, stop))
-        run.model.learn(left, callback, reset_num_timesteps=run.timesteps == 0)
+    path = folder / SETTINGS
+    try:
+        return Sb3Config.from_dict(json.loads(path.read_bytes()))
+    except (OSError, ValueError, InvalidTrainingError) as error:
+        raise CheckpointError(f"{path} holds no settings of a run: {error}") from error

@@ -168,9 +168,6 @@ def measure(
         seconds: Seconds a repeat instead of the part's own.
         on_repeat: Called with the contender's name before each repeat.
     """
-    # It loads numba.cuda, for which the help of the command does not wait.
-    from ddz_env.envs.cuda_batch import NoDeviceError
-
     ready: dict[str, Repeat] = {}
     notes: dict[str, str] = {}
     for one in part.contenders:
@@ -181,8 +178,6 @@ def measure(
             if not one.is_peer:
                 raise
             notes[one.name] = f"not installed ({error.name or error})"
-        except NoDeviceError:
-            notes[one.name] = "no GPU"
     values: dict[str, list[float]] = {one.name: [] for one in part.contenders}
     for _ in range(min(repeats, part.repeats)):
         for name, repeat in ready.items():

@@ -234,33 +234,6 @@ BATCH = (
     Contender("step and sample_actions: observation and mask", stepping(observation=True, sampling=True)),
 )
 
-_STEPS = 20
-
-
-@rate
-def stepping_on_gpu(num_games: int) -> Work:
-    """Decisions of the batch on a GPU; observations, masks and random choice included.
-
-    Args:
-        num_games: Games that are stepped side by side.
-    """
-    from numba import cuda
-
-    from ddz_env.envs.cuda_batch import CudaSelfPlayBatch
-
-    batch = CudaSelfPlayBatch(num_games, check=False)
-    while True:
-        for _ in range(_STEPS):
-            batch.step(batch.sample_actions())
-        cuda.synchronize()
-        yield _STEPS * num_games
-
-
-GPU_STEP = (
-    Contender("CPU, all cores", stepping(observation=True, sampling=True, threads=None)),
-    Contender("GPU", stepping_on_gpu(65536), 10_000_000),  # rows, rings and observations: a hundred megabytes
-)
-
 # --- A learner against opponents who answer inside `step` -------------------------------------------------------------
 
 LEARNERS = 1024
@@ -333,8 +306,6 @@ _UCT = "UCT at the landlord's first decision, 10,000 iterations, one thread"
 _START = "process start to first finished game"
 _DOUZERO = "DouZero's networks with random weights, features included, one thread"
 _TRAINING = "moves consumed by training a second, each counted once, forced ones included, all cores"
-_GPU_STEP = "self-play batch with observation, mask and random choice"
-_GPU_TRAIN = "self-play with learning, networks of the shipped sizes"
 _LESS: dict[str, Any] = {"less_is_better": True}
 _LONG: dict[str, Any] = {"repeats": 3, "seconds": 30.0, "on_request": True}
 
@@ -350,8 +321,6 @@ _ALL = (
     Part("memory", "memory above import", "MB", fresh_process.MEMORY, repeats=3, **_LESS),
     Part("douzero", _DOUZERO, "decisions/s", douzero.NETWORKS, repeats=5, seconds=2.0, on_request=True),
     Part("training", _TRAINING, "moves/s", training.OURS, **_LONG),
-    Part("gpu-step", _GPU_STEP, "decisions/s", GPU_STEP, on_request=True),
-    Part("gpu-train", _GPU_TRAIN, "moves/s", training.BESIDE_GPU, **_LONG),
     Part("web", "what a person at `ddz web` waits for", "ms", web.WAITING, on_request=True, **_LESS),
     Part("web-weight", "what a first game at `ddz web` loads", "kB", web.WEIGHT, on_request=True, **_LESS),
 )

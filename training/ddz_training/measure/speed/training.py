@@ -1,23 +1,20 @@
-"""Training: moves consumed a second by self-play, on the processor and on a GPU.
+"""Training: moves consumed a second by self-play.
 
 Whole moves count, forced ones included, as DouZero's *frames* do; what is learned from stands in a line of its own.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from ddz_training.measure.speed.benchmark import Contender, Work, rate
 
 
 @rate
-def own_training(*, learned: bool = False, **settings: Any) -> Work:
+def own_training(*, learned: bool = False) -> Work:
     """Self-play with networks of the shipped sizes and one thread a core; the learner plays all seats.
 
     Args:
         learned: Whether the decisions with a choice, kickers included, are counted that are learned from; else whole
             moves, forced ones included.
-        **settings: Settings of the run.
     """
     from ddz_agents.neural.shipped import shipped_policy_path
     from ddz_agents.neural.weights import load_weights
@@ -25,8 +22,8 @@ def own_training(*, learned: bool = False, **settings: Any) -> Work:
     from ddz_training.learn.ppo.selfplay import SelfPlay
 
     start = load_weights(shipped_policy_path())
-    usual: dict[str, Any] = {"architecture": start.policy.architecture, "minibatch": 2048, "opponent_share": 0.0}
-    run = SelfPlay(SelfPlayConfig(**(usual | settings)), start=start)
+    config = SelfPlayConfig(architecture=start.policy.architecture, minibatch=2048, opponent_share=0.0)
+    run = SelfPlay(config, start=start)
     while True:
         before = run.counters.decisions
         run.step()
@@ -36,10 +33,4 @@ def own_training(*, learned: bool = False, **settings: Any) -> Work:
 OURS = (
     Contender("ddz-env PPO self-play, every move (as DouZero's frames)", own_training()),
     Contender("ddz-env PPO self-play, decisions with a choice only", own_training(learned=True)),
-)
-_GPU: Any = {"device": "cuda", "num_games": 16384, "groups": 1, "steps": 64, "minibatch": 32768, "shard": 32768}
-BESIDE_GPU = (
-    Contender("CPU, all cores", own_training()),
-    Contender("GPU, float32", own_training(precision="float32", **_GPU)),
-    Contender("GPU, bfloat16", own_training(precision="bfloat16", **_GPU), 1_000_000),
 )

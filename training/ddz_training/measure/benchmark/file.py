@@ -208,7 +208,7 @@ def _count(about: Mapping[str, Any], deals: DealList) -> int:
 
 
 def _named(name: str, about: Mapping[str, Any]) -> str:
-    agent = about["agent"]
+    agent: str = about["agent"]
     if name in FIELD and (agent != FIELD[name].agent or about["moves"] != digest(frozen_moves()[name])):
         raise BenchmarkFileError(f"{name} is not the committed player of the field")
     return agent

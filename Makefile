@@ -28,7 +28,7 @@ help:  ## list the targets
 
 setup: $(FULL)  ## create .venv with the package (editable) and everything that tests and training need
 
-demo: $(DEMO)  ## train a policy for a minute, see it beside the shipped one, searches and baselines; a report
+demo: $(DEMO)  ## train a policy from nothing, see it beside the shipped one, searches and baselines; a report
 	$(BIN)/ddz demo $(ARGS)
 
 test: $(FULL) check  ## lint, check the types and run the default tests

@@ -222,8 +222,7 @@ def _table() -> dict[str, Entry]:
         "Session.hint(seat)": lambda wrong: seen.hint("random", wrong),
         "Session.belief": lambda wrong: seen.belief("random", wrong),
         "Replay.go": lambda wrong: Replay(seen.record()).go(wrong),
-        "Replay.hint": lambda wrong: Replay(seen.record()).hint(wrong, 0),
-        "Replay.hint(viewer)": lambda wrong: Replay(seen.record()).hint("random", wrong),
+        "Replay.hint": lambda wrong: Replay(seen.record()).hint(wrong),
         "Texts": Texts,
     }
 

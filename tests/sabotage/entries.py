@@ -214,7 +214,6 @@ def _table() -> dict[str, Entry]:
         "Session.sight": seen.sight,
         "Session.worded": seen.worded,
         "Session.worded(number)": lambda wrong: seen.worded(Move(0), wrong),
-        "Session.thought": lambda wrong: seen.thought(wrong, None),
         "Session.play": lambda wrong: session().play(wrong),
         "Session.play(seat)": lambda wrong: session().play("3", wrong),
         "Session.undo": seen.undo,

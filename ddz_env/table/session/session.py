@@ -116,7 +116,6 @@ class Session:
         self._moves: list[tuple[int, Move]] = list(record.moves)
         self._state = self.deal.state(self._moves)
         self._told: dict[int, int] = {}
-        self._thoughts: dict[int, Advice] = {}
         self._advisers, self._shares_advisers = advisers or Advisers(), advisers is not None
         self._agents: dict[int, Agent] = {}
         self._seat_agents(agents or {})
@@ -240,23 +239,6 @@ class Session:
         """Whether everybody may see every hand."""
         return self.observer is None and (self._shown or self.is_over or PERSON not in self.players)
 
-    def thought(self, number: int, viewer: int | None) -> Advice | None:
-        """What an agent thought at a move; None if it was not asked here, or by nobody.
-
-        Args:
-            number: The number of the move.
-            viewer: Who wants to know: a seat, or None for a spectator, who may see every hand (:meth:`sight`).
-
-        Raises:
-            HiddenCardsError: If the thoughts of another seat would tell the viewer its cards.
-            SessionError: If no move has that number.
-        """
-        found = self._thoughts.get(self._made(number))
-        if found is not None and found.seat != viewer and (viewer is not None or not self._is_open()):
-            when = "" if self._is_open() else " when the game is over"
-            raise HiddenCardsError(f"what seat {found.seat} thought tells its cards: ask as a spectator{when}")
-        return found
-
     def _made(self, number: int) -> int:
         """The number of a move that was made, checked."""
         chosen = as_integer(number)
@@ -286,7 +268,7 @@ class Session:
         return self._step(move)
 
     def let_agent_play(self) -> Turn:
-        """Let the agent whose turn it is make its move; what it thought is kept (:meth:`thought`).
+        """Let the agent whose turn it is make its move.
 
         Raises:
             NotYourTurnError: If it is a person's turn, or the game is over.
@@ -299,9 +281,7 @@ class Session:
         self._told[seat] = tell(agent, seat, self.rules, self._moves, self._told.get(seat))
         thought = think(agent, self.players[seat], sight(agent, self._state), seat, self._generator(seat))
         play_answer(self._state.copy(), agent, thought.move)
-        turn = self._step(thought.move)
-        self._thoughts[turn.number] = thought
-        return turn
+        return self._step(thought.move)
 
     def let_agents_play(self) -> list[Turn]:
         """Let agents move until a person is to act or the game is over.
@@ -339,7 +319,6 @@ class Session:
         self._state = self.deal.state(self._moves[:chosen])
         del self._moves[chosen:]
         self._told.clear()
-        self._thoughts = {place: thought for place, thought in self._thoughts.items() if place < chosen}
         return Turn(who, move, chosen, False)
 
     # --- asking agents ---
@@ -403,7 +382,7 @@ class Session:
         """
         self._told.clear()  # they are told there
         twin = Session(self.record(), self._agents, shown=self._shown, advisers=self._advisers)
-        twin._thoughts, twin._shares_advisers = dict(self._thoughts), self._shares_advisers
+        twin._shares_advisers = self._shares_advisers
         return twin
 
     def close(self) -> None:

@@ -95,6 +95,7 @@ class Session:
 
     Example:
         >>> from ddz_env import Rules
+        >>> from ddz_env.table.session import Deal
         >>> session = Session(Record(Deal(Rules(), seed=1), (PERSON, "random", "random")))
         >>> session.play("6").seat, session.waits_for
         (0, 'agent')

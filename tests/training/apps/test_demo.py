@@ -73,7 +73,7 @@ def test_a_killed_demo_leaves_nothing_broken_and_the_next_one_reports(
     done = ddz("demo", "--minutes", "0.01", "--deals", "1", "--processes", "1", "--seed", "2")
     assert done.exit_code == 0, done.output
     for text in (
-        *("PPO by self-play from random weights, 0.01 min", "against random"),
+        *("PPO by self-play from random weights, 0.01 min", "2 duplicate deals each"),
         *("Against all others", "Pair by pair", "6 games; the report is demo-report/report.html"),
     ):
         assert text in " ".join(done.output.split())

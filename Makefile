@@ -28,7 +28,7 @@ help:  ## list the targets
 
 setup: $(FULL)  ## create .venv with the package (editable) and everything that tests and training need
 
-demo: $(DEMO)  ## train a policy for a minute, see it beside the shipped one, searches and baselines; a report
+demo: $(DEMO)  ## train a policy from nothing, see it beside the shipped one, searches and baselines; a report
 	$(BIN)/ddz demo $(ARGS)
 
 test: $(FULL) check  ## lint, check the types and run the default tests
@@ -50,7 +50,7 @@ test-integrations: $(FULL)  ## train with other libraries, each in its own envir
 	$(BIN)/python -m tests.integrations $(ARGS)
 
 bench: $(FULL)  ## measure the speeds, beside the peers
-	$(BIN)/ddz speed $(ARGS)
+	$(BIN)/python -m benchmarks $(ARGS)
 
 screenshots: $(FULL)  ## make the pictures of the browser's page in docs/images (needs a Chromium)
 	@$(PIP_INSTALL) --editable ".[browser]"
@@ -82,7 +82,7 @@ release-check: $(FULL)  ## both archives in clean environments: every Python at 
 
 clean:  ## remove .venv and everything that was built
 	rm -rf $(VENV) build dist site .pytest_cache .hypothesis .mypy_cache .ruff_cache
-	find ddz_env agents training tests notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find ddz_env agents training benchmarks tests notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip is the last thing that venv creates: where it is missing, the environment is, too, or was cut short.
 $(BIN)/pip:

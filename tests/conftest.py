@@ -63,10 +63,9 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _variables_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Games that name no file are not kept among the user's, and a program that a test runs may consist of asserts."""
+def _variables_of_tests() -> Iterator[None]:
+    """A program that a test runs may consist of asserts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DDZ_GAMES_DIR", str(tmp_path_factory.mktemp("games")))
         patch.delenv("PYTHONOPTIMIZE", raising=False)
         yield
 

@@ -55,7 +55,7 @@ PROMISES: dict[str, str] = {
     "ray": "import ray",
     "web": "import tempfile, pathlib; from ddz_training.apps.web import routes, server; "
     "routes.make_app(server.Server(pathlib.Path(tempfile.mkdtemp()), ['rules'], 'rules'), ['localhost'])",
-    "browser": "import playwright.sync_api, ddz_training.apps.web.serving",
+    "browser": "import playwright.sync_api",
     "docs": "import sphinx, myst_parser, furo",
     "notebooks": "import nbclient, nbformat, ipykernel, matplotlib",
     "dev": "import build, hypothesis, pytest, xdist, safetensors, choix",
@@ -97,7 +97,6 @@ def _run(*command: object, cwd: Path, cache: Path | None = None) -> str:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     environment |= {
         "DDZ_CACHE_DIR": str(cache or cwd / "cache"),
-        "DDZ_GAMES_DIR": str(cwd / "games"),
         "SDL_VIDEODRIVER": "dummy",
     }
     done = subprocess.run(

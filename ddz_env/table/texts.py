@@ -96,136 +96,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     "shuttle": ("shuttle", "航天飞机"),
     "shuttle+solos": ("shuttle+solos", "航天飞机带单"),
     "shuttle+pairs": ("shuttle+pairs", "航天飞机带对"),
-    "kicker legend": (
-        "333+[45]: with 4 or 5 (or 44, 55); 2×[456]: two of them",
-        "333+[45]：带 4 或 5（或 44、55）；2×[456]：带其中两个",
-    ),
     # --- a game in the terminal ---
-    "you sit": ("You hold seat {seat}.", "您坐{seat}号位。"),
     "your move": ("your move", "请出牌"),
-    "their move": ("seat {seat} ({role})", "{seat}号位（{role}）"),
     "seed": ("seed {seed}", "种子 {seed}"),
-    "brief": (
-        "h helps · ? lists your moves · hint · undo · quit (the game is kept)",
-        "h 帮助 · ? 可出的牌 · hint 提示 · undo 悔牌 · quit 离开（自动保存）",
-    ),
     "made": ("seat {seat} {role} ({player}): {move}", "{seat}号位 {role}（{player}）：{move}"),
     "redealt": ("Everybody declined: new cards.", "无人叫分，重新发牌。"),
-    "win": ("You win!", "您赢了！"),
-    "lose": ("You lose.", "您输了。"),
-    "nobody": ("Nobody bid.", "无人叫分。"),
-    "returns": ("Returns by seat: {returns}", "各座位得分：{returns}"),
     "kept": ("The game is kept in {file}", "牌局保存在 {file}"),
-    "seen": (
-        "It has the cards and moves that seat {seat} saw, so nobody can go on with it.",
-        "里面只有{seat}号位看到的牌和出牌，不能接着打。",
-    ),
-    "resume": ("Go on with: {command}", "继续：{command}"),
-    "look": ("Look at it again with: {command}", "复盘：{command}"),
-    "not kept": ("The game cannot be kept: {reason}", "牌局无法保存：{reason}"),
-    "took back": ("Taken back: {move} and all after it.", "已悔牌：{move} 及之后的各手。"),
-    "resumed": ("Going on at move {number}.", "从第{number}手继续。"),
-    "puzzle": (
-        "Puzzle {number}: all cards are open, and exactly one move wins.",
-        "残局 {number}：明牌，只有一手能赢。",
-    ),
-    "goodbye": ("goodbye", "再见"),
-    "asked for": ("{what}> ", "{what}> "),
-    # --- advice ---
     "would play": ("{agent} would play {move}", "{agent} 建议 {move}"),
-    "chance": ("{percent} to win", "胜率 {percent}"),
-    "tried out": (
-        "to win: of the games that were tried out from here, which are not calibrated as on the page",
-        "胜率：从这里试算的牌局中的，没有像网页上那样校准",
-    ),
-    "move column": ("move", "出牌"),
-    "chance column": ("to win", "胜率"),
-    "score column": ("score", "评分"),
-    "visits column": ("tried", "次数"),
-    "line column": ("expected then", "之后预计"),
-    "more kickers": ("… {number} more kickers", "……另有 {number} 种带牌"),
-    "more moves": ("… {number} more moves", "……另有 {number} 种出法"),
-    "believes": (
-        "Where {agent} expects the hidden cards (mean number of each rank):",
-        "{agent} 估计的暗牌（每种点数的平均张数）：",
-    ),
-    "holder": ("seat {seat}", "{seat}号位"),
-    "nobody holds": ("face down", "未发"),
-    "may bomb": ("seat {seat} may hold {bombs}", "{seat}号位可能有 {bombs}"),
-    "also": ("also {moves}", "其他 {moves}"),
-    "no hint": ("There is no hint yet: type hint first.", "还没有提示：先输入 hint。"),
-    "forced": ("There is only one move: {move}", "只有一种选择：{move}"),
-    # --- a table seen from one seat ---
-    "tell hand": ("your {number} cards", "您的{number}张牌"),
-    "tell role": ("your role (landlord, down = after the landlord, up = before)", "您的角色（地主、下家、上家）"),
-    "tell bottom": ("the {number} landlord cards", "{number}张底牌"),
-    "observing": (
-        "Type one move a line, as it is played. undo, hint, cards, board, quit.",
-        "每行输入一手牌，按出牌顺序。undo 撤销，hint 提示，cards 猜牌，board 牌面，quit 离开。",
-    ),
-    # --- replay ---
-    "data set replays": ("{number} games replay as they were recorded", "{number} 局牌谱全部复现"),
-    "at move": ("move {number} of {total}", "第 {number} 手，共 {total} 手"),
-    "next is": ("next: seat {seat} {move}", "下一手：{seat}号位 {move}"),
-    "replay brief": (
-        "Enter goes on · b back · a number goes there · hint · cards · play · quit",
-        "回车 下一手 · b 上一手 · 数字 跳转 · hint 提示 · cards 猜牌 · play 接着打 · quit 离开",
-    ),
-    "played column": ("played", "实际"),
-    "better column": ("{agent}", "{agent}"),
-    "loss column": ("loses", "损失"),
-    "review done": (
-        "{count} decisions, {worse} of them worse than the best by 1 % or more.",
-        "共 {count} 次选择，其中 {worse} 次比最佳差 1 % 以上。",
-    ),
-    "seat column": ("seat", "座位"),
 }
 """Every text by its key: English, Chinese.  Braces stand for values."""
-
-_HELP = {
-    "play": (
-        """Type the cards of a move, or pass:
-  3  44  555     a solo, a pair, a trio (T or 10 is ten, B and R are the jokers)
-  34567  445566  a chain of five or more, a chain of three pairs or more
-  333+4  333+44  a trio with a kicker; 333444+57 a plane with two
-  5555  BR       a bomb, the rocket""",
-        """输入要出的牌，或 pass（不出）：
-  3  44  555     单张、对子、三张（T 或 10 是十，B 小王，R 大王）
-  34567  445566  顺子（至少五张）、连对（至少三对）
-  333+4  333+44  三带一、三带一对；333444+57 飞机带两张
-  5555  BR       炸弹、王炸""",
-    ),
-    "bid": (
-        "The auction: type bid 1, bid 2 or bid 3 (or the number alone), or no.",
-        "叫分：输入 1、2、3，或 no（不叫）。",
-    ),
-    "call": ("The auction: type call to be the landlord, or no.", "叫地主：输入 call（叫地主），或 no（不叫）。"),
-    "rob": (
-        "The auction: type rob to be the landlord for twice the stake, or no.",
-        "抢地主：输入 rob（抢地主，倍数加倍），或 no（不抢）。",
-    ),
-    "show": (
-        "Showing: type show to play with an open hand for twice the stake, or no.",
-        "明牌：输入 show（明牌，倍数加倍），或 no（不明牌）。",
-    ),
-    "double": ("Doubling: type double, or no.", "加倍：输入 double（加倍），或 no（不加倍）。"),
-    "words": (
-        """  ?              the legal moves
-  hint           what a good agent would do; hint rollout asks another
-  ok             play what was hinted
-  cards          where it expects the hidden cards
-  undo           take your last decision back; undo 12 goes back to move 12
-  board          the table once more
-  quit or :q     leave (or Ctrl-D, Ctrl-C); the game is kept; q alone is a queen""",
-        """  ?              可出的牌
-  hint           提示；hint rollout 换一个智能体
-  ok             按提示出牌
-  cards          猜测暗牌
-  undo           悔一手；undo 12 回到第 12 手
-  board          重新显示牌面
-  quit 或 :q     离开（Ctrl-D、Ctrl-C 也可以），自动保存；单独的 q 是 Q""",
-    ),
-}
 
 
 class Texts:
@@ -259,10 +138,6 @@ class Texts:
         """What was wrong; in Chinese only what a person at the table can type wrongly."""
         said = error if isinstance(error, str) else error.said if isinstance(error, DouDizhuError) else str(error)
         return in_chinese(said, self.move) if self.language == "zh" else said
-
-    def help(self, question: str) -> str:
-        """What can be typed where something is asked (:func:`ddz_env.core.spoken.question`)."""
-        return "\n".join(_HELP[part][self._place] for part in (question, "words"))
 
 
 def cells(text: str) -> int:

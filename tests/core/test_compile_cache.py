@@ -18,7 +18,6 @@ import pytest
 
 from ddz_env.core.engine import cache
 from ddz_env.core.engine.cache import CompileCacheWarning, why_not_private
-from ddz_training.apps.cli.keeping import games_folder
 from tests.rooms import ROOT, SOURCES
 
 TOY = """
@@ -215,13 +214,12 @@ def test_without_a_home_the_temporary_folder_is_private(
     home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("a home that is no directory")
-    for variable in ("DDZ_CACHE_DIR", "DDZ_GAMES_DIR", "HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+    for variable in ("DDZ_CACHE_DIR", "HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
     monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
     if home == "no directory":
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert games_folder() == cache.cache_root() / "games"  # type: ignore[operator]
     root = cache.cache_root()
     assert root is not None
     assert root.parent == tmp_path

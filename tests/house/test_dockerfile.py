@@ -34,7 +34,7 @@ def test_what_is_copied_is_there_and_let_in() -> None:
 
 def test_what_the_build_reads_is_copied() -> None:
     told, build = PROJECT["project"], PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
-    wheel = {*build["force-include"], *(folder.partition("/")[0] for folder in build["only-include"])}
+    wheel = {folder.partition("/")[0] for folder in build["only-include"]}
     read = {"pyproject.toml", told["readme"], *told["license-files"], *wheel}
     install = next(rest for step, rest in STEPS if step == "RUN" and "pip install" in rest)
     assert {*read, *re.findall(r"--constraint (\S+)", install)} <= COPIED

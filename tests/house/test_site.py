@@ -53,7 +53,7 @@ def test_the_site_works_offline(built: Path) -> None:
 def page(built: Path) -> Iterator[Any]:
     """A page in a browser of 1280 pixels."""
     playwright = pytest.importorskip("playwright.sync_api")
-    from ddz_training.apps.web.serving import chromium
+    from tests.training.apps.browser import chromium
 
     with playwright.sync_playwright() as driver:
         try:

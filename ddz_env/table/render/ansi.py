@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 
-from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.state import State
 from ddz_env.core.view import View
 from ddz_env.table.render.table import Card, Cards, Play, Seat, Snapshot, table_of
@@ -33,7 +32,6 @@ def render_ansi(
     reveal: bool = False,
     width: int | None = None,
     language: str = "en",
-    suits: bool = True,
 ) -> str:
     """Write the table.
 
@@ -44,7 +42,6 @@ def render_ansi(
         reveal: Show every hand of a ``State``, with the suits that the perspective has seen so far.
         width: Characters of a line; longer lines are written more tightly (80 are enough for 20 cards).  None for any.
         language: ``en`` or ``zh``.
-        suits: Whether cards have suits; these are the perspective's own, another seat sees others.
 
     Returns:
         Some lines, the last without a line break.
@@ -62,7 +59,7 @@ def render_ansi(
           seat 2  peasant up     1  6♠
         seat 0 leads
     """
-    return _Writer(colour, width, Texts(language), suits).table(table_of(game, perspective, reveal=reveal))
+    return _Writer(colour, width, Texts(language)).table(table_of(game, perspective, reveal=reveal))
 
 
 class _Writer:
@@ -72,11 +69,10 @@ class _Writer:
         colour: Whether to colour.
         width: Characters of a line; None for any.
         say: The texts.
-        suits: Whether cards have suits.
     """
 
-    def __init__(self, colour: bool, width: int | None, say: Texts, suits: bool) -> None:
-        self.colour, self.width, self.say, self.suits = colour, width, say, suits
+    def __init__(self, colour: bool, width: int | None, say: Texts) -> None:
+        self.colour, self.width, self.say = colour, width, say
         self.role_width = max(cells(say(role)) for role in _ROLES)
         self.seat_width = cells(say("seat", seat=0))
 
@@ -139,11 +135,10 @@ class _Writer:
         return gap.join(map(self._card, cards))
 
     def _card(self, card: Card) -> str:
-        red = card.is_red and (self.suits or card.is_joker)
-        return self._paint(_RED_CARD if red else _BLACK_CARD, str(card) if self.suits else RANK_NAMES[card.rank])
+        return self._paint(_RED_CARD if card.is_red else _BLACK_CARD, str(card))
 
     def _backs(self, number: int, gap: str = " ") -> str:
-        return gap.join([self._paint(_BACK, "??" if gap and self.suits else "?")] * number)
+        return gap.join([self._paint(_BACK, "??" if gap else "?")] * number)
 
     def _indent(self, mark: str = "") -> str:
         """The space below a seat's role, with a mark at its end."""

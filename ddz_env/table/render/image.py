@@ -1,36 +1,43 @@
 """The table as pixels.
 
 The picture is laid out on 960 by 600 units and scaled to the size asked for.  The observer (seat 0 where all hands are
-shown) sits at the bottom, the next seat in playing order on the right, the last on the left.
+shown) sits at the bottom, the next seat in playing order on the right, the last on the left.  Nothing depends on the
+system: the letters are Pillow's own scalable font (ASCII only), suits are polygons.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont, ImageOps
 
+from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.checks import check_integer
 from ddz_env.core.errors import InvalidPictureError, plural
-from ddz_env.table.render import sprites
-from ddz_env.table.render.sprites import GOLD, WHITE, Picture
 from ddz_env.table.render.table import Card, Play, Seat, Snapshot
 
 WIDTH, HEIGHT = 960, 600
 """The units of the layout."""
 
 _SMALLEST, _LARGEST = (240, 150), (3840, 2400)
-_SOFT = (214, 232, 220)
-_FADED = (150, 182, 164)
-_DARK = (8, 34, 24, 170)
-_ACTING = (92, 66, 10, 225)
+_RED, _BLACK, _GOLD, _WHITE = (200, 26, 40), (24, 26, 32), (255, 205, 84), (255, 255, 255)
+_SOFT, _FADED = (214, 232, 220), (150, 182, 164)
+_DARK, _ACTING = (8, 34, 24, 170), (92, 66, 10, 225)
+_FELT, _FELT_EDGE, _WOOD, _WOOD_LIGHT = (30, 124, 78), (14, 56, 35), (74, 46, 24), (138, 92, 52)
+_PAPER, _EDGE, _BACK_BLUE, _BACK_LINES = (253, 252, 247), (120, 124, 130), (33, 74, 140), (92, 136, 205)
+_FINE = 4
+"""Cards and panels are drawn this many times larger, for smooth edges."""
+_ASPECT = 1.4
 
 Align = Literal["left", "centre", "right"]
 Drawn = Card | Literal["back", "slot"]
+Colour = tuple[int, int, int]
 _BACK: list[Drawn] = ["back"]
 _SLOT: list[Drawn] = ["slot"]
 
@@ -99,7 +106,7 @@ class _Painter:
     """
 
     def __init__(self, width: int, height: int) -> None:
-        self.picture: Picture = sprites.felt(width, height).copy()
+        self.picture = _felt(width, height).copy()
         self.pen = ImageDraw.Draw(self.picture)
         self.scale = min(width / WIDTH, height / HEIGHT)
         self.origin = ((width - WIDTH * self.scale) / 2, (height - HEIGHT * self.scale) / 2)
@@ -118,10 +125,10 @@ class _Painter:
 
     def _facts(self, table: Snapshot) -> None:
         """The rules and the stage on the left, the stake on the right."""
-        self._text(24, 30, "Dou Dizhu", 24, WHITE, "left")
+        self._text(24, 30, "Dou Dizhu", 24, _WHITE, "left")
         stage = {"kicker": "play", "bid": "auction", "double": "doubling", "show": "showing", "over": "game over"}
         self._text(24, 57, f"{table.rules} rules · {stage.get(table.stage, table.stage)}", 15, _SOFT, "left")
-        self._text(936, 30, f"Stake {table.stake}", 24, GOLD, "right")
+        self._text(936, 30, f"Stake {table.stake}", 24, _GOLD, "right")
         facts = f"move {table.moves}" + (f" · {plural(table.bombs, 'bomb')}" if table.bombs else "")
         self._text(936, 57, facts, 15, _SOFT, "right")
 
@@ -144,7 +151,7 @@ class _Painter:
         width = self._length(text, size) + 36
         left, top = 480 - width / 2, 315 - height / 2
         self._panel(left, top, width, height, golden=over)
-        self._text(480, 315, text, size, GOLD if over else _SOFT, "centre")
+        self._text(480, 315, text, size, _GOLD if over else _SOFT, "centre")
 
     # A seat.
 
@@ -161,21 +168,19 @@ class _Painter:
             self._play(seat.play, place)
 
     def _plate(self, seat: Seat, place: Place) -> None:
-        """Name, role, cards in hand and the result."""
+        """Number, role (the landlord's is golden), cards in hand and the result."""
         texts = [f"Seat {seat.number}"] + [seat.role] * bool(seat.role) + [plural(seat.size, "card")]
         text = " · ".join(texts)
         marks = ["x2"] * seat.doubled + ([f"{seat.result:+g}"] if seat.result is not None else [])
-        crowned = 26 if seat.role == "landlord" else 0
         lengths = [self._length(mark, 16) + 12 for mark in marks]
-        width = 24 + crowned + self._length(text, 16) + sum(lengths)
+        width = 24 + self._length(text, 16) + sum(lengths)
         left = _left_edge(place.x, width, place.align)
         self._panel(left, place.plate, width, 32, golden=seat.acting)
-        if crowned:
-            self._paste(sprites.crown(self._pixels(22)), left + 10, place.plate + 4)
-        self._text(left + 12 + crowned, place.plate + 16, text, 16, WHITE, "left")
+        colour = _GOLD if seat.role == "landlord" else _WHITE
+        self._text(left + 12, place.plate + 16, text, 16, colour, "left")
         right = left + width - 12
         for mark, length in zip(reversed(marks), reversed(lengths), strict=True):
-            self._text(right, place.plate + 16, mark, 16, GOLD, "right")
+            self._text(right, place.plate + 16, mark, 16, _GOLD, "right")
             right -= length
 
     def _play(self, play: Play, place: Place) -> None:
@@ -184,7 +189,7 @@ class _Painter:
             width = self._length(play.text, 18) + 30
             left = _left_edge(place.play_x, width, place.align)
             self._panel(left, place.play + 20, width, 34)
-            self._text(left + width / 2, place.play + 37, play.text, 18, WHITE if play.current else _FADED, "centre")
+            self._text(left + width / 2, place.play + 37, play.text, 18, _WHITE if play.current else _FADED, "centre")
             return
         corner, faded = (place.play_x, place.play), not play.current and not play.to_beat
         self._row(play.cards, corner, _PLAY_CARD, place.room - 60, place.align, 27, halo=play.to_beat, faded=faded)
@@ -213,43 +218,131 @@ class _Painter:
         total = width + step * (len(cards) - 1)
         left = _left_edge(x, total, align)
         if halo:
-            reach = self._pixels(9)
-            aura = sprites.glow(self._pixels(total), sprites.card_height(pixels), reach)
-            self._paste(aura, left - reach / self.scale, y - reach / self.scale)
+            self._panel(left - 5, y - 5, total + 10, width * _ASPECT + 10, golden=True)
         for number, card in enumerate(cards):
-            self._paste(_sprite(card, pixels, faded), left + number * step, y)
+            self._paste(_card(card, pixels, faded), left + number * step, y)
 
     def _panel(self, x: float, y: float, width: float, height: float, *, golden: bool = False) -> None:
-        fill, outline = (_ACTING, (*GOLD, 255)) if golden else (_DARK, ())
+        fill, outline = (_ACTING, (*_GOLD, 255)) if golden else (_DARK, None)
         size = self._pixels(width), self._pixels(height), self._pixels(min(height / 2, 12))
-        self._paste(sprites.panel(*size, fill, outline), x, y)
+        self._paste(_rounded(*size, fill, outline), x, y)
 
-    def _paste(self, sprite: Picture, x: float, y: float) -> None:
+    def _paste(self, sprite: Image.Image, x: float, y: float) -> None:
         at = round(self.origin[0] + x * self.scale), round(self.origin[1] + y * self.scale)
         self.picture.paste(sprite, at, sprite)
 
     def _text(self, x: float, y: float, text: str, size: float, colour: tuple[int, ...], align: Align) -> None:
         anchor = {"left": "lm", "centre": "mm", "right": "rm"}[align]
         at = self.origin[0] + x * self.scale, self.origin[1] + y * self.scale
-        self.pen.text(at, text, (*colour, 255), sprites.font(self._pixels(size)), anchor)
+        self.pen.text(at, text, (*colour, 255), _font(self._pixels(size)), anchor)
 
     def _length(self, text: str, size: float) -> float:
-        return sprites.font(self._pixels(size)).getlength(text) / self.scale
+        return _font(self._pixels(size)).getlength(text) / self.scale
 
     def _pixels(self, units: float) -> int:
         return max(round(units * self.scale), 1)
 
 
-def _sprite(card: Drawn, width: int, faded: bool) -> Picture:
-    """A card; one of an earlier trick is in the shade."""
-    if not isinstance(card, Card):
-        return sprites.back(width) if card == "back" else sprites.slot(width)
-    sprite = sprites.face(card, width)
+@lru_cache(maxsize=64)
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size)
+
+
+@lru_cache(maxsize=4)
+def _felt(width: int, height: int) -> Image.Image:
+    """The green table, lighter in the middle, with a wooden rim."""
+    table = ImageOps.colorize(Image.radial_gradient("L").resize((width, height)), _FELT, _FELT_EDGE)
+    rim = max(round(min(width / WIDTH, height / HEIGHT) * 6), 1)
+    pen = ImageDraw.Draw(table)
+    pen.rectangle((0, 0, width - 1, height - 1), outline=_WOOD, width=rim)
+    pen.rectangle((rim, rim, width - 1 - rim, height - 1 - rim), outline=_WOOD_LIGHT, width=max(rim // 3, 1))
+    return table
+
+
+@lru_cache(maxsize=64)
+def _rounded(
+    width: int, height: int, radius: int, fill: tuple[int, ...], outline: tuple[int, ...] | None
+) -> Image.Image:
+    """A panel with smooth edges, RGBA."""
+    sheet = Image.new("RGBA", (width * _FINE, height * _FINE), (*fill[:3], 0))
+    box = (0, 0, sheet.width - 1, sheet.height - 1)
+    ImageDraw.Draw(sheet).rounded_rectangle(box, radius * _FINE, fill, outline, 2 * _FINE if outline else 0)
+    return sheet.resize((width, height), Image.Resampling.LANCZOS)
+
+
+@lru_cache(maxsize=512)
+def _card(card: Drawn, width: int, faded: bool) -> Image.Image:
+    """A card, RGBA; one of an earlier trick is in the shade, one that is still to be chosen an empty place."""
+    w, h = width * _FINE, round(width * _ASPECT) * _FINE
+    sheet = Image.new("RGBA", (w, h), (*_EDGE, 0))
+    pen = ImageDraw.Draw(sheet)
+    paper = _FELT_EDGE if card == "slot" else _PAPER
+    pen.rounded_rectangle((0, 0, w - 1, h - 1), w * 0.11, (*paper, 255), (*_EDGE, 255), _FINE)
+    if card == "slot":
+        pen.text((w / 2, h / 2), "?", (*_GOLD, 255), _font(round(w * 0.6)), "mm")
+    elif card == "back":
+        for margin, colour in ((0.08, _BACK_LINES), (0.12, _BACK_BLUE), (0.24, _BACK_LINES), (0.26, _BACK_BLUE)):
+            edge = w * margin
+            pen.rounded_rectangle((edge, edge, w - edge, h - edge), w * 0.06, (*colour, 255))
+    else:
+        _face(pen, card, w, h)
+    sheet = sheet.resize((width, h // _FINE), Image.Resampling.LANCZOS)
     if not faded:
-        return sprite
-    shade = Image.new("RGBA", sprite.size, (20, 84, 54, 255))
-    shade.putalpha(sprite.getchannel("A"))
-    return Image.blend(sprite, shade, 0.5)
+        return sheet
+    shade = Image.new("RGBA", sheet.size, (*_FELT, 255))
+    shade.putalpha(sheet.getchannel("A"))
+    return Image.blend(sheet, shade, 0.5)
+
+
+def _face(pen: ImageDraw.ImageDraw, card: Card, w: int, h: int) -> None:
+    """A rank with its suit below in the corner, and a large suit; of a joker its name down the side, and a disc."""
+    colour = _RED if card.is_red else _BLACK
+    if card.is_joker:
+        for number, letter in enumerate("JOKER"):
+            _letters(pen, letter, w * 0.19, h * (0.13 + 0.175 * number), w * 0.23, colour)
+        _disc(pen, w * 0.64, h * 0.60, w * 0.27, colour)
+        _disc(pen, w * 0.64, h * 0.60, w * 0.15, _GOLD if card.is_red else _WHITE)
+        return
+    rank = RANK_NAMES[card.rank]
+    _letters(pen, "10" if rank == "T" else rank, w * 0.215, h * 0.175, w * (0.34 if rank == "T" else 0.44), colour)
+    _suit(pen, card.suit, w * 0.215, h * 0.43, w * 0.25, colour)
+    _suit(pen, card.suit, w * 0.62, h * 0.70, w * 0.52, colour)
+
+
+def _letters(pen: ImageDraw.ImageDraw, text: str, x: float, y: float, size: float, colour: Colour) -> None:
+    """Bold letters centred on a point."""
+    pen.text((x, y), text, colour, _font(round(size)), "mm", stroke_width=round(size * 0.035))
+
+
+def _suit(pen: ImageDraw.ImageDraw, suit: str, x: float, y: float, size: float, colour: Colour) -> None:
+    """A suit centred on a point."""
+    if suit in "♠♣":
+        foot, neck = size * 0.2, size * 0.05
+        pen.polygon([(x - neck, y), (x + neck, y), (x + foot, y + size * 0.5), (x - foot, y + size * 0.5)], colour)
+    if suit == "♦":
+        wide, tall = size * 0.42, size * 0.54
+        pen.polygon([(x, y - tall), (x + wide, y), (x, y + tall), (x - wide, y)], colour)
+    elif suit == "♣":
+        for dx, dy in ((0, -0.26), (-0.26, 0.12), (0.26, 0.12)):
+            _disc(pen, x + dx * size, y + dy * size, size * 0.23, colour)
+        _disc(pen, x, y, size * 0.12, colour)
+    else:
+        upright, middle = (1, y) if suit == "♥" else (-1, y - size * 0.06)
+        pen.polygon([(x + size * dx, middle - upright * size * dy) for dx, dy in _HEART], colour)
+
+
+_HEART = [
+    (
+        16 * math.sin(t) ** 3 / 33,
+        (13 * math.cos(t) - 5 * math.cos(2 * t) - 2 * math.cos(3 * t) - math.cos(4 * t) + 2.5) / 31,
+    )
+    for t in (step * math.tau / 120 for step in range(120))
+]
+"""The heart curve, one unit across."""
+
+
+def _disc(pen: ImageDraw.ImageDraw, x: float, y: float, radius: float, colour: Colour) -> None:
+    pen.ellipse((x - radius, y - radius, x + radius, y + radius), colour)
 
 
 def _left_edge(x: float, width: float, align: Align) -> float:

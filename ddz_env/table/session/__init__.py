@@ -11,7 +11,7 @@ Nothing here knows of a terminal or a web page; both use the same :class:`Sessio
 ============  =======================================================================
 """
 
-from ddz_env.table.session.advice import Advice, Advisers, Group, Option
+from ddz_env.table.session.advice import Advice, Advisers, Option
 from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, RecordError, SessionError
 from ddz_env.table.session.record import PERSON, Record
 from ddz_env.table.session.replay import Replay, Reviewed
@@ -22,7 +22,6 @@ __all__ = [
     "Advice",
     "Advisers",
     "Deal",
-    "Group",
     "HiddenCardsError",
     "NotYourTurnError",
     "Option",

@@ -55,39 +55,6 @@ class Option:
         """The move, or the name of its main group, in notation."""
         return action_name(self.main) if self.move is None else str(self.move)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The same in texts and numbers."""
-        texts = {"main": action_name(self.main), "move": None if self.move is None else str(self.move)}
-        return {**vars(self), **texts, "line": [str(move) for move in self.line]}
-
-
-@dataclass(frozen=True)
-class Group:
-    """Options that differ in their kickers alone.
-
-    Attributes:
-        main: The action id of the main group.
-        options: With their kickers, the best first.
-    """
-
-    main: int
-    options: tuple[Option, ...]
-
-    @property
-    def visits(self) -> int | None:
-        """Visits of all together; None if they are not counted."""
-        counted = [option.visits for option in self.options if option.visits is not None]
-        return sum(counted) if counted else None
-
-    @property
-    def chance(self) -> float | None:
-        """The chance of winning of all together, by visits; that of the best where visits are not counted."""
-        known = [(option.chance, option.visits or 0) for option in self.options if option.chance is not None]
-        total = sum(visits for _, visits in known)
-        if not total:
-            return known[0][0] if known else None
-        return sum(chance * visits for chance, visits in known) / total
-
 
 @dataclass(frozen=True)
 class Advice:
@@ -115,12 +82,6 @@ class Advice:
         """The chance of winning that it sees in its move."""
         return self.options[0].chance
 
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The options by main group, in the order of each group's best."""
-        mains = dict.fromkeys(option.main for option in self.options)
-        return tuple(Group(main, tuple(one for one in self.options if one.main == main)) for main in mains)
-
     def why(self, say: Texts) -> str:
         """One sentence on why it would play its move, by the chances.
 
@@ -146,16 +107,6 @@ class Advice:
     def said(self, option: Option) -> str:
         """An option in the words of the rules."""
         return option.text if option.move is None else worded(option.move, self.question)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The same in lists, texts and numbers, as JSON has them: moves in notation, options by main group."""
-        groups = [
-            {"main": action_name(group.main), "chance": group.chance, "visits": group.visits}
-            | {"options": [option.as_dict() for option in group.options]}
-            for group in self.groups
-        ]
-        told = {"agent": self.agent, "seat": self.seat, "move": str(self.move), "chance": self.chance}
-        return {**told, "source": self.source, "groups": groups}
 
 
 def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generator) -> Advice:

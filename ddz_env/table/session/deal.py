@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env import Hand, Move, Rules, State, View
+from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.checks import check_flag, check_integer, check_seed
 from ddz_env.core.errors import (
@@ -63,7 +63,7 @@ class Deal:
         game: Number of the game under that seed.
         hands: The hand of each seat without the landlord cards, None for a hand that is not known; or None where the
             seed deals.
-        bottom: The landlord cards; None where they are not known, or the seed deals.
+        bottom: The landlord cards; None where the seed deals.
         endgame: Whether the hands may have any size, as in a puzzle.
 
     Raises:
@@ -95,43 +95,21 @@ class Deal:
         self.state()  # refuses what cannot be dealt
 
     @classmethod
-    def observed(
-        cls, rules: Rules, seat: int, hand: Hand, bottom: Hand | None = None, opener: int | None = None
-    ) -> Deal:
-        """What a seat sees of a real table.
+    def observed(cls, rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
+        """What a seat sees of a real table without an auction, where seat 0 is the landlord.
 
         Args:
             rules: The rules.
             seat: The seat that looks.
             hand: Its cards as dealt, without the landlord cards.
-            bottom: The landlord cards, None while they are face down.
-            opener: The seat that opens the auction.
+            bottom: The landlord cards.
 
         Raises:
             InvalidDealError: If the cards do not fit the rules.
         """
         check_integer("seat", seat, 0, rules.players - 1, InvalidDealError)
         hands = tuple(hand if place == seat else None for place in range(rules.players))
-        if not rules.bottom:
-            bottom = _NOTHING
-        return cls(rules, hands=hands, bottom=bottom)._opened_by(opener)
-
-    @classmethod
-    def seen(cls, view: View) -> Deal:
-        """The cards that a game started from, as far as a seat has seen them; only its view is looked at.
-
-        Args:
-            view: What the seat knows now.
-
-        Raises:
-            InvalidDealError: If no table under these rules can be seen from one seat.
-        """
-        bottom = None if view.landlord is None else view.landlord_cards
-        dealt = view.hand + view.played(view.seat)
-        if bottom is not None and view.landlord == view.seat:
-            dealt -= bottom
-        opener = view.history[0][0] if view.history else view.acting_seat
-        return cls.observed(view.rules, view.seat, dealt, bottom, opener)
+        return cls(rules, hands=hands, bottom=bottom if rules.bottom else _NOTHING)
 
     @classmethod
     def given(cls, rules: Rules, hands: Sequence[Hand], bottom: Hand, opener: int | None = None) -> Deal:
@@ -146,14 +124,11 @@ class Deal:
         Raises:
             InvalidDealError: If the cards do not fit the rules.
         """
-        return cls(rules, hands=tuple(hands), bottom=bottom)._opened_by(opener)
-
-    def _opened_by(self, opener: int | None) -> Deal:
-        """The same cards with a seed that draws an opener."""
-        if opener is None or self.rules.bidding == "fixed":
-            return self
-        check_integer("opener", opener, 0, self.rules.players - 1, InvalidDealError)
-        deals = (replace(self, seed=seed) for seed in itertools.count())
+        found = cls(rules, hands=tuple(hands), bottom=bottom)
+        if opener is None or rules.bidding == "fixed":
+            return found
+        check_integer("opener", opener, 0, rules.players - 1, InvalidDealError)
+        deals = (replace(found, seed=seed) for seed in itertools.count())
         return next(deal for deal in deals if deal.state().seat == opener)
 
     @property
@@ -172,8 +147,6 @@ class Deal:
 
         Raises:
             IllegalMoveError: If one cannot be, or another seat was to move; the message says why.
-            SessionError: If moves were made with landlord cards that nobody has told, or everybody declined a deal of
-                which one hand is known.
         """
         if self.observer is not None:
             return self._made_up(moves)
@@ -191,8 +164,8 @@ class Deal:
             raise InvalidDealError(f"of {rules.players} hands all are known, or one")
         if rules.half_deck:
             raise InvalidDealError(f"the {rules.name} rules deal hands of unknown size: a table cannot be set up")
-        if self.endgame or rules.open_hands or rules.showing:
-            raise InvalidDealError("an endgame, or a game with open or shown hands, needs all hands")
+        if self.endgame or rules.open_hands or rules.showing or rules.bidding != "fixed":
+            raise InvalidDealError("an endgame, an auction, or a game with open or shown hands needs all hands")
         [own] = [hand for hand in hands if hand is not None]
         if len(own) != rules.hand_size:
             raise InvalidDealError(
@@ -201,34 +174,22 @@ class Deal:
                 rules=Message(rules.name),
                 most=rules.hand_size,
             )
-        if self.bottom is not None and len(self.bottom) != rules.bottom:
+        if len(self.bottom or _NOTHING) != rules.bottom:
             raise InvalidDealError(
                 "{cards}; {rules} has {most}",
-                cards=plural(len(self.bottom), "landlord card"),
+                cards=plural(len(self.bottom or _NOTHING), "landlord card"),
                 rules=Message(rules.name),
                 most=rules.bottom,
             )
 
     def _made_up(self, moves: Moves) -> State:
         """The game with hands for the others that could have played all this."""
-        auction = [one for one in moves if one[1].group is None]
-        state = _played(self._filled(np.zeros((self.rules.players, NUM_RANKS), np.int64)), auction)
-        if auction and not state.history:
-            raise SessionError("everybody declined: the next deal is another game")
-        if len(auction) == len(moves):
-            return state
-        landlord = state.view().landlord
-        if landlord is None:
-            stage = Message("the stage is {stage}", stage=Message(state.stage))
-            raise IllegalMoveError("{move} is no bid: {why}", move=moves[len(auction)][1], why=stage)
-        if self.bottom is None:
-            raise SessionError("the landlord cards have been turned up: tell them before the next move")
         needed = np.zeros((self.rules.players, NUM_RANKS), np.int64)
         for number, (seat, move) in enumerate(moves, 1):
             if not 0 <= seat < len(needed):
                 raise IllegalMoveError(_MADE, number=number, move=move, seat=seat, why=Message("there is no such seat"))
             needed[seat] += move.cards.counts
-        needed[landlord] = np.maximum(needed[landlord] - self.bottom.counts, 0)
+        needed[0] = np.maximum(needed[0] - (self.bottom or _NOTHING).counts, 0)
         try:
             return _played(self._filled(needed), moves)
         except IllegalMoveError as error:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ddz_env import Move
 from ddz_env.core.checks import check_integer
-from ddz_env.table.session.advice import Advice, Advisers
+from ddz_env.table.session.advice import Advice
 from ddz_env.table.session.deal import SessionError
 from ddz_env.table.session.record import PERSON, Record
 from ddz_env.table.session.session import Session
@@ -43,15 +43,11 @@ class Replay:
     Args:
         record: The game.
         number: How many of its moves have been made.
-        advisers: Agents that are asked for hints, shared with other games; by default the replay's own.
 
     Attributes:
         record: The whole game.
         sight: The position as plain data, as a seat knew it or (None) with all hands (:meth:`Session.sight`).
-        position: What a renderer draws: what a seat knew or (None) all hands (:meth:`Session.position`).
         view: What a seat knows here (:meth:`Session.view`).
-        worded: A move of the seat to act in the words of the rules (:meth:`Session.worded`).
-        belief: Where an agent thinks that the hidden cards are (:meth:`Session.belief`).
         close: Releases what the agents hold that were asked.
 
     Raises:
@@ -68,12 +64,11 @@ class Replay:
         'over'
     """
 
-    def __init__(self, record: Record, number: int = 0, advisers: Advisers | None = None) -> None:
+    def __init__(self, record: Record, number: int = 0) -> None:
         self.record = record
         people = Record(record.deal, (PERSON,) * len(record.players))
-        self._session = session = Session(people, shown=True, advisers=advisers)
-        self.sight, self.position, self.worded = session.sight, session.position, session.worded
-        self.view, self.belief, self.close = session.view, session.belief, session.close
+        self._session = session = Session(people, shown=True)
+        self.sight, self.view, self.close = session.sight, session.view, session.close
         self.go(number)
 
     def __len__(self) -> int:
@@ -89,11 +84,6 @@ class Replay:
         """The seat to act."""
         return self._session.seat
 
-    @property
-    def next_move(self) -> tuple[int, Move] | None:
-        """The move that follows, with its seat; None at the end."""
-        return self.record.moves[self.number] if self.number < len(self) else None
-
     def go(self, number: int) -> None:
         """Go to the position after so many moves.
 
@@ -106,17 +96,9 @@ class Replay:
         for seat, move in self.record.moves[self.number : number]:
             self._session.play(move, seat)
 
-    def hint(self, agent: str, viewer: int | None = None) -> Advice:
-        """What an agent would do here (:meth:`Session.hint`).
-
-        Args:
-            agent: Its name.
-            viewer: The seat that looks on, which is told what it would do itself; None for whoever is to act.
-
-        Raises:
-            NotYourTurnError: If another seat than the viewer is to act.
-        """
-        return self._session.hint(agent, viewer)
+    def hint(self, agent: str) -> Advice:
+        """What an agent would do here (:meth:`Session.hint`)."""
+        return self._session.hint(agent)
 
     def until_here(self, players: Sequence[str]) -> Record:
         """The game up to this position, with other players: to play on from it."""

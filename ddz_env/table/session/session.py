@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ddz_env import Hand, Move, State, View
+from ddz_env import Move, State, View
 from ddz_env.core.checks import as_integer, check_integer
-from ddz_env.core.errors import DouDizhuError, InvalidDealError, InvalidMoveError, UnknownAgentError, shown
+from ddz_env.core.errors import InvalidDealError, InvalidMoveError, UnknownAgentError, shown
 from ddz_env.core.spoken import question, spoken, worded
 from ddz_env.playing.agent import Agent, cheats, close, sight
 from ddz_env.playing.game import play_answer, tell
@@ -20,7 +20,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
 from ddz_env.table.render.table import Snapshot, role_text, table_of
 from ddz_env.table.session.advice import Advice, Advisers, believe, think
-from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, SessionError
+from ddz_env.table.session.deal import HiddenCardsError, NotYourTurnError, SessionError
 from ddz_env.table.session.record import PERSON, Record
 
 _GAME, _HINT, _BELIEF = range(3)
@@ -95,6 +95,7 @@ class Session:
 
     Example:
         >>> from ddz_env import Rules
+        >>> from ddz_env.table.session import Deal
         >>> session = Session(Record(Deal(Rules(), seed=1), (PERSON, "random", "random")))
         >>> session.play("6").seat, session.waits_for
         (0, 'agent')
@@ -116,7 +117,6 @@ class Session:
         self._moves: list[tuple[int, Move]] = list(record.moves)
         self._state = self.deal.state(self._moves)
         self._told: dict[int, int] = {}
-        self._thoughts: dict[int, Advice] = {}
         self._advisers, self._shares_advisers = advisers or Advisers(), advisers is not None
         self._agents: dict[int, Agent] = {}
         self._seat_agents(agents or {})
@@ -179,12 +179,6 @@ class Session:
             return ()
         return tuple(seat for seat, agent in self._agents.items() if cheats(agent))
 
-    @property
-    def needs_landlord_cards(self) -> bool:
-        """Whether the landlord cards of an observed table have been turned up and nobody has told them yet."""
-        observed = self.observer is not None and self.deal.bottom is None
-        return observed and self._state.view().landlord is not None
-
     def returns(self) -> tuple[float, ...]:
         """Each seat's return; zeros while the game runs."""
         return self._state.returns()
@@ -246,23 +240,6 @@ class Session:
         """Whether everybody may see every hand."""
         return self.observer is None and (self._shown or self.is_over or PERSON not in self.players)
 
-    def thought(self, number: int, viewer: int | None) -> Advice | None:
-        """What an agent thought at a move; None if it was not asked here, or by nobody.
-
-        Args:
-            number: The number of the move.
-            viewer: Who wants to know: a seat, or None for a spectator, who may see every hand (:meth:`sight`).
-
-        Raises:
-            HiddenCardsError: If the thoughts of another seat would tell the viewer its cards.
-            SessionError: If no move has that number.
-        """
-        found = self._thoughts.get(self._made(number))
-        if found is not None and found.seat != viewer and (viewer is not None or not self._is_open()):
-            when = "" if self._is_open() else " when the game is over"
-            raise HiddenCardsError(f"what seat {found.seat} thought tells its cards: ask as a spectator{when}")
-        return found
-
     def _made(self, number: int) -> int:
         """The number of a move that was made, checked."""
         chosen = as_integer(number)
@@ -291,16 +268,8 @@ class Session:
             raise NotYourTurnError(f"seat {self.seat} is held by {self.players[self.seat]}, not by a person")
         return self._step(move)
 
-    def can_play(self, move: Move) -> bool:
-        """Whether the seat to act can make a move; at an observed table, whether it may hold the cards."""
-        try:
-            self.deal.state([*self._moves, (self.seat, move)])
-        except DouDizhuError:
-            return False
-        return True
-
     def let_agent_play(self) -> Turn:
-        """Let the agent whose turn it is make its move; what it thought is kept (:meth:`thought`).
+        """Let the agent whose turn it is make its move.
 
         Raises:
             NotYourTurnError: If it is a person's turn, or the game is over.
@@ -313,15 +282,10 @@ class Session:
         self._told[seat] = tell(agent, seat, self.rules, self._moves, self._told.get(seat))
         thought = think(agent, self.players[seat], sight(agent, self._state), seat, self._generator(seat))
         play_answer(self._state.copy(), agent, thought.move)
-        turn = self._step(thought.move)
-        self._thoughts[turn.number] = thought
-        return turn
+        return self._step(thought.move)
 
-    def let_agents_play(self, on_turn: Callable[[Turn], None] | None = None) -> list[Turn]:
+    def let_agents_play(self) -> list[Turn]:
         """Let agents move until a person is to act or the game is over.
-
-        Args:
-            on_turn: Told of every move.
 
         Raises:
             AgentFaultError: If an agent fails.
@@ -329,22 +293,7 @@ class Session:
         turns = []
         while self.waits_for == "agent":
             turns.append(self.let_agent_play())
-            if on_turn is not None:
-                on_turn(turns[-1])
         return turns
-
-    def tell_landlord_cards(self, bottom: str) -> None:
-        """Say which landlord cards have been turned up at an observed table.
-
-        Raises:
-            SessionError: If they are known, or the table is not observed.
-            InvalidDealError: If they are too many or too few, or the deck has no such cards left.
-            InvalidHandError: If they cannot be read.
-        """
-        if not self.needs_landlord_cards:
-            raise SessionError("the landlord cards are known, or not turned up yet")
-        deal = replace(self.deal, bottom=Hand.parse(bottom))
-        self._state, self.deal = deal.state(self._moves), deal
 
     def undo(self, number: int | None = None, seat: int | None = None) -> Turn:
         """Take back a person's decision and everything after it.
@@ -371,7 +320,6 @@ class Session:
         self._state = self.deal.state(self._moves[:chosen])
         del self._moves[chosen:]
         self._told.clear()
-        self._thoughts = {place: thought for place, thought in self._thoughts.items() if place < chosen}
         return Turn(who, move, chosen, False)
 
     # --- asking agents ---
@@ -423,23 +371,10 @@ class Session:
 
     # --- keeping ---
 
-    def record(self, viewer: int | None = None) -> Record:
-        """The game as it can be saved.
-
-        Args:
-            viewer: A seat, for what it has seen of the deal that is played: its own hand, the landlord cards and the
-                moves (all hands where they lie open).  None for the whole game, with all hands.
-
-        Raises:
-            HiddenCardsError: If the table is one that another seat observes.
-            InvalidDealError: If there is no such seat, or no table under these rules can be seen from one
-                (:meth:`Deal.observed`).
-        """
+    def record(self) -> Record:
+        """The whole game as it can be saved, with all hands that are known."""
         remarks = ("returns: " + " ".join(f"{value:+g}" for value in self.returns()),) if self.is_over else ()
-        view = None if viewer is None else self.view(viewer)
-        if view is None or (view.rules.open_hands and view.rules.bidding == "fixed"):
-            return Record(self.deal, self.players, tuple(self._moves), remarks)
-        return Record(Deal.seen(view), self.players, tuple(view.history), remarks)
+        return Record(self.deal, self.players, tuple(self._moves), remarks)
 
     def copy(self) -> Session:
         """An equal game with the same agents: they may think there while this one is looked at.
@@ -448,7 +383,7 @@ class Session:
         """
         self._told.clear()  # they are told there
         twin = Session(self.record(), self._agents, shown=self._shown, advisers=self._advisers)
-        twin._thoughts, twin._shares_advisers = dict(self._thoughts), self._shares_advisers
+        twin._shares_advisers = self._shares_advisers
         return twin
 
     def close(self) -> None:
@@ -481,8 +416,6 @@ class Session:
         seat, number = self.seat, len(self._moves)
         if isinstance(move, str):
             move = Move.parse(move, self.rules)
-        if self.needs_landlord_cards:
-            raise SessionError("the landlord cards have been turned up: tell them before the next move")
         if self.observer in (None, seat):
             self._state.step(move)
         else:

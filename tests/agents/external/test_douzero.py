@@ -26,7 +26,6 @@ from ddz_env.playing.agent import StagedAdapter
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent
-from ddz_training.measure.speed import douzero as bench
 from tests.oracles.positions import random_deal, rare_positions, row_of
 
 pytest.importorskip("safetensors")
@@ -142,11 +141,6 @@ def test_decisions_in_bunched_deals_are_those_of_the_released_package(theirs: Th
             peer.play(move_cards(Move(*move)))
             state.step(Move(*move))
         compare(theirs, agent, peer.env.game_infoset, state.view())
-
-
-def test_the_benchmark_asks_both_the_same(theirs: Theirs, agent: DouZeroAgent) -> None:
-    for view in bench.decisions()[:: bench.DECISIONS // 16]:
-        compare(theirs, agent, bench.infoset(view, list(NAMES)), view)
 
 
 @pytest.mark.parametrize("preset", [name for name, rules in PRESETS.items() if rules.players == 3])

@@ -307,12 +307,6 @@ def test_a_file_is_read_to_its_end_before_the_first_position_is_solved(tmp_path:
     assert refused.stderr.startswith(f"{file}:3: cannot read 'X'")
 
 
-def test_dealt_positions_are_summed_up() -> None:
-    summed = told("solve", "--deal", "4+4", "--count", "3", "--megabytes", "1", "--without", "ranks", "--json")
-    assert json.loads(summed)["solved"] == 3
-    assert "did you mean 'ranks'" in ddz("solve", "--deal", "4+4", "--without", "ranls").output
-
-
 def test_the_curve_counts_what_was_solved_in_time(tmp_path: Path) -> None:
     found = SOLVER_CURVE.run(SolverCurveOptions(positions=1, nodes=2), tmp_path / "curve.csv")
     assert {(result.cards, result.nodes <= 2) for result in found.results} == {(cards, True) for cards in DEALS}

@@ -1,10 +1,19 @@
-"""Somebody at the page of ``ddz web``, in a real browser."""
+"""The page of ``ddz web``: a server in a thread of this process, and somebody at it in a real browser."""
 
 from __future__ import annotations
 
-from typing import Any
+import shutil
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Playwright
 
 ADVISER = "isuct:iterations=100"
 PHONE = {"width": 390, "height": 844}
@@ -99,3 +108,52 @@ class Person:
 
     def width(self) -> int:
         return int(self.page.evaluate("document.documentElement.scrollWidth"))
+
+
+@contextmanager
+def serving(folder: Path, agents: Sequence[str], adviser: str) -> Iterator[str]:
+    """Serve on a free port of this machine.
+
+    Args:
+        folder: Where games are kept.
+        agents: Agents that may play, the first by default.
+        adviser: Who gives hints.
+
+    Yields:
+        The address of the page.
+    """
+    from ddz_training.apps.web.routes import make_app
+    from ddz_training.apps.web.server import Server
+    from ddz_training.apps.web.serving import new_server
+
+    bound = socket.create_server(("127.0.0.1", 0))
+    answering = Server(folder, agents, adviser)
+    server = new_server(make_app(answering, ["localhost"]))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+    thread.start()
+    yield f"http://localhost:{bound.getsockname()[1]}/"
+    server.should_exit = True
+    thread.join(10)
+    answering.games.close()
+
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_OPTIONS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def chromium(driver: Playwright) -> Browser:
+    """Start the Chromium of this machine, or else Playwright's own.
+
+    Raises:
+        playwright.sync_api.Error: If there is neither.
+    """
+    found = next(filter(None, map(shutil.which, _NAMES)), None)
+    return driver.chromium.launch(executable_path=found, args=list(_OPTIONS))

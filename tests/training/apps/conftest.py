@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.training.apps.browser import ADVISER, Person
+from tests.training.apps.browser import ADVISER, Person, chromium, serving
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server in a thread of this process."""
-    from ddz_training.apps.web.serving import serving
     from tests.training.apps.web_page import FAILING
 
     agents = ["rules", "random", ADVISER, FAILING, "hard"]
@@ -24,8 +23,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     from playwright.sync_api import Error, sync_playwright
-
-    from ddz_training.apps.web.serving import chromium
 
     with sync_playwright() as driver:
         try:

@@ -10,9 +10,8 @@ import io
 import tempfile
 from pathlib import Path
 
-from ddz_training.apps.web.serving import chromium, serving
 from tests.rooms import ROOT
-from tests.training.apps.browser import Person
+from tests.training.apps.browser import Person, chromium, serving
 
 IMAGES = ROOT / "docs" / "images"
 AGENTS, ADVISER = ("hard", "medium", "easy", "master"), "neural-ismcts:iterations=200"

@@ -20,8 +20,6 @@ from ddz_training.apps.cli import named_commands
 from ddz_training.apps.cli.console import counting_bar, share_bar, stopping
 from ddz_training.apps.cli.signals import STOPPING
 from ddz_training.apps.cli.training_bars import training_bar
-from ddz_training.measure.speed.benchmark import Contender, Part, measure
-from ddz_training.measure.speed.parts import PARTS
 from tests.training.apps.terminal import ddz, refused, start_ddz, wait_until
 
 
@@ -142,25 +140,15 @@ IGNORED = [
     ("bidding 3344567TJQQKA22BR --role peasant-up", "--role"),
     ("bidding 3344567TJQQKA22BR --bottom 359 --bid 0", "--bid"),
     ("bidding 3344567TJQQKA22BR --bottom 359 --bid 2 --rules standard,doubling=true", "--bid"),
-    ("replay folder --review rules --all", "--all and --review"),
     ("replay game.txt --game 1", "--game"),
     ("rate --out l.sqlite --rules bidding --no-timing", "--rules and --no-timing"),
     ("rate --out l.sqlite --deals 200", "--deals"),
     ("solve 'KK5543 / 225543' --landlord 2", "--landlord"),
-    ("solve 'KK5543 / 225543' --count 4", "--count"),
-    ("solve --deal 8+8 --all", "--all"),
     ("puzzles 12 --make 3", "the number"),
     ("puzzles --make 3 --answer", "--answer"),
     ("puzzles --answer", "--answer"),
     ("puzzles --deal 9+9", "--deal"),
     ("puzzles 12 --out q.txt", "--out"),
-    ("puzzles 12 --rules mini", "--rules"),
-    ("puzzles --rules standard", "--rules"),
-    ("play --puzzle 12 --rules mini", "--rules"),
-    ("play --puzzle 12 --resume", "--puzzle"),
-    ("watch rules --resume --seed 3", "the agents and --seed"),
-    ("watch --resume --seat 0", "--seat"),
-    ("advise --resume --opener 1", "--opener"),
     ("benchmark rules --all --deals 1", "--all"),
     ("benchmark --check mine.json --deals 3", "--deals"),
     ("benchmark --field --name mine", "--name"),
@@ -178,24 +166,18 @@ def test_an_option_that_would_be_ignored_is_refused_before_any_work(
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-def test_the_help_of_speed_names_every_part_that_can_be_measured() -> None:
-    told = ddz("speed", "--help").output
-    assert [key for key in PARTS if not re.search(rf"(?<![\w-]){key}[,; ]", told)] == []
-
-
 NO_FILE = [f"train {name} --out empty" for name in ("belief", "curves", "dmc", "sb3", "selfplay")]
 WRONG = {
     "no agent is called 'nobody'": [
         *("agents nobody", "arena rules nobody", "benchmark nobody", "botzone bot --agent nobody"),
-        *("botzone bundle --agent nobody --out x.zip", "play --agents nobody --seed 1", "web --adviser nobody"),
+        *("botzone bundle --agent nobody --out x.zip", "play --agents nobody", "watch nobody", "web --adviser nobody"),
     ],
     "cannot write into empty": ["demo --out empty", "record rules --out empty", *NO_FILE],
     "is a folder": ["export --out .", "study tendency --out .", "train imitate --out ."],
-    "there is no puzzle 99999": ["play --puzzle 99999", "puzzles 99999"],
-    "two or three hands separated by '+'": ["puzzles --make 2 --deal 8", "solve --deal 12"],
+    "there is no puzzle 99999": ["puzzles 99999"],
+    "two or three hands separated by '+'": ["puzzles --make 2 --deal 8"],
     "two agents": ["arena random", "rate rules"],
     "unknown rules preset 'poker'": ["arena random random --rules poker", "rules poker"],
-    "unknown role 'king'": ["play --role king"],
     "no module 'mymodule' in the current folder or on the path": ["arena mymodule:MyAgent random"],
     "no module 'json.nosuch' in the current folder or on the path": ["arena json.nosuch:Foo random"],
     "did you mean 'botzone'?": ["arena botzon:./bot random"],
@@ -203,26 +185,19 @@ WRONG = {
     "--out": ["arena random random --resume"],
     "cannot read 'Z'": ["actions zebra"],
     "is no move": ["actions 34J"],
-    "2 cards, 34; the standard rules deal 17": ["advise --hand 34"],
-    "2 cards, 35; ": ["advise --hand 3344567TJQQKA22BR --bottom 35 --role landlord"],
     "seat 0 has 2 cards": ["bidding 34"],
     "empty is empty": ["botzone log empty"],
     "a match has 3 seats": ["botzone match rules"],
     "no such page": ["docs nowhere.md"],
-    "--seat": ["play --role landlord --rules bidding"],
     "3 agents for 2 other seats": ["play --agents random;random;random"],
-    "no seat 2": ["play --seat 2 --rules mini"],
+    "--seat=2 must be an integer in 0..1": ["play --seat 2 --rules mini"],
     "unknown language 'fr'": ["play --lang fr"],
-    "there is no unfinished game of 'ddz play'": ["play --resume"],
-    "begins with the line": ["replay empty"],
-    "nowhere.txt cannot be read": ["replay nowhere.txt"],
+    "there is no file nowhere": ["replay nowhere"],
     "no position in empty": ["solve --file empty"],
-    "unknown part 'poetry'": ["speed --only poetry"],
     "there is no option 'iterations'": ["study equivalent rules --search rules"],
     "empty": ["export empty --out x.onnx"],
     "name one agent, or 3": ["watch rules rules"],
     "ddz play is for people": ["watch person"],
-    "seat=2 must be an integer in 0..1": ["watch rules --rules mini --seat 2"],
 }
 """What is said to wrong inputs, of which every command has one at least."""
 
@@ -236,7 +211,6 @@ def test_every_command_says_in_one_line_what_is_wrong(
     if line.startswith("web"):
         pytest.importorskip("starlette")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DDZ_GAMES_DIR", "none")
     (tmp_path / "empty").touch()
     assert message in refused(*line.split())
     assert [path.name for path in tmp_path.iterdir()] == ["empty"]
@@ -269,41 +243,6 @@ def test_unknown_commands_and_options_are_usage_errors() -> None:
 )
 def test_what_is_looked_up_is_told(line: str, told: str) -> None:
     assert told in ddz(*shlex.split(line)).stdout
-
-
-def test_bench_engine(tmp_path: Path) -> None:
-    path = tmp_path / "bench.json"
-    result = ddz("speed", "--quick", "--only", "engine", "--json", path)
-    assert result.exit_code == 0, result.output
-    for text in ("ddz-env random-staged", "OpenSpiel", "DouZero", "RLCard", "games/s", "cores"):
-        assert text in result.output
-    rows = json.loads(path.read_text())["measurements"]
-    assert len(rows) == 4
-    assert rows[0]["median"] > 0
-
-
-def test_measuring_takes_turns_and_reports_what_is_missing() -> None:
-    turns: list[str] = []
-
-    def contender(name: str, value: float) -> Contender:
-        def repeat() -> float:
-            turns.append(name)
-            return value
-
-        return Contender(name, lambda seconds: repeat, target=3.0, is_peer=name != "ours")
-
-    def missing(seconds: float) -> None:
-        raise ModuleNotFoundError("No module named 'chess'", name="chess")
-
-    absent = Contender("absent", missing, is_peer=True)  # type: ignore[arg-type]
-    ours, slow, fast, gone = measure(
-        Part("p", "t", "u/s", (contender("ours", 8.0), contender("slow", 2.0), contender("fast", 4.0), absent)), 3
-    )
-    assert turns == ["ours", "slow", "fast"] * 3
-    assert (ours.median, ours.ratio, ours.reached) == (8.0, None, True)
-    assert (slow.ratio, slow.reached) == (4.0, True)
-    assert (fast.ratio, fast.reached) == (2.0, False)
-    assert (gone.median, gone.ratio, gone.reached, gone.note) == (None, None, None, "not installed (chess)")
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")

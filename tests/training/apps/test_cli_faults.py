@@ -273,7 +273,7 @@ def test_what_a_shell_takes_away_is_made_up_for_or_named(
     before: str, command: str, code: int, said: str, tmp_path: Path
 ) -> None:
     script = ["sh", "-c", f"{before}\n{shlex.quote(sys.executable)} -m ddz_training {command}"]
-    environment = {**os.environ, "PYTHONPATH": pythonpath(), "COLUMNS": "200", "DDZ_GAMES_DIR": str(tmp_path)}
+    environment = {**os.environ, "PYTHONPATH": pythonpath(), "COLUMNS": "200"}
     done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert re.search(said, done.stdout + done.stderr, re.DOTALL), done.stdout + done.stderr

@@ -16,11 +16,10 @@ from rich.console import Console
 from typer.testing import Result
 
 from ddz_env.playing.registry import agent_factory, agent_names
-from ddz_training.apps.cli import RENAMED, named_commands
+from ddz_training.apps.cli import GONE, named_commands
 from ddz_training.apps.cli.console import show
 from ddz_training.apps.cli.info import CHOICE, DEMANDING, VARIANTS
 from ddz_training.apps.cli.results import results_table
-from ddz_training.apps.cli.study import _tables
 from ddz_training.apps.documentation import block, refresh_strengths
 from ddz_training.apps.strengths import strengths
 from ddz_training.experiments.experiment import Table
@@ -29,9 +28,9 @@ from ddz_training.measure.league.bradley_terry import rate
 from ddz_training.measure.league.report import cross_table, ratings_table
 from ddz_training.measure.match.round_robin import Arena, run_arena
 from ddz_training.measure.match.statistics import standings, summarize
-from ddz_training.measure.speed.benchmark import Measurement
 from tests.rooms import ROOT
 from tests.training.apps import terminal
+from tests.training.apps.terminal import refused
 
 RESULTS = ROOT / "docs" / "results"
 WIDE, WIDTHS = 1000, (80, 60)
@@ -79,17 +78,6 @@ def _league() -> Iterator[Table]:
     yield cross_table(ratings, games)
 
 
-def _speeds() -> Iterator[Table]:
-    part, values = ("engine", "Whole games at random"), (1_234_567.0, 2_345_678.0)
-    return _tables(
-        [
-            Measurement(*part, "ddz-env random-staged", "games/s", False, values, 1_900_000.0, 5e5, None, True),
-            Measurement(*part, "OpenSpiel (C++)", "games/s", True, values, 4_500.0, 3.0, 41.2, False),
-            Measurement(*part, "DouZero", "games/s", True, (), None, None, None, None, "not installed (douzero)"),
-        ]
-    )
-
-
 def _of_experiments() -> Iterator[Table]:
     """The tables of the experiments with all columns and rows, computed from large files."""
     for name in (name for experiment in load_experiments() for name in experiment.tables):
@@ -99,7 +87,7 @@ def _of_experiments() -> Iterator[Table]:
                 yield Table("", header, lines)
 
 
-@pytest.mark.parametrize("tables", [_league, _speeds, _of_experiments])
+@pytest.mark.parametrize("tables", [_league, _of_experiments])
 def test_a_table_loses_no_word_and_no_number(tables: Callable[[], Iterator[Table]]) -> None:
     seen = list(tables())
     assert seen
@@ -120,14 +108,14 @@ PRINT_TABLES = {
 }
 """A quick line of every command that prints a table as soon as it is asked."""
 SHOW_ELSEWHERE = {
-    "benchmark", "demo", "rate", "reproduce", "speed", "study equivalent", "train dmc", "train sb3",
+    "benchmark", "demo", "rate", "reproduce", "study equivalent", "train dmc", "train sb3",
     "train selfplay",
 }  # fmt: skip
 """What prints the tables of the test above, or evaluations as in tests/training/apps/test_cli.py, after much work."""
-AT_THE_TABLE = {"advise", "play", "replay", "watch"}
+AT_THE_TABLE = {"play", "watch"}
 """What is as wide as the table is: tests/training/apps/test_table_commands.py."""
 NO_TABLE = {
-    "botzone bot", "botzone bundle", "botzone log", "botzone match", "export", "puzzles", "record", "solve",
+    "botzone bot", "botzone bundle", "botzone log", "botzone match", "export", "puzzles", "record", "replay", "solve",
     "train belief", "train imitate", "web",
 }  # fmt: skip
 
@@ -138,14 +126,13 @@ def test_it_is_known_of_every_command_whether_it_prints_a_table() -> None:
 
 
 def test_tables_are_drawn_in_one_place() -> None:
-    """Only pictures of the game have another."""
     drawing = {
         path.name
         for path in (ROOT / "training").rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and node.module == "rich.table" and node.names[0].name == "Table"
     }
-    assert drawing <= {"console.py", "board.py"}
+    assert drawing <= {"console.py"}
 
 
 @pytest.mark.parametrize("line", [*PRINT_TABLES.values(), "rules rlcard", "agents isuct", "agents neural-ismcts"])
@@ -164,23 +151,22 @@ def test_the_help_lists_commands_under_five_headings_and_fits() -> None:
     assert re.findall(r"─ (\w+) ─", told) == ["Options", "Play", "Compare", "Train", "Study", "Borders"]
     listed = set(re.findall(r"(?m)^│ ([a-z]\w*) ", told))
     assert listed == {name.split()[0] for _, name, _ in named_commands()}
-    assert not listed & {*RENAMED, "docs"}
+    assert not listed & {*GONE, "docs"}
     assert max(map(cell_len, told.splitlines())) <= 80
 
 
-@pytest.mark.parametrize(("old", "new"), RENAMED.items())
-def test_an_old_name_goes_on_to_work_and_says_the_new_one(old: str, new: str) -> None:
-    ask = "" if new.startswith("-") else " -h"
-    before, now = ddz(old + ask), ddz(new + ask)
-    assert (before.exit_code, before.stdout) == (0, now.stdout)
-    assert f"'ddz {old}' is 'ddz {new}' now" in before.stderr
-    assert now.stderr == ""
+@pytest.mark.parametrize(("old", "instead"), GONE.items())
+def test_a_command_that_went_says_what_to_do_instead(old: str, instead: str) -> None:
+    for line in (old, f"{old} x --y z"):
+        assert refused(*shlex.split(line)) == f"{old} went: {instead} instead"
+    for command in re.findall(r"ddz ([a-z ]+)", instead):
+        assert ddz(f"{command} -h").exit_code == 0, command
 
 
-def test_options_before_an_old_name_and_arguments_like_one_are_left_alone() -> None:
-    assert "'ddz hand' is" in ddz("--debug hand -h").stderr
-    assert "is 'ddz" not in ddz("actions 33").stderr
-    assert "is 'ddz" not in ddz("rules bench").stderr
+def test_options_before_a_command_that_went_and_arguments_like_one_are_left_alone() -> None:
+    assert refused("--debug", "hand", "-h").startswith("hand went")
+    assert ddz("actions 33").exit_code == 0
+    assert "went" not in ddz("rules bench").stderr
 
 
 def test_every_agent_has_one_line_in_the_list_and_those_that_see_all_hands_are_listed_as_such() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
-import importlib
 import itertools
+import os
 import re
 import socket
 import threading
@@ -16,7 +15,7 @@ import pytest
 
 from ddz_env import Hand, Rules
 from ddz_env.table.session import PERSON, Deal, Record
-from ddz_training.apps.web.preparing import Preparation, Step, _Helper, steps
+from ddz_training.apps.web.preparing import Preparation, Step, new_helpers, steps
 from ddz_training.apps.web.routes import PAGE
 from ddz_training.apps.web.server import RULES
 from tests.training.apps.terminal import ddz
@@ -106,7 +105,7 @@ def test_preparing_tells_how_far_it_is_and_hurries_for_whoever_waits(
 
     monkeypatch.setattr("ddz_training.apps.web.preparing.cache_root", lambda: tmp_path)
     monkeypatch.setattr("ddz_training.apps.web.preparing._HELPERS", 1)
-    monkeypatch.setattr("ddz_training.apps.web.preparing._Helper", contextlib.nullcontext)
+    monkeypatch.setattr("ddz_training.apps.web.preparing.new_helpers", lambda: None)
     preparation = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
     assert preparation.status() == {"ready": True, "preparing": None, "done": 4, "of": 4}  # nothing was begun
     preparation.wait("a")
@@ -132,13 +131,10 @@ def test_preparing_tells_how_far_it_is_and_hurries_for_whoever_waits(
 
 
 def test_a_helper_does_the_steps_in_a_process_of_its_own() -> None:
-    with _Helper() as helper:
-        helper.do(Step("table", "failing", int, ("x",)))
-        helper.do(Step("table", "working", int, ("1",)))
-        process = helper._process
-        assert process.is_alive()
-    process.join(20)
-    assert process.exitcode == 0
+    with new_helpers() as helpers:
+        assert isinstance(helpers.submit(int, "x").exception(), ValueError)
+        assert helpers.submit(int, "1").result() == 1
+        assert helpers.submit(os.getpid).result() != os.getpid()
 
 
 def test_agents_alone_are_watched(page: Page) -> None:
@@ -263,13 +259,6 @@ def test_texts_stand_out() -> None:
     for ink, ground in (*texts, ("ink", "alarm"), ("red", "paper"), ("black", "paper")):
         light, dark = sorted((_luminance(colors[ink]), _luminance(colors[ground])), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)  # WCAG 2.2, level AA
-
-
-def test_what_is_measured_is_what_the_command_offers() -> None:
-    from ddz_training.measure.speed import web as measured
-
-    command = importlib.import_module("ddz_training.apps.cli.files")
-    assert (command.OFFERED[0], command.ADVISER) == (measured.LEVEL, measured.SEARCH)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ddz_training.apps.web.guard import LARGEST
+from ddz_training.apps.web.routes import LARGEST
 from ddz_training.apps.web.server import Server
 from tests.training.apps.web_page import BEGIN, QUESTION, Json, Page, error
 

@@ -26,9 +26,10 @@ from ddz_training.apps.web import desk, server
 from ddz_training.apps.web import games as kept
 from ddz_training.apps.web.games import NoSuchGameError
 from ddz_training.apps.web.server import Server
-from ddz_training.apps.web.serving import serving
 from ddz_training.measure.match.errors import InUseError
 from tests.rooms import ROOT
+from tests.table.test_session import seen_from
+from tests.training.apps.browser import serving
 from tests.training.apps.web_page import (
     AGENTS,
     BEGIN,
@@ -356,7 +357,7 @@ def test_games_that_are_put_away_release_what_their_agents_hold(page: Page, monk
     assert Holding.open == 1
     page.refused("games", {**BEGIN, "agents": ["rules", HOLDING, "solver"]})  # who may not play
     with pytest.raises(HiddenCardsError):
-        Session(Record(games._used[name].session.record(0).deal, (HOLDING,) * 3))  # who cannot
+        Session(Record(seen_from(games._used[name].session.record(), 0), (HOLDING,) * 3))  # who cannot
     assert Holding.open == 1
     for seed in range(3):
         page.begin(0, HOLDING, "mini", seed)

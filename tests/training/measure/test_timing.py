@@ -15,7 +15,6 @@ from ddz_training.measure.match import duplicate
 from ddz_training.measure.match.duplicate import DealPlayer
 from ddz_training.measure.match.errors import AgentFailedError
 from ddz_training.measure.match.timing import ThinkingClock, warm_up
-from ddz_training.measure.speed.parts import PARTS
 from tests.rooms import SOURCES
 
 
@@ -120,11 +119,6 @@ def test_an_agent_that_fails_is_blamed_in_its_game_not_while_it_is_warmed_up() -
 
     with pytest.raises(AgentFailedError, match="'a' failed in seat 0 of deal 5, game 0"):
         DealPlayer(Rules(), 0, maker=lambda spec: Failing(spec, [])).play(5, ("a", "b"))
-
-
-def test_parts_that_take_long_are_measured_only_if_they_are_named() -> None:
-    named = ["search-time", "douzero", "training", "web", "web-weight"]
-    assert [key for key, part in PARTS.items() if part.on_request] == named
 
 
 CLOCKS_OF_THEIR_OWN = {

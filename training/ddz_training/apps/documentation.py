@@ -15,11 +15,13 @@ import dataclasses
 import fnmatch
 import importlib
 import json
+import math
 import re
 from collections.abc import Callable, Iterable
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from ddz_env.core.errors import DouDizhuError, UnknownAgentError
@@ -37,7 +39,6 @@ from ddz_training.experiments.experiment import Table
 from ddz_training.experiments.registry import load_experiments
 from ddz_training.measure.benchmark import leaderboard
 from ddz_training.measure.markdown import markdown_table
-from ddz_training.measure.speed import page as bench_page
 
 _BLOCK = re.compile(
     r"(<!-- table: (?P<name>[\w-]+)(?: without (?P<without>(?:(?!-->).)+?))? -->\n).*?((?:# )?<!-- end -->)", re.DOTALL
@@ -231,7 +232,53 @@ def sabotage_table(results: Path) -> str:
     return f"{table}\n\n{where}, seed {document['seed']}."
 
 
-_PAGES = training_curves.PAGES | bench_page.PAGES | leaderboard.PAGES | {"sabotage": sabotage_table}
+def _measured(results: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The machine and the contenders of the file that ``make bench ARGS='--json FILE'`` writes, with their medians."""
+    document = json.loads((results / "speeds.json").read_text(encoding="utf-8"))
+    rows = [{**row, "median": median(row["values"])} for row in document["measurements"]]
+    return document["machine"], rows
+
+
+def _speed(row: dict[str, Any]) -> str:
+    """A median with three digits."""
+    value = row["median"]
+    digits = 2 - math.floor(math.log10(value))
+    return f"{round(value, digits):,.{max(0, digits)}f} {row['unit']}"
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    return f"{row['ratio']:,.1f} ×" if row["beside"] else ""
+
+
+def speeds_table(results: Path) -> str:
+    """A line a contender, the machine and the versions below them."""
+    machine, rows = _measured(results)
+    lines = [(row["title"], row["name"] + " (peer)" * bool(row["beside"]), _speed(row), _ratio(row)) for row in rows]
+    where = f"{machine['cores']} cores, {machine['cpu']}, {machine['system']}, Python {machine['python']}"
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    table = markdown_table(("what", "contender", "median", "ours ÷ peer"), lines)
+    return "\n\n".join([table, where, versions, f"Load at the start: {machine['load']}."])
+
+
+def speed_ratios_table(results: Path) -> str:
+    """A line a peer: ours, the peer, and the ratio."""
+    _, rows = _measured(results)
+    ours = {row["name"]: row for row in rows}
+    lines = [
+        (row["title"], _speed(ours[row["beside"]]), _speed(row), row["name"], _ratio(row))
+        for row in rows
+        if row["beside"]
+    ]
+    return markdown_table(("what", "ddz-env", "peer", "which", "ratio"), lines)
+
+
+_PAGES: dict[str, Callable[[Path], str]] = {
+    **training_curves.PAGES,
+    **leaderboard.PAGES,
+    "sabotage": sabotage_table,
+    "speeds": speeds_table,
+    "speed-ratios": speed_ratios_table,
+}
 
 
 def experiment_tables(results: Path = Path("docs/results")) -> list[str]:

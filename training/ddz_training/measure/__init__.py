@@ -1,1 +1,1 @@
-"""Measuring: matches on duplicate deals, statistics, leagues, benchmark, equivalents, speed."""
+"""Measuring: matches on duplicate deals, statistics, leagues, benchmark, equivalents."""

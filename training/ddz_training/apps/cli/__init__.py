@@ -9,19 +9,17 @@ from typing import Any
 import typer
 
 from ddz_env import __version__
-from ddz_training.apps.cli.commands import FriendlyGroup, FriendlyTyper, examples
+from ddz_training.apps.cli.commands import EXIT_BAD_INPUT, FriendlyGroup, FriendlyTyper, examples
 from ddz_training.apps.cli.console import complain
 from ddz_training.apps.cli.demo import demo
 from ddz_training.apps.cli.endgames import bidding, puzzles, solve
-from ddz_training.apps.cli.files import botzone, export, record, web
+from ddz_training.apps.cli.files import botzone, export, record, replay, web
 from ddz_training.apps.cli.info import actions, agents, docs, rules
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.measure import arena, benchmark, rate
-from ddz_training.apps.cli.replay import replay
 from ddz_training.apps.cli.reproduce import app as reproduce
 from ddz_training.apps.cli.study import app as study
-from ddz_training.apps.cli.study import speed
-from ddz_training.apps.cli.table import advise, play, watch
+from ddz_training.apps.cli.table import play, watch
 from ddz_training.apps.cli.train import app as train
 from ddz_training.measure.markdown import markdown_table
 
@@ -29,10 +27,10 @@ with lazily():
     from ddz_training.apps import documentation
 
 COMMANDS: Mapping[str, Sequence[Callable[..., None]]] = {
-    "Play": (play, watch, advise, replay, puzzles, solve, bidding, web, rules),
+    "Play": (play, watch, puzzles, solve, bidding, web, rules),
     "Compare": (agents, arena, rate, benchmark),
-    "Train": (demo, record),
-    "Study": (speed,),
+    "Train": (demo, record, replay),
+    "Study": (),
     "Borders": (export, actions),
 }
 """The commands by the headings of the help."""
@@ -44,30 +42,37 @@ GROUPS: Mapping[str, Mapping[str, typer.Typer]] = {
 }
 """Groups of commands by the headings of the help; they come first under each."""
 
-RENAMED = {
-    "bench": "speed",
-    "hand": "bidding",
-    "equivalent": "study equivalent",
-    "tendency": "study tendency",
-    "botzone-bot": "botzone bot",
-    "botzone-bundle": "botzone bundle",
-    "botzone-log": "botzone log",
-    "botzone-match": "botzone match",
-    "version": "--version",
+GONE = {
+    "advise": "ask on the page (ddz web)",
+    "bench": "make bench in a checkout",
+    "botzone-bot": "ddz botzone bot",
+    "botzone-bundle": "ddz botzone bundle",
+    "botzone-log": "ddz botzone log",
+    "botzone-match": "ddz botzone match",
+    "equivalent": "ddz study equivalent",
+    "exploit": "ddz study exploit",
+    "hand": "ddz bidding",
+    "speed": "make bench in a checkout",
+    "tendency": "ddz study tendency",
+    "version": "ddz --version",
 }
-"""The new name of each old one.  All of them go with the release after the one that they came with."""
+"""What to do instead of each command that went, by its one or two words."""
 
 
 class CommandLine(FriendlyGroup):
-    """``ddz``: its commands under headings, old names among what it understands."""
+    """``ddz``: its commands under headings."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take a command's new name for an old one, which is said on standard error."""
-        place = next((place for place, word in enumerate(args) if not word.startswith("-")), None)
-        if place is not None and args[place] in RENAMED:
-            old, new = args[place], RENAMED[args[place]]
-            complain(f"'ddz {old}' is 'ddz {new}' now; the old name will go with the next release")
-            args = [*args[:place], *new.split(), *args[place + 1 :]]
+        """Refuse a command that went.
+
+        Raises:
+            Exit: If there is one.
+        """
+        words = [word for word in args if not word.startswith("-")]
+        for name in (" ".join(words[:2]), *words[:1]):
+            if name in GONE:
+                complain(f"{name} went: {GONE[name]} instead")
+                raise typer.Exit(EXIT_BAD_INPUT)
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:

@@ -43,7 +43,6 @@ _EXTRAS = {
     "matplotlib": "plot",
     "tensorboard": "tensorboard",
     "rlcard": "rlcard",
-    "playwright": "browser",
 }
 """The extra that installs an optional package."""
 

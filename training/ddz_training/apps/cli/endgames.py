@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json as json_module
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,20 +11,18 @@ import numpy as np
 import typer
 
 from ddz_env import Rules, State
-from ddz_env.core.checks import check_choice
 from ddz_env.core.engine.layout import LANDLORD
-from ddz_env.core.errors import DouDizhuError, InvalidOptionError, plural
+from ddz_env.core.errors import DouDizhuError, plural
 from ddz_env.core.whole_file import replace_file
 from ddz_training.apps.cli.commands import leave_out
 from ddz_training.apps.cli.console import remark, show, tell
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.options import Count, Natural, OptionalCount, Preset, output_file
+from ddz_training.apps.cli.options import Natural, OptionalCount, Preset, output_file
 from ddz_training.apps.cli.signals import EXIT_INTERRUPTED
 
 with lazily():
     from ddz_agents.bidding import hand as bidding_hand
     from ddz_agents.bidding import policy as bidding_policy
-    from ddz_agents.open_cards import minimax
     from ddz_agents.open_cards.solver import position as solver_position
     from ddz_agents.open_cards.solver import puzzles as solver_puzzles
     from ddz_agents.open_cards.solver import solver as open_solver
@@ -33,8 +30,6 @@ with lazily():
 
 EXIT_UNKNOWN = 4
 """A limit came before the verdict."""
-_OF_POSITIONS = ("--turn", "--to-beat", "--passed", "--landlord", "--at", "--all", "--stake", "--threads")
-"""Options that a position is described or asked about by."""
 _WON = {
     "first": "the first hand wins",
     "second": "the second hand wins",
@@ -53,10 +48,6 @@ def solve(
     landlord: int = 1,
     at_move: Annotated[int | None, typer.Option("--at")] = None,
     file: Path | None = None,
-    deal: str | None = None,
-    count: Count = 100,
-    seed: Natural = 1,
-    without: list[str] | None = None,
     rules: Preset = "standard",
     every: Annotated[bool, typer.Option("--all")] = False,
     stake: bool = False,
@@ -76,10 +67,6 @@ def solve(
         landlord: The landlord's hand, from 1; the others are one side.
         at_move: Solve after so many of the moves behind ':'; all by default.
         file: Solve every line of a file of positions ('#' begins a remark).
-        deal: Solve positions dealt at random, as 12+13 or 10+10+10, and sum them up.
-        count: How many --deal deals.
-        seed: Their seed.
-        without: Switch a technique off; it changes no verdict.
         every: Say of every legal move whether it wins.
         stake: Also what the landlord wins, in base stakes.
         nodes: Stop a search after so many positions.
@@ -94,19 +81,8 @@ def solve(
         ddz solve '44668 / 5578 / 3399: 3, 5' --rules rlcard --json
         ddz solve --file positions.txt --seconds 10 --stake
     """
-    if sum(given is not None for given in (position, file, deal)) != 1:
-        raise solver_position.InvalidPositionError(
-            "give one position, or --file FILE with one a line, or --deal SIZES: one of the three"
-        )
-    for name in without or ():
-        check_choice("technique", name, open_solver.TECHNIQUES, InvalidOptionError)
-    switches = {name: "never" if name == "quick_wins" else False for name in without or ()}
-    settings: dict[str, Any] = {"nodes": nodes, "megabytes": megabytes, **switches}
-    if deal is not None:
-        leave_out(context, "positions of --deal are summed up, dealt as they are", *_OF_POSITIONS)
-        _solve_dealt(deal, count, seed, rules, {**settings, "seconds": seconds}, as_json)
-        return
-    leave_out(context, "only --deal deals positions", "--count", "--seed")
+    if (position is None) == (file is None):
+        raise solver_position.InvalidPositionError("give one position, or --file FILE with one a line")
     options: dict[str, Any] = {
         "turn": turn,
         "to_beat": to_beat,
@@ -125,7 +101,7 @@ def solve(
     unknown = False
     for text, state in states:
         if state.rules not in solvers:
-            solvers[state.rules] = open_solver.OpenSolver(state.rules, **settings)
+            solvers[state.rules] = open_solver.OpenSolver(state.rules, nodes=nodes, megabytes=megabytes)
         solver = solvers[state.rules]
         solution = solver.solve(state, seconds=seconds)
         found = _answer(solver, state, solution, threads if every else 0, stake, seconds)
@@ -138,41 +114,6 @@ def solve(
             raise typer.Exit(EXIT_INTERRUPTED)
     if unknown:
         raise typer.Exit(EXIT_UNKNOWN)
-
-
-def _solve_dealt(deal: str, count: int, seed: int, rules: str, options: dict[str, Any], as_json: bool) -> None:
-    """Solve random positions, each with an empty table, and tell times of the processor."""
-    sizes, rng = solver_position.hand_sizes(deal), np.random.default_rng(seed)
-    states = [solver_position.dealt_position(sizes, rng, rules) for _ in range(count)]
-    solver = open_solver.OpenSolver(states[0].rules, **options)
-    solver.solve(solver_position.dealt_position([2] * len(sizes), rng, rules))  # compiles, where nothing is compiled
-    taken, opened, solved, first = [], [], 0, 0
-    for state in states:
-        solver.clear()
-        began = time.process_time()
-        solution = solver.solve(state)
-        taken.append(time.process_time() - began)
-        opened.append(solution.nodes)
-        solved += solution.landlord_wins is not None
-        first += solution.landlord_wins is True
-        if solution.reason == "interrupted":
-            raise typer.Exit(EXIT_INTERRUPTED)
-    found = {
-        "deal": deal,
-        "positions": count,
-        "solved": solved,
-        "first_wins": first,
-        "median_seconds": round(float(np.median(taken)), 6),
-        "seconds_99": round(float(np.quantile(taken, 0.99)), 6),
-        "median_nodes": int(np.median(opened)),
-        "mean_nodes": int(np.mean(opened)),
-        "nodes_per_second": int(sum(opened) / max(sum(taken), 1e-9)),
-    }
-    if as_json:
-        typer.echo(json_module.dumps(found))
-    else:
-        for name, value in found.items():
-            tell(f"{name}: {value}")
 
 
 def _positions(file: Path, rules: Rules, options: dict[str, Any]) -> list[tuple[str, State]]:
@@ -256,9 +197,7 @@ def puzzles(
     make: OptionalCount = None,
     deal: str = "8+8",
     seed: Natural = 1,
-    verify: bool = False,
     out: Annotated[Path | None, typer.Option(callback=output_file(new=True))] = None,
-    rules: Preset = "standard",
 ) -> None:
     """Pose endgame puzzles (残局) with exactly one winning first move, or make new ones.
 
@@ -268,7 +207,6 @@ def puzzles(
         make: Make so many new ones instead.
         deal: Cards of each hand of new ones.
         seed: Seed of new ones.
-        verify: Check new ones by plain minimax.
         out: Write new ones to a new file, one a line.
 
     Example:
@@ -278,59 +216,31 @@ def puzzles(
     """
     if make is not None:
         leave_out(context, "--make makes new puzzles", "number", "--answer")
-        _make(make, deal, seed, verify, out, rules)
+        rng = np.random.default_rng(seed)
+        made = itertools.islice(solver_puzzles.make_puzzles(solver_position.hand_sizes(deal), rng), make)
+        lines = "".join(f"{puzzle}\n" for puzzle in sorted(made, key=lambda puzzle: puzzle.grade))
+        if out is None:
+            typer.echo(lines, nl=False)
+        else:
+            replace_file(out, lines.encode())
         return
-    leave_out(context, "only --make makes new puzzles", "--deal", "--seed", "--verify", "--out")
+    leave_out(context, "only --make makes new puzzles", "--deal", "--seed", "--out")
+    known = solver_puzzles.shipped_puzzles()
     if number is None:
-        leave_out(context, "no puzzle is named by its number", "--answer", "--rules")
-    elif not answer:
-        leave_out(context, "rules matter only to --answer and --make", "--rules")
-    if number is None:
-        known = solver_puzzles.shipped_puzzles()
+        leave_out(context, "no puzzle is named by its number", "--answer")
         for grade in sorted({puzzle.grade for puzzle in known}):
             count = sum(puzzle.grade == grade for puzzle in known)
             tell(f"grade {grade}: {plural(count, 'puzzle')}")
         return
-    puzzle = shipped_puzzle(number)
+    if number > len(known):
+        raise solver_position.InvalidPositionError(f"there is no puzzle {number}: there are {len(known)}")
+    puzzle = known[number - 1]
     tell(f"puzzle {number}, grade {puzzle.grade}: {puzzle.hands}")
     remark("The first hand leads. Which move wins?", None)
     if answer:
-        state = solver_position.open_position(puzzle.hands, rules)
+        state = solver_position.open_position(puzzle.hands)
         line = open_solver.OpenSolver(state.rules).line(state)
         tell(f"{puzzle.move}: {' '.join(str(move) for _, move in line)}")
-
-
-def shipped_puzzle(number: int) -> solver_puzzles.Puzzle:
-    """A puzzle by its number, from 1.
-
-    Raises:
-        InvalidPositionError: If there are fewer.
-    """
-    known = solver_puzzles.shipped_puzzles()
-    if number > len(known):
-        raise solver_position.InvalidPositionError(f"there is no puzzle {number}: there are {len(known)}")
-    return known[number - 1]
-
-
-def _make(count: int, deal: str, seed: int, verify: bool, out: Path | None, rules: str) -> None:
-
-    made = list(
-        itertools.islice(
-            solver_puzzles.make_puzzles(solver_position.hand_sizes(deal), np.random.default_rng(seed), rules), count
-        )
-    )
-    if verify:
-        brute = minimax.MinimaxSolver(
-            solver_position.open_position(made[0].hands, rules).rules, epsilon=0, table_bits=20
-        )
-        made = [puzzle for puzzle in made if solver_puzzles.brute_force_agrees(puzzle, brute, rules)]
-        remark(f"{len(made)} of {count} agree with plain minimax", None)
-    made.sort(key=lambda puzzle: puzzle.grade)
-    lines = "".join(f"{puzzle}\n" for puzzle in made)
-    if out is None:
-        typer.echo(lines, nl=False)
-    else:
-        replace_file(out, lines.encode())
 
 
 def bidding(

@@ -1,4 +1,4 @@
-"""``ddz record``, ``export``, ``botzone`` and ``web``: games, policies and agents for other programs and people."""
+"""``ddz record``, ``replay``, ``export``, ``botzone`` and ``web``: games and agents for others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ddz_env.core.whole_file import replace_file
 from ddz_env.playing.agent import close
 from ddz_env.playing.registry import make_agent
 from ddz_training.apps.cli import options
-from ddz_training.apps.cli.commands import follow, group
+from ddz_training.apps.cli.commands import follow, group, leave_out
 from ddz_training.apps.cli.console import quoted, tell, with_bar
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.signals import ending
@@ -36,6 +36,7 @@ with lazily():
     from ddz_training.apps.web import routes, serving
     from ddz_training.apps.web import server as web_server
     from ddz_training.data import botzone_logs, dataset
+    from ddz_training.data import errors as data_errors
     from ddz_training.data import games as data_games
     from ddz_training.data import recording as data_recording
     from ddz_training.data import table as data_table
@@ -84,6 +85,38 @@ def record(
     made = with_bar("tables", lambda tell: dataset.write_data_set(out, tell))
     tell(f"{quoted(out)}: {plural(made.games, 'game')}, {plural(made.rows, 'row')}")
     follow("to learn from them", "train", "imitate", "--out", "warm.safetensors", "--data", out)
+
+
+def replay(
+    games: Annotated[Path, typer.Argument()],
+    context: typer.Context,
+    deal: options.OptionalNatural = None,
+    game: options.Natural = 0,
+) -> None:
+    """Check that all games of a data set replay as they were recorded, or print one, to be opened on the page.
+
+    Options:
+        games: The data set's folder, or its file of games.
+        deal: Print the game of this deal.
+        game: With --deal: which of its games.
+
+    Example:
+        ddz replay runs/rules-games
+        ddz replay runs/rules-games --deal 7
+    """
+    if deal is None:
+        leave_out(context, "games are counted within a --deal", "--game")
+    file = data_games.read_games(games)
+    chosen = [one for one in file.games if deal is None or (one.deal, one.game) == (deal, game)]
+    if not chosen:
+        what = "games" if deal is None else f"game {game} of deal {deal}"
+        raise data_errors.DataSetError(f"{games} has no {what}")
+    if deal is not None:
+        typer.echo(chosen[0].record(file.rules, file.agents), nl=False)
+        return
+    for one in chosen:
+        one.replay(file.rules)
+    tell(f"{plural(len(chosen), 'game')} replay as recorded")
 
 
 # --- ddz export --------------------------------------------------------------

@@ -207,14 +207,12 @@ Count = Annotated[int, typer.Option(min=1)]
 OptionalCount = Annotated[int | None, typer.Option(min=1)]
 Natural = Annotated[int, typer.Option(min=0)]
 OptionalNatural = Annotated[int | None, typer.Option(min=0)]
-Seat = Annotated[int | None, typer.Option(min=0, max=2)]
 InputFile = Annotated[Path | None, typer.Option(callback=input_file)]
 TableFile = Annotated[Path | None, typer.Option(callback=output_file(".csv", stream=True))]
 JsonFile = Annotated[Path | None, typer.Option(callback=output_file(".json", stream=True))]
 ResultsFile = Annotated[Path | None, typer.Option(callback=results_file)]
 OutputFolder = Annotated[Path, typer.Option(callback=output_folder)]
 Preset = Annotated[str, typer.Option("--rules", help=RULES)]
-NewGameRules = Annotated[str | None, typer.Option("--rules", help=f"{RULES} standard by default.")]
 Names = Annotated[
     list[str] | None,
     typer.Option(help="A short name for the tables; once for each agent, in order (--name deep --name rules)."),

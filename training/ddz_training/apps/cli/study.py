@@ -1,37 +1,22 @@
-"""``ddz study`` and ``ddz speed``: what search equals an agent, whom deals favour, how fast everything is."""
+"""``ddz study``: what search equals an agent, whom deals favour."""
 
 from __future__ import annotations
 
-import dataclasses
-import json as json_module
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 
 from ddz_env import Rules
 from ddz_env.core.checks import check_choice
-from ddz_env.core.whole_file import replace_file
 from ddz_training.apps.cli import options
 from ddz_training.apps.cli.commands import again, follow, group, rules_option
-from ddz_training.apps.cli.console import error_console, remark, show, with_bar
+from ddz_training.apps.cli.console import show, with_bar
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.experiments.experiment import Spare, Table
+from ddz_training.experiments.experiment import Table
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.results import OnProgress
-from ddz_training.measure.speed.benchmark import (
-    InvalidBenchmarkError,
-    Measurement,
-    Part,
-    machine,
-    machine_lines,
-    measure,
-    short_number,
-    target_text,
-)
-from ddz_training.measure.speed.parts import PARTS
 
 with lazily():
     from ddz_training.measure import equivalent as duels
@@ -39,9 +24,6 @@ with lazily():
     from ddz_training.measure.match import statistics
 
 METHODS = ("sequential", "binary")
-_QUICK_REPEATS, _QUICK_SECONDS = 2, 0.1
-_IDLE_LOAD = 0.5
-_HEADER = ("what", "median", "range", "unit", "target", "ours ÷ peer", "ratio target", "reached")
 
 
 def equivalent(
@@ -167,88 +149,3 @@ app = group(
     (equivalent, tendency),
     "ddz study equivalent rules",
 )
-
-
-# --- ddz speed ---------------------------------------------------------------
-
-
-_ALWAYS, _ASKED = (", ".join(key for key, part in PARTS.items() if part.on_request == asked) for asked in (False, True))
-_ONLY = f"Parts, with commas: {_ALWAYS}; when named also {_ASKED} (some take minutes or Chromium)."
-
-
-def speed(
-    only: Annotated[str | None, typer.Option(help=_ONLY)] = None,
-    repeats: options.Count = 7,
-    quick: bool = False,
-    json: options.JsonFile = None,
-) -> None:
-    """Measure speeds in alternation with the installed peers, and the ratios to them.
-
-    Options:
-        repeats: Repeats of each measurement; the medians count.
-        quick: Two short repeats: for a first look, not for figures to quote.
-        json: Write every repeat to this file (FILE.json).
-
-    Example:
-        ddz speed --quick
-        ddz speed --only engine,search --json speeds.json
-    """
-    parts, facts = _parts(only), machine()
-    measured: list[Measurement] = []
-    with error_console().status("") as status:
-        for part in parts:
-
-            def on_name(name: str, part: Part = part) -> None:
-                status.update(f"{part.key}: {name}")
-
-            measured += measure(part, _QUICK_REPEATS if quick else repeats, _QUICK_SECONDS if quick else None, on_name)
-    for table in _tables(measured):
-        show(table)
-    remark(_facts(facts, quick))
-    if json is not None:
-        document = {"machine": facts, "quick": quick, "measurements": [dataclasses.asdict(m) for m in measured]}
-        replace_file(json, (json_module.dumps(document, indent=2) + "\n").encode())
-
-
-def _parts(only: str | None) -> list[Part]:
-
-    if only is None:
-        return [part for part in PARTS.values() if not part.on_request]
-    names = [name.strip() for name in only.split(",") if name.strip()]
-    if not names:
-        raise InvalidBenchmarkError(f"--only names no part; choose from {', '.join(PARTS)}")
-    for name in names:
-        check_choice("part", name, PARTS, InvalidBenchmarkError)
-    return [PARTS[name] for name in names]
-
-
-def _tables(measured: Sequence[Measurement]) -> Iterator[Table]:
-    """A table a part; a peer's ratio is ours over the peer's."""
-    for part in dict.fromkeys(row.part for row in measured):
-        rows = [row for row in measured if row.part == part]
-        yield Table(rows[0].title, _HEADER, list(map(_cells, rows)), spare=[Spare("range")])
-
-
-def _cells(row: Measurement) -> list[str]:
-
-    target = target_text(row.target, row.unit, is_peer=row.is_peer)
-    return [
-        ("peer: " if row.is_peer else "") + row.name,
-        row.note or (short_number(row.median) if row.median is not None else ""),
-        f"{short_number(min(row.values))}–{short_number(max(row.values))}" if len(row.values) > 1 else "",
-        row.unit,
-        "" if row.is_peer else target,
-        f"{row.ratio:,.1f} ×" if row.ratio is not None else "",
-        target if row.is_peer else "",
-        {None: "", True: "yes", False: "no"}[row.reached],
-    ]
-
-
-def _facts(facts: dict[str, Any], quick: bool) -> str:
-
-    notes = ["Repeats are interleaved; a ratio is the median of the ratios of single repeats."]
-    if quick:
-        notes.append("--quick: two short repeats; these are no figures to quote.")
-    if (facts["load"] or 0) > _IDLE_LOAD:
-        notes.append(f"The machine was busy (load {facts['load']}): ratios count, absolute figures are too low.")
-    return "\n".join([*machine_lines(facts), *notes])

@@ -10,6 +10,6 @@
 ``desk``       where requests wait
 ``routes``     the addresses and what each does
 ``page/``      the page: HTML, CSS and ES modules, served as they are
-``serving``    the server in a thread, and a Chromium, for tests and measurements
+``serving``    the server of it all, which waits for no half request
 =============  =====================================================================================
 """

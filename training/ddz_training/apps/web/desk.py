@@ -11,8 +11,9 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Any, TypeVar
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from anyio import CancelScope, CapacityLimiter, Lock, create_task_group
@@ -52,38 +53,26 @@ class Desk:
             ClientDisconnect: If the client leaves before.
         """
         # Agents think on a copy of their game, so what is looked at or played there meanwhile need not wait for them.
-        queues: list[AbstractAsyncContextManager[None]] = (
-            [] if game is None else [self._games.setdefault(f"{game} {thinking}", Lock())]
-        )
-        queues.append(self._place(thinking))
-        async with AsyncExitStack() as held:
-            came = False
-            async with create_task_group() as waiting:
-                waiting.start_soon(_until_the_client_leaves, receive, waiting.cancel_scope)
-                for queue in queues:
-                    await held.enter_async_context(queue)
-                came = True
-                waiting.cancel_scope.cancel()
-            if not came:
-                raise ClientDisconnect
-            yield
-
-    @asynccontextmanager
-    async def _place(self, thinking: bool) -> AsyncIterator[None]:
-        """A place, for a while."""
+        lock = Lock() if game is None else self._games.setdefault(f"{game} {thinking}", Lock())
         places, borrower = self._places.setdefault(thinking, CapacityLimiter(self._sizes[thinking])), object()
 
         def leave() -> None:
             with contextlib.suppress(RuntimeError):  # it has left already
                 places.release_on_behalf_of(borrower)
 
-        await places.acquire_on_behalf_of(borrower)
-        late = asyncio.get_running_loop().call_later(KEPT, leave)
-        try:
+        async with AsyncExitStack() as held:
+            came = False
+            async with create_task_group() as waiting:
+                waiting.start_soon(_until_the_client_leaves, receive, waiting.cancel_scope)
+                await held.enter_async_context(lock)
+                await places.acquire_on_behalf_of(borrower)
+                held.callback(leave)
+                came = True
+                waiting.cancel_scope.cancel()
+            if not came:
+                raise ClientDisconnect
+            held.callback(asyncio.get_running_loop().call_later(KEPT, leave).cancel)
             yield
-        finally:
-            late.cancel()
-            leave()
 
 
 async def _until_the_client_leaves(receive: Receive, scope: CancelScope) -> None:
@@ -94,24 +83,16 @@ async def _until_the_client_leaves(receive: Receive, scope: CancelScope) -> None
 
 async def in_thread(do: Callable[[], _Answer]) -> _Answer:
     """Do something that takes its time in a thread of its own, which does not keep the process from ending."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[_Answer] = loop.create_future()
-
-    def tell(put: Callable[[Any], None], found: Any) -> None:
-        if not done.done():
-            put(found)
+    done: Future[_Answer] = Future()
+    done.set_running_or_notify_cancel()
 
     def work() -> None:
-        put: Callable[[Any], None] = done.set_result
-        found: object
         try:
-            found = do()
+            done.set_result(do())
         except Exception as error:
-            put, found = done.set_exception, error
+            done.set_exception(error)
         except BaseException as error:  # none that would end the server
-            put, found = done.set_exception, RuntimeError(repr(error))
-        with contextlib.suppress(RuntimeError):  # the server has ended meanwhile
-            loop.call_soon_threadsafe(tell, put, found)
+            done.set_exception(RuntimeError(repr(error)))
 
     threading.Thread(target=work, name="request", daemon=True).start()
-    return await done
+    return await asyncio.wrap_future(done)

@@ -12,10 +12,9 @@ import hashlib
 import logging
 import multiprocessing
 import os
-import signal
 import threading
 from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection
+from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +30,7 @@ from ddz_env.core.observation import CONCEALED, OBSERVATION_SIZE
 from ddz_env.playing.provenance import code_stamp
 from ddz_env.playing.registry import spelled_out
 from ddz_env.table.session import PERSON, Deal, Record, Session
-from ddz_training.measure.match.ordered_map import end_with_parent
+from ddz_training.measure.match.ordered_map import serve_parent
 
 _HELPERS = 2
 _NICER = 5
@@ -73,8 +72,9 @@ class Preparation:
         """Begin, in threads of this process; with helpers where the cache has nothing of this code yet."""
         mark = self._mark()
         self._begun, self._helped, self._queue = True, mark is not None and not mark.exists(), list(self._steps)
+        helpers = new_helpers() if self._helped else None
         for _ in range(_HELPERS if self._helped else 1):
-            threading.Thread(target=self._prepare, args=(mark,), daemon=True).start()
+            threading.Thread(target=self._prepare, args=(mark, helpers), daemon=True).start()
 
     def status(self) -> dict[str, Any]:
         """How far it is, as the page reads it; ready too where nothing was begun."""
@@ -95,21 +95,23 @@ class Preparation:
             self._queue.sort(key=lambda step: step.name != name)
         self._done[name].wait()
 
-    def _prepare(self, mark: Path | None) -> None:
-        """Do steps until none is left."""
-        with _Helper() if self._helped else contextlib.nullcontext() as helper:
-            while (step := self._next()) is not None:
-                try:
-                    if helper is not None:
-                        helper.do(step)
-                    step.work(*step.given)
-                except Exception as fault:  # told to whoever asks for it
-                    _log.debug("preparing %s: %s", step.name, fault)
-                finally:
-                    self._done[step.name].set()
+    def _prepare(self, mark: Path | None, helpers: Executor | None) -> None:
+        """Do steps until none is left, each in a helper first, so that this process only loads what it compiled."""
+        while (step := self._next()) is not None:
+            try:
+                if helpers is not None:
+                    with contextlib.suppress(Exception):  # no memory, no processes left: everything is compiled here
+                        helpers.submit(step.work, *step.given).result()
+                step.work(*step.given)
+            except Exception as fault:  # told to whoever asks for it
+                _log.debug("preparing %s: %s", step.name, fault)
+            finally:
+                self._done[step.name].set()
         if mark is not None and self.status()["ready"]:
             with contextlib.suppress(OSError):
                 mark.touch()
+            if helpers is not None:
+                helpers.shutdown(wait=False)
 
     def _next(self) -> Step | None:
         with self._lock:
@@ -122,40 +124,15 @@ class Preparation:
         return None if root is None else root / f"prepared-{hashlib.sha256(names.encode()).hexdigest()[:16]}"
 
 
-class _Helper:
-    """A process that does steps first, so that this one only loads what it compiled."""
-
-    def __enter__(self) -> _Helper:
-        context = multiprocessing.get_context("spawn")
-        self._mine, theirs = context.Pipe()
-        self._process = context.Process(target=_help, args=(theirs,), daemon=True)
-        with contextlib.suppress(OSError):  # no memory, no processes left: everything is compiled here
-            self._process.start()
-        theirs.close()
-        return self
-
-    def do(self, step: Step) -> None:
-        """Have a step done, whatever comes of it."""
-        with contextlib.suppress(OSError, EOFError):
-            self._mine.send(step)
-            self._mine.recv()
-
-    def __exit__(self, *_: object) -> None:
-        self._mine.close()
+def new_helpers() -> Executor:
+    """Processes that do steps until nobody is left who asks."""
+    return ProcessPoolExecutor(_HELPERS, multiprocessing.get_context("spawn"), _help)
 
 
-def _help(connection: Connection) -> None:
-    """Do steps until nobody asks any more, or nobody is left who could; Ctrl-C is the server's."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=end_with_parent, daemon=True).start()
+def _help() -> None:
+    serve_parent()
     if hasattr(os, "nice"):
         os.nice(_NICER)
-    with contextlib.suppress(EOFError, OSError):
-        while True:
-            step: Step = connection.recv()
-            with contextlib.suppress(Exception):
-                step.work(*step.given)
-            connection.send(None)
 
 
 # --- whether this process compiles: a page that waits says so ---

@@ -57,20 +57,29 @@ from ddz_env.table.session import HiddenCardsError, NotYourTurnError
 from ddz_env.table.texts import Texts
 from ddz_training.apps.web.desk import Desk, in_thread
 from ddz_training.apps.web.games import Game, GameLostError, NoSuchGameError, RequestError, StaleGameError
-from ddz_training.apps.web.guard import Guard, TooLargeError
+from ddz_training.apps.web.guard import Guard
 from ddz_training.apps.web.server import LANGUAGE, THINKING, FailedError, Server, language
 from ddz_training.apps.web.shapes import Json
 
 PAGE = Path(__file__).with_name("page")
+LARGEST = 256 * 1024
+"""Bytes of a request's body."""
 _CLIENT_LEFT = 499
 """Nobody reads it."""
 _log = logging.getLogger(__name__)
+
+
+class TooLargeError(RequestError):
+    """A body is larger than any that the page sends."""
+
+
 _STATUS = {
     NoSuchGameError: 404,
     StaleGameError: 409,
     NotYourTurnError: 409,
     HiddenCardsError: 403,
     GameLostError: 410,
+    TooLargeError: 413,
     FailedError: 502,
     AgentFaultError: 502,
 }
@@ -86,10 +95,14 @@ class _Answer(JSONResponse):
 async def _read(request: Request) -> Json:
     """The body and what the address names; the latter counts."""
     body: Json = {}
-    await request.body()  # whatever the method is: the next message is that the client has left
+    content = b""
+    async for part in request.stream():  # whatever the method is: the next message is that the client has left
+        content += part
+        if len(content) > LARGEST:
+            raise TooLargeError("that is too large")
     if request.method == "POST":
         try:
-            body = await request.json()
+            body = json.loads(content)
         except (ValueError, RecursionError):
             raise RequestError("the body is no JSON") from None
         if not isinstance(body, dict):
@@ -141,8 +154,6 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
                 return Response(status_code=_CLIENT_LEFT)
             except asyncio.CancelledError:
                 return _Answer({"error": "the server is ending; the game is kept"}, 503)
-            except TooLargeError:
-                raise
             except Exception:
                 _log.exception("%s %s", method, request.url.path)
                 return _Answer({"error": "a fault of the server; its terminal says which"}, 500)

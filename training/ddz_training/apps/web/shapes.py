@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ddz_env import Hand, Move
@@ -20,37 +21,30 @@ def card_shape(card: Card) -> Json:
     return {"rank": card.rank, "suit": card.suit, "red": card.is_red}
 
 
+def _cards(cards: Iterable[Card]) -> list[Json]:
+    return [card_shape(card) for card in cards]
+
+
+def _picked(thing: object, *names: str) -> Json:
+    return {name: getattr(thing, name) for name in names}
+
+
 def _play_shape(play: Play | None) -> Json | None:
     if play is None:
         return None
-    cards = [card_shape(card) for card in play.cards]
-    flags = {"to_beat": play.to_beat, "current": play.current}
-    return {"text": play.text, "kind": play.category, "cards": cards, **flags}
+    return {**_picked(play, "text", "to_beat", "current"), "kind": play.category, "cards": _cards(play.cards)}
 
 
 def _seat_shape(seat: Seat) -> Json:
-    return {
-        "number": seat.number,
-        "role": seat.role,
-        "hand": [card_shape(card) for card in seat.hand],
-        "size": seat.size,
-        "unseen": seat.unseen,
-        "play": _play_shape(seat.play),
-        "acting": seat.acting,
-        "doubled": seat.doubled,
-    }
+    about = _picked(seat, "number", "role", "size", "unseen", "acting", "doubled")
+    return {**about, "hand": _cards(seat.hand), "play": _play_shape(seat.play)}
 
 
 def table_shape(table: Snapshot) -> Json:
     """A table as one viewer sees it."""
-    return {
-        "seats": [_seat_shape(seat) for seat in table.seats],
-        "landlord": table.landlord,
-        "landlord_cards": [card_shape(card) for card in table.landlord_cards],
-        "landlord_backs": table.landlord_backs,
-        "stake": table.stake,
-        "spring": table.spring,
-    }
+    about = _picked(table, "landlord", "landlord_backs", "stake", "spring")
+    seats = [_seat_shape(seat) for seat in table.seats]
+    return {**about, "seats": seats, "landlord_cards": _cards(table.landlord_cards)}
 
 
 def _position(sight: Sight, viewer: int | None) -> Json:
@@ -75,26 +69,25 @@ def _position(sight: Sight, viewer: int | None) -> Json:
 def game_shape(game: Game) -> Json:
     """A game as its person sees it, with what may be done now."""
     session, viewer = game.session, game.viewer
-    plays = session.stage == "play"  # a page needs no list of these moves, and the first list takes long to compile
+    rules, plays = session.deal.rules, session.stage == "play"
+    # A page needs no list of these moves, and the first list takes long to compile.
     sight = session.sight(viewer, reveal=True, legal=not plays)  # all hands once the game is over
     position = _position(sight, viewer)
     mine = viewer == session.seat and session.waits_for == PERSON
-    may = {
-        "may_pass": plays and mine and position["to_beat"] is not None,
-        "may_undo": bool(sight.decisions),
-        "words": list(sight.legal),
-    }
-    rules = session.deal.rules
-    about = {"id": game.name, "rules": rules.name, "puzzle": session.deal.endgame}
-    about |= {"bombs": rules.bombs, "scoring": rules.scoring}
     return {
-        **about,
+        "id": game.name,
+        "rules": rules.name,
+        "puzzle": session.deal.endgame,
+        "bombs": rules.bombs,
+        "scoring": rules.scoring,
         "cheaters": list(session.cheaters),
         "number": len(session.moves),
         "open": game.is_open,
         "question": session.question,
         **position,
-        **may,
+        "may_pass": plays and mine and position["to_beat"] is not None,
+        "may_undo": bool(sight.decisions),
+        "words": list(sight.legal),
     }
 
 

@@ -10,7 +10,7 @@ FROM python:3.12-slim
 
 RUN useradd --uid 1000 --create-home --home-dir /srv/ddz --user-group ddz
 WORKDIR /srv/ddz/source
-COPY pyproject.toml constraints.txt README.md LICENSE ddz_old_names.py ddz_old_names.pth ./
+COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY ddz_env ddz_env
 COPY agents agents
 COPY training training

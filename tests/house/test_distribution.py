@@ -19,7 +19,6 @@ from tests.release import floors, pyproject
 from tests.rooms import ROOT, SOURCES
 
 PROJECT = pyproject()["project"]
-OLD_NAMES = {"ddz_old_names.py", "ddz_old_names.pth"}
 SHIPPED_POLICY = "ddz_agents/neural/shipped/policy.safetensors"
 
 # One worker builds once for all of them.
@@ -78,8 +77,8 @@ def test_wheel_holds_the_packages_whole_and_nothing_else(built: Built) -> None:
         names = set(archive.namelist())
         assert 100_000 < archive.getinfo(SHIPPED_POLICY).file_size <= 10_000_000
     info = f"ddz_env-{PROJECT['version']}.dist-info"
-    assert {name.split("/")[0] for name in names} == {*SOURCES, *OLD_NAMES, info}
-    assert {name for name in names if not name.startswith(info)} == _sources(installed=True) | OLD_NAMES
+    assert {name.split("/")[0] for name in names} == {*SOURCES, info}
+    assert {name for name in names if not name.startswith(info)} == _sources(installed=True)
     assert {f"{package}/py.typed" for package in SOURCES} <= names
     assert {f"{info}/licenses/LICENSE", f"{info}/entry_points.txt"} <= names
     for beside in ("MODEL_CARD.md", "standalone.onnx"):

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from ddz_env.core.whole_file import replace_file
-from ddz_old_names import new_agent
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, deal_list, digest, frozen_moves
 from ddz_training.measure.benchmark.play import Contest
 from ddz_training.measure.match.duplicate import SIDES, DealWorker, GameRecord, seatings
@@ -209,7 +208,7 @@ def _count(about: Mapping[str, Any], deals: DealList) -> int:
 
 
 def _named(name: str, about: Mapping[str, Any]) -> str:
-    agent = new_agent(about["agent"])  # files of 0.2.0 have its names of modules
+    agent = about["agent"]
     if name in FIELD and (agent != FIELD[name].agent or about["moves"] != digest(frozen_moves()[name])):
         raise BenchmarkFileError(f"{name} is not the committed player of the field")
     return agent

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS, SEGMENTS, MainGroup, segments_of
 from ddz_env.core.cards import BLACK_JOKER, CHAIN_RANKS, NUM_RANKS, RED_JOKER
-from ddz_env.core.checks import as_integer
-from ddz_env.core.errors import InvalidMoveError, shown
 
 FlatAction = tuple[int, tuple[int, ...]]
 """Action id of the main group, and the kicker ranks in non-decreasing order."""
@@ -127,12 +125,6 @@ def rlcard_actions() -> tuple[FlatAction, ...]:
 
 
 @functools.cache
-def rlcard_ids() -> dict[FlatAction, int]:
-    """The inverse of :func:`rlcard_actions`: RLCard's id of each action."""
-    return {action: index for index, action in enumerate(rlcard_actions())}
-
-
-@functools.cache
 def openspiel_actions() -> tuple[FlatAction, ...]:
     """Pass and OpenSpiel's 26,053 moves in the order of its ids, the three bids left out.
 
@@ -148,18 +140,3 @@ def openspiel_actions() -> tuple[FlatAction, ...]:
 def openspiel_ids() -> dict[FlatAction, int]:
     """OpenSpiel's id of pass (0) and of each move (4 to 26,056)."""
     return {action: index + OPENSPIEL_BIDS if index else 0 for index, action in enumerate(openspiel_actions())}
-
-
-def openspiel_action(action_id: int) -> FlatAction:
-    """The action that has an id in OpenSpiel.
-
-    Raises:
-        InvalidMoveError: If the id is a bid (1, 2, 3) or does not exist.
-    """
-    actions, number = openspiel_actions(), as_integer(action_id)
-    if number is None or (number != 0 and not OPENSPIEL_BIDS < number < len(actions) + OPENSPIEL_BIDS):
-        raise InvalidMoveError(
-            f"OpenSpiel's action {shown(action_id)} is no move: pass is 0, "
-            f"moves are {OPENSPIEL_BIDS + 1}..{len(actions) + OPENSPIEL_BIDS - 1}"
-        )
-    return actions[number - OPENSPIEL_BIDS if number else 0]

@@ -11,11 +11,9 @@ from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.flat import (
     OPENSPIEL_BIDS,
     FlatAction,
-    openspiel_action,
     openspiel_actions,
     openspiel_ids,
     rlcard_actions,
-    rlcard_ids,
 )
 from ddz_env.core.notation import Move
 from tests.oracles.reference import cards_of
@@ -43,19 +41,15 @@ def category(action: FlatAction) -> str:
 def test_rlcard_has_as_many_actions_as_the_design_counts() -> None:
     counts = [15, 13, 13, 182, 156, 36, 52, 45, 21_822, 2_939, 1_326, 858, 13, 1, 1]
     assert list(Counter(map(category, rlcard_actions())).values()) == counts
-    assert [rlcard_ids()[action] for action in rlcard_actions()] == list(range(27_472))
+    assert len(set(rlcard_actions())) == 27_472
 
 
 def test_openspiel_has_as_many_actions_as_the_design_counts() -> None:
     ids = [openspiel_ids()[action] for action in openspiel_actions()]
     assert ids == [0, *range(OPENSPIEL_BIDS + 1, 26_053 + OPENSPIEL_BIDS + 1)]
-    assert [openspiel_action(action_id) for action_id in ids] == list(openspiel_actions())
     planes = [action for action in openspiel_actions() if category(action) == "plane+solos"]
     assert (len(planes), len(set(map(cards_of, planes)))) == (22_588, 22_205)
     assert not {"quad+2 solos", "quad+2 pairs"} & set(map(category, openspiel_actions()))
-    for action_id in (-1, 1, 2, 3, 26_057):
-        with pytest.raises(ValueError, match="is no move"):
-            openspiel_action(action_id)
 
 
 def test_rlcard_table_is_the_same() -> None:

@@ -1,4 +1,4 @@
-"""The programs that use other libraries stand whole on their pages, and what is known of them is of these texts."""
+"""The programs that use other libraries are shown on their pages, and what is known of them is of these texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ddz_training.apps import integrations
-from ddz_training.apps.integrations import CONSTRAINTS, IntegrationError, current, fingerprint, on_page, programs
+from ddz_training.apps.integrations import CONSTRAINTS, current, fingerprint, programs, shown
 from tests.integrations import __main__ as runner
 from tests.integrations import speed
 from tests.rooms import ROOT
@@ -23,7 +23,7 @@ from tests.rooms import ROOT
 FOLDER = ROOT / "tests" / "integrations"
 PROGRAMS = programs(FOLDER)
 ROWS = current(ROOT / "docs" / "results")
-PAGES = sorted((ROOT / integrations.PAGES).glob("*.md"))
+PAGES = sorted((ROOT / "docs" / "guides" / "integrations").glob("*.md"))
 
 
 def _pinned(library: Path) -> dict[str, str]:
@@ -38,16 +38,30 @@ def test_every_folder_is_an_integration() -> None:
     assert folders == {program.parent.name for program in PROGRAMS.values()}
 
 
-def test_every_program_of_the_pages_is_a_file_that_is_checked() -> None:
+def test_what_pages_show_is_of_a_program_that_is_checked() -> None:
     """What else these pages show is run with the examples of all pages, whose fence says ``python``."""
-    shown = [block for page in PAGES for block in re.findall(r"```py\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
-    assert sorted(shown) == sorted(path.read_text(encoding="utf-8") for path in PROGRAMS.values())
+    shown_here = re.compile(r"(?:<!-- table: code-([\w-]+) -->\n)?```py\n(.*?)```", re.DOTALL)
+    blocks = [found for page in PAGES for found in shown_here.findall(page.read_text(encoding="utf-8"))]
+    assert {PROGRAMS[name].parent for name, _ in blocks} == {path.parent for path in PROGRAMS.values()}
+    assert [text for _, text in blocks] == [shown(PROGRAMS[name]) for name, _ in blocks]
+
+
+def test_what_a_page_leaves_out_is_what_the_page_on_cleanrl_has() -> None:
+    whole, seen = PROGRAMS["cleanrl"].read_text(encoding="utf-8"), set[str]()
+    assert shown(PROGRAMS["cleanrl"]) == whole
+    for name, path in PROGRAMS.items():
+        left, rest = path.read_text(encoding="utf-8"), shown(path)
+        for node in ast.parse(left).body:
+            if (text := ast.get_source_segment(left, node) or "") not in rest:
+                assert text in whole, name
+                seen.add(getattr(node, "name", ""))
+    assert seen == {"Agent", "advantages_of", "update", "learn", "train", "evaluate", "main"}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_is_whole(name: str) -> None:
     """It imports nothing of the tests, is guarded, judges itself and takes a budget and seeds; pins say torch's."""
-    source = on_page(name, ROOT)
+    source = PROGRAMS[name].read_text(encoding="utf-8")
     tree = ast.parse(source)
     modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not [module for module in modules if module.startswith(("tests", "ddz_training", "ddz_agents"))]
@@ -79,14 +93,14 @@ def test_a_result_is_of_the_versions_that_are_pinned(name: str) -> None:
 
 def test_ours_is_compared_in_the_form_that_a_program_plays() -> None:
     """A library that is fed int8 is beside int8, also where a wrapper casts it, and a dict is beside a dict."""
-    forms = {name: integrations.form_of(on_page(name, ROOT)) for name in PROGRAMS}
+    forms = {name: integrations.form_of(path.read_text(encoding="utf-8")) for name, path in PROGRAMS.items()}
     assert {form.get("rules") for form in forms.values()} == {"mini"}
     plays_int8 = {name for name, form in forms.items() if "dtype" not in form}
-    assert plays_int8 == {"cleanrl", "pettingzoo", "pufferlib", "pufferlib-aec", "supersuit", "supersuit-aec"}
+    assert plays_int8 == {"cleanrl", "pettingzoo", "pufferlib", "pufferlib-aec", "supersuit-aec"}
     alone = {name for name, form in forms.items() if form.get("opponents") == "random"}
     assert alone == {name for name in PROGRAMS if not name.endswith(("-aec", "-nfsp")) and name != "pettingzoo"}
     dicts = {name for name, form in forms.items() if form.get("observation") == "dict"}
-    assert dicts == {"pufferlib", "rlcard", "rllib", "tianshou", "torchrl-gym", "torchrl-vector"}
+    assert dicts == {"pufferlib", "rlcard", "rllib", "tianshou", "torchrl-vector"}
 
 
 def test_ours_are_games_of_that_form(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +121,7 @@ LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("pettingzoo", "s
 
 
 @pytest.mark.parametrize("name", ["cleanrl", *LONG])
-def test_the_text_of_the_page_runs(
+def test_a_program_runs_where_nothing_of_the_checkout_is_at_hand(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """For a moment, where the library is installed; ``make test-integrations`` runs every program in full."""
@@ -116,7 +130,7 @@ def test_the_text_of_the_page_runs(
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
     program = tmp_path / "program.py"
-    program.write_text(on_page(name, ROOT), encoding="utf-8")
+    program.write_text(PROGRAMS[name].read_text(encoding="utf-8"), encoding="utf-8")
     monkeypatch.setenv("STEPS", "2048")
     monkeypatch.setattr("sys.argv", [str(program), "5"])
     runpy.run_path(str(program), run_name="__main__")
@@ -130,16 +144,13 @@ TOY = 'STEPS = int(os.environ.get("STEPS", 7))\n'
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A library with two programs and their page in a checkout of its own; nothing is installed."""
+    """A library with two programs in a checkout of its own; nothing is installed."""
     folder = tmp_path / "tests" / "integrations" / "toy"
-    pages = tmp_path / integrations.PAGES
-    for made in (folder, pages, tmp_path / "docs" / "results"):
+    for made in (folder, tmp_path / "docs" / "results"):
         made.mkdir(parents=True)
     (folder / CONSTRAINTS).write_text("toy==1.0\n", encoding="utf-8")
     for name in ("train", "train_aec"):
         (folder / f"{name}.py").write_text(TOY, encoding="utf-8")
-    blocks = [f"<!-- table: code-{name} -->\n```py\n{TOY}```\n<!-- end -->\n" for name in ("toy", "toy-aec")]
-    (pages / "toy.md").write_text("\n".join(blocks), encoding="utf-8")
     monkeypatch.setattr(runner, "ROOT", tmp_path)
     monkeypatch.setattr(runner, "__file__", str(folder.parent / "__main__.py"))
     monkeypatch.setattr("venv.create", lambda place, with_pip: place.mkdir(parents=True))
@@ -149,7 +160,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 VERSIONS = dict.fromkeys(("toy", "torch", "gymnasium", "PettingZoo"), "1.0+cpu")
 MEASURED = {
     "facts": {"random": 0.5, "python": "3.11", "versions": VERSIONS},
-    "speeds": {"through": 900, "of_ours": 0.5, "clock": "processor", "cores": 2},
+    "speeds": {"through": 900, "of_ours": 0.5, "cores": 2},
 }
 
 
@@ -228,8 +239,6 @@ def test_a_run_is_gone_on_with_and_a_failure_is_told(library: Path, monkeypatch:
     assert "| toy 1.0 | 3.11, 1.0, 1.0, 1.0 | 1 | all | 7 | 3 | 80.0 (80.0–80.0) | 50.0 |" in integrations.pages(
         results
     )["integrations"](results)
-    page = runner.ROOT / integrations.PAGES / "toy.md"
-    page.write_text(page.read_text(encoding="utf-8").replace(TOY, f"{TOY}# new\n", 1), encoding="utf-8")
     (library / "train.py").write_text(f"{TOY}# new\n", encoding="utf-8")
     assert "toy" not in current(results)  # its row is of another text
     assert measure("toy", "--smoke").exit_code == 0
@@ -237,5 +246,3 @@ def test_a_run_is_gone_on_with_and_a_failure_is_told(library: Path, monkeypatch:
     assert measure("toy").exit_code == 1
     assert current(results)["toy"]["program"] == fingerprint(f"{TOY}# new\n")
     assert re.search(r"there are toy,\W+toy-aec", measure("nothing").stderr)  # in a box
-    with pytest.raises(IntegrationError, match=r"no page in .* shows the program 'other'"):
-        on_page("other", runner.ROOT)

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ddz_training.apps.integrations import CONSTRAINTS, FILE, fingerprint, form_of, on_page, programs, role_of, spread
+from ddz_training.apps.integrations import CONSTRAINTS, FILE, fingerprint, form_of, programs, role_of, spread
 from tests.rooms import ROOT
 
 ENVIRONMENTS = Path(".integrations")
@@ -68,7 +68,7 @@ def environment(library: Path) -> Path:
 
 
 def copied(name: str, source: str) -> Path:
-    """A program as a reader saves it: a file in a folder of its own, where nothing of the checkout is at hand."""
+    """A program in a folder of its own, where nothing of the checkout is at hand."""
     file = ROOT / ENVIRONMENTS / "copied" / name / "program.py"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(source, encoding="utf-8")
@@ -129,12 +129,12 @@ def _facts(python: Path, name: str, file: Path, library: Path, source: str) -> d
     return {"library": distribution, "versions": {"python": facts["python"], **versions}, "random": facts["random"]}
 
 
-def _wins(name: str, library: Path, results: Results, *, again: bool) -> str:
+def _wins(name: str, program: Path, results: Results, *, again: bool) -> str:
     """Train with the seeds that are not yet known of a program, and say what it wins."""
-    python, source = environment(library), on_page(name, ROOT)
+    python, source = environment(program.parent), program.read_text(encoding="utf-8")
     file, row = copied(name, source), results.row(name, source)
     if again or "random" not in row:
-        row |= _facts(python, name, file, library, source) | {"seeds": {}}
+        row |= _facts(python, name, file, program.parent, source) | {"seeds": {}}
     for seed in SEEDS:
         if str(seed) not in row["seeds"]:
             _say(name, f"training with seed {seed}")
@@ -146,9 +146,9 @@ def _wins(name: str, library: Path, results: Results, *, again: bool) -> str:
     return f"wins {spread(shares)} % of its games against random play, which itself wins {100 * chance:.1f} %"
 
 
-def _speeds(name: str, library: Path, results: Results, *, again: bool) -> str:
+def _speeds(name: str, program: Path, results: Results, *, again: bool) -> str:
     """Measure how fast a program's games are, unless that is known, and say it."""
-    python, source = environment(library), on_page(name, ROOT)
+    python, source = environment(program.parent), program.read_text(encoding="utf-8")
     row = results.row(name, source)
     if not row["seeds"]:
         raise FailedError("its wins come first")
@@ -158,9 +158,9 @@ def _speeds(name: str, library: Path, results: Results, *, again: bool) -> str:
     return f"{row['speed']['through']:,} decisions a second, {row['speed']['of_ours']:.0%} of ours"
 
 
-def _smoke(name: str, library: Path, results: Results, *, again: bool) -> str:
+def _smoke(name: str, program: Path, results: Results, *, again: bool) -> str:
     """Run a program for a moment, and keep nothing."""
-    python, source = environment(library), on_page(name, ROOT)
+    python, source = environment(program.parent), program.read_text(encoding="utf-8")
     found = train(python, copied(name, source), SEEDS[0], STEPS=str(SMOKE_STEPS))
     return f"runs: after {SMOKE_STEPS:,} decisions it wins {found['wins']:.1%} in {found['seconds']:.0f} s"
 
@@ -181,7 +181,7 @@ def main(
     """Train with other libraries, each in a virtual environment of its own under .integrations.
 
     An environment is made again only when its constraints have changed.  Every program runs with three seeds.  Results
-    are kept seed by seed, so a run that was ended goes on where it was; a program whose page has changed begins anew.
+    are kept seed by seed, so a run that was ended goes on where it was; a program that has changed begins anew.
     Speeds come last, in one go of a few minutes: they are true on a quiet machine only.
     """
     every = programs(Path(__file__).parent)
@@ -195,7 +195,7 @@ def main(
     for measure in [_smoke] if smoke else [both[which] for which in both if only in (None, which)]:
         for name in sorted(chosen.keys() - failed):
             try:
-                _say(name, measure(name, chosen[name].parent, results, again=again))
+                _say(name, measure(name, chosen[name], results, again=again))
             except FailedError as error:
                 failed.add(name)
                 _say(name, f"FAILED: {error}")

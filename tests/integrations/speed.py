@@ -125,12 +125,10 @@ def speeds(program: Any, name: str, library: str, form: Form) -> dict[str, Any]:
     """How fast the program's games are played at random, and what share of the speed of ours that is."""
     table = importlib.import_module(f"tests.integrations.{library}.speed")
     through, ours = table.PLAYS[name]
-    wall = name in getattr(table, "WALL", ())
-    there, here = rates(through(program), ours(form), time.perf_counter if wall else time.process_time)
+    there, here = rates(through(program), ours(form), time.process_time)
     return {
         "through": round(statistics.median(there)),
         "of_ours": round(statistics.median(a / b for a, b in zip(there, here, strict=True)), 3),
-        "clock": "wall" if wall else "processor",
         "cores": os.cpu_count(),
     }
 

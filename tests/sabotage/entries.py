@@ -17,7 +17,6 @@ from ddz_env import Hand, Move, Rules, State, dou_dizhu_v0
 from ddz_env.core.actions import action_name, segments_of
 from ddz_env.core.cards import card_name, card_rank, cards_to_counts
 from ddz_env.core.errors import DouDizhuError, shown
-from ddz_env.core.flat import openspiel_action
 from ddz_env.core.notation import readings_of
 from ddz_env.core.observation import observe
 from ddz_env.envs.batch import SelfPlayBatch
@@ -84,7 +83,6 @@ def _notation() -> dict[str, Entry]:
         "card_rank": card_rank,
         "card_name": card_name,
         "cards_to_counts": cards_to_counts,
-        "openspiel_action": openspiel_action,
     }
 
 

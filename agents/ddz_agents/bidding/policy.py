@@ -45,8 +45,8 @@ from ddz_env.playing.registry import make_agent
 
 RATE_AT_ZERO, RATE_SLOPE = 1.052, 0.003091
 """A landlord's win rate by the rule agent's price of its 17 cards is
-``1 / (1 + exp(RATE_SLOPE * price - RATE_AT_ZERO))``, a logistic fit (``ddz_training.experiments.bidders.fit_rate`` on
-2,000 deals)."""
+``1 / (1 + exp(RATE_SLOPE * price - RATE_AT_ZERO))``, a logistic fit on 2,000 deals
+(``fit_rate`` of the commit ``aa483f2``)."""
 
 Simulation = Literal["random", "dealt", "stake"]
 

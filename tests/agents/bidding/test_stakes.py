@@ -12,8 +12,6 @@ from typer.testing import CliRunner
 from ddz_agents.bidding.hand import hand_view
 from ddz_agents.bidding.payoff import expected_payoff, final_payoff, opponent_win_rate
 from ddz_agents.bidding.policy import (
-    RATE_AT_ZERO,
-    RATE_SLOPE,
     PayoffAgent,
     PayoffOptions,
     PayoffSearchAgent,
@@ -37,7 +35,7 @@ from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import WithBidder, make_agent, read_agent, split_bidder
 from ddz_training.apps.cli import app
 from ddz_training.apps.hand_odds import report
-from ddz_training.experiments.bidders import BIDDERS, BidderOptions, DealTable, SettlingResult, fit_rate, settling_table
+from ddz_training.experiments.bidders import BIDDERS, BidderOptions, DealTable, SettlingResult, settling_table
 from ddz_training.experiments.experiment import Saved
 
 STRONG, WEAK = "33456789TJQKA22BR", "34456678899TTJJQK"
@@ -304,9 +302,3 @@ def test_the_table_of_a_deal_ends_games_as_playing_them_does(preset: str) -> Non
         state.step(rules.act(state.view(), RNG(0)))
     assert table.ended(state).returns("stake") == played.returns("stake")
     assert played.winner is not None
-
-
-@pytest.mark.long
-def test_the_fit_of_win_rates_by_price_is_the_one_written_down() -> None:
-    at_zero, slope = fit_rate(2000)
-    assert (round(at_zero, 2), round(slope, 4)) == (round(RATE_AT_ZERO, 2), round(RATE_SLOPE, 4))

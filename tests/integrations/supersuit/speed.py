@@ -1,7 +1,7 @@
-"""Random play through SuperSuit's chains."""
+"""Random play through SuperSuit's chain."""
 
 from functools import partial
 
-from tests.integrations.speed import aec, rows, single
+from tests.integrations.speed import aec, rows
 
-PLAYS = {"supersuit": (rows, single), "supersuit-aec": (partial(rows, seats=2), aec)}
+PLAYS = {"supersuit-aec": (partial(rows, seats=2), aec)}

@@ -28,10 +28,9 @@ from ddz_training.measure.match.errors import (
     NotReproducedError,
     SettingsMismatchError,
 )
-from tests.rooms import ROOT
 from tests.training.apps.terminal import ddz
 
-WEIGHTS = {"policy-final": "dfbc2dc806dcd711", "policy-last": "cea81e728b42ffcb"}
+WEIGHTS = {"policy": "cea81e728b42ffcb"}
 SLOW = ("rlcard-rule", "isuct", "rollout")
 
 
@@ -146,10 +145,10 @@ def test_what_cannot_be_played_is_refused() -> None:
 
 def test_the_quick_field_needs_no_search_and_the_field_plays_itself() -> None:
     quick = against_field(LOWEST, DEALS["choosing"], quick=True)
-    assert [b for _, b in quick.pairs] == ["random", "rules", "policy-final", "policy-last"]
-    assert len(against_field(LOWEST, DEALS["reporting"]).pairs) == 7
-    assert len(field_contest(DEALS["reporting"]).pairs) == 21
-    assert len(field_contest(DEALS["choosing"], quick=True).pairs) == 6
+    assert [b for _, b in quick.pairs] == ["random", "rules", "policy"]
+    assert len(against_field(LOWEST, DEALS["reporting"]).pairs) == 6
+    assert len(field_contest(DEALS["reporting"]).pairs) == 15
+    assert len(field_contest(DEALS["choosing"], quick=True).pairs) == 3
 
 
 def chance(difference: float) -> float:
@@ -211,6 +210,7 @@ def test_a_file_holds_all_that_was_played(results: Results, file: Path) -> None:
     ("change", "message"),
     [
         (lambda d: d.update(format="ddz-benchmark-0"), "format"),
+        (lambda d: d.update(format="ddz-benchmark-1"), "of version 1 of the benchmark, whose field had policy-final"),
         (lambda d: d.update(rules="douzero"), "rules"),
         (lambda d: d["deals"].update(sha256="0"), "not the committed ones"),
         (lambda d: d["deals"].update(count=5), "has 4 deals, not 5"),
@@ -274,30 +274,24 @@ def test_the_leaderboard_is_made_from_committed_files(tmp_path: Path) -> None:
     assert cross(tmp_path).splitlines()[2].startswith("| `random` |  | ")
 
 
-def test_a_file_of_0_2_0_names_modules_as_they_were_called_then() -> None:
-    path = ROOT / "docs" / "results" / "benchmark" / "field.json"
-    assert '"agents.neural.frozen:FrozenPolicyAgent:weights=final"' in path.read_text(encoding="utf-8")
-    assert read_file(path).contest.agents == {member.name: member.agent for member in FIELD.values()}
-
-
 def test_every_player_of_the_field_has_a_rating() -> None:
     ratings = leaderboard.field_ratings().fixed
     assert ratings.keys() == FIELD.keys()
     assert ratings["rules"] == 0
     assert ratings["rlcard-rule"] < ratings["isuct"] < 0 < ratings["rollout"]
-    assert ratings["random"] < -300 < 0 < ratings["policy-final"] < ratings["policy-last"]
+    assert ratings["random"] < -300 < 0 < ratings["policy"]
 
 
 def test_the_command_places_writes_and_checks(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     result = ddz("benchmark", LOWEST, "--name", "mine", "--deals", 1, "--processes", 1, "--out", file)
     assert result.exit_code == 3, result.output  # it failed, and so lost, some of its games
-    for told in ("mine: 1 duplicate deal each", "→ mine", "policy-last", "Not for citing"):
+    for told in ("mine: 1 duplicate deal each", "→ mine", "policy", "Not for citing"):
         assert told in result.output
     assert (tmp_path / "mine.csv").is_file()
     assert "mine-full.json" in result.output  # what can be cited is another file
     checked = ddz("benchmark", "--check", file, "--sample", 1, "--processes", 1)
     assert checked.exit_code == 0, checked.output
-    assert "4 deals (drawn at random) were played again" in checked.output
+    assert "3 deals (drawn at random) were played again" in checked.output
     for wrong in ((), (LOWEST, "--field"), ("--field", "--check", file), ("--check", tmp_path / "no.json")):
         assert ddz("benchmark", *wrong).exit_code == 2

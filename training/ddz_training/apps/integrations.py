@@ -1,11 +1,12 @@
 """The page of integrations: the programs that use other libraries, and what came of running them.
 
-The programs lie in ``tests/integrations``, where they are checked like all other code, and stand whole in
-``docs/guides/integrations``.  The runner takes them from the pages, so what it runs is what a reader copies.
+The programs lie in ``tests/integrations``, where they are checked like all other code.  The pages in
+``docs/guides/integrations`` show them without the definitions that CleanRL's program has word for word, too.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
@@ -19,14 +20,15 @@ from ddz_training.measure.markdown import markdown_table
 
 FILE = "integrations.json"
 CONSTRAINTS = "constraints.txt"
-PAGES = Path("docs") / "guides" / "integrations"
+SHARED = Path("cleanrl") / "train.py"
+"""The program that shows what others share with it."""
 _STEPS = re.compile(r'environ\.get\("STEPS", ([\d_]+)\)')
 _ROLE = re.compile(r'evaluate\(.*role="(\w+)"')
 _FORM = re.compile(r'\b(rules|opponents|observation|dtype)"?(?:=|: )"(\w+)"')
 
 
 class IntegrationError(DouDizhuError):
-    """A page does not show the program of an integration."""
+    """A program of an integration does not say what it has to."""
 
 
 def programs(folder: Path) -> dict[str, Path]:
@@ -39,21 +41,21 @@ def programs(folder: Path) -> dict[str, Path]:
     return {f"{path.parent.name}{path.stem.removeprefix('train').replace('_', '-')}": path for path in files}
 
 
-def on_page(name: str, root: Path) -> str:
-    """A program as the reader of its page copies it.
+def shown(program: Path) -> str:
+    """A program as its page shows it, without the definitions that :data:`SHARED` has word for word, too."""
+    shared, source = program.parent.parent / SHARED, program.read_text(encoding="utf-8")
+    if program == shared or not shared.is_file():
+        return source
+    known = set(_definitions(shared.read_text(encoding="utf-8")).values())
+    for text in known & set(_definitions(source).values()):
+        source = source.replace(f"{text}\n\n\n", "")
+    return source
 
-    Args:
-        name: Of the program.
-        root: The checkout.
 
-    Raises:
-        IntegrationError: If no page shows it.
-    """
-    block = re.compile(rf"<!-- table: code-{re.escape(name)} -->\n```py\n(.*?)```\n<!-- end -->", re.DOTALL)
-    for page in sorted((root / PAGES).glob("*.md")):
-        if found := block.search(page.read_text(encoding="utf-8")):
-            return found[1]
-    raise IntegrationError(f"no page in {PAGES} shows the program {name!r}: run `ddz docs`")
+def _definitions(source: str) -> dict[str, str]:
+    """The classes and functions of a program, by name."""
+    nodes = [node for node in ast.parse(source).body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
+    return {node.name: ast.get_source_segment(source, node) or "" for node in nodes}
 
 
 def fingerprint(source: str) -> str:
@@ -95,7 +97,7 @@ def _folder(results: Path) -> Path:
 
 
 def _code(program: Path) -> Callable[[Path], str]:
-    return lambda _: f"```py\n{program.read_text(encoding='utf-8')}```"
+    return lambda _: f"```py\n{shown(program)}```"
 
 
 def pages(results: Path) -> dict[str, Callable[[Path], str]]:
@@ -151,7 +153,6 @@ def _line(name: str, row: dict[str, Any], source: str) -> tuple[object, ...]:
     speed: dict[str, Any] = row.get("speed", {})
     versions: dict[str, str] = row["versions"]
     seconds = statistics.fmean(seed["seconds"] for seed in row["seeds"].values())
-    wall = " (wall clock)" if speed.get("clock") == "wall" else ""
     return (
         f"`{name}`",
         f"{row['library']} {versions[row['library']]}",
@@ -163,6 +164,6 @@ def _line(name: str, row: dict[str, Any], source: str) -> tuple[object, ...]:
         spread(seed["wins"] for seed in row["seeds"].values()),
         f"{100 * row['random']:.1f}",
         f"{seconds:,.0f} s",
-        f"{speed['through']:,}{wall}" if speed else "–",
+        f"{speed['through']:,}" if speed else "–",
         f"{speed['of_ours']:.0%}" if speed else "–",
     )

@@ -228,32 +228,6 @@ def bidder_table(saved: Saved[BidderResult]) -> Table:
     return Table("Bidders against each other", ("bidder", "against", *AUCTION_HEADER, "mean stake"), lines, note)
 
 
-def fit_rate(deals: int, worlds: int = 6, seed: int = 77) -> tuple[float, float]:
-    """The logistic fit of a landlord's win rate by the price of its 17 cards: ``RATE_AT_ZERO`` and ``RATE_SLOPE``.
-
-    Args:
-        deals: Deals from which hands are taken.
-        worlds: Worlds dealt from the view of each deal's first seat.
-        seed: Seed of the deals.
-    """
-    from ddz_agents.bidding.auction import hand_prices
-    from ddz_agents.rules.scratch import new_rule_scratch
-
-    prices, won, agent = np.empty((deals, worlds, 3)), np.empty((deals, worlds, 3)), make_agent(PLAYER)
-    for deal in range(deals):
-        view = State.new(seed, "bidding", deal).view(0)
-        found = outcomes(view, np.random.default_rng(deal), worlds, agent)
-        hand_prices(found.rows, view.rule_words, new_rule_scratch(), prices[deal])
-        won[deal] = found.landlord_won
-    inputs = np.stack([np.ones(prices.size), -prices.ravel() / 100], axis=1)
-    weights = np.zeros(2)
-    for _ in range(20):  # Newton's method
-        rates = 1.0 / (1.0 + np.exp(-inputs @ weights))
-        hessian = (inputs * (rates * (1.0 - rates))[:, None]).T @ inputs
-        weights += np.linalg.solve(hessian, inputs.T @ (won.ravel() - rates))
-    return float(weights[0]), float(weights[1] / 100)
-
-
 BIDDERS = Experiment(
     name="bidders",
     about="Bidders against each other on duplicate deals: expected payoff, fixed rules, and searches of the auction.",

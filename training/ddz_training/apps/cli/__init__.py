@@ -50,10 +50,13 @@ GONE = {
     "botzone-log": "ddz botzone log",
     "botzone-match": "ddz botzone match",
     "equivalent": "ddz study equivalent",
-    "exploit": "ddz study exploit",
+    "exploit": "ddz train selfplay --set frozen=AGENT --set frozen_share=1",
     "hand": "ddz bidding",
     "speed": "make bench in a checkout",
+    "study exploit": "ddz train selfplay --set frozen=AGENT --set frozen_share=1",
     "tendency": "ddz study tendency",
+    "train distil": "the shipped policy, which needs no PyTorch, or ddz export",
+    "train expert": "ddz train selfplay",
     "version": "ddz --version",
 }
 """What to do instead of each command that went, by its one or two words."""

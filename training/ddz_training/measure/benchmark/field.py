@@ -156,20 +156,15 @@ _MEMBERS = (
     Member("rules", "rules", quick=True),
     Member(
         "isuct",
-        "isuct:iterations=10000,trees=1,milliseconds=none,exploration=1.0,simulation=random,selection=ucb,"
-        "counts=parent,prior=uniform,final=visits,finish=true,threads=1,reuse=false,particles=0,endgame=search",
+        "isuct:iterations=10000,trees=1,milliseconds=none,exploration=1.0,simulation=random,finish=true,threads=1,"
+        "particles=0",
     ),
-    Member(
-        "rollout",
-        "rollout:iterations=1000,milliseconds=none,simulation=rules,candidates=12,particles=300,caution=0.5,"
-        "endgame=search",
-    ),
-    Member("policy-final", "ddz_agents.neural.frozen:FrozenPolicyAgent:weights=final", quick=True),
-    Member("policy-last", "ddz_agents.neural.frozen:FrozenPolicyAgent:weights=last", quick=True),
+    Member("rollout", "rollout:iterations=1000,milliseconds=none,candidates=12,particles=300,caution=0.5"),
+    Member("policy", "policy:path=none,threads=1,trust_file=false,temperature=0.0", quick=True),
 )
 
 FIELD: Mapping[str, Member] = {member.name: member for member in _MEMBERS}
-"""The field of version 1.  It never changes: another field is another version of the benchmark."""
+"""The field of version 2.  It never changes: another field is another version of the benchmark."""
 
 ANCHOR = "rules"
 """The player whose rating is 0."""

@@ -39,7 +39,9 @@ from ddz_training.measure.match.statistics import (
     summarize,
 )
 
-FORMAT = "ddz-benchmark-1"
+FORMAT = "ddz-benchmark-2"
+_GONE = "ddz-benchmark-1"
+"""The format of version 1, whose field had a player that is gone."""
 SCORING = "stake"
 """What scores are of; wins are counted beside them."""
 
@@ -179,6 +181,8 @@ def read_file(path: Path) -> Results:
 
 
 def _read(document: Mapping[str, Any], path: Path) -> Results:
+    if document["format"] == _GONE:
+        raise BenchmarkFileError("it is of version 1 of the benchmark, whose field had policy-final: aa483f2 reads it")
     if document["format"] != FORMAT:
         raise BenchmarkFileError(f"its format is {document['format']!r}, not {FORMAT!r}")
     if document["rules"] != RULES.name:

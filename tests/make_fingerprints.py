@@ -71,10 +71,7 @@ TRAININGS: dict[str, str] = {
         "selfplay --updates 20 --seed 6 --objective stake ; num_games=64 groups=4 steps=16 minibatch=256 "
         "shard=128 epochs=1 architecture.width=64 evaluate_every=0"
     ),
-    **{
-        f"sb3 {who}": f"sb3 --timesteps 20480 --seed 3 --opponents {who} ; {_SB3}"
-        for who in ("rules", "random")
-    },
+    **{f"sb3 {who}": f"sb3 --timesteps 20480 --seed 3 --opponents {who} ; {_SB3}" for who in ("rules", "random")},
     "sb3 any": (
         "sb3 --timesteps 512 --seed 3 --opponents isuct:iterations=20 ; num_envs=4 n_steps=64 batch_size=128 "
         "width=32 evaluate_every=0"

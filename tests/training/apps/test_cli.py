@@ -183,7 +183,7 @@ def test_the_help_of_speed_names_every_part_that_can_be_measured() -> None:
     assert [key for key in PARTS if not re.search(rf"(?<![\w-]){key}[,; ]", told)] == []
 
 
-NO_FILE = [f"train {name} --out empty" for name in ("belief", "curves", "dmc", "sb3", "selfplay")]
+NO_FILE = [f"train {name} --out empty" for name in ("curves", "dmc", "sb3", "selfplay")]
 WRONG = {
     "no agent is called 'nobody'": [
         *("agents nobody", "arena rules nobody", "benchmark nobody", "botzone bot --agent nobody"),

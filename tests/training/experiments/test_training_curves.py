@@ -69,7 +69,7 @@ def test_a_run_of_stable_baselines_is_read_like_the_others(tmp_path: Path) -> No
     assert table.lines[0] == ("sb3", "1", "40", "800", "0.25", "40.0 (30.0–50.0)", "", "")
 
 
-@pytest.mark.parametrize("written", ["belief.safetensors", "01/policy.safetensors"])
+@pytest.mark.parametrize("written", ["warm.safetensors", "01/policy.safetensors"])
 def test_runs_without_curves_are_told_which_have_them(written: str, tmp_path: Path) -> None:
     (tmp_path / written).parent.mkdir(exist_ok=True)
     (tmp_path / written).touch()

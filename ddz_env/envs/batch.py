@@ -333,7 +333,7 @@ class SelfPlayBatch:
             Shape ``[num_games]``, int64; the same array at every call.
         """
         _sample_all(self.mask_words, self._streams, self._actions)
-        return self._actions  # type: ignore[no-any-return]
+        return self._actions
 
     def __getstate__(self) -> dict[str, Any]:
         saved = {name: getattr(self, name) for name in ("num_games", "rules", "threads", "_scoring", "_parts")}

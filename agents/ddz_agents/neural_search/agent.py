@@ -11,16 +11,13 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import KW_ONLY, dataclass
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PolicyFile
 from ddz_agents.neural.model import Floats, PolicyModel
-from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural_search.evaluation_cache import CachedModel
 from ddz_agents.neural_search.forest import Clock, Forest, halve
 from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
@@ -31,7 +28,6 @@ from ddz_agents.tree_search.search import Position
 from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred
 from ddz_agents.worlds.learned_player import LearnedPlayer
-from ddz_agents.worlds.player_model import PlayerModel
 from ddz_agents.worlds.rules_player import FAITHFUL, RESPONSES, RulesPlayer
 from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
@@ -40,11 +36,8 @@ from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief, Candidate
 
-_ASK_NETWORK = ("belief", "weighed")
-"""Kinds of inference that draw worlds from a belief network."""
 _KNOWN_KINDS = 0, 1 + RESPONSES.index(FAITHFUL)
-"""Where the policy and the rule agent stand among the kinds of `mixed` inference (:func:`believed_players`)."""
-_KINDS = 1 + len(RESPONSES)
+"""Where the policy and the rule agent stand among the kinds of players that a hidden seat may be."""
 _ROUNDS = 2
 """Of annealing: each asks the policy about every particle's decisions."""
 _FIRST_PRICE = 0.05
@@ -67,13 +60,9 @@ class SearchOptions(Options):
         candidates: How many of the root's moves are compared: those that the policy likes best.
         settled: A move to which the policy gives at least this probability is played without a search; 1 always
             searches.
-        inference: Whom the hidden seats are believed to be: players like the policy, like the rule agent, or either
-            (`mixed`). `belief` draws the worlds from a network that has learned from games of many kinds of players;
-            `weighed` draws them from it, too, and then weighs them as `mixed` does.
-        belief: The belief network: a file of `ddz train belief`; none for the shipped one.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
-            hidden seats' moves, or drawn from the belief network; 0 draws uniform worlds. Weighing takes at most about
-            half of `milliseconds`, with fewer particles if necessary.
+            moves of the hidden seats, who may be players like the policy or like the rule agent; 0 draws uniform
+            worlds. Weighing takes at most about half of `milliseconds`, with fewer particles if necessary.
     """
 
     gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
@@ -87,6 +76,8 @@ class SearchOptions(Options):
         "leaf": ("auto", "nothing was shown to value leaves better than the critic, where there is one (0.2.0)"),
         "ahead": (4, f"0 gained no more {_WHERE}"),
         "simulation": ("random", "simulations of other players gained nothing (ddz reproduce search-options, 0.2.0)"),
+        "inference": ("mixed", f"worlds of a belief network, or of one kind of player, gained no more {_WHERE}"),
+        "belief": (None, f"the worlds of a belief network gained no more {_WHERE}"),
         "others": ("recognized", f"to take every seat for the policy gained no more {_WHERE}"),
         "final": ("visits", "the choice by value gained nothing (ddz reproduce search-options, 0.2.0)"),
         "endgame": ("search", "a solver for the last cards gained nothing (ddz reproduce search-options, 0.2.0)"),
@@ -98,38 +89,12 @@ class SearchOptions(Options):
     batch: Annotated[int, Range(1, 256)] = 16
     candidates: Annotated[int, Range(2)] = 5
     settled: Annotated[float, Range(0.5, 1)] = 0.98
-    inference: Literal["mixed", "policy", "rules", "belief", "weighed"] = "weighed"
-    belief: str | Path | None = None
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 64
-
-    @property
-    def asks_network(self) -> bool:
-        """Whether worlds are drawn from a belief network."""
-        return self.particles > 0 and self.inference in _ASK_NETWORK
 
 
 @dataclass(frozen=True)
 class NeuralSearchOptions(SearchOptions, PolicyFile):
     """The policy of ``neural-ismcts``, and how it is searched with."""
-
-    def files(self) -> tuple[Path, ...]:
-        """The policy's file, and the belief network's if one is named or asked."""
-        if self.belief is not None:
-            return (*super().files(), Path(self.belief))
-        return (*super().files(), shipped_belief_path()) if self.asks_network else super().files()
-
-
-def believed_players(model: PolicyModel, inference: str) -> tuple[PlayerModel, ...]:
-    """The kinds of players that a hidden seat may be, equally likely before it has moved.
-
-    Args:
-        model: The policy that searches.
-        inference: ``policy``: players like itself; ``rules``: the kinds fitted around the rule agent
-            (:data:`ddz_agents.worlds.rules_player.RESPONSES`); ``mixed``: any of them.
-    """
-    own = (LearnedPlayer(model),) if inference != "rules" else ()
-    rule_players = tuple(RulesPlayer(response) for response in RESPONSES) if inference != "policy" else ()
-    return (*own, *rule_players)
 
 
 class ModelSearchAgent(SearchAgent[View]):
@@ -155,9 +120,8 @@ class ModelSearchAgent(SearchAgent[View]):
     def __init__(self, model: PolicyModel, *values: Any, **named: Any) -> None:
         self.options = options = SearchOptions.of(*values, **named)
         self.model = model
-        self._network = load_belief(options.belief) if options.asks_network else None
         self._asked = CachedModel(model)
-        self._believed = believed_players(self._asked, options.inference) if options.inference != "belief" else ()
+        self._believed = (LearnedPlayer(self._asked), *map(RulesPlayer, RESPONSES))
         self._price = _FIRST_PRICE
         self._forest = Forest(options.trees, options.batch, Evaluator(self._asked, leaf_kind(model)))
 
@@ -200,23 +164,18 @@ class ModelSearchAgent(SearchAgent[View]):
         pays for nothing it falls as well, lest one slow moment ends inference for good.
         """
         moves, particles, strangers = max(1, len(view.history)), self.options.particles, np.zeros(3, np.uint8)
-        if self._network is not None and not self._believed:
-            return self._network.worlds(view, rng, particles), strangers
         if self.options.milliseconds is not None:
             particles = min(particles, int(self.options.milliseconds / 2 / (self._price * moves)))
         if not particles:
             self._price /= 2
             return uniform(), strangers
         began = time.perf_counter()
-        proposal = self._network.proposal(view, rng, particles) if self._network is not None else None
-        known = inferred(view, rng, particles, self._believed, _ROUNDS, proposal)
+        known = inferred(view, rng, particles, self._believed, _ROUNDS)
         spent = (time.perf_counter() - began) * 1000
         self._price = max(spent / (particles * moves), self._price / 2)
         if known is None:
             return uniform(), strangers
         pool = WorldPool(known.hands, known.cumulative)
-        if len(self._believed) < _KINDS:
-            return pool, strangers
         return pool, recognized(known.kinds, *_KNOWN_KINDS, view.seat)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -26,22 +26,7 @@ MOST_PARTICLES = 100_000
 """The most that an agent may ask for: with so many a decision begins with about half a second of inference, with
 minutes of it where a learned policy is asked."""
 
-_LEAST_PROPOSED = 0.1
-"""Floor under the effective number of different deals among proposed ones: they are few."""
 _NO_SEAT = np.uint64(NO_SEAT)
-
-
-class Proposal(NamedTuple):
-    """Deals that something else has drawn, to be weighed.
-
-    Attributes:
-        hands: The three hands now and the cards that nobody holds, shape ``[n, 4]``, uint64.
-        logs: By how much likelier plain dealing gives each deal than whoever drew it, in nats up to a constant, shape
-            ``[n]``, float64.
-    """
-
-    hands: Words
-    logs: Reals
 
 
 @dataclass(frozen=True)
@@ -117,12 +102,8 @@ def infer(
     temper: float = 1.0,
     window: int | None = None,
     least_ess: float = 0.02,
-    proposal: Proposal | None = None,
 ) -> Particles:
     """Draw determinizations uniformly, move them towards what the hidden seats' moves say, and weigh them by the rest.
-
-    Where deals are proposed, these are weighed and stay where they are: importance sampling, in which a deal that was
-    proposed too often counts the less.
 
     A particle's likelihood is the product over the hidden seats of the mean over the models (each is a kind of player
     that the seat may be, equally likely before it moved) of the likelihood of the seat's decisions in the positions
@@ -139,7 +120,6 @@ def infer(
         window: Weigh the last so many decisions of hidden seats only; None for all.
         least_ess: Floor under the effective number of different deals, as a share of those drawn: the weights are
             flattened until it is reached.
-        proposal: Deals to weigh in place of ``particles`` drawn here; with it ``rounds`` does not count.
 
     Raises:
         InvalidInferenceOptionError: If an option is out of range, or a model answers with something else than was
@@ -157,7 +137,7 @@ def infer(
     options = _InferenceOptions(particles, rounds, temper, window, least_ess)
     chosen = _as_models(models)
     story = read_story(view)
-    hands = draw_hands(view, rng, options.particles) if proposal is None else proposal.hands
+    hands = draw_hands(view, rng, options.particles)
     check_story(story, view, hands[0])
     weighed = weighed_decisions(story, view.seat, window, view.rules)
 
@@ -168,11 +148,8 @@ def infer(
         asked.append((deals, temper * _log_likelihoods(chosen, story, deals, weighed, view.rules)))
         return _mixed(asked[-1][1])[deal]
 
-    if proposal is not None:
-        found = tempered(hands, proposal.logs + evaluate(hands), least_ess)
-    else:
-        hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
-        found = tempered(hands, logs, least_ess, exponent)
+    hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
+    found = tempered(hands, logs, least_ess, exponent)
     return replace(found, kinds=_kinds(found, asked))
 
 
@@ -221,16 +198,15 @@ def _as_models(models: PlayerModel | Sequence[PlayerModel] | None) -> tuple[Play
     return listed
 
 
-def inferred_pool(view: View, rng: np.random.Generator, particles: int, *how: Any) -> WorldPool:
+def inferred_pool(view: View, rng: np.random.Generator, particles: int) -> WorldPool:
     """The worlds that a search draws from: determinizations weighted by how plausible the hidden seats' moves are.
 
     Args:
         view: What the searcher knows.
         rng: The generator.
         particles: How many; 0 for uniform determinizations, drawn afresh each time.
-        *how: What else :func:`inferred` takes, in its order.
     """
-    known = inferred(view, rng, particles, *how)
+    known = inferred(view, rng, particles)
     return uniform() if known is None else WorldPool(known.hands, known.cumulative)
 
 
@@ -240,7 +216,6 @@ def inferred(
     particles: int,
     models: Sequence[PlayerModel] | None = None,
     rounds: int = DEFAULT_ROUNDS,
-    proposal: Proposal | None = None,
 ) -> Particles | None:
     """What :func:`inferred_pool` draws from, with what it says of the players; None if it is nothing.
 
@@ -250,13 +225,10 @@ def inferred(
         particles: How many.
         models: The kinds of players that a hidden seat may be; None for the fitted rule models.
         rounds: Of annealing (:func:`infer`).
-        proposal: Deals to weigh in place of plain ones.
     """
     if not particles:
         return None
     try:
-        if proposal is not None:
-            return infer(view, rng, particles, models, least_ess=_LEAST_PROPOSED, proposal=proposal)
         return infer(view, rng, particles, models, rounds=rounds)
     except InconsistentHistoryError:  # a bare row: there is nothing to infer from
         return None

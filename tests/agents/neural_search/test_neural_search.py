@@ -384,13 +384,12 @@ def test_it_plays_whole_games_under_every_preset(rules: str) -> None:
     assert game.winner is not None
 
 
-@pytest.mark.parametrize("inference", ["rules", "policy", "mixed"])
-def test_a_search_infers_in_a_game_that_has_begun(inference: str) -> None:
+@pytest.mark.parametrize("options", [{"iterations": 100}, {"milliseconds": 30}])
+def test_a_search_infers_in_a_game_that_has_begun(options: dict[str, float]) -> None:
     model, state = NetworkPolicy(*small_networks()), State.new(6)
     state.step(state.legal_moves()[3])
-    for options in ({"iterations": 100}, {"milliseconds": 30}):
-        agent = ModelSearchAgent(model, particles=50, inference=inference, **options)
-        assert agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+    agent = ModelSearchAgent(model, particles=50, **options)
+    assert agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
 
 
 def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pays_for(
@@ -399,7 +398,7 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
     def priced(view: View, rng: np.random.Generator, particles: int, *how: object) -> None:
         nonlocal now
         asked.append(particles)
-        assert how == (agent._believed, 2, None)
+        assert how == (agent._believed, 2)
         now += price / 1000 * particles * len(view.history)
 
     asked, now = list[int](), 0.0
@@ -408,8 +407,8 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
     state, model = State.new(6), NetworkPolicy(*small_networks())
     for _ in range(4):
         state.step(state.legal_moves()[-1])
-    clock = ModelSearchAgent(model, milliseconds=41.5, particles=1000, settled=1.0, inference="mixed")
-    free = ModelSearchAgent(model, 10, particles=1000, inference="mixed")
+    clock = ModelSearchAgent(model, milliseconds=41.5, particles=1000, settled=1.0)
+    free = ModelSearchAgent(model, 10, particles=1000)
     for agent, cost, decisions, expected in (  # the price in milliseconds a particle and move
         (clock, 1.0, 2, [103, 5]),  # 20.75 ms at the price expected at first (0.05), then at the one found
         (clock, 0.0001, 3, [5, 10, 20]),  # the price believed falls by halves
@@ -437,7 +436,7 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
         ({"root": "puct"}, "root='puct': this option went, and halving stayed: neither PUCT"),
         ({"mate": "search"}, "mate='search': this option went, and policy stayed"),
         ({"settled": 1.5}, "settled=1.5 must be a number from 0.5 to 1"),
-        ({"inference": "oracle"}, "mixed, policy, rules"),
+        ({"inference": "weighed"}, "inference='weighed': this option went, and mixed stayed: worlds of a belief"),
         ({"candidates": 1}, "candidates=1"),
     ],
 )

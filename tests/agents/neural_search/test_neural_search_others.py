@@ -196,7 +196,7 @@ class Breaks(Uniform):
 def test_a_decision_that_was_broken_off_leaves_no_answers_behind() -> None:
     view = after(State.new(5), 12).view()
     model = Breaks()
-    agents = [ModelSearchAgent(one, 30, inference="mixed", particles=20) for one in (model, Uniform())]
+    agents = [ModelSearchAgent(one, 30, particles=20) for one in (model, Uniform())]
     model.left = 2  # the first is about the root, the second about what the others have played
     with pytest.raises(KeyboardInterrupt):
         agents[0].decide(view, np.random.default_rng(0))
@@ -268,9 +268,6 @@ def test_a_search_counts_what_the_moves_of_a_seat_have_told() -> None:
     rng = np.random.default_rng(0)
     while (not state.is_over and len(state.history) < 18) or len(state.legal_moves()) == 1:
         state.step(RULES.act(state.view(), rng))
-    agent = ModelSearchAgent(Prefers({0}, 100.0), 30, inference="mixed", particles=20)
+    agent = ModelSearchAgent(Prefers({0}, 100.0), 30, particles=20)
     assert agent._worlds(state.view(), rng)[1].tolist() == [seat != state.seat for seat in range(3)]
     assert agent.act(state.view(), rng) in state.legal_moves()
-    for inference in ("policy", "rules"):  # where it cannot be told, nobody is
-        other = ModelSearchAgent(Uniform(), 30, particles=5, inference=inference)
-        assert not other._worlds(state.view(), rng)[1].any()

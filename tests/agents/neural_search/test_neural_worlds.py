@@ -1,20 +1,17 @@
-"""Where a search's worlds come from, and the policy's likeliest whole moves."""
+"""What a search believes, and the policy's likeliest whole moves."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ddz_agents.belief.model import write_belief
-from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchOptions
+from ddz_agents.neural_search.agent import ModelSearchAgent
 from ddz_agents.neural_search.judge import likely_moves
 from ddz_env import State
 from ddz_env.core.observation import action_mask, observe
-from tests.agents.belief.test_belief import network, stored
 from tests.agents.neural_search.test_neural_search import Prefers, Uniform, after
 
 
@@ -36,16 +33,7 @@ def test_the_likeliest_whole_moves_are_found() -> None:
     assert [line.move for line in likely_moves(model, state.view(), 3)] == [line.move for line in lines[:3]]
 
 
-@pytest.mark.parametrize("inference", ["belief", "weighed"])
-def test_worlds_come_from_the_belief_network(tmp_path: Path, inference: str) -> None:
-    path = tmp_path / "belief.safetensors"
-    write_belief(path, stored(network(1.0)))
+def test_it_believes_what_its_worlds_say() -> None:
     view = after(State.new(5), 12).view()
-    agent = ModelSearchAgent(Uniform(), 20, inference=inference, belief=path, particles=30)
-    rng = np.random.default_rng(2)
-    assert agent.decide(view, rng).move in view.legal_moves()
-    told = agent.believe(view, rng)
+    told = ModelSearchAgent(Uniform(), 20, particles=30).believe(view, np.random.default_rng(2))
     assert told.chances.shape == (4, 15, 5)
-    assert NeuralSearchOptions(inference=inference, belief=path).files()[-1] == path
-    assert NeuralSearchOptions(belief=path).files()[-1] == path  # a named file is named, asked or not
-    assert len(NeuralSearchOptions(inference="mixed").files()) == len(NeuralSearchOptions(particles=0).files()) == 1

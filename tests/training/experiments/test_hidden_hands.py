@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import comb
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ddz_agents.belief.model import write_belief
 from ddz_agents.worlds.inference import draw_hands
 from ddz_agents.worlds.particles import Particles
 from ddz_agents.worlds.rules_player import F_KIND, describe_move
 from ddz_env import Move, State
 from ddz_env.core.engine.layout import HANDS, HIDDEN
 from ddz_training.experiments import hidden_hands as hidden
-from ddz_training.experiments.belief import BELIEF, BINS, BeliefOptions, belief_table, calibration, calibration_table
 from ddz_training.experiments.hidden_hands import (
     WatchResult,
     hidden_counts,
@@ -25,7 +22,6 @@ from ddz_training.experiments.hidden_hands import (
     nats_gained,
     plain_splits,
 )
-from tests.agents.belief.test_belief import network, stored
 from tests.rooms import ROOT
 
 RESULTS = ROOT / "docs" / "results" / "hand_inference.csv"
@@ -102,29 +98,3 @@ def test_a_move_that_a_hand_does_not_allow_is_described_as_such() -> None:
     state = State.new(seed=9)
     missing = next(move for move in map(Move.parse, ("BR", "3333", "4444")) if move not in state.legal_moves())
     assert describe_move(state.row, state.rules, missing)[F_KIND] < 0
-
-
-def test_calibration_counts_what_comes_true() -> None:
-    state = State.new(seed=9)
-    truth = hidden_counts(state.row, 0)
-    sure = Particles(state.row[None, :4].copy(), np.ones(1), 1.0, 1.0)
-    count, said, true = np.array(calibration(truth, state.view(), sure)).reshape(3, BINS)
-    assert count.sum() == (truth.sum(axis=0) > 0).sum()
-    assert (count[1:-1] == 0).all()
-    assert (said[-1], true[-1]) == (count[-1], count[-1])
-    assert (said[0], true[0]) == (0, 0)
-    assert count[-1] == (truth[1] > 0).sum()
-
-
-def test_a_run_is_kept_and_shown(tmp_path: Path) -> None:
-    weights, path = tmp_path / "belief.safetensors", tmp_path / "belief.csv"
-    write_belief(weights, stored(network(0.0)))
-    options = BeliefOptions(games=1, worlds=8, belief=weights, processes=1)
-    saved = BELIEF.run(options, path, tasks=[("random", 0)])
-    assert len(saved.results) == 6
-    assert all(one.network_bits == pytest.approx(one.plain_bits, abs=1e-3) for one in saved.results)
-    assert BELIEF.run(options, path, tasks=[("random", 0)]).results == saved.results
-    [line, total] = belief_table(saved).lines
-    assert line[:3] == ("`random`", "yes", "6")
-    assert total[0] == "all inside"
-    assert len(calibration_table(saved).lines) == BINS

@@ -60,7 +60,7 @@ def test_what_is_no_curve_is_refused(runs: tuple[Path, Path], tmp_path: Path) ->
         save_training([], tmp_path / "out.csv")
 
 
-@pytest.mark.parametrize("written", ["belief.safetensors", "01/policy.safetensors"])
+@pytest.mark.parametrize("written", ["warm.safetensors", "01/policy.safetensors"])
 def test_runs_without_curves_are_told_which_have_them(written: str, tmp_path: Path) -> None:
     (tmp_path / written).parent.mkdir(exist_ok=True)
     (tmp_path / written).touch()

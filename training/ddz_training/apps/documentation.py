@@ -1,7 +1,7 @@
 """The generated parts of the docs: tables computed from the code, written between markers.
 
 A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
-block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  ``<!-- table: belief without positions;
+block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  ``<!-- table: search-gains without games;
 all * -->`` leaves out a column, by its heading, and the rows that begin so (``*`` is any text).  A block named like
 ``<!-- site: state -->`` is on the built site only: what the program prints anyway does not fill the repository's pages.
 Tables of experiments are computed from the results in the checkout's ``docs/results/``, also those of the README and of

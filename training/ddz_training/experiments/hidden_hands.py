@@ -13,9 +13,9 @@ beside ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, log, prod
+from math import comb, prod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -79,17 +79,6 @@ def plain_splits(truth: Counts) -> FloatArray:
     return np.array([way / comb(sum(places), sum(counts)) for way, counts in zip(ways, ranks, strict=True)])
 
 
-def plain_hand(truth: Counts, seat: int) -> float:
-    """The log-probability of the whole hidden hand under plain dealing, in nats.
-
-    Args:
-        truth: Cards by holder and rank (:func:`hidden_counts`), shape ``[4, 15]``.
-        seat: The observer.
-    """
-    following, pool = truth[(seat + 1) % 3].tolist(), truth.sum(axis=0).tolist()
-    return log(prod(map(comb, pool, following)) / comb(sum(pool), sum(following)))
-
-
 def inferred_splits(truth: Counts, view: View, known: Particles) -> FloatArray:
     """The weight of the particles that split each rank as it truly is, shape ``[15]``.
 
@@ -120,9 +109,7 @@ def log_probability(truth: Counts, splits: FloatArray) -> float:
     return float(np.log(doubted[hidden]).sum())
 
 
-def watched(
-    spec: str, seed: int, game: int, rng: np.random.Generator, looks: Callable[[State], bool] = lambda state: True
-) -> Iterator[tuple[State, int]]:
+def watched(spec: str, seed: int, game: int, rng: np.random.Generator) -> Iterator[tuple[State, int]]:
     """Some decisions of a game between copies of an agent: the game as it stood, and the seat that looks at the others.
 
     Args:
@@ -130,14 +117,13 @@ def watched(
         seed: Seed of the games.
         game: The game's number.
         rng: Draws the decisions, of a seat only after those of the last have been looked at.
-        looks: Whether the seat to act may look there; it never does before another seat has moved.
     """
     state = State.new(seed=seed, game=game)
     seats = state.rules.players
     agents, rngs = [make_agent(spec)] * seats, seat_generators([seed, game], seats, published_generator)
     moments: list[list[State]] = [[] for _ in range(seats)]
     while not state.is_over:
-        if any(mover != state.seat for mover, _ in state.history) and looks(state):
+        if any(mover != state.seat for mover, _ in state.history):
             moments[state.seat].append(state.copy())
         play_one(state, agents, rngs)
     for seat, states in enumerate(moments):

@@ -14,7 +14,6 @@ _MODULES = (
     ("full_tables", "cheating landlord thresholds iterations exploration"),
     ("full_branching", "branching"),
     ("hidden_hands", "hand-inference"),
-    ("belief", "belief"),
     ("search_options", "search-options"),
     ("search_gains", "search-gains"),
     ("search_options", "search-depth"),

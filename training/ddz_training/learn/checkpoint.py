@@ -38,12 +38,10 @@ class Resumable(ABC):
         provenance: The code of the run, and the files that it reads.
         kind: Of the file, with its version.
         config_type: The class of the settings.
-        grows: The setting that says how long the training learns: a resumed one may have another.
     """
 
     kind: ClassVar[tuple[str, int]]
     config_type: ClassVar[type[Any]]
-    grows: ClassVar[str] = ""
     config: Any
     optimizer: torch.optim.Optimizer
     provenance: Provenance
@@ -105,10 +103,6 @@ class Resumable(ABC):
             OtherCodeError: If it was written by other code and that is not allowed
                 (:func:`ddz_training.measure.match.provenance.other_code`).
         """
-        return cls._resumed(path, wanted or {}, threads)
-
-    @classmethod
-    def _resumed(cls, path: str | Path, wanted: Mapping[str, Any], *arguments: Any) -> Self:
         try:
             arrays, about = read_tensor_file(path, *cls.kind)
         except TensorFileError as error:
@@ -116,12 +110,11 @@ class Resumable(ABC):
             raise fault(str(error)) from error
         try:
             config = cls.config_type.from_dict(about["config"])
-            same = {name: value for name, value in wanted.items() if name != cls.grows}
-            check_settings(config, same, path)
+            check_settings(config, wanted or {}, path)
             cls.check_arrays(config, arrays, str(path))
             make: Callable[..., Self] = cls
-            job = make(config.changed({name: wanted[name] for name in wanted if name == cls.grows}), *arguments)
-            job.provenance = job.provenance.resuming(Provenance.take(about.get("notes", about)), path)
+            job = make(config, threads)
+            job.provenance = job.provenance.resuming(Provenance.take(about), path)
             job.restore(arrays, about, str(path))
         except (CheckpointError, SettingsMismatchError):
             raise

@@ -69,7 +69,7 @@ def imitate(
         return learned, state
 
     with writing(out) as file, stopping("the weights have learned from fewer decisions") as asked:
-        with learning_steps("imitating", config.decisions, 0, tensorboard, describe) as on_step:
+        with learning_steps("imitating", config.decisions, tensorboard, describe) as on_step:
             if recorded is None:
                 policy = imitation.Imitation(config, threads).run(on_step, asked)
             else:

@@ -9,11 +9,11 @@ import typer
 
 from ddz_env.core.errors import plural
 from ddz_training.apps.cli import options
-from ddz_training.apps.cli.commands import follow, follow_policy, group, leave_out, resuming, rules_option
+from ddz_training.apps.cli.commands import follow, follow_policy, group, leave_out, resuming
 from ddz_training.apps.cli.console import quoted, remark, share_bar, show, stopping, tell
 from ddz_training.apps.cli.imitating import imitate
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.training_bars import evaluation_table, learning_steps, policy_bar
+from ddz_training.apps.cli.training_bars import evaluation_table, policy_bar
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.one_writer import writing
 
@@ -21,7 +21,6 @@ with lazily():
     from ddz_agents.neural import sb3_policy
     from ddz_agents.neural import weights as neural_weights
     from ddz_training.experiments import training_curves
-    from ddz_training.learn import belief as belief_run
     from ddz_training.learn import checkpoint as learn_checkpoint
     from ddz_training.learn import dmc as dmc_run
     from ddz_training.learn import run as learn_run
@@ -206,47 +205,6 @@ def sb3(
     follow_policy(model, config.rules, trust=True)
 
 
-def belief(
-    context: typer.Context,
-    out: options.OutputFolder,
-    positions: options.OptionalCount = None,
-    resume: options.Resume = False,
-    allow_other_code: options.OtherCode = False,
-    rules: options.TrainedRules = None,
-    seed: options.TrainingSeed = None,
-    threads: options.Threads = 1,
-    tensorboard: options.TensorBoard = None,
-    settings: options.Settings = None,
-) -> None:
-    """Learn where the hidden cards lie, from games of many kinds of players.
-
-    Options:
-        out: Folder for the network and the checkpoint.
-        positions: Positions to learn from in total; 3,000,000 by default.
-
-    Example:
-        ddz train belief --out runs/belief --positions 1000000
-        ddz train belief --out runs/belief --positions 3000000 --resume
-    """
-    given = belief_run.BeliefConfig.given({"rules": rules, "seed": seed, "positions": positions}, settings or ())
-    with writing(out, folder=True), stopping(f"go on with: {resuming(context)}") as asked:
-        if resume:
-            run = belief_run.BeliefTraining.resume(out / learn_checkpoint.CHECKPOINT, threads, given)
-        else:
-            learn_checkpoint.refuse_to_overwrite(out)
-            run = belief_run.BeliefTraining(belief_run.BeliefConfig().changed(given), threads)
-
-        def describe(now: belief_run.BeliefProgress) -> tuple[int, str]:
-            return now.positions, f"{now.bits:.2f} bits a hand, plain dealing {now.plain:.2f}"
-
-        with learning_steps("learning", run.config.positions, run.positions, tensorboard, describe) as on_step:
-            run.run(out, on_step, asked)
-        tell(f"{quoted(out / belief_run.BELIEF)} after {run.positions} positions")
-    searching = f"neural-ismcts:inference=belief,belief={out / belief_run.BELIEF}"
-    against = ("neural-ismcts", "--deals", "100")
-    follow("to search with it", "arena", searching, *against, *rules_option(run.config.rules))
-
-
 # --- the curves of runs ------------------------------------------------------
 
 
@@ -299,7 +257,7 @@ def _named(run: str) -> tuple[str, Path]:
 
 app = group(
     "Train policies.",
-    (sb3, belief, selfplay, dmc, imitate, curves),
+    (sb3, selfplay, dmc, imitate, curves),
     "ddz train selfplay --out runs/first --minutes 10",
     "ddz arena policy:path=runs/first/policy.safetensors rules",
 )

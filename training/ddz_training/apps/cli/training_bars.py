@@ -67,11 +67,11 @@ def evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
 
 @contextmanager
 def learning_steps(
-    what: str, total: int, done: int, tensorboard: Path | None, describe: Callable[[Any], tuple[int, str]]
+    what: str, total: int, tensorboard: Path | None, describe: Callable[[Any], tuple[int, str]]
 ) -> Iterator[Callable[[Any], None]]:
     """A bar of what has been learned from; what is yielded is called after each step."""
-    with learn_board.board(tensorboard, done) as curves, share_bar() as progress:
-        bar = progress.add_task(what, total=total, state="", completed=done)
+    with learn_board.board(tensorboard) as curves, share_bar() as progress:
+        bar = progress.add_task(what, total=total, state="")
 
         def on_step(now: Any) -> None:
             completed, state = describe(now)

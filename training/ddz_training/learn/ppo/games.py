@@ -202,7 +202,8 @@ class Collector:
     @property
     def _choice(self) -> Flags:
         """Where more than one action is legal, shape ``[games]``, bool."""
-        return np.count_nonzero(self.batch.mask, axis=1) > 1
+        found: Flags = np.count_nonzero(self.batch.mask, axis=1) > 1
+        return found
 
     def close(self) -> None:
         """Release what the agents hold."""

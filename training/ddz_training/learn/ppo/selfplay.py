@@ -234,7 +234,10 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         policy, critic = PolicyNetwork(config.architecture), Critic(config.architecture)
-    for network, first in ((policy, start and start.policy), (critic, start and start.critic)):
+    started: tuple[tuple[nn.Module, PolicyNetwork | Critic | None], ...] = ()
+    if start is not None:
+        started = (policy, start.policy), (critic, start.critic)
+    for network, first in started:
         if first is not None and first.architecture != config.architecture:
             raise InvalidTrainingError(f"the weights to start from have another architecture: {first.architecture}")
         if first is not None:

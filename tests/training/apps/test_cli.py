@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import signal
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -58,13 +59,15 @@ def test_a_run_that_is_asked_to_stop_ends_after_its_block_with_advice_and_the_co
 
 def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
+    from ddz_training.learn.curves import CurveLine
     from ddz_training.learn.ppo.selfplay import Counters
     from ddz_training.learn.run import Budget
     from ddz_training.learn.strength import Evaluation
 
     found = [Evaluation(1, "random", 50, wins=0.75, low=0.7, high=0.8, landlord=0.6, peasants=0.9)]
     run = SimpleNamespace(counters=Counters(decisions=100, seconds=1.0))  # resumed: their second does not count
-    line = SimpleNamespace(update=1, games=1200, decisions=180, seconds=3.0, entropy=0.5, explained=0.25)
+    told_of = {"update": 1, "games": 1200, "decisions": 180, "seconds": 3.0, "entropy": 0.5, "explained": 0.25}
+    line = CurveLine(**{field.name: told_of.get(field.name, 0) for field in fields(CurveLine)})
     with policy_bar(cast(Any, run), Budget(updates=4), None) as calls:
         run.counters.update = 1
         calls["on_update"](line)

@@ -75,7 +75,8 @@ def saved_form(space: Any, actions: Any) -> ObservationForm:
         form = ObservationForm("dict" if beside else "vector", dtype, seen, mask)
         if form.space() == space:
             return form
-    raise TensorFileMismatchError(f"the policy was saved with an observation space that is not ours: {space}; {_RIGHT}")
+    told = f"{type(space).__name__} of shape {space.shape} and type {space.dtype}"
+    raise TensorFileMismatchError(f"the policy was saved with an observation space that is not ours, {told}; {_RIGHT}")
 
 
 class SB3Policy:

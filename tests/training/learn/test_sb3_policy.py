@@ -204,7 +204,7 @@ def test_files_that_are_no_such_model_are_refused_by_name(saved: Path, tmp_path:
     data, path = saved.read_bytes(), tmp_path / "broken.zip"
     for part in (data[:0], data[:1000], data[: len(data) // 2]):
         path.write_bytes(part)
-        with pytest.raises(TensorFileError, match=r"no zip file, or was truncated|No data found|can be read here"):
+        with pytest.raises(TensorFileError, match=r"or was truncated|No data found|can be read here"):
             load_sb3_policy(path, trust_file=True)
     PPO("MlpPolicy", DouDizhuEnv(), n_steps=8, batch_size=8, device="cpu").save(path)
     with pytest.raises(TensorFileMismatchError, match="holds no MaskablePPO"):

@@ -132,7 +132,7 @@ def test_attributes_are_those_of_the_one_environment_that_all_games_share() -> N
 def test_what_is_not_legal_is_a_named_error_and_changes_nothing() -> None:
     for opponents in ("random", "rules"):
         env = made(opponents)
-        with pytest.raises(GameOverError, match="call reset first"):
+        with pytest.raises(GameOverError, match="call reset"):
             env.step(np.zeros(N, int))
         env.reset()
         illegal = env.env_method("action_masks").argmin(axis=1)

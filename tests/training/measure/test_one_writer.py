@@ -74,7 +74,6 @@ def test_a_second_process_is_told_who_the_first_is(holder: tuple[Path, subproces
         "train selfplay --out run --updates 1 --resume",
         "train sb3 --out run --timesteps 1",
         "train imitate --out a.safetensors",
-        "play --agents rules --out a.txt",
     ],
 )
 def test_every_command_that_writes_results_refuses_to_be_the_second(

@@ -185,6 +185,7 @@ def sb3(
         else:
             learn_checkpoint.refuse_to_overwrite(out, sb3_train.MODEL)
             config = sb3_train.Sb3Config(**given)
+        env = sb3_train.new_games(config, threads)
         with share_bar() as progress:
             bar = progress.add_task("training", total=timesteps, state="")
 
@@ -196,11 +197,11 @@ def sb3(
 
             calls: dict[str, Any] = {"on_update": on_update, "on_evaluation": on_evaluation, "stop": asked}
             calls |= {"resume": resume, "threads": threads, "tensorboard": tensorboard}
-            learner = sb3_train.train(config, out, timesteps, **calls)
+            learner = sb3_train.train(config, out, timesteps, env, **calls)
         tell(f"{quoted(model)} after {learner.num_timesteps:,} steps")
     remark(
         "Judge by evaluations: against 'rules' expect a few per cent in the first minutes and slow progress, because "
-        "one seat learns from the end of each game only. 'ddz train selfplay' learns all roles and is much faster."
+        "one seat learns from the end of each game only. Self-play learns all roles and is much faster."
     )
     follow_policy(model, config.rules, trust=True)
 

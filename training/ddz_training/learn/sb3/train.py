@@ -77,6 +77,17 @@ class Sb3Config(TrainingSettings):
     baselines: tuple[str, ...] = ("random", "rules")
 
 
+def new_games(config: Sb3Config, threads: int | None = None) -> MaskedVecEnv:
+    """The games of a run; a peasant's win counts as much as the landlord's, the usual learning signal.
+
+    Args:
+        config: The settings.
+        threads: Threads that step the games; None for one a core.
+    """
+    about = {"rules": Rules.preset(config.rules, peasant_reward=1.0), "role": config.role, "threads": threads}
+    return MaskedVecEnv(make_games(config.num_envs, config.opponents, scoring=config.objective, **about))
+
+
 def new_model(config: Sb3Config, env: MaskedVecEnv) -> MaskablePPO:
     """A model with random weights."""
     same = ("learning_rate", "n_steps", "n_epochs", "gamma", "gae_lambda", "ent_coef", "seed", "device")
@@ -89,6 +100,7 @@ def train(
     config: Sb3Config,
     folder: Path,
     timesteps: int,
+    env: MaskedVecEnv | None = None,
     *,
     resume: bool = False,
     threads: int | None = None,
@@ -105,6 +117,7 @@ def train(
         config: The settings.
         folder: Where its files are.
         timesteps: Decisions in all, those before a resumption included.
+        env: The games, closed at the end (:func:`new_games`); made anew if None.
         resume: Whether to go on with the model of the folder, which has been trusted, in new games.
         threads: Threads that step the games, and PyTorch's; None for one a core and PyTorch's own choice.
         tensorboard: A folder for TensorBoard.
@@ -112,9 +125,7 @@ def train(
         on_evaluation: Called after every evaluation.
         stop: Asked after every update and every deal of an evaluation; True ends the run early.
     """
-    # The usual learning signal: a peasant's win counts as much as the landlord's.
-    about = {"rules": Rules.preset(config.rules, peasant_reward=1.0), "role": config.role, "threads": threads}
-    env = MaskedVecEnv(make_games(config.num_envs, config.opponents, scoring=config.objective, **about))
+    env = new_games(config, threads) if env is None else env
     if threads is not None:
         torch.set_num_threads(threads)
     model = load_maskable_ppo(folder / MODEL, env, config.device) if resume else new_model(config, env)

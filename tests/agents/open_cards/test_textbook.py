@@ -21,7 +21,7 @@ from ddz_agents.rules.scratch import look_around, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.search import Position
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import OWNER, SEAT
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.errors import InvalidAgentOptionError
@@ -51,9 +51,10 @@ def decide(state: State, **options: Any) -> tuple[CheatingAlphaBetaAgent, dict[i
     return agent, dict(agent.decide(state, RNG).values)
 
 
-@kernel
+@pure_kernel
 def push(space: Space, row: np.ndarray) -> None:
-    space.stack.rows[0, :] = row
+    for word in range(row.size):
+        space.stack.rows[0, word] = row[word]
     space.stack.frames[0].first = 0
     legal_mask(row, space.stack.rules, space.mask)
     push_moves(space, 0)
@@ -62,7 +63,7 @@ def push(space: Space, row: np.ndarray) -> None:
 def looked_at(space: Space, state: State) -> list[Move]:
     """The moves that the search tries, the prices being those of the decision."""
     push(space, state.row)
-    stop = int(space.stack.frames[0].stop)
+    stop = int(space.stack.frames[0]["stop"])
     pairs = zip(space.stack.mains[:stop].tolist(), space.stack.kickers[:stop].tolist(), strict=True)
     return [Move.from_words(main, kickers) for main, kickers in pairs]
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ddz_agents.open_cards.textbook.agent import AlphaBetaOptions
 from ddz_agents.open_cards.textbook.candidates import Space
-from ddz_agents.open_cards.textbook.search import new_space, probabilities, value_moves
+from ddz_agents.open_cards.textbook.search import new_space, value_moves
 from ddz_agents.rules import weights as at
 from ddz_agents.rules.position import POSITION
 from ddz_agents.rules.rules import rules_move
@@ -241,7 +241,7 @@ class PositionWeights(Subject):
         """Two games a deal, one from each side."""
         wins = np.zeros(len(games))
         for landlord in (True, False):
-            space = new_space(self._rules, weights, probabilities(), table_bits=1)
+            space = new_space(self._rules, weights, table_bits=1)
             wins += [self._wins(space, game, landlord) for game in games]
         return wins / 2.0
 

@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddz_env import PRESETS, Move, Rules, State
-from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.actions import CATEGORIES, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
+from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.errors import DouDizhuError, GameOverError, IllegalMoveError, InvalidDealError, InvalidMoveError
+
+QUAD_WITH_SOLOS = [category.name for category in CATEGORIES].index("quad+2 solos")
 
 
 def play_random(state: State, seed: int, stop_after: int = 10_000) -> State:
@@ -44,6 +47,29 @@ def test_same_seed_same_game_and_other_seeds_other_games() -> None:
     assert State.new(7, game=1) != State.new(7, game=2)
     hands = "0:445666778899TJJQAA2B 1:3456889TJQKKAA22R 2:333455779TTJQQKK2"
     assert repr(State.new(7)) == f"<State standard, play, seat 0 to act, {hands}>"
+
+
+@pytest.mark.parametrize(
+    ("hand", "kickers"),
+    [("3333BR", None), ("3333567", {"5", "6"}), ("33335678", {"5", "6", "7"}), ("33335BR", {"5"})],
+)
+def test_a_first_kicker_is_offered_where_the_set_can_be_completed(hand: str, kickers: set[str] | None) -> None:
+    """Two different ranks in ascending order, not both jokers; a quad with kickers is offered if there is a set."""
+    state = State.from_hands([hand, "99TT", "KKQJ"], rules="standard", check_sizes=False)
+    quads = [action for action in state.legal_actions() if MAIN_GROUPS[action].category == QUAD_WITH_SOLOS]
+    assert bool(quads) == (kickers is not None)
+    for action in quads:
+        state.step_action(action)
+        assert {RANK_NAMES[action - KICKER_BASE] for action in state.legal_actions()} == kickers
+        first = state.legal_actions()[0]
+        state.step_action(first)
+        assert all(second > first for second in state.legal_actions())
+
+
+def test_the_landlord_of_a_half_deck_keeps_more_than_three_cards() -> None:
+    """Else it is dealt again, by the thesis; 3 happens about once in 3,000 deals."""
+    sizes = {len(State.new(seed, "half-deck").hand(0)) for seed in range(2500)}
+    assert min(sizes) == 4
 
 
 def test_copies_and_pickles_continue_identically() -> None:

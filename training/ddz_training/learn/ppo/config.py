@@ -86,7 +86,7 @@ class SelfPlayConfig(TrainingSettings):
     """
 
     gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
-        "lookahead": (0.0, "the critic's values of what follows made no policy stronger"),
+        "lookahead": (0.0, "over hours it made no policy stronger (docs/measurements/policy-training.md)"),
         "candidates": (..., "only looking ahead needed it"),
         "floor": (..., "only looking ahead needed it"),
         "least": (0.01, "nobody needed another bound"),

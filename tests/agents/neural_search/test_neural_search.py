@@ -379,7 +379,8 @@ def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini", "perfect", "botzone"])
 def test_it_plays_whole_games_under_every_preset(rules: str) -> None:
-    agent, players = ModelSearchAgent(NetworkPolicy(*small_networks()), 24, trees=2, batch=4), PRESETS[rules].players
+    model, players = NetworkPolicy(*small_networks()), PRESETS[rules].players
+    agent = ModelSearchAgent(model, 24, trees=2, batch=4, particles=8)
     game = play_game(State.new(4, rules), [agent] * players, seat_generators([1, 0], players))
     assert game.winner is not None
 

@@ -11,7 +11,6 @@ import torch
 
 from ddz_agents.neural.network import NetworkPolicy, PolicyNetwork, policy_input
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_training.learn.checkpoint import save_checkpoint
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
 from ddz_training.learn.errors import CheckpointMismatchError
 from ddz_training.learn.ppo.selfplay import SelfPlay
@@ -63,7 +62,7 @@ def test_a_run_goes_on_from_a_file_to_the_bit_on_any_number_of_threads(tmp_path:
     line = run.step()
     assert 0 < line.policy_loss < 2
     critic = run.critic.value.weight.detach().clone()
-    save_checkpoint(tmp_path / "file", run)
+    run.save(tmp_path / "file")
     resumed = DeepMonteCarlo.resume(tmp_path / "file", 2)
     run.step()
     resumed.step()

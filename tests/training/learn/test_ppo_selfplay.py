@@ -18,7 +18,7 @@ from ddz_agents.neural.network import Architecture, Critic, NetworkPolicy, Polic
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env.playing.provenance import agent_files, code_stamp
-from ddz_training.learn.checkpoint import CHECKPOINT, save_checkpoint
+from ddz_training.learn.checkpoint import CHECKPOINT
 from ddz_training.learn.curves import CurveFile, CurveLine
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.ppo import ppo
@@ -195,7 +195,7 @@ def test_a_budget_counts_what_was_done_before() -> None:
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("run") / CHECKPOINT
-    save_checkpoint(path, finished(small_config(), 1, 2))
+    finished(small_config(), 1, 2).save(path)
     return path
 
 

@@ -27,7 +27,7 @@ from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Evaluate, Rollout, evaluate_logits
 from ddz_training.learn.ppo.ppo import STATISTICS, Advantages, Decisions, Estimates, Learner
 from ddz_training.learn.ppo.selfplay import SelfPlay
-from ddz_training.learn.settings import Count, NotNegative, PositiveShare, Share
+from ddz_training.learn.settings import Count, NotNegative, Positive, PositiveShare, Share
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,13 @@ class DmcConfig(SelfPlayConfig):
     """
 
     epsilon: Share = 0.01
+    num_games: Count = 512
     minibatch: Count = 2048
+    learning_rate: Positive = 3e-4
     settled_share: PositiveShare = 1.0
     opponent_share: Share = 0.0
     value_weight: NotNegative = 0.0
+    average: Share = 0.0
     critic_average: Share = 0.0
 
 

@@ -9,6 +9,8 @@ so there is nothing to overfit.  A search is too slow for that; its decisions ar
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,7 +27,6 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.games import drawn
 from ddz_training.learn.recorded import RecordedSet
-from ddz_training.learn.run import OnLine, Stop, Training, step_size
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
 from ddz_training.learn.threads import Threads, shards
 
@@ -96,7 +97,7 @@ def random_policy(config: ImitationConfig) -> PolicyNetwork:
         return PolicyNetwork(config.architecture)
 
 
-class Student(Training):
+class Student(ABC):
     """A policy that learns from distributions over actions until it has learned the decisions of its settings.
 
     Args:
@@ -146,25 +147,30 @@ class Student(Training):
             weight.grad = torch.stack(parts).sum(0)
         torch.nn.utils.clip_grad_norm_(self._weights, self.config.max_gradient)
         left = max(_LAST_RATE, 1.0 - self.decisions / self.config.decisions)
-        step_size(self.optimizer, self.config.learning_rate * left)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.config.learning_rate * left
         self.optimizer.step()
         self.decisions += int(taught.sum())
         log_probabilities = np.concatenate([result[1] for result in results])
         agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
         return log_probabilities, sum(result[2] for result in results) / count, float(agrees.sum()) / count
 
-    def share(self) -> float:
-        """Of the decisions of the settings."""
-        return self.decisions / self.config.decisions
+    @abstractmethod
+    def step(self) -> ImitationProgress:
+        """Learn from some decisions."""
 
-    def run(self, on_step: OnLine | None = None, stop: Stop = lambda: False) -> PolicyNetwork:  # type: ignore[override]
+    def run(
+        self, on_step: Callable[[ImitationProgress], None] | None = None, stop: Callable[[], bool] = lambda: False
+    ) -> PolicyNetwork:
         """Learn until the decisions of the settings are reached, or until ``stop`` says so; the policy."""
-        super().run(None, on_step, stop)
-        return self.policy
-
-    def close(self) -> None:
-        """End the threads."""
+        stopped = False
+        while not stopped and self.decisions < self.config.decisions:
+            progress = self.step()
+            if on_step:
+                on_step(progress)
+            stopped = stop()
         self._threads.close()
+        return self.policy
 
 
 class Imitation(Student):

@@ -98,15 +98,15 @@ class SelfPlayConfig(TrainingSettings):
     }
     objective: Objective = "win"
     architecture: Architecture = dataclasses.field(default_factory=Architecture)
-    num_games: Count = 512
+    num_games: Count = 1024
     groups: Count = 2
     steps: Count = 128
     epochs: Count = 1
     minibatch: Count = 4096
     shard: Count = 1024
     device: Literal["cpu", "cuda"] = "cpu"
-    learning_rate: Positive = 3e-4
-    final_learning_rate: Share = 0.1
+    learning_rate: Positive = 4e-4
+    final_learning_rate: Share = 0.05
     anneal_updates: Natural = 0
     adam_epsilon: Positive = 1e-5
     max_gradient: Positive = 1.0
@@ -114,8 +114,8 @@ class SelfPlayConfig(TrainingSettings):
     settled_share: PositiveShare = 0.125
     gamma: Share = 1.0
     lam: Share = 0.95
-    entropy: NotNegative = 0.01
-    final_entropy: NotNegative = 0.003
+    entropy: NotNegative = 0.006
+    final_entropy: NotNegative = 0.002
     value_weight: NotNegative = 0.25
     critic_updates: Natural = 0
     opponent_share: Share = 0.2
@@ -125,7 +125,7 @@ class SelfPlayConfig(TrainingSettings):
     learner_side: Literal["either", "landlord", "peasants"] = "either"
     pool_size: Count = 8
     snapshot_every: Count = 20
-    average: Share = 0.0
+    average: Share = 0.99
     critic_average: Share = 0.9
     checkpoint_every: Count = 10
     evaluate_every: Natural = 50

@@ -30,7 +30,6 @@ from ddz_agents.neural.network import Critic, PolicyNetwork, policy_input
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Rollout, drawn, unpack_masks, value_games
-from ddz_training.learn.run import step_size
 from ddz_training.learn.threads import Threads, shards
 
 STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence", "clipped")
@@ -284,7 +283,8 @@ class Learner:
     def update(self, decisions: Decisions, rng: np.random.Generator, update: int) -> dict[str, Any]:
         """Go through the decisions of a rollout, shuffled; the :data:`STATISTICS` of this update."""
         config, annealed, count = self._config, self._config.annealed(update), 0
-        step_size(self.optimizer, annealed.learning_rate)
+        for group in self.optimizer.param_groups:
+            group["lr"] = annealed.learning_rate
         total = torch.zeros(len(STATISTICS), dtype=torch.float64)
         for _ in range(config.epochs):
             shuffled = rng.permutation(len(decisions))

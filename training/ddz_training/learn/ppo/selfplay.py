@@ -9,28 +9,34 @@ from __future__ import annotations
 import copy
 import functools
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
-from torch import nn
 
+from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.network import Critic, NetworkPolicy, PolicyNetwork
 from ddz_agents.neural.stored_policy import check_architecture
-from ddz_agents.neural.tensor_file import Arrays
-from ddz_agents.neural.weights import Weights, save_weights
+from ddz_agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
+from ddz_agents.neural.weights import Weights, load_module, module_arrays
+from ddz_env.core.errors import DouDizhuError
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_training.learn import checkpoint, run
+from ddz_training.learn import checkpoint
 from ddz_training.learn.curves import CurveLine
-from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError
+from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Collector, Evaluate, Rollout, evaluate
 from ddz_training.learn.ppo.opponents import PastSelves
 from ddz_training.learn.ppo.ppo import Learner, collect
 from ddz_training.learn.threads import Threads, shards
+from ddz_training.measure.match.errors import SettingsMismatchError
 from ddz_training.measure.match.provenance import Provenance
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _GROUP_STREAM, _AGENTS_STREAM = 4, 5  # of the seed; 1 is the run's own generator
 
@@ -46,7 +52,7 @@ class Counters:
     seconds: float = 0.0
 
 
-class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
+class SelfPlay:
     """A training run.
 
     A training of another kind that plays and is saved in the same way is a subclass, with settings and a learner of its
@@ -73,7 +79,6 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
     """
 
     kind = "ddz-selfplay-checkpoint", 4
-    line = CurveLine
     config: SelfPlayConfig
     config_type: ClassVar[type[SelfPlayConfig]] = SelfPlayConfig
     learner_type: ClassVar[type[Learner]] = Learner
@@ -81,7 +86,7 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
     def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
         if config.device == "cuda" and not torch.cuda.is_available():
             raise InvalidTrainingError("device=cuda: PyTorch finds no GPU here (torch.cuda.is_available() is False)")
-        self.config, self.rivals = config, config.opponents
+        self.config = config
         self.provenance = Provenance.of((*config.opponents, *config.frozen), *checkpoint.SOURCE)
         self.counters = Counters()
         self.rng = np.random.default_rng([config.seed, 1])
@@ -90,7 +95,6 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
         trusted = self.averages[1] if config.critic_average else critic
         self.learner = self.learner_type(policy, critic, config, self._threads, trusted)
-        self.optimizer = self.learner.optimizer
         self._past = copy.deepcopy(policy)
         self.past_selves = PastSelves(config.pool_size)
         self.groups = [new_collector(config, group) for group in range(config.groups)]
@@ -140,11 +144,6 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
                     mean.lerp_(now, weight)
 
     @property
-    def update(self) -> int:
-        """Updates so far."""
-        return self.counters.update
-
-    @property
     def policy(self) -> PolicyNetwork:
         """The policy to save and to evaluate: the running average if there is one."""
         return self.averages[0] if self.config.average else self.learner.policy
@@ -172,47 +171,62 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
         said = notes | self.provenance.settings()
         return Weights(self.policy, self.critic, config.rules, config.objective, said, values_trained=taught)
 
-    def is_due(self, line: CurveLine) -> tuple[bool, bool]:
-        """By the numbers of updates that the settings name."""
-        every = self.config.evaluate_every, self.config.checkpoint_every
-        evaluates, saves = (bool(count) and line.update % count == 0 for count in every)
-        return evaluates, saves
-
-    def save(self, place: Path) -> None:
-        """Write the weights and the checkpoint into the run's folder."""
-        save_weights(place / run.POLICY, self.weights())
-        checkpoint.save_checkpoint(place / checkpoint.CHECKPOINT, self)
-
     def close(self) -> None:
         """End the threads, and release what the agents hold."""
         self._threads.close()
         for group in self.groups:
             group.close()
 
-    def networks(self) -> dict[str, nn.Module]:
-        """See :meth:`~ddz_training.learn.checkpoint.Resumable.networks`."""
+    def _networks(self) -> dict[str, PolicyNetwork | Critic]:
+        """The networks that a checkpoint holds, each behind a prefix."""
         names = ("policy.", "critic.", "average.", "average_critic.")
         return dict(zip(names, (self.learner.policy, self.learner.critic, *self.averages), strict=True))
 
-    def others(self) -> tuple[Arrays, dict[str, Any]]:
-        """See :meth:`~ddz_training.learn.checkpoint.Resumable.others`."""
-        arrays, games = self.past_selves.arrays(), []
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Everything that :meth:`restore` needs to continue to the bit: arrays, and plain values."""
+        arrays, games = self.past_selves.arrays() | checkpoint.optimizer_arrays(self.learner.optimizer), []
+        for prefix, network in self._networks().items():
+            arrays |= module_arrays(network, prefix)
         for number, group in enumerate(self.groups):
             found, plain = checkpoint.parted(f"games.{number}.", group.state_dict())
             arrays |= found
             games.append(plain)
         about = {
+            "config": self.config.as_dict(),
             "counters": vars(self.counters).copy(),
             "generator": self.rng.bit_generator.state,
             "games": games,
             "pool": {"members": len(self.past_selves.members), "offered": self.past_selves.offered},
         }
-        return arrays, about
+        return arrays, about | self.provenance.settings()
 
-    def restore_others(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """See :meth:`~ddz_training.learn.checkpoint.Resumable.restore_others`."""
+    def save(self, path: Path) -> None:
+        """Write everything that the run is.
+
+        Raises:
+            CheckpointError: If the file cannot be written.
+        """
+        try:
+            write_tensor_file(path, *self.kind, *self.state())
+        except TensorFileError as error:
+            raise CheckpointError(str(error)) from error
+
+    def restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
+        """Continue from :meth:`state`; the run must have the settings of the saved one.
+
+        Args:
+            arrays: The arrays.
+            about: The plain values.
+            where: Names the file in messages.
+
+        Raises:
+            DouDizhuError: If something does not fit; KeyError, TypeError or ValueError: if something is missing.
+        """
         if self.config_type.from_dict(about["config"]) != self.config:
             raise CheckpointMismatchError(f"{where} was written under other settings")
+        for prefix, network in self._networks().items():
+            load_module(network, arrays, prefix, where)
+        checkpoint.restore_optimizer(self.learner.optimizer, arrays)
         self.past_selves.restore(arrays, about["pool"], self._past, where)
         for number, (group, rest) in enumerate(zip(self.groups, about["games"], strict=True)):
             group.load_state_dict(checkpoint.behind(f"games.{number}.", arrays) | rest)
@@ -220,9 +234,39 @@ class SelfPlay(run.Training, run.Evaluated, checkpoint.Resumable):
         self.counters = Counters(**about["counters"])
 
     @classmethod
-    def check_arrays(cls, config: SelfPlayConfig, arrays: Arrays, where: str) -> None:
-        """Refuse networks of other sizes than the settings say."""
-        check_architecture(config.architecture, arrays, True, where)
+    def resume(cls, path: str | Path, threads: int | None = None, wanted: Mapping[str, Any] | None = None) -> Self:
+        """Read a run and continue it.
+
+        Args:
+            path: The file.
+            threads: Threads; None for one a core.  Results do not depend on it.
+            wanted: Settings that it must have (:meth:`~ddz_training.learn.settings.TrainingSettings.read`).
+
+        Raises:
+            CheckpointError: If the file is missing, truncated, corrupt or of another format.
+            CheckpointMismatchError: If it was written for other observations or actions or by another version, or if
+                its settings are not those wanted.
+            AgentChangedError: If a file of an agent that it plays or is measured against has been replaced.
+            OtherCodeError: If it was written by other code and that is not allowed
+                (:func:`ddz_training.measure.match.provenance.other_code`).
+        """
+        try:
+            arrays, about = read_tensor_file(path, *cls.kind)
+        except TensorFileError as error:
+            fault = CheckpointMismatchError if isinstance(error, TensorFileMismatchError) else CheckpointError
+            raise fault(str(error)) from error
+        try:
+            config = cls.config_type.from_dict(about["config"])
+            checkpoint.check_settings(config, wanted or {}, path)
+            check_architecture(config.architecture, arrays, True, str(path))
+            run = cls(config, threads)
+            run.provenance = run.provenance.resuming(Provenance.take(about), path)
+            run.restore(arrays, about, str(path))
+        except (CheckpointError, SettingsMismatchError):
+            raise
+        except (DouDizhuError, KeyError, TypeError, ValueError) as error:
+            raise CheckpointMismatchError(f"{path} does not fit this package: {error}") from error
+        return run
 
 
 def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyNetwork, Critic]:
@@ -234,14 +278,12 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         policy, critic = PolicyNetwork(config.architecture), Critic(config.architecture)
-    started: tuple[tuple[nn.Module, PolicyNetwork | Critic | None], ...] = ()
+    if start is not None and start.policy.architecture != config.architecture:
+        raise InvalidTrainingError(f"the weights to start from have another architecture: {start.policy.architecture}")
     if start is not None:
-        started = (policy, start.policy), (critic, start.critic)
-    for network, first in started:
-        if first is not None and first.architecture != config.architecture:
-            raise InvalidTrainingError(f"the weights to start from have another architecture: {first.architecture}")
-        if first is not None:
-            network.load_state_dict(first.state_dict())
+        policy.load_state_dict(start.policy.state_dict())
+    if start is not None and start.critic is not None:
+        critic.load_state_dict(start.critic.state_dict())
     return policy.to(config.device), critic.to(config.device)
 
 

@@ -77,8 +77,8 @@ def train(
 ) -> None:
     """Train until the budget is spent.
 
-    The folder holds the checkpoint, the weights, and the curves.  Each file is whole whenever the run is killed; the run
-    continues from the last checkpoint, and what the others have beyond it is written again.
+    The folder holds the checkpoint, the weights, and the curves.  Each file is whole whenever the run is killed; the
+    run continues from the last checkpoint, and what the others have beyond it is written again.
 
     Args:
         run: The run, new or resumed.

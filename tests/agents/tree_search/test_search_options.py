@@ -139,7 +139,10 @@ def test_the_statistics_are_the_sum_of_the_trees() -> None:
     ("spec", "name", "least"),
     [
         ("isuct:milliseconds=20", "IsUctAgent(20ms)", 256),
-        (f"isuct:milliseconds=20,simulation={__name__}.landlord_always_wins", "IsUctAgent(20ms)", 16),
+        pytest.param(
+            *(f"isuct:milliseconds=20,simulation={__name__}.landlord_always_wins", "IsUctAgent(20ms)", 16),
+            marks=pytest.mark.long,
+        ),
         ("rollout:milliseconds=20", "RolloutAgent(20ms)", 12),
     ],
 )

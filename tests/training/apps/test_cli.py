@@ -245,7 +245,7 @@ def test_what_is_looked_up_is_told(line: str, told: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")
-@pytest.mark.parametrize("with_signal", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("with_signal", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.long)])
 def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_signal: str) -> None:
     arena = ("arena", "random", "random-staged", "--no-timing", "--seed", "4")
     whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"

@@ -53,11 +53,9 @@ class Checker(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")
-def test_a_killed_demo_leaves_nothing_broken_and_the_next_one_reports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("matplotlib")
+def test_a_killed_demo_leaves_whole_weights_and_no_report(tmp_path: Path) -> None:
     folder = tmp_path / "demo-report"
     policy = folder / "training" / "policy.safetensors"
     smaller = "from tests.training.apps.test_demo import shrink; shrink(setattr)"
@@ -68,6 +66,14 @@ def test_a_killed_demo_leaves_nothing_broken_and_the_next_one_reports(
     load_weights(policy)
     assert not (folder / "report.html").exists()
 
+
+def test_a_demo_replaces_an_unfinished_run_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    folder = tmp_path / "demo-report"
+    policy = folder / "training" / "policy.safetensors"
+    policy.parent.mkdir(parents=True)
+    policy.write_bytes(b"cut off")
+    (policy.parent / "curves.csv").write_text("update\n9\n", encoding="utf-8")
     shrink(monkeypatch.setattr)
     monkeypatch.chdir(tmp_path)
     done = ddz("demo", "--minutes", "0.01", "--deals", "1", "--processes", "1", "--seed", "2")

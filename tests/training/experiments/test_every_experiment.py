@@ -52,6 +52,7 @@ CASES: dict[str, Case] = {
     "policy-strength": Case({"only": ("policy-rules", "search-policy"), "deals": 2, "neural": SEARCH}, other=SEED),
     "points-strength": Case({"agent": "rules", "opponent": ("random-staged",), "deals": 3}, other=SEED),
 }
+LONG = ("mini-inference", "policy-strength")
 
 
 def killing(after: int) -> Callable[[int, int], None]:
@@ -82,7 +83,9 @@ def typed(options: dict[str, Any]) -> list[str]:
     return [f"--{name.replace('_', '-')}={value}" for name, value in pairs]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in CASES]
+)
 def test_a_killed_run_goes_on_to_the_same_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever its file was cut off; a file of other settings is refused; the command shows it without playing."""
     if name == "mini-agents":
@@ -116,7 +119,7 @@ def test_a_killed_run_goes_on_to_the_same_file(name: str, tmp_path: Path, monkey
         assert lines(cut) == lines(whole)
 
 
-@pytest.mark.parametrize("name", ["landlord", "search-gains"])
+@pytest.mark.parametrize("name", ["landlord", pytest.param("search-gains", marks=pytest.mark.long)])
 def test_results_do_not_depend_on_the_processes(name: str, tmp_path: Path) -> None:
     experiment, one = small(name)
     for processes in (1, 2):

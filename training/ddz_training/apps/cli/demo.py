@@ -64,7 +64,7 @@ class InvalidDemonstrationError(DouDizhuError):
 
 
 def demo(
-    minutes: Annotated[float, typer.Option(min=0.01)] = 0.75,
+    minutes: Annotated[float, typer.Option(min=0.01)] = 0.5,
     deals: Count = 16,
     milliseconds: Annotated[float, typer.Option(min=0.1)] = 20.0,
     seed: Natural = 0,

@@ -259,7 +259,8 @@ def speeds_table(results: Path) -> str:
         ("" if title == before else title, row["name"] + " (peer)" * bool(row["beside"]), _speed(row), _ratio(row))
         for (before, title), row in zip(itertools.pairwise(titles), rows, strict=True)
     ]
-    where = f"{machine['cores']} cores, {machine['cpu']}, {machine['system']}, Python {machine['python']}"
+    system = machine["system"].partition("-")[0]
+    where = f"{machine['cores']} cores, {machine['cpu']}, {system}, Python {machine['python']}"
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     table = markdown_table(("what", "contender", "median", "ours ÷ peer"), lines)
     return "\n\n".join([table, where, versions, f"Load at the start: {machine['load']}."])

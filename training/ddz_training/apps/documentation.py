@@ -252,7 +252,7 @@ def _ratio(row: dict[str, Any]) -> str:
 
 
 def speeds_table(results: Path) -> str:
-    """A line a contender, with what is measured in the first of several, and the machine and the versions below them."""
+    """A line a contender, its measurement named in the first, and the machine and the versions below them."""
     machine, rows = _measured(results)
     titles = ["", *(row["title"] for row in rows)]
     lines = [

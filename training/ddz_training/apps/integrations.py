@@ -42,7 +42,7 @@ def programs(folder: Path) -> dict[str, Path]:
 
 
 def shown(program: Path) -> str:
-    """A program as its page shows it, without ``main`` and the statements that :data:`SHARED` has word for word, too."""
+    """A program as its page shows it, without ``main`` and the statements that :data:`SHARED` has, too."""
     shared, source = program.parent.parent / SHARED, program.read_text(encoding="utf-8")
     if program == shared or not shared.is_file():
         return source

@@ -14,6 +14,7 @@ import ast
 import dataclasses
 import fnmatch
 import importlib
+import itertools
 import json
 import math
 import re
@@ -251,10 +252,15 @@ def _ratio(row: dict[str, Any]) -> str:
 
 
 def speeds_table(results: Path) -> str:
-    """A line a contender, the machine and the versions below them."""
+    """A line a contender, its measurement named in the first, and the machine and the versions below them."""
     machine, rows = _measured(results)
-    lines = [(row["title"], row["name"] + " (peer)" * bool(row["beside"]), _speed(row), _ratio(row)) for row in rows]
-    where = f"{machine['cores']} cores, {machine['cpu']}, {machine['system']}, Python {machine['python']}"
+    titles = ["", *(row["title"] for row in rows)]
+    lines = [
+        ("" if title == before else title, row["name"] + " (peer)" * bool(row["beside"]), _speed(row), _ratio(row))
+        for (before, title), row in zip(itertools.pairwise(titles), rows, strict=True)
+    ]
+    system = machine["system"].partition("-")[0]
+    where = f"{machine['cores']} cores, {machine['cpu']}, {system}, Python {machine['python']}"
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     table = markdown_table(("what", "contender", "median", "ours ÷ peer"), lines)
     return "\n\n".join([table, where, versions, f"Load at the start: {machine['load']}."])

@@ -1,7 +1,7 @@
 """The page of integrations: the programs that use other libraries, and what came of running them.
 
 The programs lie in ``tests/integrations``, where they are checked like all other code.  The pages in
-``docs/guides/integrations`` show them without the definitions that CleanRL's program has word for word, too.
+``docs/guides/integrations`` show them without ``main`` and what CleanRL's program has word for word, too.
 """
 
 from __future__ import annotations
@@ -42,20 +42,22 @@ def programs(folder: Path) -> dict[str, Path]:
 
 
 def shown(program: Path) -> str:
-    """A program as its page shows it, without the definitions that :data:`SHARED` has word for word, too."""
+    """A program as its page shows it, without ``main`` and the statements that :data:`SHARED` has, too."""
     shared, source = program.parent.parent / SHARED, program.read_text(encoding="utf-8")
     if program == shared or not shared.is_file():
         return source
-    known = set(_definitions(shared.read_text(encoding="utf-8")).values())
-    for text in known & set(_definitions(source).values()):
-        source = source.replace(f"{text}\n\n\n", "")
-    return source
+    known = set(_statements(shared.read_text(encoding="utf-8")))
+    for text in _statements(source):
+        if text in known or text.startswith("def main("):
+            source = source.replace(f"{text}\n", "", 1)
+    source = re.sub(r"\n{4,}", "\n\n\n", source).rstrip() + "\n"
+    return re.sub(r'\A(""".*?""")\n+', r"\1\n\n", source, flags=re.DOTALL)
 
 
-def _definitions(source: str) -> dict[str, str]:
-    """The classes and functions of a program, by name."""
-    nodes = [node for node in ast.parse(source).body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
-    return {node.name: ast.get_source_segment(source, node) or "" for node in nodes}
+def _statements(source: str) -> list[str]:
+    """What a program consists of at its outermost level: whole lines, with the comments behind them."""
+    lines = source.splitlines()
+    return ["\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in ast.parse(source).body]
 
 
 def fingerprint(source: str) -> str:

@@ -44,12 +44,12 @@ class Sb3Config(TrainingSettings):
         batch_size: Decisions per gradient step.
         n_epochs: How often an update goes through the decisions.
         learning_rate: Adam's step size.
-            gamma: Discount per *decision*: below 1 a move with kickers would be worth less than one without.
+        gamma: Discount per *decision*: below 1 a move with kickers would be worth less than one without.
         gae_lambda: λ per decision.
         ent_coef: Weight of the entropy bonus.
-                width: Units of each of the two hidden layers of the policy, and of the value.
-            device: PyTorch's name of the device.
-            evaluate_every: Steps between two evaluations; 0 for none.
+        width: Units of each of the two hidden layers of the policy, and of the value.
+        device: PyTorch's name of the device.
+        evaluate_every: Steps between two evaluations; 0 for none.
         evaluate_deals: Duplicate deals per opponent of the evaluations.
         baselines: Whom the policy is evaluated against.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.tree_search.simulate import simulate_random
+from ddz_agents.tree_search.search import simulate_random
 from ddz_agents.tree_search.tree import ROOT, Tree, children
 from ddz_agents.worlds.determinize import draw_game
 from ddz_env import State

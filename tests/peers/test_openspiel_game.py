@@ -12,7 +12,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ddz_agents.mini.information_set import shares
+from ddz_agents.open_cards.information_set import shares
 from ddz_env.core.engine.layout import HIDDEN
 from ddz_env.core.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError
 from ddz_env.core.notation import Hand, Move

@@ -19,6 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -26,9 +27,9 @@ import numpy.typing as npt
 
 from ddz_agents.mini.expectimax import ExpectimaxSolver
 from ddz_agents.mini.inference import History, Inference, OpponentModel, RulesOpponent
-from ddz_agents.mini.information_set import InformationSet, check_replayable, information_set
-from ddz_agents.open_cards.minimax import NODE_LIMIT, MinimaxSolver, check_solvable
-from ddz_agents.worlds.consistency import check_turn
+from ddz_agents.open_cards.information_set import InformationSet, check_replayable, information_set
+from ddz_agents.open_cards.minimax import NODE_LIMIT, MinimaxSolver, PerRules, check_solvable
+from ddz_agents.worlds.determinize import check_turn
 from ddz_env import Move, State, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.options import Options, takes
@@ -55,21 +56,8 @@ class Solvers:
     """
 
     def __init__(self, table_bits: int = 18, node_limit: int = NODE_LIMIT) -> None:
-        self._limits = {"table_bits": table_bits, "node_limit": node_limit}
-        self._minimax: dict[Rules, MinimaxSolver] = {}
-        self._expectimax: dict[Rules, ExpectimaxSolver] = {}
-
-    def minimax(self, rules: Rules) -> MinimaxSolver:
-        """The minimax solver of some rules."""
-        if rules not in self._minimax:
-            self._minimax[rules] = MinimaxSolver(rules, **self._limits)
-        return self._minimax[rules]
-
-    def expectimax(self, rules: Rules) -> ExpectimaxSolver:
-        """The expectimax solver of some rules."""
-        if rules not in self._expectimax:
-            self._expectimax[rules] = ExpectimaxSolver(rules, **self._limits)
-        return self._expectimax[rules]
+        self.minimax = PerRules(partial(MinimaxSolver, table_bits=table_bits, node_limit=node_limit))
+        self.expectimax = PerRules(partial(ExpectimaxSolver, table_bits=table_bits, node_limit=node_limit))
 
 
 @dataclass(frozen=True)
@@ -192,7 +180,7 @@ class CheatingMinimaxAgent(ExactAgent):
         super().__init__(ExactOptions.of(*values, **named).solvers)
 
     def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
-        return self.solvers.minimax(rules).move_values(sight)
+        return self.solvers.minimax[rules].move_values(sight)
 
 
 class _InferringAgent(ExactAgent):
@@ -209,7 +197,7 @@ class _InferringAgent(ExactAgent):
             self.model = incorrect_model(model_named(options.opponent, self.solvers), self.solvers)
         elif options.inference is not None:
             self.model = model_named(options.inference, self.solvers)
-        self._inferences: dict[Rules, Inference] = {}
+        self._inferences = PerRules(partial(Inference, model=self.model))
 
     @property
     def name(self) -> str:
@@ -221,8 +209,6 @@ class _InferringAgent(ExactAgent):
         seat = int(sight[at.SEAT])
         if self.model is None or rules.open_hands:
             return information_set(sight, seat, rules.open_hands)
-        if rules not in self._inferences:
-            self._inferences[rules] = Inference(rules, self.model)
         return self._inferences[rules].states(sight, seat, history)
 
     def _check(self, view: View | State) -> None:
@@ -244,7 +230,7 @@ class DeterminizedMinimaxAgent(_InferringAgent):
     def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
         states = self.states(sight, history, rules)
         weights = states.deals.astype(np.float64)  # whole numbers: their sums are exact, and so are ties
-        moves, votes = self.solvers.minimax(rules).votes(states.rows, weights)
+        moves, votes = self.solvers.minimax[rules].votes(states.rows, weights)
         return moves, votes / weights.sum()
 
 
@@ -263,7 +249,7 @@ class InformationSetExpectimaxAgent(_InferringAgent):
     def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
         states = self.states(sight, history, rules)
         inferred = self.model is not None and any(seat != int(sight[at.SEAT]) for seat, _ in history)
-        return self.solvers.expectimax(rules).move_values(
+        return self.solvers.expectimax[rules].move_values(
             states.rows, states.deals.astype(np.float64), inferred=inferred
         )
 

@@ -19,7 +19,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.mini.information_set import InformationSet, first_row, information_set
+from ddz_agents.open_cards.information_set import InformationSet, first_row, information_set
 from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS

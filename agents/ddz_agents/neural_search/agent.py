@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ddz_agents.neural.agent import PolicyFile
 from ddz_agents.neural.model import Floats, PolicyModel
 from ddz_agents.neural_search.evaluation_cache import CachedModel
-from ddz_agents.neural_search.forest import Clock, Forest, halve
+from ddz_agents.neural_search.forest import Budget, Forest, halve
 from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
 from ddz_agents.neural_search.opponent_model import recognized
 from ddz_agents.tree_search.agent import SearchAgent
@@ -115,11 +115,11 @@ class ModelSearchAgent(SearchAgent[View]):
         InvalidAgentOptionError: If an option's value is not allowed.
     """
 
-    options: SearchOptions
+    options_type: ClassVar[type[Options]] = SearchOptions
 
     def __init__(self, model: PolicyModel, *values: Any, **named: Any) -> None:
-        self.options = options = SearchOptions.of(*values, **named)
-        self.model = model
+        super().__init__(*values, **named)
+        self.model, options = model, self.options
         self._asked = CachedModel(model)
         self._believed = (LearnedPlayer(self._asked), *map(RulesPlayer, RESPONSES))
         self._price = _FIRST_PRICE
@@ -127,16 +127,16 @@ class ModelSearchAgent(SearchAgent[View]):
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         options, forest = self.options, self._forest
-        clock = Clock(options.iterations, options.milliseconds, time.perf_counter())
+        budget = Budget(options.iterations, options.milliseconds)
         self._asked.forget()
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
         log_priors = forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(options.trees)])
         move = self._settled_move(log_priors)
         if move is not None:
             return Decision(move, visits={move.main: 1}, line=move.actions)
-        pool, faithful = self._worlds(view, rng)
+        pool, faithful = self._inferred(view, rng)
         forest.recognize(faithful)
-        first = halve(forest, pool, log_priors, clock, options.candidates)
+        first = halve(forest, pool, log_priors, budget, options.candidates)
         return choose(forest.trees, position.row, position.rules, first)
 
     def candidates(self, view: View) -> list[Candidate]:
@@ -146,7 +146,7 @@ class ModelSearchAgent(SearchAgent[View]):
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """Where the worlds that it searches have the hidden cards."""
         self._asked.forget()  # a decision that was broken off leaves questions without answers
-        return belief_of(view, self._worlds(view, rng)[0])
+        return belief_of(view, self._inferred(view, rng)[0])
 
     def _settled_move(self, log_probabilities: Floats) -> Move | None:
         """The move that the policy is all but sure of; where kickers ride with it, they are searched for."""
@@ -156,7 +156,7 @@ class ModelSearchAgent(SearchAgent[View]):
         has_kickers = action < KICKER_BASE and MAIN_GROUPS[action].kicker_count > 0
         return None if has_kickers else Move(action)
 
-    def _worlds(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.uint8]]:
+    def _inferred(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.uint8]]:
         """Inferred worlds, and which seats are the rule agent, shape ``[3]``, uint8.
 
         Under a clock there are only as many as half of the time pays for at the price of the last ones.  The price

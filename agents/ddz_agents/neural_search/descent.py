@@ -24,8 +24,7 @@ import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural_search.opponent_model import OpponentModel, known_action
-from ddz_agents.tree_search.search import MAX_DEPTH, take_tried
-from ddz_agents.tree_search.simulate import reward_of, simulate_random
+from ddz_agents.tree_search.search import MAX_DEPTH, reward_of, simulate_random, take_tried
 from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, Tree, add_child, child_of, has_room
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_env.core import observation

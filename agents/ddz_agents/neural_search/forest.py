@@ -10,7 +10,6 @@ values, the less the more descents there are.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,6 +19,7 @@ from ddz_agents.neural.model import Floats
 from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, new_descents, plant
 from ddz_agents.neural_search.leaves import Evaluator, ask
 from ddz_agents.neural_search.opponent_model import nobody
+from ddz_agents.tree_search.agent import Clock
 from ddz_agents.tree_search.choice import totals
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool, uniform
@@ -122,33 +122,27 @@ class Forest(OwnsArrays):
             part, firsts = part.part(slice(done, None)), firsts[done:]
 
 
-class Clock:
-    """A budget of descents, or of time.
+class Budget:
+    """A number of descents, or a time that begins to run when this is made.
 
     Args:
         descents: How many.
         milliseconds: Time instead of descents.
-        began: When it began to run, in seconds of :func:`time.perf_counter`.
     """
 
-    def __init__(self, descents: int, milliseconds: float | None, began: float) -> None:
-        self.descents = descents
-        self._spent = 0
-        self._seconds = None if milliseconds is None else milliseconds / 1000
-        self._began = began
+    def __init__(self, descents: int, milliseconds: float | None) -> None:
+        self._descents, self._clock, self._spent = descents, Clock(milliseconds), 0
 
     def over(self, share: float) -> bool:
         """Whether a share of the budget is spent."""
-        if self._seconds is None:
-            return self._spent >= share * self.descents
-        return time.perf_counter() - self._began >= share * self._seconds
+        return self._clock.over(share) and (self._clock.seconds is not None or self._spent >= share * self._descents)
 
     def turns(self, batch: int, trees: int, candidates: int, share: float) -> int:
         """Descents of each candidate in every tree's next wave, on the way to a share of the budget; at least one."""
         most = max(1, batch // candidates)
-        if self._seconds is not None:
+        if self._clock.seconds is not None:
             return most
-        left = math.ceil((share * self.descents - self._spent) / (candidates * trees))
+        left = math.ceil((share * self._descents - self._spent) / (candidates * trees))
         return max(1, min(most, left))
 
     def spend(self, descents: int) -> None:
@@ -156,14 +150,14 @@ class Clock:
         self._spent += descents
 
 
-def halve(forest: Forest, pool: WorldPool, log_priors: Floats, clock: Clock, candidates: int) -> int:
+def halve(forest: Forest, pool: WorldPool, log_priors: Floats, budget: Budget, candidates: int) -> int:
     """Find the root's best action.
 
     Args:
         forest: Planted trees.
         pool: Determinizations; empty for uniform ones.
         log_priors: Logarithms of the policy's probabilities, shape ``[400]``, minus infinity where illegal.
-        clock: The budget; every round gets the same share of it, and at least one descent a candidate and tree.
+        budget: The budget; every round gets the same share of it, and at least one descent a candidate and tree.
         candidates: How many actions are compared.
 
     Returns:
@@ -173,12 +167,12 @@ def halve(forest: Forest, pool: WorldPool, log_priors: Floats, clock: Clock, can
     alive = [int(action) for action in order[:candidates] if log_priors[action] > -np.inf]
     rounds = max(1, (len(alive) - 1).bit_length())
     for number in range(1, rounds + 1):
-        while not clock.over(number / rounds):
-            turns = clock.turns(forest.batch, len(forest.trees), len(alive), number / rounds)
+        while not budget.over(number / rounds):
+            turns = budget.turns(forest.batch, len(forest.trees), len(alive), number / rounds)
             firsts = np.tile(np.array(alive, np.int16), turns)
             for part in np.array_split(firsts, -(-len(firsts) // forest.batch)):
                 forest.wave(pool, part)
-            clock.spend(len(firsts) * len(forest.trees))
+            budget.spend(len(firsts) * len(forest.trees))
         scores = _scores(forest, log_priors)
         alive.sort(key=lambda action: -scores.get(action, -math.inf))
         alive = alive[: (len(alive) + 1) // 2]

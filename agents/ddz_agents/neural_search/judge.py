@@ -9,6 +9,7 @@ won where the mean is so high was counted in games of the policy against itself 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,14 +19,13 @@ from ddz_agents.neural.agent import PartialMove, next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.descent import Descents, Searcher, describe_leaf, new_descents
-from ddz_agents.neural_search.leaves import ask_critic, leaf_kind, write_results
+from ddz_agents.neural_search.leaves import ask_critic, leaf_kind, values_for
 from ddz_agents.neural_search.opponent_model import nobody, skip_known
-from ddz_agents.worlds.consistency import check_view
-from ddz_agents.worlds.determinize import Reals, draw_world, uniform
+from ddz_agents.worlds.determinize import Reals, check_view, draw_world, uniform
 from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS
 from ddz_env.core.engine.compiling import kernel
-from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, SEAT
+from ddz_env.core.engine.layout import ROW_WORDS
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
@@ -80,8 +80,6 @@ def _inputs(means: Reals) -> Reals:
     return np.stack([np.ones(len(means)), logs, logs * np.abs(logs)], axis=1)
 
 
-AS_TOLD = Calibration(Curve(0.0, 1.0, 0.0), Curve(0.0, 1.0, 0.0))
-"""Leaves the critic's means alone."""
 SHIPPED = Calibration(peasants=Curve(-0.067, 0.216, 0.058), landlord=Curve(-0.438, 0.812, 0.123))
 """Fitted to the games of the shipped policy in ``docs/results/chances.csv``; a test fits it anew."""
 
@@ -160,15 +158,8 @@ class Judge:
             stages[place, : len(move.actions)] = move.actions
         games = new_descents(self._worlds * len(moves), 0)
         _begin(searcher, stages, deal, self._worlds, games)
-        values = np.zeros(len(games.waits), np.float32)
-        write_results(games, np.full(len(values), searcher.seat, np.uint64), values)
-        waiting = np.flatnonzero(games.waits)
-        if len(waiting):
-            copies = games.copied(waiting)
-            landlord = copies.rows[:, LANDLORD].copy()
-            same_side = (copies.rows[:, SEAT] == landlord) == (searcher.seat == landlord)
-            found = ask_critic(self._model, copies)
-            values[waiting] = np.where(same_side, found, -found)
+        seats = np.full(len(games.waits), searcher.seat, np.uint64)
+        values = values_for(games, seats, partial(ask_critic, self._model))
         chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
         return np.asarray(chances.reshape(self._worlds, len(moves)).mean(axis=0))
 

@@ -7,7 +7,8 @@ on before the critic is asked.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural_search.descent import Answers, Descents, describe_leaf
 from ddz_agents.neural_search.opponent_model import OpponentModel, nobody, skip_known
-from ddz_agents.tree_search.simulate import reward_of
+from ddz_agents.tree_search.search import reward_of
 from ddz_agents.worlds.determinize import Words
 from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import LANDLORD, SEAT
@@ -25,6 +26,7 @@ from ddz_env.core.observation import mask_bytes
 
 AHEAD = 4
 """Decisions that the policy plays from a leaf before it is valued."""
+_ALL = slice(None)
 
 
 @runtime_checkable
@@ -77,11 +79,9 @@ class Evaluator:
         """
         log_probabilities, values = ask(self.model, descents)
         if self.values_leaves:
-            played = play_on(self.model, descents, log_probabilities, AHEAD, rules, opponents)
-            values = played.values
-            if len(played.places):
-                found = self._values(played.descents)
-                values[played.places] = np.where(played.same_side, found, -found)
+            seats = descents.rows[:, SEAT].copy()
+            play_on(self.model, descents, log_probabilities, AHEAD, rules, opponents)
+            values = values_for(descents, seats, self._values)
         return Answers(log_probabilities, values)
 
     def _values(self, descents: Descents) -> Floats:
@@ -89,9 +89,9 @@ class Evaluator:
         return ask_critic(self.model, descents) if self._kind == "critic" else ask(self.model, descents)[1]
 
 
-def ask(model: PolicyModel, descents: Descents) -> tuple[Floats, Floats]:
-    """The policy's logarithms of probabilities and its own values, where the descents are."""
-    return model.evaluate(descents.observations.view(np.int8), mask_bytes(descents.masks))
+def ask(model: PolicyModel, descents: Descents, chosen: slice | npt.NDArray[np.intp] = _ALL) -> tuple[Floats, Floats]:
+    """The policy's logarithms of probabilities and its own values, where the descents are, or some of them."""
+    return model.evaluate(descents.observations[chosen].view(np.int8), mask_bytes(descents.masks[chosen]))
 
 
 def ask_critic(model: PolicyModel, descents: Descents) -> Floats:
@@ -101,21 +101,26 @@ def ask_critic(model: PolicyModel, descents: Descents) -> Floats:
     return model.value_of_games(*seen)
 
 
-class Played(NamedTuple):
-    """Games that a policy has played on.
+def values_for(descents: Descents, seats: Words, value: Callable[[Descents], Floats]) -> Floats:
+    """What games are worth to some seats: 1, -1 or 0 where they are over, elsewhere what the networks say.
 
-    Attributes:
-        values: For the seats that were to act at first, shape ``[n]``, float32: 1 or -1 where the game ended, 0 where
-            nobody had bid; not written where it did not end.
-        places: The games that did not end.
-        descents: Where these stand.
-        same_side: Whether the seat to act there is on the side of the seat that was to act at first.
+    Args:
+        descents: The games.
+        seats: For whom, shape ``[n]``, uint64.
+        value: What games that go on are worth to the seats to act.
+
+    Returns:
+        Shape ``[n]``, float32.
     """
-
-    values: Floats
-    places: npt.NDArray[np.intp]
-    descents: Descents
-    same_side: npt.NDArray[np.bool_]
+    values = np.empty(len(seats), np.float32)
+    write_results(descents, seats, values)
+    waiting = np.flatnonzero(descents.waits)
+    if len(waiting):
+        landlords = descents.rows[waiting, LANDLORD]  # of an auction at the leaf, the one that it has come to
+        same_side = (descents.rows[waiting, SEAT] == landlords) == (seats[waiting] == landlords)
+        found = value(descents.copied(waiting))
+        values[waiting] = np.where(same_side, found, -found)
+    return values
 
 
 def play_on(
@@ -125,8 +130,8 @@ def play_on(
     decisions: int,
     rules: Words,
     opponents: OpponentModel | None = None,
-) -> Played:
-    """Let a policy play games on, its likeliest action each time.
+) -> None:
+    """Let a policy play games on in place, its likeliest action each time.
 
     Args:
         model: The policy.
@@ -136,42 +141,34 @@ def play_on(
         rules: The rules array.
         opponents: What is known of the other seats; nothing if not given.
     """
-    opponents = opponents or nobody()
-    seats, values = descents.rows[:, SEAT].copy(), np.empty(len(descents.rows), np.float32)
-    places = np.arange(len(seats))
+    opponents, playing = opponents or nobody(), np.arange(len(descents.waits))
     for number in range(decisions):
         if number:
-            log_probabilities, _ = ask(model, descents)
-        _play_actions(descents, log_probabilities.argmax(axis=1), rules, opponents)
-        found = np.empty(len(places), np.float32)
-        write_results(descents, seats[places], found)
-        over = descents.waits == 0
-        values[places[over]] = found[over]
-        left = np.flatnonzero(~over)
-        descents, places = descents.copied(left), places[left]
-        if not len(left):
+            log_probabilities, _ = ask(model, descents, playing)
+        _play_actions(descents, playing, log_probabilities.argmax(axis=1), rules, opponents)
+        playing = playing[descents.waits[playing] != 0]
+        if not len(playing):
             break
-    landlords = descents.rows[:, LANDLORD]  # of an auction at the leaf, the one that it has come to
-    same_side = (descents.rows[:, SEAT] == landlords) == (seats[places] == landlords)
-    return Played(values, places, descents, same_side)
 
 
 @kernel
-def _play_actions(descents: Descents, actions: np.ndarray, rules: np.ndarray, opponents: OpponentModel) -> None:
-    """Play an action in every waiting game, and what needs no decision after it; describe where it then stands.
+def _play_actions(
+    descents: Descents, places: np.ndarray, actions: np.ndarray, rules: np.ndarray, opponents: OpponentModel
+) -> None:
+    """Play an action in some games, and what needs no decision after it; describe where they then stand.
 
     Args:
         descents: The games; rows, rings, descriptions and ``waits`` are changed.
-        actions: One for each of them, waiting or not, shape ``[n]``, int64.
+        places: Which of them, all waiting, shape ``[k]``, int64.
+        actions: One for each of these, shape ``[k]``, int64.
         rules: The rules array.
         opponents: What is known of the other seats.
     """
     mask = np.empty(MASK_WORDS, np.uint64)
-    for index in range(actions.size):
-        if not descents.waits[index]:
-            continue
+    for number in range(places.size):
+        index = places[number]
         row, ring = descents.rows[index], descents.rings[index]
-        apply_and_record(row, ring, np.uint64(actions[index]), rules)
+        apply_and_record(row, ring, np.uint64(actions[number]), rules)
         descents.waits[index] = skip_known(row, ring, rules, mask, opponents)
         if descents.waits[index]:
             describe_leaf(row, ring, rules, mask, descents, index)

@@ -19,6 +19,9 @@ states as ``m0`` does: with ε = 0.001 up to 693 plies.  The longest game of Min
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -50,6 +53,7 @@ MAX_PLIES = 256
 MAX_MOVES = 1 << 14
 """Legal moves on one line of play, all its positions together."""
 RUNNING, TOO_MANY_NODES, TOO_MANY_MOVES = 0, 1, 2
+_Made = TypeVar("_Made")
 
 
 class NotSolvableError(DouDizhuError):
@@ -181,6 +185,23 @@ def _votes(
             return 0
         votes[np.argmax(values[:found])] += weights[state]
     return found
+
+
+class PerRules(dict[Rules, _Made]):
+    """One object for each of the rules that are looked up: a solver, say, and what it remembers.
+
+    Args:
+        make: Makes it from the rules.
+    """
+
+    def __init__(self, make: Callable[[Rules], _Made]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, rules: Rules) -> _Made:
+        """Make the object of some rules."""
+        self[rules] = made = self._make(rules)
+        return made
 
 
 class Solver(OwnsArrays):

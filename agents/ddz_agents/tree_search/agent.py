@@ -1,44 +1,178 @@
-"""The tree search agents: what they share with every search, how they grow their trees, and which games they search."""
+"""The tree search agents: their options, what they share with every search, and how they grow their trees."""
 
 from __future__ import annotations
 
+import importlib
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
+from numba.extending import is_jitted
 
 from ddz_agents.tree_search.choice import candidates_of, choose, finishing_move, only_move
-from ddz_agents.tree_search.options import IsUctOptions, TreeOptions
 from ddz_agents.tree_search.search import Position, search
 from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
-from ddz_agents.worlds.consistency import check_hands, check_start, check_turn, check_view
-from ddz_agents.worlds.determinize import WorldPool, belief_of, draw_game, uniform
-from ddz_agents.worlds.inference import inferred_pool
+from ddz_agents.worlds.determinize import (
+    WorldPool,
+    belief_of,
+    check_hands,
+    check_start,
+    check_turn,
+    check_view,
+    draw_game,
+)
+from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import ROW_WORDS
 from ddz_env.core.engine.random import key
-from ddz_env.core.options import takes
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.core.options import Options, Range, takes
 from ddz_env.core.owned import OwnsArrays
-from ddz_env.envs.threads import usable_threads
+from ddz_env.envs.threads import MOST_THREADS, usable_threads
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief, Candidate
 
 _LOOK, _LOOK_SLOW = 256, 16
 """Iterations between two looks at the clock; fewer with a simulation of the user's own, which may cost more."""
+MOST_ITERATIONS = 100_000_000
+"""More are an error: compiled code counts records, up to four an iteration, in 32 bits and does not check them."""
+
+RANDOM = "random"
+RESULTS = "docs/measurements/search-options.md"
+"""Where the results of what went stand."""
+ENDGAME = "search", "no match showed a gain from solving the last cards; the agent `determinized-solver` solves them"
+"""The option of 0.2.0 by which a search handed its last cards to the solver."""
+Policy = Callable[[Any, Any, Any, Any], Any]
+"""A simulation of the user's own, compiled by Numba: ``(row, rules, mask, state)`` to the generator's new state."""
+Milliseconds = Annotated[float, Range(0.1)] | None
 
 Sight = TypeVar("Sight", bound=View | State)
 """What an agent gets to see: a view, or for one that cheats the state."""
 
 
+@dataclass(frozen=True)
+class TreeOptions(Options):
+    """How trees grow.
+
+    Attributes:
+        iterations: Iterations per tree.
+        trees: Trees, each with its own random numbers; their statistics are added up at the root.
+        milliseconds: Thinking time per decision, instead of iterations; results then depend on the machine.
+        exploration: The constant ``k`` of figure 2, on rewards from 0 (loss) to 1 (win); one half if everybody declined
+            to be landlord.
+        simulation: Who plays a game to its end: ``random`` moves, or a policy of your own, as text
+            ``package.module.function``: a function compiled by Numba that takes (row, rules, mask, state), plays the
+            row to its end and returns the generator's new state.
+        finish: Take a finishing move at once, in simulations too; if false, the search is figure 2 to the letter.
+        threads: Threads that grow the trees; none for all cores. Results do not depend on it.
+    """
+
+    gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
+        "selection": ("ucb", f"PUCT lost to it at equal time, see {RESULTS}"),
+        "counts": ("parent", f"availability counts gained nothing, see {RESULTS}"),
+        "prior": ("uniform", f"PUCT with the rule agent's prior is weaker than `rollout`, see {RESULTS}"),
+        "final": ("visits", f"the choice by value gained nothing, see {RESULTS}"),
+    }
+    iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 250
+    trees: Annotated[int, Range(1)] = 40
+    milliseconds: Milliseconds = None
+    exploration: Annotated[float, Range(0)] = 1.0
+    simulation: str | Policy = RANDOM
+    finish: bool = True
+    threads: Annotated[int, Range(1, MOST_THREADS)] | None = 1
+
+    def check(self) -> None:
+        """Refuse simulations that do not exist."""
+        self.policy()
+
+    def policy(self) -> Policy | None:
+        """The user's own simulation, itself or by its dotted name; None for random moves.
+
+        Raises:
+            InvalidAgentOptionError: If there is no such simulation.
+        """
+        found: object = self.simulation
+        if found == RANDOM:
+            return None
+        if found in ("planned", "rules"):
+            raise self.error(
+                f"simulation={found} went, and {RANDOM} stayed: it gained nothing in a tree, see {RESULTS}"
+            )
+        if isinstance(found, str):
+            module, dot, name = found.rpartition(".")
+            if not dot:
+                raise self.error(f"simulation={found!r} must be {RANDOM}, or module.function")
+            try:
+                found = getattr(importlib.import_module(module), name)
+            except (ImportError, AttributeError, ValueError, TypeError) as error:
+                raise InvalidAgentOptionError(f"simulation={self.simulation!r} names no function: {error}") from error
+        if not is_jitted(found):
+            raise self.error(f"simulation={self.simulation!r} is no function compiled by Numba")
+        return cast("Policy", found)
+
+
+@dataclass(frozen=True)
+class IsUctOptions(TreeOptions):
+    """The options of every tree search, and those that need a single tree of information sets.
+
+    Attributes:
+        particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
+            hidden seats' past moves; 0 draws uniform worlds.
+    """
+
+    gone = TreeOptions.gone | {
+        "reuse": (False, f"trees kept from one move to the next gained nothing, see {RESULTS}"),
+        "endgame": ENDGAME,
+    }
+    iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 10_000
+    trees: Annotated[int, Range(1)] = 1
+    particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
+
+
+class Clock:
+    """A thinking time that begins to run when it is made.
+
+    Args:
+        milliseconds: How long; None for a budget that is no time, for which the clock is always over.
+    """
+
+    def __init__(self, milliseconds: float | None) -> None:
+        self.seconds = None if milliseconds is None else milliseconds / 1000
+        self._start = time.perf_counter()
+
+    def over(self, share: float = 1.0) -> bool:
+        """Whether a share of the time is spent."""
+        return self.seconds is None or time.perf_counter() - self._start >= share * self.seconds
+
+    def affordable(self, done: int) -> int:
+        """How much can be done in all, at the speed of what has been done so far."""
+        elapsed = max(time.perf_counter() - self._start, 1e-6)
+        return int(done * (self.seconds or 0.0) / elapsed)
+
+
 class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
-    """What all searches share: they refuse what they cannot search, and play at once what needs no search."""
+    """What all searches share: they refuse what they cannot search, and play at once what needs no search.
+
+    Args:
+        *values: One object of the agent's options, or some of them in their order.
+        **named: Options by name.
+
+    Raises:
+        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+    """
 
     cheats = False
     finish = True
     """Whether a finishing move is taken at once."""
     options: Any
+    options_type: ClassVar[type[Options]]
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        self.options = self.options_type.of(*values, **named)
 
     @property
     def name(self) -> str:
@@ -81,27 +215,27 @@ class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
         """Search a decision of several moves."""
 
 
+class InferringAgent(SearchAgent[View]):
+    """A search whose worlds are weighted by how plausible they make the hidden seats' past moves."""
+
+    def believe(self, view: View, rng: np.random.Generator) -> Belief:
+        """Where the worlds that it searches have the hidden cards."""
+        return belief_of(view, self._worlds(view, rng))
+
+    def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
+        """The determinizations to draw from."""
+        return inferred_pool(view, rng, self.options.particles)
+
+
 class TreeSearchAgent(SearchAgent[Sight]):
     """Grows trees over one decision and chooses from their visits.
 
-    Agents differ in these: which games a tree is about (``fixed``, ``_game_of_tree``), where worlds are drawn from
-    (``_worlds``), and what is seen (``cheats``).
-
-    Args:
-        *values: One object of the agent's options, or some of them in their order.
-        **named: Options by name.
-
-    Raises:
-        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+    Agents differ in these: which game a tree is about (``_game_of_tree``), where the worlds of its iterations are drawn
+    from (``_worlds``), and what is seen (``cheats``).
     """
 
-    options_type: ClassVar[type[TreeOptions]] = TreeOptions
-    fixed = True
-    """Whether a tree is about one game, not about determinizations."""
-
     def __init__(self, *values: Any, **named: Any) -> None:
-        self.options = self.options_type.of(*values, **named)
-        self.settings = self.options.settings(self.fixed)
+        super().__init__(*values, **named)
         self.finish = self.options.finish
         self._policy = self.options.policy()
         self._trees: list[Tree] = []
@@ -127,8 +261,7 @@ class TreeSearchAgent(SearchAgent[Sight]):
             for index in range(self.options.trees):
                 grow(index)
         else:
-            game, state = self._game_of_tree(position, seed)
-            search(self._trees[0], game, 0, self.settings, worlds, self._policy, state)  # compiles
+            self._iterate(self._trees[0], self._game_of_tree(position, seed)[0], 0, worlds, seed)  # compiles
             with ThreadPoolExecutor(threads) as workers:
                 list(workers.map(grow, range(self.options.trees)))
         return choose(self._trees, position.row, position.rules)
@@ -137,31 +270,37 @@ class TreeSearchAgent(SearchAgent[Sight]):
         """The whole moves that the last search has tried in this position, with the line that it expects after each."""
         return candidates_of(self._trees, view.row, view.rule_words)
 
-    def _worlds(self, view: Sight, rng: np.random.Generator) -> WorldPool:
-        """The determinizations to draw from."""
-        return uniform()
+    def _worlds(self, view: Any, rng: np.random.Generator) -> WorldPool | None:
+        """The determinizations to draw from; None where a tree is about one game."""
+        return None
 
     def _game_of_tree(self, position: Position, state: np.uint64) -> tuple[Position, np.uint64]:
         """What a tree searches, and the generator's state after drawing it."""
         return position, state
 
-    def _grow_tree(self, index: int, game: Position, worlds: WorldPool, state: np.uint64, threads: int) -> None:
+    def _grow_tree(self, index: int, game: Position, worlds: WorldPool | None, state: np.uint64, threads: int) -> None:
         """Spend one tree's budget, giving the tree twice the room whenever it is full."""
         options, tree = self.options, self._trees[index]
-        seconds = None if options.milliseconds is None else options.milliseconds / 1000 * threads / options.trees
-        stop, look = time.perf_counter() + (seconds or 0.0), _LOOK if self._policy is None else _LOOK_SLOW
-        left = options.iterations if seconds is None else look
+        clock = Clock(options.milliseconds and options.milliseconds * threads / options.trees)
+        look = _LOOK if self._policy is None else _LOOK_SLOW
+        left = options.iterations if options.milliseconds is None else look
         while left > 0:
-            done, state = search(tree, game, left, self.settings, worlds, self._policy, np.uint64(state))
+            done, state = self._iterate(tree, game, left, worlds, state)
             if done < left:
                 self._trees[index] = tree = grown(tree)
             left -= done
-            if left == 0 and seconds is not None and time.perf_counter() < stop:
+            if left == 0 and not clock.over():
                 left = look
+
+    def _iterate(
+        self, tree: Tree, game: Position, iterations: int, worlds: WorldPool | None, state: np.uint64
+    ) -> tuple[int, np.uint64]:
+        exploration, finish = float(self.options.exploration), self.options.finish
+        return search(tree, game, iterations, exploration, worlds, self._policy, finish, np.uint64(state))
 
 
 @takes(IsUctOptions)
-class IsUctAgent(TreeSearchAgent[View]):
+class IsUctAgent(InferringAgent, TreeSearchAgent[View]):
     """Information-set UCT (Whitehouse, Powley and Cowling 2011, figure 2): one tree, a fresh determinization each time.
 
     Example:
@@ -170,15 +309,6 @@ class IsUctAgent(TreeSearchAgent[View]):
         >>> agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
         True
     """
-
-    fixed = False
-
-    def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """Where the worlds that it searches have the hidden cards."""
-        return belief_of(view, self._worlds(view, rng))
-
-    def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
-        return inferred_pool(view, rng, self.options.particles)
 
 
 @takes(TreeOptions)

@@ -13,7 +13,6 @@ halvings, each with an equal share of the rollouts, after each of which the wors
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -25,12 +24,10 @@ from ddz_agents.rules.prices import beatable, set_prices
 from ddz_agents.rules.rules import choose_kickers, rules_move
 from ddz_agents.rules.scratch import A_HAND, RuleScratch, look_around, new_rule_scratch
 from ddz_agents.rules.weights import FOLLOW_HOLD, WEIGHTS
-from ddz_agents.tree_search.agent import SearchAgent
-from ddz_agents.tree_search.options import ENDGAME, RESULTS, Milliseconds
-from ddz_agents.tree_search.search import Position
-from ddz_agents.tree_search.simulate import landlord_won
-from ddz_agents.worlds.determinize import Words, WorldPool, belief_of, draw_world
-from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
+from ddz_agents.tree_search.agent import ENDGAME, RESULTS, Clock, InferringAgent, Milliseconds
+from ddz_agents.tree_search.search import Position, landlord_won
+from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
+from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, View
 from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_PLAY
@@ -41,7 +38,7 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
 from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
-from ddz_env.playing.thoughts import Belief, Candidate
+from ddz_env.playing.thoughts import Candidate
 
 _FIRST = np.int64(1 << 40)
 _U64 = np.uint64(64)
@@ -243,7 +240,7 @@ class RolloutOptions(Options):
 
 
 @takes(RolloutOptions)
-class RolloutAgent(SearchAgent[View]):
+class RolloutAgent(InferringAgent):
     """Duplicate rollouts with sequential halving.  In the auction and at doubling it follows the rule agent.
 
     Raises:
@@ -257,7 +254,7 @@ class RolloutAgent(SearchAgent[View]):
     """
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        self.options = RolloutOptions.of(*values, **named)
+        super().__init__(*values, **named)
         self._mind = new_rule_scratch()
         self._compared: Arms | None = None
 
@@ -268,7 +265,7 @@ class RolloutAgent(SearchAgent[View]):
             return Decision(Move.from_words(int(main), int(kickers)))
         arms = self._compared = self._arms(position)
         if len(arms.order) > 1:
-            pool = inferred_pool(view, rng, self.options.particles)
+            pool = self._worlds(view, rng)
             self._compare(position, arms, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
         move = _move(arms, int(arms.order[0]))
         best: dict[int, Candidate] = {}
@@ -288,10 +285,6 @@ class RolloutAgent(SearchAgent[View]):
             if arms.runs[arm]
         ]
 
-    def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """Where the worlds that it plays out have the hidden cards."""
-        return belief_of(view, inferred_pool(view, rng, self.options.particles))
-
     def _arms(self, position: Position) -> Arms:
         mains, kickers = np.zeros((2, self.options.candidates), np.uint64)
         scores = np.zeros(self.options.candidates, np.int64)
@@ -300,15 +293,13 @@ class RolloutAgent(SearchAgent[View]):
 
     def _compare(self, position: Position, arms: Arms, pool: WorldPool, seed: np.uint64) -> None:
         """Sequential halving over a budget of rollouts, or of time."""
-        alive, milliseconds = len(arms.order), self.options.milliseconds
+        clock, alive, state = Clock(self.options.milliseconds), len(arms.order), np.uint64(key(seed, np.uint64(0)))
         rounds = (alive - 1).bit_length()
-        start, state = time.perf_counter(), np.uint64(key(seed, np.uint64(0)))
         for number in range(1, rounds + 1):
-            worlds = max(1, self.options.iterations // (rounds * alive)) if milliseconds is None else 1
-            stop = start + (milliseconds or 0.0) / 1000 * number / rounds
+            worlds = max(1, self.options.iterations // (rounds * alive)) if clock.seconds is None else 1
             while True:
                 state = np.uint64(play_worlds(position, arms, alive, worlds, pool, self._mind, state))
-                if milliseconds is None or time.perf_counter() >= stop:
+                if clock.over(number / rounds):
                     break
             alive = (alive + 1) // 2
 

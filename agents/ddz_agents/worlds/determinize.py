@@ -1,4 +1,7 @@
-"""Determinization: a full game drawn from everything a seat cannot see, uniformly or from a pool of weighted deals."""
+"""Determinization: a full game drawn from everything a seat cannot see, uniformly or from a pool of weighted deals.
+
+The compiled code checks nothing: :func:`check_view` says first whether any deal agrees with a view.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env import View
+from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.deal import share_out
-from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, RNG, ROW_WORDS, SIZES
 from ddz_env.core.engine.random import advance, mix
 from ddz_env.core.engine.words import U0, U1, U2, U8, U16, U32, U48, add_hand, popcount
-from ddz_env.core.rules import R_BOTTOM_SIZE, R_OPEN_HANDS
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError
+from ddz_env.core.notation import word_to_counts
+from ddz_env.core.rules import R_BOTTOM_SIZE, R_DECK, R_OPEN_HANDS, R_PLAYERS
 from ddz_env.playing.thoughts import Belief
 
 Words = npt.NDArray[np.uint64]
 Reals = npt.NDArray[np.float64]
-_NO_SEAT = np.uint64(NO_SEAT)
+_NO_SEAT = np.uint64(at.NO_SEAT)
 _BYTE = np.uint64(0xFF)
 _ELEVEN = np.uint64(11)
 _UNIT = 2.0**-53
@@ -41,39 +46,39 @@ def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.
     Returns:
         The generator's new state.
     """
-    for word in range(ROW_WORDS):
+    for word in range(at.ROW_WORDS):
         row[word] = view[word]
-    row[RNG] = state
-    row[SIZES] = U0
+    row[at.RNG] = state
+    row[at.SIZES] = U0
     if rules[R_OPEN_HANDS] == U1:
         return state
-    landlord = view[LANDLORD]
+    landlord = view[at.LANDLORD]
     slots = U0
     for other in range(3):
         index = np.uint64(other)
-        size = (view[SIZES] >> (U8 * index)) & _BYTE
+        size = (view[at.SIZES] >> (U8 * index)) & _BYTE
         if index == seat:
             size = U0
         elif index == landlord:
-            size -= popcount(view[KNOWN])
+            size -= popcount(view[at.KNOWN])
         slots |= size << (U16 * index)
-    unplaced = popcount(view[HIDDEN]) - (slots & np.uint64(0xFFFF))
+    unplaced = popcount(view[at.HIDDEN]) - (slots & np.uint64(0xFFFF))
     unplaced -= ((slots >> U16) & np.uint64(0xFFFF)) + ((slots >> U32) & np.uint64(0xFFFF))
     slots |= unplaced << U48
-    hand0, hand1, hand2, rest, state = share_out(view[HIDDEN], slots, state)
-    row[HIDDEN] = rest
+    hand0, hand1, hand2, rest, state = share_out(view[at.HIDDEN], slots, state)
+    row[at.HIDDEN] = rest
     if landlord == _NO_SEAT and rules[R_BOTTOM_SIZE] == unplaced:
-        row[BOTTOM] = rest
-        row[HIDDEN] = U0
+        row[at.BOTTOM] = rest
+        row[at.HIDDEN] = U0
     if seat != U0:
-        row[HANDS] = hand0
+        row[at.HANDS] = hand0
     if seat != U1:
-        row[HANDS + 1] = hand1
+        row[at.HANDS + 1] = hand1
     if seat != U2:
-        row[HANDS + 2] = hand2
+        row[at.HANDS + 2] = hand2
     if landlord != _NO_SEAT and landlord != seat:
-        word = HANDS + np.int64(landlord)
-        row[word] = add_hand(row[word], view[KNOWN])
+        word = at.HANDS + np.int64(landlord)
+        row[word] = add_hand(row[word], view[at.KNOWN])
     return state
 
 
@@ -134,16 +139,41 @@ def draw_world(
         return determinize(view, seat, rules, state, row)
     state = advance(state)
     index = _pick(pool.cumulative, np.float64(mix(state) >> _ELEVEN) * _UNIT)
-    for word in range(ROW_WORDS):
+    for word in range(at.ROW_WORDS):
         row[word] = view[word]
     for other in range(3):
-        row[HANDS + other] = pool.hands[index, other]
-    row[BOTTOM if view[LANDLORD] == _NO_SEAT else HIDDEN] = pool.hands[index, 3]
-    if view[LANDLORD] == _NO_SEAT:
-        row[HIDDEN] = U0
-    row[RNG] = state
-    row[SIZES] = U0
+        row[at.HANDS + other] = pool.hands[index, other]
+    row[at.BOTTOM if view[at.LANDLORD] == _NO_SEAT else at.HIDDEN] = pool.hands[index, 3]
+    if view[at.LANDLORD] == _NO_SEAT:
+        row[at.HIDDEN] = U0
+    row[at.RNG] = state
+    row[at.SIZES] = U0
     return state
+
+
+@kernel
+def _draw_each(
+    view: np.ndarray, seat: np.uint64, rules: np.ndarray, pool: WorldPool, state: np.uint64, rows: np.ndarray
+) -> None:
+    for index in range(rows.shape[0]):
+        state = draw_world(view, seat, rules, pool, state, rows[index])
+
+
+def draw_games(view: View, pool: WorldPool, count: int, state: np.uint64) -> Words:
+    """Draw full games that are consistent with a view, one after the other.
+
+    Args:
+        view: What the observer knows.
+        pool: Determinizations to draw from; uniform ones if it is empty.
+        count: How many.
+        state: The generator's state.
+
+    Returns:
+        Shape ``[count, 32]``, uint64.
+    """
+    rows = np.empty((count, at.ROW_WORDS), np.uint64)
+    _draw_each(view.row, np.uint64(view.seat), view.rule_words, pool, np.uint64(state), rows)
+    return rows
 
 
 def belief_of(view: View, pool: WorldPool) -> Belief:
@@ -156,3 +186,103 @@ def belief_of(view: View, pool: WorldPool) -> Belief:
     if not len(pool.cumulative):
         return Belief.uniform(view)
     return Belief.of_worlds(pool.hands, np.diff(pool.cumulative, prepend=0.0))
+
+
+class InconsistentViewError(DouDizhuError):
+    """A view whose history does not account for the cards on the table, or that no deal agrees with."""
+
+
+def check_turn(row: Words, seat: int) -> None:
+    """Raise unless it is a seat's turn.
+
+    Args:
+        row: A view's row or a full row, shape ``[32]``.
+        seat: The seat that is asked.
+
+    Raises:
+        IllegalMoveError: If it is another seat's.
+    """
+    if int(row[at.SEAT]) != seat:
+        raise IllegalMoveError(f"seat {seat} is asked to act, but it is seat {int(row[at.SEAT])}'s turn")
+
+
+def check_start(row: Words) -> None:
+    """Raise if a row stands in the middle of a move.
+
+    Args:
+        row: A view's row or a full row, shape ``[32]``.
+
+    Raises:
+        IllegalMoveError: If it does.
+    """
+    if int(row[at.STAGE]) == at.STAGE_KICKER:
+        raise IllegalMoveError("a move is half built: search chooses whole moves, from the start of a decision")
+
+
+def check_hands(row: Words, rules: Words) -> None:
+    """Make sure that every hand is known: what a search that cheats must be shown.
+
+    Args:
+        row: The game, shape ``[32]``, uint64.
+        rules: The rules array.
+
+    Raises:
+        InconsistentViewError: If one is not: a view was handed over in place of the state.
+    """
+    sizes = int(row[at.SIZES])  # of a view's hands; a state has none
+    for seat in range(int(rules[R_PLAYERS]) if sizes else 0):
+        if int(row[at.HANDS + seat]).bit_count() != (sizes >> (8 * seat)) & 255:
+            raise InconsistentViewError(f"seat {seat}'s hand is hidden: an agent that cheats needs the state, no view")
+
+
+def check_view(row: Words, seat: int, rules: Words) -> None:
+    """Raise unless some deal agrees with a view at the start of a decision.
+
+    Args:
+        row: A view's row (:func:`ddz_env.core.view.write_view`), shape ``[32]``.
+        seat: The observer.
+        rules: The rules array.
+
+    Raises:
+        IllegalMoveError: If the observer's move is half built.
+        InconsistentViewError: If the hand sizes or the cards do not add up.
+
+    Example:
+        >>> from ddz_env import State
+        >>> view = State.new(seed=1).view()
+        >>> check_view(view.row, view.seat, view.rule_words)
+    """
+    check_start(row)
+    _check_sizes(row, seat, rules)
+    _check_cards(row, seat, rules)
+
+
+def _check_sizes(row: Words, seat: int, rules: Words) -> None:
+    players, landlord = int(rules[R_PLAYERS]), int(row[at.LANDLORD])
+    sizes = [(int(row[at.SIZES]) >> (8 * other)) & 255 for other in range(players)]
+    seen = range(players) if rules[R_OPEN_HANDS] else (seat,)
+    for other in seen:
+        held = int(row[at.HANDS + other]).bit_count()
+        if held != sizes[other]:
+            raise InconsistentViewError(f"seat {other}'s hand has {held} cards, its size is given as {sizes[other]}")
+    if rules[R_OPEN_HANDS]:
+        return
+    if landlord not in (seat, at.NO_SEAT):
+        sizes[landlord] -= int(row[at.KNOWN]).bit_count()
+    others = [size for other, size in enumerate(sizes) if other != seat]
+    pool = int(row[at.HIDDEN]).bit_count()
+    if min(others) < 0 or sum(others) > pool:
+        raise InconsistentViewError(f"seat {seat} sees {pool} unplaced cards for hands of {others}: no deal agrees")
+
+
+def _check_cards(row: Words, seat: int, rules: Words) -> None:
+    """Seen, played and unseen cards are the deck.  Landlord cards still in another seat's hand stand in ``KNOWN``."""
+    words = [row[at.HIDDEN], *row[at.PLAYED : at.PLAYED + 3], *row[at.HANDS : at.HANDS + 3]]
+    if not rules[R_OPEN_HANDS] and int(row[at.LANDLORD]) not in (seat, at.NO_SEAT):
+        words.append(row[at.KNOWN])
+    cards = [sum(column) for column in zip(*(word_to_counts(int(word)) for word in words), strict=True)]
+    deck = list(word_to_counts(int(rules[R_DECK])))
+    if cards != deck:
+        raise InconsistentViewError(
+            f"the hand, the played and the unseen cards are {cards} by rank; the deck is {deck}"
+        )

@@ -9,14 +9,21 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.worlds.determinize import Reals, Words, WorldPool, determinize, uniform
+from ddz_agents.worlds.determinize import Reals, Words, WorldPool, draw_games, uniform
 from ddz_agents.worlds.particles import Particles, anneal, distinct, fixed_cards, tempered
-from ddz_agents.worlds.player_model import InvalidInferenceOptionError, PlayerModel, story_log_likelihoods
 from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer, rules_story_log_likelihoods
-from ddz_agents.worlds.story import S_SEAT, InconsistentHistoryError, Story, check_story, read_story
+from ddz_agents.worlds.story import (
+    S_SEAT,
+    InconsistentHistoryError,
+    InvalidInferenceOptionError,
+    PlayerModel,
+    Story,
+    check_story,
+    read_story,
+    story_log_likelihoods,
+)
 from ddz_env import View
-from ddz_env.core.engine.compiling import kernel
-from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, LANDLORD, NO_SEAT, ROW_WORDS
+from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, NO_SEAT
 from ddz_env.core.options import Options, Range
 from ddz_env.core.rules import Rules
 
@@ -41,19 +48,6 @@ class _InferenceOptions(Options):
     least_ess: Annotated[float, Range(0, 1)]
 
 
-@kernel
-def _draw_hands(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, hands: np.ndarray) -> np.uint64:
-    """Draw determinizations one after the other; the generator's new state."""
-    row = np.empty(ROW_WORDS, np.uint64)
-    rest = BOTTOM if view[LANDLORD] == _NO_SEAT else HIDDEN
-    for index in range(hands.shape[0]):
-        state = determinize(view, seat, rules, state, row)
-        for other in range(3):
-            hands[index, other] = row[HANDS + other]
-        hands[index, 3] = row[rest]
-    return state
-
-
 def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
     """Deals of the unseen cards, uniform over deals of *cards* (:mod:`ddz_agents.worlds.determinize`).
 
@@ -65,10 +59,9 @@ def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
     Returns:
         The three hands now and the cards that nobody holds, shape ``[particles, 4]``, uint64.
     """
-    hands = np.empty((particles, 4), np.uint64)
-    state = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
-    _draw_hands(view.row, np.uint64(view.seat), view.rule_words, state, hands)
-    return hands
+    rows = draw_games(view, uniform(), particles, rng.integers(0, 2**64, dtype=np.uint64))
+    rest = BOTTOM if view.landlord is None else HIDDEN
+    return np.ascontiguousarray(rows[:, [HANDS, HANDS + 1, HANDS + 2, rest]])
 
 
 def weighed_decisions(story: Story, seat: int, window: int | None, rules: Rules) -> npt.NDArray[np.bool_]:

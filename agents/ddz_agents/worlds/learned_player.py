@@ -10,7 +10,7 @@ import numpy as np
 
 from ddz_agents.neural.model import Bytes, PolicyModel
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_agents.worlds.player_model import InvalidInferenceOptionError
+from ddz_agents.worlds.story import InvalidInferenceOptionError
 from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HISTORY_MOVES
 from ddz_env.core.engine.step import apply_action
@@ -58,7 +58,7 @@ class LearnedPlayer:
         self.uniform = float(uniform)
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words | None = None) -> Reals:
-        """The log-probability of a move in each position: see :class:`ddz_agents.worlds.player_model.PlayerModel`.
+        """The log-probability of a move in each position: see :class:`ddz_agents.worlds.story.PlayerModel`.
 
         Args:
             rows: Full rows, shape ``[n, 32]``, uint64.

@@ -27,8 +27,7 @@ from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_agents.worlds.player_model import InvalidInferenceOptionError
-from ddz_agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, Story, set_back
+from ddz_agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, InvalidInferenceOptionError, Story, set_back
 from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, TARGET
 from ddz_env.core.engine.step import play_move
@@ -280,19 +279,6 @@ def _whole_story(
     return logs
 
 
-def describe_move(row: Words, rules: Rules, move: Move) -> Reals:
-    """The facts of one decision (:func:`describe_decision`), shape ``[FACTS]``, float64.
-
-    Args:
-        row: The position before the move, shape ``[32]``, in the play stage.
-        rules: The rules.
-        move: What was played.
-    """
-    facts = np.empty(FACTS)
-    describe_decision(row, rules.words(), _words_of(move), new_rule_scratch(), facts)
-    return facts
-
-
 def _words_of(move: Move) -> tuple[np.uint64, np.uint64]:
     return np.uint64(move.main), np.uint64(counts_to_word(move.kicker_counts))
 
@@ -320,14 +306,14 @@ class RulesPlayer(OwnsArrays):
         return f"RulesPlayer({self.response!r})"
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move) -> Reals:
-        """The log-probability of a move in each position: see :class:`ddz_agents.worlds.player_model.PlayerModel`."""
+        """The log-probability of a move in each position: see :class:`ddz_agents.worlds.story.PlayerModel`."""
         return np.asarray(_one_decision(rows, rules.words(), _words_of(move), self._table, self._mind))
 
 
 def rules_story_log_likelihoods(
     models: Sequence[RulesPlayer], story: Story, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
-    """:func:`ddz_agents.worlds.player_model.story_log_likelihoods` in one compiled walk.
+    """:func:`ddz_agents.worlds.story.story_log_likelihoods` in one compiled walk.
 
     The rule agent is asked once a decision and particle, however many responses there are.
 

@@ -1,4 +1,4 @@
-"""The public history of a view as words, and the game before its first play decision.
+"""The public history of a view as words, replayed in a particle, and what a player model says of its decisions.
 
 A particle says who holds what *now*.  Everything that was played is public, so the hands at any earlier moment are the
 particle's hands and the cards played since: the kernels replay the story from its first lead.
@@ -6,25 +6,33 @@ particle's hands and the cards played since: the kernels replay the story from i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import inspect
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
-from ddz_agents.worlds.determinize import Words
+from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env import View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.score import is_shown
-from ddz_env.core.engine.step import play_move
+from ddz_env.core.engine.step import apply_and_record, play_move
 from ddz_env.core.engine.tables import BID_ID
 from ddz_env.core.engine.words import add_hand
 from ddz_env.core.errors import DouDizhuError
-from ddz_env.core.notation import counts_to_word
+from ddz_env.core.notation import Move, counts_to_word
+from ddz_env.core.rules import Rules
 
 S_SEAT, S_MAIN, S_KICKERS = 0, 1, 2
 _PLAYED = slice(at.PLAYED, at.PLAYED + 3)
 _PUBLIC = [at.SEAT, at.TARGET, at.KEY, at.OWNER, at.PASSES, at.BOMBS, at.PLAYS, at.MOVES, at.KNOWN]
 """What a replay must arrive at."""
+
+
+class InvalidInferenceOptionError(DouDizhuError):
+    """An option of hand inference outside its range, or a model that answers with something else than was asked."""
 
 
 class InconsistentHistoryError(DouDizhuError):
@@ -147,3 +155,77 @@ def check_story(story: Story, view: View, hands: Words) -> None:
         )
     if (row[_PUBLIC] != view.row[_PUBLIC]).any() or (row[_PLAYED] != view.row[_PLAYED]).any():
         raise InconsistentHistoryError("the history leads to another position than the one on the table")
+
+
+@runtime_checkable
+class PlayerModel(Protocol):
+    """What a seat is believed to play: the plug-in of hand inference.
+
+    A model whose ``log_likelihood`` takes ``ring`` as well is given the moves before, as observations show them.
+    """
+
+    def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move) -> Reals:
+        """The log-probability of a move in each of several positions.
+
+        Args:
+            rows: Full rows, shape ``[n, 32]``, uint64, equal in everything public; not to be changed.  A model of an
+                honest player reads nothing that the seat cannot see.
+            rules: The rules.
+            seat: The seat to act in all of them.
+            move: What it played.
+
+        Returns:
+            Shape ``[n]``, float64, finite: a model that is sure of itself is wrong one day, and a particle that is
+            struck out never comes back.
+        """
+        ...
+
+
+def story_log_likelihoods(
+    models: Sequence[PlayerModel], story: Story, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
+) -> Reals:
+    """Ask each model about every decision that is to be weighed, batched over particles.
+
+    Args:
+        models: The models.
+        story: The public history.
+        hands: The particles, shape ``[n, 4]``, uint64.
+        weighed: Which decisions of the story are weighed, shape ``[moves]``.
+        rules: The rules.
+
+    Returns:
+        The sums of the log-likelihoods of each seat's decisions, shape ``[n, models, 3]``, float64.
+
+    Raises:
+        InvalidInferenceOptionError: If a model answers with another shape or with something that is not finite.
+    """
+    logs = np.zeros((len(hands), len(models), 3))
+    if not weighed.any():
+        return logs
+    words = rules.words()
+    rows = first_rows(story, hands)
+    ring = np.zeros((at.HISTORY_MOVES, 2), np.uint64)
+    remembers = ["ring" in inspect.signature(model.log_likelihood).parameters for model in models]
+    for index in range(int(np.flatnonzero(weighed)[-1]) + 1):
+        entry = story.moves[index]
+        if weighed[index]:
+            seat, move = int(entry[S_SEAT]), Move.from_words(int(entry[S_MAIN]), int(entry[S_KICKERS]))
+            for number, model in enumerate(models):
+                past: dict[str, Any] = {"ring": ring} if remembers[number] else {}
+                answer = np.asarray(model.log_likelihood(rows, rules, seat, move, **past), np.float64)
+                if answer.shape != (len(hands),) or not np.isfinite(answer).all():
+                    raise InvalidInferenceOptionError(
+                        f"{model!r} must answer with {len(hands)} finite log-probabilities for {move} of seat {seat}, "
+                        f"not with {answer!r}"
+                    )
+                logs[:, number, seat] += answer
+        _remember(ring, rows[0], Move.from_words(int(entry[S_MAIN]), int(entry[S_KICKERS])), words)
+        play_all(rows, entry, words)
+    return logs
+
+
+def _remember(ring: Words, row: Words, move: Move, rules: Words) -> None:
+    """Enter a move in the ring; it is public, so any particle's row will do."""
+    game = row.copy()
+    for action in move.actions:
+        apply_and_record(game, ring, np.uint64(action), rules)

@@ -22,10 +22,10 @@ from ddz_agents.mini.agents import (
 )
 from ddz_agents.mini.expectimax import ExpectimaxSolver
 from ddz_agents.mini.inference import History, RulesOpponent
-from ddz_agents.mini.information_set import information_set
+from ddz_agents.open_cards.information_set import information_set
 from ddz_agents.open_cards.minimax import EPSILON, MinimaxSolver, NotSolvableError, SearchLimitError
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.worlds.consistency import InconsistentViewError
+from ddz_agents.worlds.determinize import InconsistentViewError
 from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.cards import FULL_DECK
 from ddz_env.core.engine.layout import HANDS

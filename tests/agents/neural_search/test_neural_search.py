@@ -13,9 +13,8 @@ from ddz_agents.neural.network import NetworkPolicy
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.neural_search import leaves
 from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, SearchOptions
-from ddz_agents.neural_search.descent import Descents
 from ddz_agents.neural_search.forest import Forest
-from ddz_agents.neural_search.leaves import Evaluator, Played, ask, leaf_kind
+from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
 from ddz_agents.tree_search.tree import ROOT, Tree, children
 from ddz_agents.worlds.determinize import uniform
 from ddz_env import PRESETS, Move, State, View
@@ -181,11 +180,7 @@ def plain_search(state: State, model: PolicyModel, firsts: np.ndarray) -> Node:
 @pytest.mark.parametrize("moves", [0, 5, 12])
 def test_where_nothing_is_hidden_it_is_the_plain_search(seed: int, moves: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Number for number, down to the third level."""
-
-    def values_now(model: PolicyModel, descents: Descents, *how: object) -> Played:
-        return Played(ask(model, descents)[1], np.empty(0, np.intp), descents, np.empty(0, np.bool_))
-
-    monkeypatch.setattr(leaves, "play_on", values_now)
+    monkeypatch.setattr(leaves, "play_on", lambda *how: None)
     state, model = after(State.new(seed, rules="perfect"), moves), Distinct()
     firsts = firsts_of(state.view(), 600)
     tree, root = grow(state.view(), model, 600, seed, leaf="value"), plain_search(state, model, firsts)
@@ -420,7 +415,7 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
         price = cost
         asked.clear()
         for _ in range(decisions):
-            agent._worlds(state.view(), np.random.default_rng(0))
+            agent._inferred(state.view(), np.random.default_rng(0))
         assert asked == expected
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from ddz_agents.neural_search import evaluation_cache, leaves
 from ddz_agents.neural_search.agent import ModelSearchAgent
 from ddz_agents.neural_search.descent import Descents, new_descents
 from ddz_agents.neural_search.evaluation_cache import CachedModel
-from ddz_agents.neural_search.leaves import Evaluator, ask, play_on
+from ddz_agents.neural_search.leaves import Evaluator, ask, play_on, values_for
 from ddz_agents.neural_search.opponent_model import OpponentModel, nobody, recognized
 from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import State
@@ -88,11 +89,10 @@ def test_the_policy_plays_on_as_it_would_at_the_table(decisions: int, rules: str
     model, states = NetworkPolicy(*small_networks()), undecided(40, rules)
     games = waiting(states)
     logs, _ = model.evaluate(games.observations.view(np.int8), games.masks.view(np.int8))
-    played = play_on(model, games, logs, decisions, states[0].rule_words)
-    found = played.values
-    assert (len(played.places) > 0) == (decisions < 1000)
-    if len(played.places):
-        found[played.places] = np.where(played.same_side, 1, -1) * valued(model, played.descents)
+    seats = games.rows[:, SEAT].copy()
+    play_on(model, games, logs, decisions, states[0].rule_words)
+    assert games.waits.any() == (decisions < 1000)
+    found = values_for(games, seats, partial(valued, model))
     expected = [value(played_on(state, model, decisions), model, state.seat) for state in states]
     assert found == pytest.approx(expected, abs=1e-4)
     assert (decisions == 1000) == bool((np.abs(found) == 1).all())
@@ -232,13 +232,11 @@ def test_where_the_rule_agent_is_known_its_moves_are_played() -> None:
     model = Prefers({0}, 3.0)
     for state in worlds(30):
         logs, _ = model.evaluate(observe(state)[None], action_mask(state)[None])
-        played = play_on(model, waiting([state]), logs, 3, state.rule_words, opponents=everybody_but(state.seat))
+        games = waiting([state])
+        play_on(model, games, logs, 3, state.rule_words, opponents=everybody_but(state.seat))
         game = played_on(state, model, 3, opponents=True)
-        assert bool(len(played.places)) == (not game.is_over)
-        if game.is_over:
-            assert played.values[0] == np.sign(game.returns("win")[state.seat])
-        else:
-            assert (played.descents.rows[0] == game.row).all()
+        assert games.waits[0] == (not game.is_over)
+        assert (games.rows[0] == game.row).all()
 
 
 def test_the_tree_passes_through_its_moves() -> None:
@@ -269,5 +267,5 @@ def test_a_search_counts_what_the_moves_of_a_seat_have_told() -> None:
     while (not state.is_over and len(state.history) < 18) or len(state.legal_moves()) == 1:
         state.step(RULES.act(state.view(), rng))
     agent = ModelSearchAgent(Prefers({0}, 100.0), 30, particles=20)
-    assert agent._worlds(state.view(), rng)[1].tolist() == [seat != state.seat for seat in range(3)]
+    assert agent._inferred(state.view(), rng)[1].tolist() == [seat != state.seat for seat in range(3)]
     assert agent.act(state.view(), rng) in state.legal_moves()

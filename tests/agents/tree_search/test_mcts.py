@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.tree_search.choice import whole_moves_of
-from ddz_agents.tree_search.simulate import simulate_random
+from ddz_agents.tree_search.search import simulate_random
 from ddz_agents.worlds.determinize import draw_game
 from ddz_env import PRESETS, Move, State
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS

@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 
 from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from ddz_agents.tree_search.options import TreeOptions
 from ddz_agents.tree_search.rollout import RolloutAgent
-from ddz_agents.tree_search.search import Position, search
-from ddz_agents.tree_search.simulate import simulate_random
+from ddz_agents.tree_search.search import Position, search, simulate_random
 from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
-from ddz_agents.worlds.consistency import InconsistentViewError
-from ddz_agents.worlds.determinize import uniform
+from ddz_agents.worlds.determinize import InconsistentViewError, uniform
 from ddz_env import PRESETS, Move, Rules, State
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, WINNER
@@ -125,7 +122,7 @@ def test_the_statistics_are_the_sum_of_the_trees() -> None:
     for index in range(4):
         tree = new_tree(10_000)
         chance = np.uint64(key(seed, np.uint64(index)))
-        search(tree, Position.of(state.view()), 150, TreeOptions().settings(), uniform(), None, chance)
+        search(tree, Position.of(state.view()), 150, 1.0, uniform(), None, True, chance)
         for record in range(children(tree).start, children(tree).stop):
             visits[int(tree.action[record])] += int(tree.visits[record])
             rewards[int(tree.action[record])] += float(tree.reward[record])
@@ -157,9 +154,9 @@ def test_a_clock_ends_a_search_once_it_has_looked_around(spec: str, name: str, l
 
 def compiled(state: State, iterations: int, k: float = 1.0, *, fixed: bool = False, capacity: int = 20_000) -> Tree:
     tree, left, chance = new_tree(capacity), iterations, SEED
-    settings, position = TreeOptions(exploration=k).settings(fixed), Position.of(state if fixed else state.view())
+    position, worlds = Position.of(state if fixed else state.view()), None if fixed else uniform()
     while left:
-        done, after = search(tree, position, left, settings, uniform(), None, np.uint64(chance))
+        done, after = search(tree, position, left, k, worlds, None, True, np.uint64(chance))
         chance, left = np.uint64(after), left - done
         if left:
             tree = grown(tree)

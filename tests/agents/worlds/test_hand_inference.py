@@ -8,16 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ddz_agents.mini.information_set import information_set
+from ddz_agents.open_cards.information_set import information_set
 from ddz_agents.random import RandomAgent
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.tree_search.options import TreeOptions
 from ddz_agents.tree_search.search import Position, search
 from ddz_agents.tree_search.tree import children, new_tree
 from ddz_agents.worlds.determinize import WorldPool, draw_game, draw_world
 from ddz_agents.worlds.inference import draw_hands, infer, weighed_decisions
 from ddz_agents.worlds.particles import effective_size, fixed_cards, swapped
-from ddz_agents.worlds.player_model import InvalidInferenceOptionError, PlayerModel, story_log_likelihoods
 from ddz_agents.worlds.rules_player import (
     ANYTHING,
     FAITHFUL,
@@ -29,7 +27,13 @@ from ddz_agents.worlds.rules_player import (
     RulesPlayer,
     rules_story_log_likelihoods,
 )
-from ddz_agents.worlds.story import InconsistentHistoryError, read_story
+from ddz_agents.worlds.story import (
+    InconsistentHistoryError,
+    InvalidInferenceOptionError,
+    PlayerModel,
+    read_story,
+    story_log_likelihoods,
+)
 from ddz_env import Hand, Move, State, View
 from ddz_env.core.engine import layout
 from ddz_env.core.engine.compiling import kernel
@@ -485,7 +489,7 @@ def test_a_pool_decides_what_the_search_sees() -> None:
     for game in (low, high):
         pool = WorldPool(np.array([[*game.row[HANDS : HANDS + 3], 0]], np.uint64), np.ones(1))
         tree, view = new_tree(20_000), state.view()
-        search(tree, Position.of(view), 400, TreeOptions().settings(), pool, None, SEED)
+        search(tree, Position.of(view), 400, 1.0, pool, None, True, SEED)
         values.append(float(tree.reward[children(tree)].sum() / 400))
     assert values[0] == 1.0
     assert values[1] < 0.5

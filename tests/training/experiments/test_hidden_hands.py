@@ -10,7 +10,7 @@ import pytest
 
 from ddz_agents.worlds.inference import draw_hands
 from ddz_agents.worlds.particles import Particles
-from ddz_agents.worlds.rules_player import F_KIND, describe_move
+from ddz_agents.worlds.rules_player import FAITHFUL, IMPOSSIBLE, RulesPlayer
 from ddz_env import Move, State
 from ddz_env.core.engine.layout import HANDS, HIDDEN
 from ddz_training.experiments import hidden_hands as hidden
@@ -97,4 +97,4 @@ def test_the_published_results_are_read_without_playing() -> None:
 def test_a_move_that_a_hand_does_not_allow_is_described_as_such() -> None:
     state = State.new(seed=9)
     missing = next(move for move in map(Move.parse, ("BR", "3333", "4444")) if move not in state.legal_moves())
-    assert describe_move(state.row, state.rules, missing)[F_KIND] < 0
+    assert RulesPlayer(FAITHFUL).log_likelihood(state.row[None], state.rules, state.seat, missing) == IMPOSSIBLE

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ddz_agents.mini import agents as exact
 from ddz_agents.mini.inference import History, Inference
-from ddz_agents.mini.information_set import shares
+from ddz_agents.open_cards.information_set import shares
 from ddz_agents.open_cards.minimax import MinimaxSolver
 from ddz_env.core.engine.deal import start_game
 from ddz_env.core.engine.layout import HANDS, HIDDEN, ROW_WORDS, SEAT, STAGE, STAGE_OVER, WINNER

@@ -25,9 +25,10 @@ from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural_search.descent import new_descents
-from ddz_agents.neural_search.leaves import play_on
+from ddz_agents.neural_search.leaves import play_on, write_results
 from ddz_env import Rules, State
 from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.engine.layout import SEAT
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.core.options import Range
 from ddz_env.playing.agent import sight
@@ -103,9 +104,11 @@ def worth(model: PolicyModel, state: State, action: int, playouts: int, rng: np.
     games.rows[:], games.rings[:], games.waits[:] = state.row, state.ring, 1
     logs = np.full((playouts, NUM_ACTIONS), -np.inf, np.float32)
     logs[:, action] = 0.0
-    played = play_on(_Drawing(model, rng), games, logs, 10**9, state.rule_words)
-    assert not len(played.places), "a game has no end"
-    return float((1.0 + played.values.mean()) / 2.0)
+    seats, values = games.rows[:, SEAT].copy(), np.empty(playouts, np.float32)
+    play_on(_Drawing(model, rng), games, logs, 10**9, state.rule_words)
+    assert not games.waits.any(), "a game has no end"
+    write_results(games, seats, values)
+    return float((1.0 + values.mean()) / 2.0)
 
 
 class _GainWorker(AgentKeeper):

@@ -31,7 +31,7 @@ from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.rollout import list_candidates
-from ddz_agents.tree_search.simulate import landlord_won
+from ddz_agents.tree_search.search import landlord_won
 from ddz_env import Rules
 from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.deal import new_game

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import comb
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.mini.information_set import information_set
+from ddz_agents.open_cards.information_set import information_set
+from ddz_agents.open_cards.minimax import PerRules
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.worlds.consistency import check_turn
-from ddz_agents.worlds.determinize import draw_world
-from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
+from ddz_agents.tree_search.agent import InferringAgent, SearchAgent
+from ddz_agents.tree_search.search import Position
+from ddz_agents.worlds.determinize import draw_games
+from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.random import key
@@ -41,7 +44,7 @@ class CheatingSolverOptions(Options):
 
 
 @takes(CheatingSolverOptions)
-class CheatingSolverAgent:
+class CheatingSolverAgent(SearchAgent[State]):
     """Solves the true state and plays a move that wins, the rule agent's if it does; it declares that it cheats.
 
     Where nothing wins or a limit comes first, it follows the rule agent.
@@ -58,34 +61,25 @@ class CheatingSolverAgent:
     cheats = True
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        self.options = CheatingSolverOptions.of(*values, **named)
-        self._rules = RulesAgent()
-        self._solvers: dict[Rules, OpenSolver] = {}
+        super().__init__(*values, **named)
+        self._usual = RulesAgent()
+        self._solvers = PerRules(partial(OpenSolver, nodes=self.options.nodes, megabytes=self.options.megabytes))
 
     @property
-    def name(self) -> str:
-        """The agent's class and budget."""
-        return f"{type(self).__name__}({self.options.nodes})"
+    def _budget(self) -> str:
+        return str(self.options.nodes)
 
-    def act(self, view: State, rng: np.random.Generator) -> Move:
-        """Solve and return a move.
-
-        Raises:
-            IllegalMoveError: If a move is half built, or the game is over.
-        """
-        check_turn(view.row, int(view.seat))
-        usual = self._rules.act(view.view(), rng)
+    def _search(self, view: State, position: Position, rng: np.random.Generator) -> Decision:
+        """Solve the state, and from there every move until one wins."""
+        usual = self._usual.act(view.view(), rng)
         if int(view.row[at.STAGE]) != at.STAGE_PLAY:
-            return usual
-        if view.rules not in self._solvers:
-            options = {"nodes": self.options.nodes, "megabytes": self.options.megabytes}
-            self._solvers[view.rules] = OpenSolver(view.rules, **options)
+            return Decision(usual)
         solver, landlord = self._solvers[view.rules], view.seat == int(view.row[at.LANDLORD])
         if solver.solve(view).landlord_wins != landlord:
-            return usual
+            return Decision(usual)
         moves = (usual, *view.legal_moves())
         winning = (move for move in moves if solver.after(view.row, move).landlord_wins == landlord)
-        return next(winning, usual)
+        return Decision(next(winning, usual))
 
 
 @dataclass(frozen=True)
@@ -121,7 +115,7 @@ class Endgame(NamedTuple):
 
 
 @takes(DeterminizedSolverOptions)
-class DeterminizedSolverAgent:
+class DeterminizedSolverAgent(InferringAgent):
     """Solves sampled worlds exactly near the end and plays the move that wins most; before, the rule agent's moves.
 
     Every world that fits a view is a position of open cards.  A move's value is the share of worlds that it wins.
@@ -130,37 +124,25 @@ class DeterminizedSolverAgent:
         InvalidAgentOptionError: If there is no such option, or its value is not allowed.
     """
 
-    cheats = False
-
     def __init__(self, *values: Any, **named: Any) -> None:
-        self.options = DeterminizedSolverOptions.of(*values, **named)
-        self._rules = RulesAgent()
-        self._solvers: dict[Rules, OpenSolver] = {}
+        super().__init__(*values, **named)
+        self._usual = RulesAgent()
+        self._solvers = PerRules(partial(OpenSolver, nodes=self.options.nodes, megabytes=_TABLE_MEGABYTES))
 
     @property
-    def name(self) -> str:
-        """The agent's class and budget."""
-        return f"{type(self).__name__}({self.options.worlds})"
+    def _budget(self) -> str:
+        return str(self.options.worlds)
 
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Solve and return the chosen move."""
-        return self.decide(view, rng).move
-
-    def decide(self, view: View, rng: np.random.Generator) -> Decision:
-        """The chosen move, and the share of worlds that the best move of each main group wins.
-
-        Raises:
-            IllegalMoveError: If it is not the seat's turn, or the game is over.
-        """
-        usual = self._rules.act(view, rng)
-        if self.applies(view) and len(view.legal_moves()) > 1:
-            solved = self.solve(view, rng)
-            if solved is not None:
-                moves, wins, weight = solved
-                if wins[moves.index(usual)] == wins.max():
-                    return Decision(usual)
-                return Decision.of_moves(moves, wins / weight, int(np.argmax(wins)), "chance")
-        return Decision(usual, line=usual.actions)
+    def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
+        """The chosen move, and the share of worlds that the best move of each main group wins."""
+        usual = self._usual.act(view, rng)
+        solved = self.solve(view, rng) if self.applies(view) else None
+        if solved is None:
+            return Decision(usual, line=usual.actions)
+        moves, wins, weight = solved
+        if wins[moves.index(usual)] == wins.max():
+            return Decision(usual)
+        return Decision.of_moves(moves, wins / weight, int(np.argmax(wins)), "chance")
 
     def applies(self, view: View) -> bool:
         """Whether a decision is one of the play, with few enough cards left."""
@@ -197,17 +179,12 @@ class DeterminizedSolverAgent:
             states = information_set(view.row, int(view.seat), view.rules.open_hands)
             if len(states) <= worlds:
                 return states.rows, states.deals.astype(np.float64)
-        pool = inferred_pool(view, rng, self.options.particles)
-        rows = np.empty((worlds, at.ROW_WORDS), np.uint64)
-        state = np.uint64(key(np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(0)))
-        for row in rows:
-            state = np.uint64(draw_world(view.row, np.uint64(view.seat), view.rule_words, pool, state, row))
-        return rows, np.ones(worlds)
+        pool = self._worlds(view, rng)
+        seed = key(np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(0))
+        return draw_games(view, pool, worlds, np.uint64(seed)), np.ones(worlds)
 
     def _won(self, row: npt.NDArray[np.uint64], moves: list[Move], rules: Rules) -> npt.NDArray[np.bool_] | None:
         """Which moves win a world; None if a limit came first."""
-        if rules not in self._solvers:
-            self._solvers[rules] = OpenSolver(rules, nodes=self.options.nodes, megabytes=_TABLE_MEGABYTES)
         solver, landlord = self._solvers[rules], int(row[at.SEAT]) == int(row[at.LANDLORD])
         whole = solver.solve_row(row).landlord_wins
         if whole is None:

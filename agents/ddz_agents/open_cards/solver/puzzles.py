@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ddz_agents.open_cards.minimax import MinimaxSolver
-from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position, open_position
+from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine.layout import HANDS
@@ -113,18 +112,3 @@ def _as_puzzle(state: State, solver: OpenSolver) -> Puzzle | None:
     grade = sum(count <= needed[winning] for count in needed.values()) - 1
     hands = " / ".join(str(state.hand(seat)) for seat in range(state.rules.players))
     return Puzzle(hands, str(winning), grade)
-
-
-def brute_force_agrees(puzzle: Puzzle, brute: MinimaxSolver, rules: str | Rules = "standard") -> bool:
-    """Whether plain minimax finds the same single winning move.
-
-    Args:
-        puzzle: The puzzle.
-        brute: A solver with ε = 0 for the position's rules.
-        rules: A preset's name or a :class:`Rules`.
-
-    Raises:
-        SearchLimitError: If the position is too large for it.
-    """
-    moves, values = brute.move_values(open_position(puzzle.hands, rules).row)
-    return [str(move) for move, value in zip(moves, values.tolist(), strict=True) if value > 0] == [puzzle.move]

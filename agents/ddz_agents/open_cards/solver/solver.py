@@ -22,8 +22,6 @@ from ddz_env.core.options import Options, Range
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.view import whole_moves
 
-TECHNIQUES = ("table", "tighten", "quick_wins", "threats", "ranks", "order")
-"""Options that switch a technique."""
 _SLICE = 20_000
 """Nodes between two looks at the clock and at Ctrl-C."""
 _MOST_DOUBLINGS = 15

@@ -8,7 +8,6 @@ hides any.
 
 from __future__ import annotations
 
-import time
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -23,14 +22,13 @@ from ddz_agents.rules.position import POSITION
 from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.tree_search.agent import SearchAgent, Sight
-from ddz_agents.tree_search.options import Milliseconds
+from ddz_agents.tree_search.agent import Clock, InferringAgent, Milliseconds, SearchAgent, Sight
 from ddz_agents.tree_search.rollout import list_candidates
 from ddz_agents.tree_search.search import Position
-from ddz_agents.worlds.determinize import draw_world
-from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
+from ddz_agents.worlds.determinize import draw_games
+from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, State, View
-from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_PLAY
+from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
 from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
 
@@ -96,13 +94,12 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
 class DepthLimitedAgent(SearchAgent[Sight]):
     """What the two share: the moves compared, their values in some deals, and deepening under a clock."""
 
-    options: AlphaBetaOptions
     weights = POSITION
     prices = WEIGHTS
 
-    def __init__(self, options: AlphaBetaOptions) -> None:
-        self.options = options
-        self.settings = options.settings()
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        self.settings = self.options.settings()
         self._mind = new_rule_scratch()
         self._space: Space | None = None
         self._sure = False  # whether every value of the last search was that of a finished game
@@ -110,11 +107,8 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         """Plies of the last search that was completed."""
 
     @property
-    def name(self) -> str:
-        """The agent's class and budget."""
-        chosen = self.options
-        budget = f"{chosen.milliseconds:g}ms" if chosen.milliseconds else f"depth {chosen.depth}"
-        return f"{type(self).__name__}({budget})"
+    def _budget(self) -> str:
+        return f"depth {self.options.depth}"
 
     @property
     def nodes(self) -> int:
@@ -158,7 +152,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         if milliseconds is None:
             self.depth = self.options.depth
             return self._mean_values(space, deals, mains, kickers, self.depth)
-        clock = _Clock(milliseconds / 1000)
+        clock = Clock(milliseconds)
         means, before, visited = np.zeros(len(mains)), 0, -1
         for depth in range(1, MOST_DEPTH + 1):
             deeper = self._mean_values(space, deals, mains, kickers, depth, clock if depth > 1 else None)
@@ -172,7 +166,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         return means
 
     def _mean_values(
-        self, space: Space, deals: Any, mains: Any, kickers: Any, depth: int, clock: _Clock | None = None
+        self, space: Space, deals: Any, mains: Any, kickers: Any, depth: int, clock: Clock | None = None
     ) -> npt.NDArray[np.float64]:
         """The mean over the deals of what every move is worth to the seat; meaningless where the clock stopped."""
         values = np.zeros((len(deals), len(mains)))
@@ -188,21 +182,8 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         return np.asarray(values.mean(axis=0))
 
 
-class _Clock:
-    """A thinking time, and how many positions fit into what is left of it."""
-
-    def __init__(self, seconds: float) -> None:
-        self._start = time.perf_counter()
-        self._seconds = seconds
-
-    def affordable(self, visited: int) -> int:
-        """How many positions may be visited in all, at the speed of those visited so far."""
-        elapsed = max(time.perf_counter() - self._start, 1e-6)
-        return int(visited * self._seconds / elapsed)
-
-
 @takes(ExpectiminimaxOptions)
-class ExpectiminimaxAgent(DepthLimitedAgent[View]):
+class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
     """Expectiminimax over sampled deals, each searched to a limited depth with all hands open.
 
     Raises:
@@ -215,18 +196,9 @@ class ExpectiminimaxAgent(DepthLimitedAgent[View]):
         True
     """
 
-    options: ExpectiminimaxOptions
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(ExpectiminimaxOptions.of(*values, **named))
-
     def _deals(self, view: View, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
-        pool = inferred_pool(view, rng, self.options.particles)
-        deals = np.empty((self.options.worlds, ROW_WORDS), np.uint64)
-        state, seat = np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(position.seat)
-        for deal in deals:
-            state = np.uint64(draw_world(position.row, seat, position.rules, pool, state, deal))
-        return deals
+        pool = self._worlds(view, rng)
+        return draw_games(view, pool, self.options.worlds, rng.integers(0, 2**64, dtype=np.uint64))
 
 
 @takes(AlphaBetaOptions)
@@ -238,9 +210,6 @@ class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
     """
 
     cheats = True
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(AlphaBetaOptions.of(*values, **named))
 
     def _deals(self, view: State, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
         return position.row[None].copy()

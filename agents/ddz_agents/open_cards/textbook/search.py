@@ -28,7 +28,7 @@ from ddz_agents.open_cards.stack import (
 from ddz_agents.open_cards.textbook.candidates import Space, push_moves, to_front
 from ddz_agents.rules.position import evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import is_bomb
-from ddz_agents.tree_search.simulate import landlord_won
+from ddz_agents.tree_search.search import landlord_won
 from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import BOMBS_ONLY, HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_OVER, TARGET
 from ddz_env.core.engine.legal import bombs_in, finishing_action, holds_rocket, legal_mask

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.open_cards.minimax import NotSolvableError, SearchLimitError
-from ddz_agents.worlds.consistency import InconsistentViewError
+from ddz_agents.worlds.determinize import InconsistentViewError
 from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, PLAYED, SEAT, SIZES

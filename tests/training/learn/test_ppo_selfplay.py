@@ -18,15 +18,14 @@ from ddz_agents.neural.network import Architecture, Critic, NetworkPolicy, Polic
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env.playing.provenance import agent_files, code_stamp
-from ddz_training.learn.checkpoint import CHECKPOINT
-from ddz_training.learn.curves import CurveFile, CurveLine
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
+from ddz_training.learn.loop import CHECKPOINT, POLICY, Budget, Counters, train
 from ddz_training.learn.ppo import ppo
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Rollout, evaluate, unpack_masks, value_games
 from ddz_training.learn.ppo.ppo import collect
-from ddz_training.learn.ppo.selfplay import SelfPlay, new_collector
-from ddz_training.learn.run import CURVES, EVALUATIONS, POLICY, Budget, train
+from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_collector
+from ddz_training.learn.run_log import CURVES, EVALUATIONS, CurveFile
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError
 from ddz_training.measure.match.provenance import other_code
@@ -143,18 +142,18 @@ class Killed(Exception):
 def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(tmp_path: Path) -> None:
     config = small_config(evaluate_every=3, evaluate_deals=1, opponents=("random",))
     whole = SelfPlay(config, 1)
-    train(whole, tmp_path / "whole", Budget(updates=5))
+    train(whole, Budget(updates=5), tmp_path / "whole")
 
     def kill(progress: CurveLine) -> None:
         if progress.update == 3:  # one update after the checkpoint, its line in the curves already written
             raise Killed
 
     with pytest.raises(Killed):
-        train(SelfPlay(config, 1), tmp_path / "cut", Budget(updates=5), on_update=kill)
+        train(SelfPlay(config, 1), Budget(updates=5), tmp_path / "cut", on_update=kill)
     assert len(without_times(tmp_path / "cut" / CURVES)) == 3
     resumed = SelfPlay.resume(tmp_path / "cut" / CHECKPOINT, 1)
     assert resumed.counters.update == 2
-    train(resumed, tmp_path / "cut", Budget(updates=5))
+    train(resumed, Budget(updates=5), tmp_path / "cut")
     assert_same(everything(whole), everything(resumed))
     for name in (CURVES, EVALUATIONS):
         assert without_times(tmp_path / "whole" / name) == without_times(tmp_path / "cut" / name)
@@ -172,24 +171,23 @@ def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -
         return len(asked) > 2  # after the first update's evaluation has played two deals
 
     run = SelfPlay(small_config(evaluate_every=1, evaluate_deals=1000, opponents=("random",)), 1)
-    train(run, tmp_path, Budget(updates=50), on_evaluation=found.extend, stop=stop)
+    train(run, Budget(updates=50), tmp_path, on_evaluation=found.extend, stop=stop)
     assert asked == [1, 1, 1, 1]
     assert found == without_times(tmp_path / EVALUATIONS) == []
     assert_same(everything(run), everything(SelfPlay.resume(tmp_path / CHECKPOINT, 1)))
 
 
 def test_a_budget_counts_what_was_done_before() -> None:
-    run = SelfPlay(small_config(), 1)
-    assert Budget(updates=4).share(run) == 0
-    run.counters.update, run.counters.seconds = 1, 90.0
-    assert Budget(updates=4).share(run) == 0.25
-    assert Budget(minutes=3).share(run) == 0.5
-    assert Budget(updates=4, minutes=1).share(run) == 1
-    for wrong in ({}, {"updates": 0}, {"minutes": -1.0}):
+    assert Budget(updates=4).share(Counters()) == 0
+    done = Counters(update=1, seconds=90.0, decisions=30)
+    assert Budget(updates=4).share(done) == 0.25
+    assert Budget(minutes=3, decisions=300).share(done) == 0.5
+    assert Budget(updates=4, minutes=1).share(done) == 1
+    for wrong in ({}, {"updates": 0}, {"minutes": -1.0}, {"decisions": 0}):
         with pytest.raises(InvalidTrainingError):
             Budget(**wrong)
     with pytest.raises(InvalidTrainingError, match="deals=0"):
-        measure_strength(NetworkPolicy(run.policy), ["random"], 0)
+        measure_strength(NetworkPolicy(PolicyNetwork(SMALL)), ["random"], 0)
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +254,7 @@ def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) 
     resumed = CurveFile(path, ["update", "loss"], keep=2)
     resumed.append({"update": 3, "loss": 0.0})
     assert path.read_text() == "update,loss\n1,0.333333\n2,0.666667\n3,0\n"
-    with pytest.raises(CheckpointError, match="no curve of this version"):
+    with pytest.raises(CheckpointError, match="not a curve of this version"):
         CurveFile(path, ["update", "gain"], keep=2)
     CurveFile(path, ["update", "gain"])
     assert path.read_text() == "update,gain\n"

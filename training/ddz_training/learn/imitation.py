@@ -9,9 +9,10 @@ so there is nothing to overfit.  A search is too slow for that; its decisions ar
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +21,17 @@ from torch import Tensor
 
 from ddz_agents.neural.architecture import Architecture
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import PolicyNetwork
+from ddz_agents.neural.network import NetworkPolicy, PolicyNetwork
+from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.rules.agent import NO_LABEL, RulesTeacher
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.loop import POLICY, Training
 from ddz_training.learn.ppo.games import drawn
 from ddz_training.learn.recorded import RecordedSet
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
-from ddz_training.learn.threads import Threads, shards
+from ddz_training.learn.threads import Threads, add_gradients, shards
 
 PASSES, MANY_PASSES = 10, 50
 """How often a data set is gone through by default, and how often at most without a word of warning."""
@@ -76,8 +79,8 @@ def soft_cross_entropies(log_probabilities: Tensor, shares: Tensor) -> Tensor:
 
 
 @dataclass
-class ImitationProgress:
-    """How far a student is.
+class ImitationLine:
+    """What one step of a student brought.
 
     Attributes:
         decisions: Decisions learned from so far.
@@ -89,6 +92,9 @@ class ImitationProgress:
     loss: float
     agreement: float
 
+    def __str__(self) -> str:
+        return f"agrees in {100 * self.agreement:.0f} %, loss {self.loss:.3f}"
+
 
 def random_policy(config: ImitationConfig) -> PolicyNetwork:
     """A policy with random weights by the seed of the settings."""
@@ -97,8 +103,8 @@ def random_policy(config: ImitationConfig) -> PolicyNetwork:
         return PolicyNetwork(config.architecture)
 
 
-class Student(ABC):
-    """A policy that learns from distributions over actions until it has learned the decisions of its settings.
+class Student(Training):
+    """A policy that learns from distributions over actions, with a step size that falls over the settings' decisions.
 
     Args:
         config: The settings.
@@ -108,20 +114,19 @@ class Student(ABC):
     Attributes:
         policy: The policy.
         optimizer: Adam.
-        decisions: Decisions learned from so far.
     """
 
+    line_type = ImitationLine
     config: ImitationConfig
 
     def __init__(self, config: ImitationConfig, policy: PolicyNetwork, threads: int | None = None) -> None:
-        self.config = config
+        super().__init__(config)
         self._threads = Threads(threads)
         self.policy = policy
         self._weights: list[torch.nn.Parameter] = list(policy.train().parameters())
         self.optimizer: torch.optim.Optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
-        self.decisions = 0
 
-    def learn(self, observations: Bytes, masks: Bytes, shares: Floats) -> tuple[Floats, float, float]:
+    def imitate(self, observations: Bytes, masks: Bytes, shares: Floats) -> tuple[Floats, dict[str, float]]:
         """One gradient step.
 
         Args:
@@ -130,47 +135,45 @@ class Student(ABC):
             shares: What to imitate, shape ``[n, 400]``, float32; a row of zeros is not learned from.
 
         Returns:
-            Logarithms of the probabilities before the step, shape ``[n, 400]``; loss and agreement.
+            Logarithms of the probabilities before the step, shape ``[n, 400]``; loss and agreement, by name.
         """
         taught = shares.any(axis=1)
         count = max(int(taught.sum()), 1)
 
-        def gradient(rows: slice) -> tuple[tuple[Tensor, ...], Floats, float]:
-            log_probabilities, values = self.policy.answer(observations[rows], masks[rows])
+        def loss(rows: slice) -> tuple[Tensor, tuple[Floats, float]]:
+            log_probabilities, _ = self.policy.answer(observations[rows], masks[rows])
             loss = soft_cross_entropies(log_probabilities, torch.from_numpy(shares[rows])).sum()
-            # The value is not taught: it enters with weight zero so that every weight has a gradient.
-            parts = torch.autograd.grad(loss / count + 0.0 * values.sum(), self._weights)
-            return parts, log_probabilities.detach().numpy(), loss.item()
+            return loss / count, (log_probabilities.detach().numpy(), loss.item())
 
-        results = self._threads.map(gradient, shards(len(observations), _SHARD))
-        for weight, parts in zip(self._weights, zip(*(result[0] for result in results), strict=True), strict=True):
-            weight.grad = torch.stack(parts).sum(0)
+        found, losses = zip(*add_gradients(self._threads, self._weights, loss, shards(len(masks), _SHARD)), strict=True)
         torch.nn.utils.clip_grad_norm_(self._weights, self.config.max_gradient)
-        left = max(_LAST_RATE, 1.0 - self.decisions / self.config.decisions)
+        left = max(_LAST_RATE, 1.0 - self.counters.decisions / self.config.decisions)
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate * left
         self.optimizer.step()
-        self.decisions += int(taught.sum())
-        log_probabilities = np.concatenate([result[1] for result in results])
+        self.counters.decisions += int(taught.sum())
+        log_probabilities = np.concatenate(found)
         agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
-        return log_probabilities, sum(result[2] for result in results) / count, float(agrees.sum()) / count
+        return log_probabilities, {"loss": sum(losses) / count, "agreement": float(agrees.sum()) / count}
 
-    @abstractmethod
-    def step(self) -> ImitationProgress:
-        """Learn from some decisions."""
+    def player(self) -> NetworkPolicy:
+        """The policy as it is."""
+        return NetworkPolicy(self.policy)
 
-    def run(
-        self, on_step: Callable[[ImitationProgress], None] | None = None, stop: Callable[[], bool] = lambda: False
-    ) -> PolicyNetwork:
-        """Learn until the decisions of the settings are reached, or until ``stop`` says so; the policy."""
-        stopped = False
-        while not stopped and self.decisions < self.config.decisions:
-            progress = self.step()
-            if on_step:
-                on_step(progress)
-            stopped = stop()
+    def weights(self, notes: Mapping[str, Any]) -> Weights:
+        """The policy with what a reader of its file should know; its value was not taught.
+
+        A value of weights that it began with belonged to the layers below as they were.
+        """
+        return Weights(self.policy, None, self.config.rules, "win", notes, values_trained=False)
+
+    def keep(self, folder: Path) -> None:
+        """Write the weights; a student is not resumed."""
+        save_weights(folder / POLICY, self.weights({"decisions": self.counters.decisions}))
+
+    def close(self) -> None:
+        """End the threads."""
         self._threads.close()
-        return self.policy
 
 
 class Imitation(Student):
@@ -192,20 +195,20 @@ class Imitation(Student):
         self.rng = np.random.default_rng([config.seed, 2])
         self._student_plays = np.arange(config.num_games) < round(config.student_share * config.num_games)
 
-    def step(self) -> ImitationProgress:
+    def learn(self) -> dict[str, float]:
         """Label every game's decision, learn from them, and play on."""
         batch = self.batch
         actions = batch.mask.argmax(axis=1)
         rows = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
-        loss = agreement = 0.0
+        brought = {"loss": 0.0, "agreement": 0.0}
         if len(rows):
             labels = self._teacher.labels(batch.state_dict()["rows"])[rows]
             taught = np.where(labels == NO_LABEL, actions[rows], labels)
-            found, loss, agreement = self.learn(batch.observation[rows], batch.mask[rows], one_hot(labels))
+            found, brought = self.imitate(batch.observation[rows], batch.mask[rows], one_hot(labels))
             own, _ = drawn(found, self.rng.random(len(rows)))
             actions[rows] = np.where(self._student_plays[rows], own, taught)
         batch.step(actions)
-        return ImitationProgress(self.decisions, loss, agreement)
+        return brought
 
 
 class RecordedLessons(Student):
@@ -231,14 +234,14 @@ class RecordedLessons(Student):
         self.rng = np.random.default_rng([config.seed, 3])
         self.pieces: list[npt.NDArray[np.int64]] = []
 
-    def step(self) -> ImitationProgress:
+    def learn(self) -> dict[str, float]:
         """One gradient step; a pass over the decisions is a new order of them."""
         if not self.pieces:
             order = self.rng.permutation(len(self.recorded))
             self.pieces = [order[piece] for piece in shards(len(order), self.config.num_games)]
         rows = self.pieces.pop(0)
-        _, loss, agreement = self.learn(*self.recorded.seen(rows), self.recorded.shares(rows))
-        return ImitationProgress(self.decisions, loss, agreement)
+        _, brought = self.imitate(*self.recorded.seen(rows), self.recorded.shares(rows))
+        return brought
 
 
 def one_hot(actions: npt.NDArray[np.int64]) -> Floats:

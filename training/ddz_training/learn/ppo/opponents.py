@@ -27,7 +27,6 @@ from ddz_env.envs.opponents import ASKED, UNIFORM, Opponent, make_opponent, rand
 from ddz_env.envs.stepping import LOG_MOVES, check_actions, restore_state
 from ddz_env.playing.agent import BatchPlayer, close
 from ddz_env.playing.game import call
-from ddz_training.learn.checkpoint import behind
 
 _MOST = 2**64 - 1
 
@@ -223,6 +222,11 @@ class _MoveByMove:
         for number in range(max(0, moves - HISTORY_MOVES), moves):
             log[number] = state.ring[number % HISTORY_MOVES]
         return restore_state(state.row, state.ring, log, self._batch.rules)
+
+
+def behind(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays whose names begin with a prefix, by what is behind it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def agents_state(agents: Sequence[FrozenAgent]) -> Arrays:

@@ -63,7 +63,7 @@ def test_agents_take_names(tmp_path: Path) -> None:
 def test_a_missing_tensorboard_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from ddz_training.learn.errors import MissingTensorBoardError
-    from ddz_training.learn.run_log import RunLog
+    from ddz_training.learn.loop import RunLog
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(MissingTensorBoardError, match=r"pip install -e '\.\[tensorboard\]'"):
@@ -77,7 +77,7 @@ def test_curves_and_evaluations_are_written_as_scalars(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     from ddz_training.learn.imitation import ImitationLine
-    from ddz_training.learn.run_log import RunLog
+    from ddz_training.learn.loop import RunLog
     from ddz_training.learn.strength import Evaluation
 
     found = Evaluation(3, "rules", 50, wins=0.75, low=0.7, high=0.8, landlord=0.625, peasants=0.875)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from ddz_agents.neural.network import Architecture, NetworkPolicy, PolicyNetwork
+from ddz_agents.neural.network import Architecture, PolicyNetwork
 from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import NO_LABEL, RulesAgent, RulesTeacher
 from ddz_env import Move, Rules, State
@@ -23,12 +23,14 @@ from ddz_training.learn.imitation import (
     Imitation,
     ImitationConfig,
     RecordedLessons,
+    RecordedSet,
+    load_recorded,
     one_hot,
     random_policy,
 )
 from ddz_training.learn.loop import Budget, train
-from ddz_training.learn.recorded import RecordedSet, load_recorded
 from ddz_training.learn.strength import measure_strength
+from tests.oracles.network_policy import NetworkPolicy
 from tests.training.apps.terminal import ddz, refused
 
 SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)

@@ -29,7 +29,7 @@ from ddz_training.apps.cli.training_bars import train_under_bar
 from ddz_training.experiments.experiment import Table
 
 with lazily():
-    from ddz_training.learn import loop, run_log
+    from ddz_training.learn import loop
     from ddz_training.learn.ppo import config as ppo_config
     from ddz_training.learn.ppo import selfplay as ppo_selfplay
     from ddz_training.measure import plotting
@@ -127,7 +127,7 @@ def warm_up(specifications: Iterable[str]) -> None:
 def _train(folder: Path, minutes: float, seed: int) -> None:
     """Train the fresh policy; another run's files are removed first, so that a kill never leaves those of two."""
     config = ppo_config.SelfPlayConfig().changed(SETTINGS | {"seed": seed})
-    for name in (loop.CHECKPOINT, run_log.CURVES, run_log.EVALUATIONS, loop.POLICY):
+    for name in (loop.CHECKPOINT, loop.CURVES, loop.EVALUATIONS, loop.POLICY):
         (folder / name).unlink(missing_ok=True)
     # Whatever still has to be compiled is not to be counted as training.
     with closing(ppo_selfplay.SelfPlay(config.changed({"num_games": config.groups, "steps": 4}))) as small:

@@ -24,7 +24,6 @@ with lazily():
     from ddz_training.data import table as data_table
     from ddz_training.learn import errors as learn_errors
     from ddz_training.learn import imitation, loop
-    from ddz_training.learn import recorded as learn_recorded
 
 
 def imitate(
@@ -56,9 +55,9 @@ def imitate(
         raise learn_errors.InvalidTrainingError(
             "--init goes with --data: the rule agent is imitated from random weights"
         )
-    start = neural_weights.load_weights(init).policy if init is not None else None
+    start = neural_weights.load_weights(init).networks()[0] if init is not None else None
     rules = rules or "standard" if data is None else _rules_of(data, rules)
-    recorded = learn_recorded.load_recorded(data) if data is not None else None
+    recorded = imitation.load_recorded(data) if data is not None else None
     config = _imitation(decisions, recorded, rules, seed, start)
     if recorded is None:
         lesson: imitation.Student = imitation.Imitation(config, threads)
@@ -87,7 +86,7 @@ def _rules_of(data: Path, wanted: str | None) -> str:
 
 def _imitation(
     decisions: int | None,
-    recorded: learn_recorded.RecordedSet | None,
+    recorded: imitation.RecordedSet | None,
     rules: str,
     seed: int,
     start: network.PolicyNetwork | None,

@@ -115,7 +115,7 @@ def _begun(
         return kind.resume(out / loop.CHECKPOINT, threads, settings)
     loop.refuse_to_overwrite(out / loop.CHECKPOINT)
     start = None if init is None else neural_weights.load_weights(init)
-    config = kind.config_type() if start is None else kind.config_type(architecture=start.policy.architecture)
+    config = kind.config_type() if start is None else kind.config_type(architecture=start.architecture)
     run = kind(config.changed(settings), threads, start)
     run.provenance = run.provenance.reading("--init", init)
     return run

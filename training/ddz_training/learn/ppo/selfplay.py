@@ -16,20 +16,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 
+from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
-from ddz_agents.neural.network import Critic, NetworkPolicy, PolicyNetwork
-from ddz_agents.neural.stored_policy import check_architecture
+from ddz_agents.neural.network import Critic, PolicyNetwork, load_module
 from ddz_agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
-from ddz_agents.neural.weights import Weights, load_module, module_arrays, save_weights
+from ddz_agents.neural.weights import Weights, check_architecture, module_arrays, save_weights
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
-from ddz_training.learn.loop import CHECKPOINT, POLICY, SOURCE, Counters, Training
+from ddz_training.learn.loop import CHECKPOINT, CURVES, POLICY, SOURCE, Counters, Training
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Collector, Evaluate, Rollout, evaluate
 from ddz_training.learn.ppo.opponents import PastSelves, behind
 from ddz_training.learn.ppo.ppo import Learner, collect
-from ddz_training.learn.run_log import CURVES
 from ddz_training.learn.threads import Threads, shards
 from ddz_training.measure.match.errors import SettingsMismatchError
 from ddz_training.measure.match.provenance import Provenance
@@ -183,14 +182,9 @@ class SelfPlay(Training):
         """The critic to save, and whose word counts in training: the running average if there is one."""
         return self.learner.trusted_critic
 
-    @property
-    def moves(self) -> int:
-        """Whole moves of the last update's games, forced ones included, whoever played them."""
-        return int(self._rollout.begins.sum())
-
-    def player(self) -> NetworkPolicy:
-        """The policy, on the processor."""
-        return NetworkPolicy(self.policy if self.config.device == "cpu" else copy.deepcopy(self.policy).cpu())
+    def player(self) -> CompiledPolicy:
+        """The policy as it is."""
+        return CompiledPolicy(self.weights())
 
     def weights(self) -> Weights:
         """The networks as they are, with what a reader of the file should know."""
@@ -199,7 +193,8 @@ class SelfPlay(Training):
         notes |= {name: vars(counters)[name] for name in ("steps", "decisions", "games")}
         taught = config.value_weight > 0
         said = notes | self.provenance.settings()
-        return Weights(self.policy, self.critic, config.rules, config.objective, said, values_trained=taught)
+        purpose = {"rules": config.rules, "objective": config.objective, "notes": said, "values_trained": taught}
+        return Weights.of(self.policy, self.critic, **purpose)
 
     def keep(self, folder: Path) -> None:
         """Write the weights and the checkpoint."""
@@ -314,12 +309,12 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         policy, critic = PolicyNetwork(config.architecture), Critic(config.architecture)
-    if start is not None and start.policy.architecture != config.architecture:
-        raise InvalidTrainingError(f"the weights to start from have another architecture: {start.policy.architecture}")
     if start is not None:
-        policy.load_state_dict(start.policy.state_dict())
-    if start is not None and start.critic is not None:
-        critic.load_state_dict(start.critic.state_dict())
+        if start.architecture != config.architecture:
+            raise InvalidTrainingError(f"the weights to start from have another architecture: {start.architecture}")
+        load_module(policy, start.policy)
+        if start.critic is not None:
+            load_module(critic, start.critic)
     return policy.to(config.device), critic.to(config.device)
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import pytest
 
 from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_agents.neural.weights import load_weights
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.options import Options, Range
 from ddz_env.playing.registry import agent_options
@@ -129,11 +130,8 @@ def test_the_model_card_tells_of_the_weights_that_ship_and_hugging_face_reads_it
     assert not results.exists() or read_results(results)[0]["weights"] == shipped_fingerprint()
     sections = {"Model details", "Uses", "Bias, risks and limitations", "Training details", "Evaluation", "Citation"}
     assert sections <= set(re.findall(r"(?m)^## (.*)$", text))
-    pytest.importorskip("torch")
-    from ddz_agents.neural.weights import load_weights
-
     weights = load_weights(shipped_policy_path())
-    sizes = [sum(w.numel() for w in network.parameters()) for network in (weights.policy, weights.critic) if network]
+    sizes = [sum(array.size for array in network.values()) for network in (weights.policy, weights.critic) if network]
     told = " (policy) and ".join(f"{round(size, -3):,}" + " weights" * (not place) for place, size in enumerate(sizes))
     assert f"{told} (critic)" in text
     head = pytest.importorskip("yaml").safe_load(text.split("---\n")[1])

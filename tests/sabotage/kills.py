@@ -61,8 +61,8 @@ def _selfplay(out: Path, size: int, resume: bool) -> list[str]:
 def _learned(out: Path) -> object:
     """Curves but for the seconds, and the weights but for the hours."""
     curves = [line.rpartition(",")[0] for line in (out / "curves.csv").read_text().splitlines()]
-    state = load_weights(out / "policy.safetensors").policy.state_dict()
-    return curves, {name: tensor.numpy().tobytes() for name, tensor in state.items()}
+    state = load_weights(out / "policy.safetensors").policy
+    return curves, {name: array.tobytes() for name, array in state.items()}
 
 
 JOBS = (

@@ -16,14 +16,12 @@ from ddz_agents.neural.columns import (
     HAND,
     KICKERS,
     PENDING,
-    POLICY_INPUTS,
     READING_RULES,
     REST_COLUMNS,
     REST_INPUTS,
-    describe_observations,
     weigh_unseen,
 )
-from ddz_agents.neural.features import HAND_VALUES, PROSPECTS, hand_word, put_hand_values, put_planes, value_hand
+from ddz_agents.neural.features import HAND_VALUES, hand_word, put_hand_values, put_planes, value_hand
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
@@ -85,25 +83,6 @@ def describe_afterstates(observations: Bytes, masks: Bytes, hand_values: HandVal
     )
     _describe_afterstates(observations, masks, hand_values is not None, READING_RULES, new_rule_scratch(), found)
     return found
-
-
-def describe_prospects(observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
-    """The columns that tensor operations cannot make: prospects are found by a search through the hand.
-
-    Args:
-        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
-        masks: Shape ``[n, 400]``, int8.
-
-    Returns:
-        Prospects of the observers' hands, shape ``[n, PROSPECTS]``, and of those that the actions leave, shape
-        ``[n, 400, PROSPECTS]``, zeros where illegal; float32.
-    """
-    first = POLICY_INPUTS.at.prospects
-    own = describe_observations(observations, 0)[:, first : first + PROSPECTS]
-    afterstates = describe_afterstates(observations, masks)
-    rests = np.zeros((len(observations), NUM_ACTIONS, PROSPECTS), np.float32)
-    rests[afterstates.rows, afterstates.actions] = afterstates.columns[:, _AT.prospects :]
-    return np.ascontiguousarray(own), rests
 
 
 @inline_kernel

@@ -1,7 +1,7 @@
 """The sizes of the networks, and the layers and weights that follow from them; nothing here needs PyTorch.
 
 The list of layers is given once, here: PyTorch's modules (:mod:`ddz_agents.neural.network`), what a file must hold
-(:mod:`ddz_agents.neural.stored_policy`) and compiled code (:mod:`ddz_agents.neural.compiled_policy`) follow from it.
+(:mod:`ddz_agents.neural.weights`) and compiled code (:mod:`ddz_agents.neural.compiled_policy`) follow from it.
 """
 
 from __future__ import annotations
@@ -84,22 +84,16 @@ class Layers(NamedTuple):
         return weights | {f"{name}.{part}": (self.width,) for name in self.norms for part in ("weight", "bias")}
 
 
-def policy_layers(sizes: Architecture, columns: int | None = None, rest_columns: int = REST_COLUMNS) -> Layers:
-    """The layers of :class:`ddz_agents.neural.network.PolicyNetwork`.
-
-    Args:
-        sizes: The sizes.
-        columns: Columns of an observation; all of ``POLICY_INPUTS`` by default.
-        rest_columns: Columns of the hand that an action leaves.
-    """
+def policy_layers(sizes: Architecture) -> Layers:
+    """The layers of :class:`ddz_agents.neural.network.PolicyNetwork`."""
     linear = {
         "logits": (NUM_ACTIONS, sizes.width),
         "value": (1, sizes.width),
-        "rest.0": (sizes.rest_width, rest_columns),
+        "rest.0": (sizes.rest_width, REST_COLUMNS),
         "rest.2": (sizes.rest_features, sizes.rest_width),
         "weigh": (sizes.rest_features, sizes.width),
     }
-    return Layers(columns or observation_columns(sizes.history), sizes.width, sizes.blocks, linear)
+    return Layers(observation_columns(sizes.history), sizes.width, sizes.blocks, linear)
 
 
 def critic_layers(sizes: Architecture) -> Layers:

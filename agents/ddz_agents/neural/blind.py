@@ -15,7 +15,7 @@ from ddz_agents.neural.columns import POLICY_INPUTS, REST_INPUTS
 from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.features import MOVE_BYTES
 from ddz_agents.neural.shipped import policy_path
-from ddz_agents.neural.stored_policy import StoredPolicy, read_policy
+from ddz_agents.neural.weights import Weights, load_weights
 from ddz_env.core.options import takes
 from ddz_env.envs.threads import usable_threads
 
@@ -60,12 +60,12 @@ def columns_of(name: Input, history: int) -> tuple[str, slice]:
     raise KeyError(name)
 
 
-def blinded(stored: StoredPolicy, name: Input) -> StoredPolicy:
+def blinded(weights: Weights, name: Input) -> Weights:
     """Weights of a policy that does not see an input."""
-    layer, columns = columns_of(name, stored.architecture.history)
-    weights = stored.policy[layer].copy()
-    weights[:, columns] = 0
-    return dataclasses.replace(stored, policy={**stored.policy, layer: weights})
+    layer, columns = columns_of(name, weights.architecture.history)
+    blind = weights.policy[layer].copy()
+    blind[:, columns] = 0
+    return dataclasses.replace(weights, policy={**weights.policy, layer: blind})
 
 
 @takes(BlindOptions)
@@ -79,7 +79,7 @@ class BlindPolicyAgent(ModelAgent):
 
     def __init__(self, *values: Any, **named: Any) -> None:
         options = BlindOptions.of(*values, **named)
-        stored = read_policy(policy_path(options.path))
+        weights = load_weights(policy_path(options.path))
         super().__init__(
-            CompiledPolicy(blinded(stored, options.input), usable_threads(options.threads)), name="policy-without"
+            CompiledPolicy(blinded(weights, options.input), usable_threads(options.threads)), name="policy-without"
         )

@@ -1,9 +1,8 @@
 """What the networks read, as columns between 0 and 1: one table for each input, and the kernels that write it.
 
-A table lists the inputs in order with their widths and meanings.  Its size, the place of each input, the order in which
-tensor operations (:mod:`ddz_agents.neural.tensor_columns`) put them together, and the tables of the docs follow from
-it. Each kernel writes every input of its table at the table's place; what an input looks like is defined in
-:mod:`ddz_agents.neural.features`.
+A table lists the inputs in order with their widths and meanings.  Its size, the place of each input and the tables of
+the docs follow from it.  Each kernel writes every input of its table at the table's place; what an input looks like is
+defined in :mod:`ddz_agents.neural.features`.
 
 Compiled code writes the columns: as tensor operations they cost a third of the time of training.  The mask of legal
 actions is no input, it only says which actions have a probability: with it, imitation agreed with the rule agent in

@@ -22,8 +22,8 @@ from ddz_agents.neural.columns import READING_RULES, REST_COLUMNS, describe_game
 from ddz_agents.neural.errors import InvalidPolicyInputError
 from ddz_agents.neural.features import hand_word, value_hand
 from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes
-from ddz_agents.neural.stored_policy import StoredPolicy
 from ddz_agents.neural.tensor_file import Arrays
+from ddz_agents.neural.weights import Weights
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
@@ -324,7 +324,7 @@ class CompiledPolicy(OwnsArrays):
     A row's answer depends on nothing but the row: neither on the batch nor on the threads.
 
     Args:
-        stored: The weights.
+        weights: The weights.
         threads: Threads that share the rows of a large batch.
 
     Attributes:
@@ -334,16 +334,16 @@ class CompiledPolicy(OwnsArrays):
         values_trained: Whether the policy's own value was taught.
     """
 
-    def __init__(self, stored: StoredPolicy, threads: int = 1) -> None:
-        self.architecture = stored.architecture
-        self.objective, self.values_trained = stored.objective, stored.values_trained
+    def __init__(self, weights: Weights, threads: int = 1) -> None:
+        self.architecture = weights.architecture
+        self.objective, self.values_trained = weights.objective, weights.values_trained
         outputs_first = {"logits": True, "value": True, "rest.0": False, "rest.2": True, "weigh": False}
-        linear = [dense(stored.policy, name, first) for name, first in outputs_first.items()]
-        self._policy = PolicyNet(trunk_of(stored.policy, policy_layers(stored.architecture)), *linear)
+        linear = [dense(weights.policy, name, first) for name, first in outputs_first.items()]
+        self._policy = PolicyNet(trunk_of(weights.policy, policy_layers(weights.architecture)), *linear)
         self.critic: CriticNet | None = None
-        if stored.critic is not None:
-            trunk = trunk_of(stored.critic, critic_layers(stored.architecture))
-            self.critic = CriticNet(trunk, dense(stored.critic, "value", outputs_first=True))
+        if weights.critic is not None:
+            trunk = trunk_of(weights.critic, critic_layers(weights.architecture))
+            self.critic = CriticNet(trunk, dense(weights.critic, "value", outputs_first=True))
         self._threads = threads
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:

@@ -20,7 +20,7 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
 
     Args:
         path: ``.onnx`` is read by ONNX Runtime, ``.zip`` by Stable-Baselines3 (:mod:`ddz_agents.neural.sb3_policy`);
-            everything else must be weights of ours (:mod:`ddz_agents.neural.stored_policy`).  ``points`` and None
+            everything else must be weights of ours (:mod:`ddz_agents.neural.weights`).  ``points`` and None
             read shipped ones (:func:`~ddz_agents.neural.shipped.policy_path`).
         threads: Threads of every evaluation; None for one a core.
         trust_file: Whether a ``.zip`` may be read, which runs whatever code is in it.
@@ -47,6 +47,6 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
             raise MissingTorchError(f"a .zip policy needs PyTorch ({error}): {install_hint('train')}") from error
         return load_sb3_policy(chosen, trust_file=trust_file, threads=cores)
     from ddz_agents.neural.compiled_policy import CompiledPolicy
-    from ddz_agents.neural.stored_policy import read_policy
+    from ddz_agents.neural.weights import load_weights
 
-    return CompiledPolicy(read_policy(chosen), cores)
+    return CompiledPolicy(load_weights(chosen), cores)

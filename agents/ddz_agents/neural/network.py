@@ -10,17 +10,19 @@ concealed).  The policy never sees what is concealed.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from ddz_agents.neural.afterstates import HandValues, describe_afterstates
 from ddz_agents.neural.architecture import Architecture, Layers, critic_layers, policy_layers
-from ddz_agents.neural.columns import REST_COLUMNS, describe_games, describe_observations
-from ddz_agents.neural.errors import InvalidPolicyInputError
-from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes
-from ddz_env.core.observation import CONCEALED
+from ddz_agents.neural.columns import describe_observations
+from ddz_agents.neural.model import Bytes
+from ddz_agents.neural.tensor_file import fitting
 
 _QUIET = 0.01
 """The gain of output layers."""
@@ -108,16 +110,12 @@ class PolicyNetwork(nn.Module):
 
     Args:
         architecture: The sizes.
-        columns: Columns of an observation; all of ``POLICY_INPUTS`` by default.
-        rest_columns: Columns of the hand that an action leaves.
     """
 
-    def __init__(
-        self, architecture: Architecture, columns: int | None = None, rest_columns: int = REST_COLUMNS
-    ) -> None:
+    def __init__(self, architecture: Architecture) -> None:
         super().__init__()
         self.architecture = architecture
-        layers = policy_layers(architecture, columns, rest_columns)
+        layers = policy_layers(architecture)
         self.trunk = new_trunk(layers)
         self.logits, self.value = (new_linear(layers, name, _QUIET) for name in ("logits", "value"))
         self.rest = nn.Sequential(new_linear(layers, "rest.0"), nn.ReLU(), new_linear(layers, "rest.2"))
@@ -201,60 +199,27 @@ def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
     return torch.log_softmax(logits.masked_fill(masks == 0, -torch.inf), 1)
 
 
-class NetworkPolicy:
-    """Our network as a :class:`~ddz_agents.neural.model.PolicyModel`.
+_Module = TypeVar("_Module", bound=nn.Module)
+
+
+def load_module(
+    module: _Module, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "", where: str = "the weights"
+) -> _Module:
+    """Copy arrays into a module.
 
     Args:
-        network: The policy.
-        critic: The critic, for :meth:`value_of_games`.
-        threads: Threads of every operation, for the whole process: it is PyTorch's own setting.  One is best unless
-            batches are large and nobody else wants the cores.
-        objective: What the values mean: ``win`` or ``stake``.
-        values_trained: Whether the network's own value was taught.
+        module: The module.
+        arrays: The arrays; those without the prefix are ignored.
+        prefix: Stands before each name.
+        where: Names the file in messages.
+
+    Returns:
+        The module.
+
+    Raises:
+        TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
     """
-
-    def __init__(
-        self,
-        network: PolicyNetwork,
-        critic: Critic | None = None,
-        threads: int = 1,
-        objective: str = "win",
-        values_trained: bool = True,
-    ) -> None:
-        self.network = network.eval()
-        self.critic = critic.eval() if critic is not None else None
-        self.objective, self.values_trained = objective, values_trained
-        torch.set_num_threads(threads)
-
-    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
-        """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
-
-        Raises:
-            InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
-        """
-        check_batch(observations, masks)
-        with torch.inference_mode():
-            log_probabilities, values = self.network.answer(observations, masks)
-            return log_probabilities.numpy(), values.numpy()
-
-    def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
-        """The critic's values of games whose hidden cards are known, as on a determinization.
-
-        Args:
-            observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
-            masks: Shape ``[n, 400]``, int8.
-            concealed: Shape ``[n, CONCEALED.size]``, int8.
-
-        Returns:
-            Values for the observers, shape ``[n]``, float32.
-
-        Raises:
-            InvalidPolicyInputError: If a shape or type is wrong, or the weights came without a critic.
-        """
-        if self.critic is None:
-            raise InvalidPolicyInputError("these weights hold no critic")
-        check_batch(observations, masks)
-        check_bytes("concealed", concealed, len(observations), CONCEALED.size)
-        with torch.inference_mode():
-            values: Floats = self.critic(torch.from_numpy(describe_games(observations, concealed))).numpy()
-            return values
+    shapes = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
+    found = fitting(arrays, prefix, shapes, where)
+    module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in found.items()})
+    return module

@@ -1,11 +1,10 @@
 """A policy in an ONNX file: played by ONNX Runtime, without PyTorch.
 
-There are two formats.  A policy that ``ddz export`` wrote takes the bytes of observations and masks, and the prospects
-of hands (:func:`ddz_agents.neural.afterstates.describe_prospects`: no tensor operation searches a hand); it gives
-logarithms of probabilities, and values.  A network of another program
-(:func:`ddz_agents.neural.onnx_stamp.stamp_onnx`) takes the bytes alone and gives logits.  A file's metadata say what it
-is, which observation and action tables it was written for, and the digest of the whole file (with zeros in the digest's
-own place), so that a flipped bit is an error and not a weaker policy.
+There are two formats, and both give logits.  A policy that ``ddz export`` wrote takes what the network takes
+(:class:`ddz_agents.neural.network.PolicyInput`), which this package makes of observations and masks; it gives values,
+too.  A network of another program (:func:`ddz_agents.neural.onnx_stamp.stamp_onnx`) takes the bytes of both.  A file's
+metadata say what it is, which observation and action tables it was written for, and the digest of the whole file (with
+zeros in the digest's own place), so that a flipped bit is an error and not a weaker policy.
 """
 
 from __future__ import annotations
@@ -16,19 +15,24 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
-from ddz_agents.neural.afterstates import describe_prospects
+from ddz_agents.neural.afterstates import describe_afterstates
+from ddz_agents.neural.columns import REST_COLUMNS, describe_observations, observation_columns
 from ddz_agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
-from ddz_agents.neural.features import PROSPECTS
 from ddz_agents.neural.model import Bytes, Floats, check_batch
 from ddz_agents.neural.tensor_file import check_heading, check_purpose, plain_values, read_bytes
 from ddz_env import State
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.errors import install_hint
-from ddz_env.core.observation import OBSERVATION_SIZE, action_mask, observe
+from ddz_env.core.observation import HISTORY, OBSERVATION_SIZE, action_mask, observe
 
 NO_DIGEST = "0" * 64
 """What stands in the digest's place while it is computed."""
+
+
+EXPORTED = "ddz-policy-onnx"
+"""The kind of a policy that ``ddz export`` wrote."""
 
 
 class Format(NamedTuple):
@@ -47,18 +51,21 @@ class Format(NamedTuple):
     outputs: dict[str, tuple[str, list[int]]]
 
 
-FULL = Format(
-    "ddz-policy-onnx",
-    1,
-    {
-        "observations": ("tensor(int8)", [OBSERVATION_SIZE]),
-        "masks": ("tensor(int8)", [NUM_ACTIONS]),
-        "prospects": ("tensor(float)", [PROSPECTS]),
-        "rest_prospects": ("tensor(float)", [NUM_ACTIONS, PROSPECTS]),
-    },
-    {"log_probabilities": ("tensor(float)", [NUM_ACTIONS]), "values": ("tensor(float)", [])},
-)
-"""A policy as it was trained: somebody has to compute the prospects."""
+def exported_format(history: int) -> Format:
+    """A policy as it was trained: its inputs are the columns that this package computes.
+
+    Args:
+        history: Completed moves that the policy sees.
+    """
+    inputs = {
+        "columns": ("tensor(float)", [observation_columns(history)]),
+        "rows": ("tensor(int64)", list[int]()),
+        "actions": ("tensor(int64)", list[int]()),
+        "rests": ("tensor(float)", [REST_COLUMNS]),
+    }
+    outputs = {"logits": ("tensor(float)", [NUM_ACTIONS]), "values": ("tensor(float)", list[int]())}
+    return Format(EXPORTED, 2, inputs, outputs)
+
 
 OWN = Format(
     "ddz-standalone-onnx",
@@ -106,7 +113,8 @@ class OnnxPolicy:
         metadata: dict[str, str] = self._session.get_modelmeta().custom_metadata_map
         if "kind" not in metadata:
             _refuse_unstamped(path, self._session)
-        self._form = OWN if metadata["kind"] == OWN.kind else FULL
+        self._history = _history_of(self._session)
+        self._form = OWN if metadata["kind"] == OWN.kind else exported_format(self._history)
         check_heading(path, metadata, self._form.kind, self._form.version)
         digest = metadata.get("digest", "")
         if len(digest) != len(NO_DIGEST) or digest_of(data, digest) != digest:
@@ -131,21 +139,28 @@ class OnnxPolicy:
         """
         check_batch(observations, masks)
         if self._form is OWN:
-            (logits,) = self._run(observations, masks)
-            log_probabilities, values = _log_softmax(logits, masks), np.zeros(len(masks), np.float32)
+            (logits,), values = self._run(observations, masks), np.zeros(len(masks), np.float32)
         else:
-            prospects = describe_prospects(observations, masks)
-            log_probabilities, values = self._run(observations, masks, *prospects)
+            rows, actions, rests, _ = describe_afterstates(observations, masks)
+            logits, values = self._run(describe_observations(observations, self._history), rows, actions, rests)
+        log_probabilities = _log_softmax(logits, masks)
         if np.isnan(log_probabilities).any() or not np.isfinite(values).all():
             raise TensorFileError(f"{self._path} answers with numbers that are not finite")
         return log_probabilities, values
 
-    def _run(self, *given: Bytes | Floats) -> Sequence[Floats]:
+    def _run(self, *given: npt.NDArray[Any]) -> Sequence[Floats]:
         """The outputs of the graph."""
         outputs: Sequence[Floats] = self._session.run(
             list(self._form.outputs), dict(zip(self._form.inputs, given, strict=True))
         )
         return outputs
+
+
+def _history_of(session: Any) -> int:
+    """How many moves a policy sees, by the width of its input."""
+    widths = [node.shape[-1] for node in session.get_inputs() if node.name == "columns" and len(node.shape) == 2]
+    known = [history for history in range(HISTORY + 1) if [observation_columns(history)] == widths]
+    return known[0] if known else 0
 
 
 def _log_softmax(logits: Floats, masks: Bytes) -> Floats:
@@ -198,7 +213,7 @@ def _refuse_unstamped(path: str | Path, session: Any) -> NoReturn:
     Raises:
         TensorFileMismatchError: Always.
     """
-    refused = f"{path} is no {FULL.kind} file but 'something else': it does not say what it is for"
+    refused = f"{path} is no {EXPORTED} file but 'something else': it does not say what it is for"
     try:
         check_nodes(path, session, OWN)
     except TensorFileMismatchError as error:

@@ -262,3 +262,31 @@ def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays,
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise TensorFileError(f"{path}: {name} holds numbers that are not finite")
     return arrays, plain_values(path, text)
+
+
+def fitting(
+    arrays: Mapping[str, npt.NDArray[Any]], prefix: str, shapes: Mapping[str, tuple[int, ...]], where: str
+) -> Arrays:
+    """The arrays of a network as float32, by name without their prefix; a file may hold them in half precision.
+
+    Args:
+        arrays: The arrays; those without the prefix are ignored.
+        prefix: Stands before each name.
+        shapes: What the network needs.
+        where: Names the file in messages.
+
+    Raises:
+        TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
+    """
+    found = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    if found.keys() != shapes.keys():
+        names = ", ".join(prefix + name for name in sorted(found.keys() ^ shapes.keys()))
+        raise TensorFileMismatchError(f"{where} does not have the weights of its architecture; the difference: {names}")
+    for name, shape in shapes.items():
+        array = found[name]
+        if array.shape != shape or array.dtype not in (np.float32, np.float16):
+            raise TensorFileMismatchError(
+                f"{where}: {prefix}{name} is {array.dtype} of shape {list(array.shape)}; "
+                f"its architecture needs float32 of shape {list(shape)}"
+            )
+    return {name: array.astype(np.float32, copy=False) for name, array in found.items()}

@@ -1,46 +1,74 @@
-"""Trained weights on disk: safetensors with what they are for; nothing is ever unpickled."""
+"""Trained weights with what they are for: arrays that need no PyTorch, in files that are never unpickled."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import nn
 
-from ddz_agents.neural.architecture import Shapes
-from ddz_agents.neural.errors import TensorFileError
-from ddz_agents.neural.network import Critic, PolicyNetwork
-from ddz_agents.neural.stored_policy import CRITIC, KIND, POLICY, VERSION, fitting, read_policy
-from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
+from ddz_agents.neural.architecture import Architecture, critic_layers, policy_layers
+from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileError, TensorFileMismatchError
+from ddz_agents.neural.tensor_file import Arrays, check_purpose, fitting, read_tensor_file, write_tensor_file
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from ddz_agents.neural.network import Critic, PolicyNetwork
+
+KIND, VERSION = "ddz-policy", 1
+
+POLICY, CRITIC = "policy.", "critic."
+"""What the names of their weights begin with in a file."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Networks and what they are for.
+    """A policy's weights, and what they are for.
 
     Attributes:
-        policy: The policy.
-        critic: The critic, None where it was not saved.
+        architecture: The sizes.
+        policy: The policy's weights, by name.
+        critic: The critic's, None where it was not saved.
         rules: The preset that they were trained under.
         objective: What their values mean: ``win`` or ``stake``.
         notes: Plain values for people: seeds, decisions, hours.
         values_trained: Whether the policy's own value was taught; imitation teaches moves only.
     """
 
-    policy: PolicyNetwork
-    critic: Critic | None = None
+    architecture: Architecture
+    policy: Arrays
+    critic: Arrays | None = None
     rules: str = "standard"
     objective: str = "win"
     notes: Mapping[str, Any] = field(default_factory=dict)
     values_trained: bool = True
 
+    @classmethod
+    def of(cls, policy: PolicyNetwork, critic: Critic | None = None, **purpose: Any) -> Weights:
+        """The weights of networks, in arrays that share their memory.
 
-def module_arrays(module: nn.Module, prefix: str) -> Arrays:
+        Args:
+            policy: The policy.
+            critic: The critic.
+            **purpose: The last four attributes.
+        """
+        return cls(policy.architecture, module_arrays(policy), module_arrays(critic) if critic else None, **purpose)
+
+    def networks(self) -> tuple[PolicyNetwork, Critic | None]:
+        """PyTorch's networks with copies of these weights, in evaluation mode."""
+        from ddz_agents.neural.network import Critic, PolicyNetwork, load_module
+
+        policy, critic = load_module(PolicyNetwork(self.architecture), self.policy).eval(), None
+        if self.critic is not None:
+            critic = load_module(Critic(self.architecture), self.critic).eval()
+        return policy, critic
+
+
+def module_arrays(module: nn.Module, prefix: str = "") -> Arrays:
     """The weights of a module as arrays that share its memory; those of a device are copied.
 
     Args:
@@ -50,50 +78,23 @@ def module_arrays(module: nn.Module, prefix: str) -> Arrays:
     return {prefix + name: tensor.detach().cpu().numpy() for name, tensor in module.state_dict().items()}
 
 
-def load_module(module: nn.Module, arrays: Mapping[str, npt.NDArray[Any]], prefix: str, where: str) -> None:
-    """Copy arrays into a module.
-
-    Args:
-        module: The module.
-        arrays: The arrays; those without the prefix are ignored.
-        prefix: Stands before each name.
-        where: Names the file in messages.
-
-    Raises:
-        TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
-    """
-    found = fitting(arrays, prefix, module_shapes(module), where)
-    module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in found.items()})
-
-
-def module_shapes(module: nn.Module) -> Shapes:
-    """The shape of each weight of a module, by name."""
-    return {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
-
-
 def save_weights(path: str | Path, weights: Weights, *, half: bool = False) -> None:
-    """Write networks to a file, replacing it atomically.
+    """Write weights to a file, replacing it atomically.
 
     Args:
         path: The file.
-        weights: The networks and what they are for.
+        weights: The weights.
         half: Whether numbers are rounded to half precision (float16), which halves the file; they are read as float32.
 
     Raises:
         TensorFileError: If the file cannot be written, or a number is too large for half precision.
     """
-    arrays = module_arrays(weights.policy, POLICY)
-    if weights.critic is not None:
-        arrays |= module_arrays(weights.critic, CRITIC)
+    about = {name: getattr(weights, name) for name in ("rules", "objective", "values_trained")}
+    about |= {"architecture": weights.architecture.as_dict(), "notes": dict(weights.notes)}
+    arrays = {POLICY + name: array for name, array in weights.policy.items()}
+    arrays |= {CRITIC + name: array for name, array in (weights.critic or {}).items()}
     if half:
         arrays = {name: _halved(name, array) for name, array in arrays.items()}
-    about = {
-        "architecture": weights.policy.architecture.as_dict(),
-        "rules": weights.rules,
-        "objective": weights.objective,
-        "notes": dict(weights.notes),
-        "values_trained": weights.values_trained,
-    }
     write_tensor_file(path, KIND, VERSION, arrays, about)
 
 
@@ -106,7 +107,7 @@ def _halved(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def load_weights(path: str | Path) -> Weights:
-    """Read networks from a file; they are in evaluation mode.
+    """Read weights from a file.
 
     Args:
         path: The file.
@@ -116,11 +117,34 @@ def load_weights(path: str | Path) -> Weights:
             finite.
         TensorFileMismatchError: If it was written for other observations, actions or another architecture.
     """
-    stored = read_policy(path)
-    policy, critic = PolicyNetwork(stored.architecture), None
-    load_module(policy, stored.policy, "", str(path))
-    if stored.critic is not None:
-        critic = Critic(stored.architecture)
-        load_module(critic, stored.critic, "", str(path))
-        critic.eval()
-    return Weights(policy.eval(), critic, stored.rules, stored.objective, stored.notes, stored.values_trained)
+    arrays, about = read_tensor_file(path, KIND, VERSION)
+    try:
+        architecture = Architecture.from_dict(about["architecture"])
+        purpose = {name: about[name] for name in ("rules", "objective", "notes")}
+    except (InvalidArchitectureError, KeyError) as error:
+        raise TensorFileMismatchError(f"{path} does not say what its weights are for: {error}") from error
+    purpose["values_trained"] = about.get("values_trained", True)  # files of earlier versions do not say
+    check_purpose(path, **purpose)
+    critic = any(name.startswith(CRITIC) for name in arrays)
+    return Weights(architecture, *check_architecture(architecture, arrays, critic, str(path)), **purpose)
+
+
+def check_architecture(
+    architecture: Architecture, arrays: Mapping[str, npt.NDArray[Any]], critic: bool, where: str
+) -> tuple[Arrays, Arrays | None]:
+    """Compare arrays with an architecture before memory is taken for it: a file may claim gigabytes.
+
+    Args:
+        architecture: What the file claims.
+        arrays: What it holds.
+        critic: Whether a critic must be among them.
+        where: Names the file in messages.
+
+    Returns:
+        The weights of the policy, and of the critic.
+
+    Raises:
+        TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
+    """
+    policy = fitting(arrays, POLICY, policy_layers(architecture).shapes(), where)
+    return policy, fitting(arrays, CRITIC, critic_layers(architecture).shapes(), where) if critic else None

@@ -15,7 +15,7 @@ from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.errors import InvalidPolicyInputError
 from ddz_agents.neural.model import Bytes, PolicyModel
 from ddz_agents.neural.shipped import shipped_policy_path
-from ddz_agents.neural.stored_policy import read_policy
+from ddz_agents.neural.weights import load_weights
 from ddz_agents.neural_search.leaves import GameCritic
 from ddz_env import State
 from ddz_env.envs.batch import SelfPlayBatch
@@ -37,7 +37,7 @@ def decisions(rules: str, steps: int, seed: int = 0) -> tuple[Bytes, Bytes, Byte
 
 @pytest.fixture(scope="module")
 def shipped() -> CompiledPolicy:
-    return CompiledPolicy(read_policy(shipped_policy_path()))
+    return CompiledPolicy(load_weights(shipped_policy_path()))
 
 
 def test_a_row_is_answered_alike_whatever_stands_beside_it(shipped: CompiledPolicy) -> None:
@@ -45,7 +45,7 @@ def test_a_row_is_answered_alike_whatever_stands_beside_it(shipped: CompiledPoli
     observations, masks, concealed = decisions("standard", 60)
     logs, values = shipped.evaluate(observations, masks)
     games = shipped.value_of_games(observations, masks, concealed)
-    shared = CompiledPolicy(read_policy(shipped_policy_path()), threads=3)
+    shared = CompiledPolicy(load_weights(shipped_policy_path()), threads=3)
     turned = shared.evaluate(observations[::-1].copy(), masks[::-1].copy())
     assert turned[0][::-1].tobytes() == logs.tobytes()
     assert turned[1][::-1].tobytes() == values.tobytes()
@@ -66,7 +66,7 @@ def test_it_is_a_model_with_a_critic_and_refuses_what_it_cannot_evaluate(shipped
         shipped.evaluate(observations, np.zeros_like(masks))
     with pytest.raises(InvalidPolicyInputError, match="concealed must be int8"):
         shipped.value_of_games(observations, masks, concealed[:, :5])
-    stored = read_policy(shipped_policy_path())
+    stored = load_weights(shipped_policy_path())
     alone = CompiledPolicy(type(stored)(**vars(stored) | {"critic": None}))
     with pytest.raises(InvalidPolicyInputError, match="hold no critic"):
         alone.value_of_games(observations, masks, concealed)

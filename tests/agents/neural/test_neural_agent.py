@@ -11,7 +11,6 @@ import pytest
 from ddz_agents.neural.agent import ModelAgent, PolicyAgent, choose_actions
 from ddz_agents.neural.errors import MissingTorchError, TensorFileError
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import NetworkPolicy
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env import PRESETS, State
@@ -21,6 +20,7 @@ from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from tests.agents.neural.test_neural_network import positions, small_networks
 from tests.hidden import permuted
+from tests.oracles.network_policy import NetworkPolicy
 
 
 @pytest.fixture(scope="module")
@@ -104,11 +104,11 @@ def test_temperature_zero_is_greedy_one_follows_the_probabilities_and_a_half_sha
 
 def test_agents_are_made_by_name_from_a_file_or_from_the_shipped_one(tmp_path: Path, model: NetworkPolicy) -> None:
     path = tmp_path / "mine.safetensors"
-    save_weights(path, Weights(model.network))
+    save_weights(path, Weights.of(model.network))
     agent = make_agent(f"policy:path={path},temperature=0.5")
     assert isinstance(agent, PolicyAgent)
     assert agent.temperature == 0.5
-    shipped = NetworkPolicy(load_weights(shipped_policy_path()).policy)
+    shipped = NetworkPolicy(*load_weights(shipped_policy_path()).networks())
     named, unnamed, differs = make_agent(f"policy:path={path}"), make_agent("policy"), 0
     for state in positions("standard", 2):
         if state.stage == "play":

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ddz_agents.neural import columns as inputs
-from ddz_agents.neural.afterstates import _describe_afterstates, describe_afterstates, describe_prospects
+from ddz_agents.neural.afterstates import _describe_afterstates, describe_afterstates
 from ddz_agents.neural.architecture import critic_layers, policy_layers
 from ddz_agents.neural.columns import (
     GAME_COLUMNS,
@@ -24,28 +24,25 @@ from ddz_agents.neural.columns import (
 )
 from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError
-from ddz_agents.neural.features import CHAINS, PLANES, PROSPECTS
+from ddz_agents.neural.features import CHAINS, MOVE_BYTES, PLANES, PROSPECTS
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.network import (
     Architecture,
     Critic,
-    NetworkPolicy,
     PolicyNetwork,
-    masked_log_probabilities,
     policy_input,
 )
-from ddz_agents.neural.onnx_export import ExportedPolicy
 from ddz_agents.neural.shipped import shipped_policy_path
-from ddz_agents.neural.stored_policy import read_policy
-from ddz_agents.neural.tensor_columns import thresholds
-from ddz_agents.neural.weights import Weights, load_weights, module_shapes, save_weights
+from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_env import Rules, State
 from ddz_env.core.observation import CONCEALED_WORDS, action_mask, observe, write_concealed
 from ddz_env.envs.batch import SelfPlayBatch
 from tests.agents.neural.test_compiled_policy import decisions
 from tests.hidden import permuted
+from tests.oracles import columns_reference as reference
+from tests.oracles.network_policy import NetworkPolicy
 
 SMALL = Architecture(width=32, blocks=1, rest_width=16, rest_features=8, critic_width=32, critic_blocks=1, history=6)
 
@@ -99,28 +96,27 @@ def test_concealed_cards_never_reach_the_policy_but_they_do_reach_the_critic(rul
 
 
 @pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini", "perfect"])
-def test_compiled_columns_equal_the_tensor_operations(rules: str) -> None:
-    batch = SelfPlayBatch(100, rules, seed=3, threads=1)
-    network = PolicyNetwork(SMALL)
-    exported = ExportedPolicy(network)
-    kickers = 0
+def test_compiled_columns_are_those_of_the_reference(rules: str) -> None:
+    batch, kickers, checked = SelfPlayBatch(100, rules, seed=3, threads=1), 0, set[str]()
     for step in range(60):
         batch.step(batch.sample_actions())
         if step % 3:
             continue
-        seen, _ = policy_input(batch.observation, batch.mask, SMALL.history)
-        kickers += int(((seen.actions >= 379) & (seen.actions < 394)).sum())
-        observations, masks = torch.from_numpy(batch.observation), torch.from_numpy(batch.mask)
-        with torch.inference_mode():
-            prospects = [torch.from_numpy(part) for part in describe_prospects(batch.observation, batch.mask)]
-            assert torch.equal(exported.describe(observations, prospects[0]), seen.columns)
-            rests = exported.reader.leave(observations, seen.rows, seen.actions)
-            assert torch.equal(thresholds(rests), seen.rests[:, :PLANES])
-            logits, values = network(*seen)
-            log_probabilities, twin_values = exported(observations, masks, *prospects)
-            assert torch.equal(log_probabilities, masked_log_probabilities(logits, masks))
-            assert torch.equal(twin_values, values)
-    assert kickers > 0 or rules in ("mini",)
+        seen = describe_observations(batch.observation, SMALL.history)
+        first = 0
+        expected = reference.policy_columns(batch.observation, SMALL.history)
+        for name, columns, _ in POLICY_INPUTS.inputs:
+            stop = first + (columns or MOVE_BYTES * SMALL.history)
+            if name in expected:
+                np.testing.assert_allclose(seen[:, first:stop], expected[name], rtol=1e-6, err_msg=name)
+                checked.add(name)
+            first = stop
+        rows, actions, rests, _ = describe_afterstates(batch.observation, batch.mask)
+        left = [reference.hand_left(batch.observation[row], action) for row, action in zip(rows, actions, strict=True)]
+        assert (rests[:, :PLANES] == reference.thresholds(np.array(left))).all()
+        kickers += int(((actions >= 379) & (actions < 394)).sum())
+    assert checked == {entry.name for entry in POLICY_INPUTS.inputs} - {"prospects", "signs"}
+    assert kickers > 0 or rules == "mini"
 
 
 def test_every_leaving_is_the_hand_without_the_cards() -> None:
@@ -217,7 +213,7 @@ def test_probabilities_sum_to_one_over_the_legal_actions_and_are_nearly_uniform_
 
 
 def test_wrong_inputs_have_a_named_error() -> None:
-    model = NetworkPolicy(small_networks()[0])
+    model = CompiledPolicy(Weights.of(small_networks()[0]))
     good, mask = np.zeros((2, 512), np.int8), np.ones((2, 400), np.int8)
     for observations, masks, message in (
         (good[:, :511], mask, r"observations must be int8 of shape \[2, 512\]"),
@@ -257,13 +253,13 @@ def assert_close(ours: CompiledPolicy, theirs: Any, games: tuple[Bytes, Bytes, B
 
 @pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini"])
 def test_the_compiled_policy_answers_as_pytorch_does(rules: str) -> None:
-    weights, ours = load_weights(shipped_policy_path()), CompiledPolicy(read_policy(shipped_policy_path()))
-    theirs = NetworkPolicy(weights.policy, weights.critic)
+    weights = load_weights(shipped_policy_path())
+    ours, theirs = CompiledPolicy(weights), NetworkPolicy(*weights.networks())
     observations, masks, concealed = decisions(rules, 60)
     assert len(masks) > 100
-    seen, _ = policy_input(observations, masks, weights.policy.architecture.history)
+    seen, _ = policy_input(observations, masks, weights.architecture.history)
     with torch.inference_mode():
-        logits = weights.policy(*seen)[0].numpy()
+        logits = theirs.network(*seen)[0].numpy()
     size = np.abs(np.where(masks == 1, logits, 0)).max(axis=1)
     assert_close(ours, theirs, (observations, masks, concealed), size)
 
@@ -275,7 +271,7 @@ def test_the_compiled_policy_has_networks_of_every_size(sizes: dict[str, int], t
     policy, critic = PolicyNetwork(architecture), Critic(architecture)
     for weight in (*policy.parameters(), *critic.parameters()):
         torch.nn.init.normal_(weight, std=0.1)
-    save_weights(tmp_path / "w", Weights(policy, critic, objective="stake", values_trained=False))
+    save_weights(tmp_path / "w", Weights.of(policy, critic, objective="stake", values_trained=False))
     ours, theirs = load_policy(tmp_path / "w"), NetworkPolicy(policy, critic)
     assert isinstance(ours, CompiledPolicy)
     assert (ours.objective, ours.values_trained) == ("stake", False)
@@ -285,5 +281,5 @@ def test_the_compiled_policy_has_networks_of_every_size(sizes: dict[str, int], t
 
 def test_the_shapes_of_weights_are_those_of_the_networks() -> None:
     for sizes in (Architecture(), Architecture(24, 3, 7, 5, 11, 1, 4), Architecture(blocks=0, critic_blocks=0)):
-        assert policy_layers(sizes).shapes() == module_shapes(PolicyNetwork(sizes))
-        assert critic_layers(sizes).shapes() == module_shapes(Critic(sizes))
+        for layers, network in ((policy_layers(sizes), PolicyNetwork(sizes)), (critic_layers(sizes), Critic(sizes))):
+            assert layers.shapes() == {name: tuple(weight.shape) for name, weight in network.state_dict().items()}

@@ -27,25 +27,27 @@ SMALL = Architecture(width=8, blocks=1, rest_width=4, rest_features=4, critic_wi
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     path = tmp_path / "policy.safetensors"
-    save_weights(path, Weights(PolicyNetwork(SMALL), Critic(SMALL), "rlcard", "stake", {"seed": 3}))
+    save_weights(
+        path, Weights.of(PolicyNetwork(SMALL), Critic(SMALL), rules="rlcard", objective="stake", notes={"seed": 3})
+    )
     return path
 
 
 def same(one: Any, other: Any, become: Callable[[torch.Tensor], torch.Tensor] = torch.Tensor.float) -> bool:
-    ours, theirs = one.state_dict(), other.state_dict()
+    ours, theirs = one.state_dict(), {name: torch.from_numpy(array) for name, array in other.items()}
     assert all(tensor.dtype == torch.float32 for tensor in theirs.values())
     return ours.keys() == theirs.keys() and all(torch.equal(become(ours[name]), theirs[name]) for name in ours)
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     policy, critic, path = PolicyNetwork(SMALL), Critic(SMALL), tmp_path / "a" / "w.safetensors"
-    save_weights(path, Weights(policy, critic, "rlcard", "stake", {"seed": 3}))
+    save_weights(path, Weights.of(policy, critic, rules="rlcard", objective="stake", notes={"seed": 3}))
     loaded = load_weights(path)
     assert same(policy, loaded.policy)
     assert same(critic, loaded.critic)
     assert (loaded.rules, loaded.objective, loaded.notes) == ("rlcard", "stake", {"seed": 3})
     assert loaded.values_trained
-    save_weights(path, Weights(policy, values_trained=False))
+    save_weights(path, Weights.of(policy, values_trained=False))
     other = load_weights(path)
     assert (other.critic, other.values_trained) == (None, False)
     arrays, about = read_tensor_file(path, KIND, VERSION)
@@ -59,7 +61,7 @@ def test_half_precision_halves_the_file_and_rounds_the_weights(tmp_path: Path) -
     policy, critic = PolicyNetwork(SMALL), Critic(SMALL)
     whole, half = tmp_path / "whole.safetensors", tmp_path / "half.safetensors"
     for path in (whole, half):
-        save_weights(path, Weights(policy, critic, "rlcard"), half=path == half)
+        save_weights(path, Weights.of(policy, critic, rules="rlcard"), half=path == half)
     numbers = sum(tensor.numel() for module in (policy, critic) for tensor in module.state_dict().values())
     assert whole.stat().st_size - half.stat().st_size == pytest.approx(2 * numbers, abs=64)
     loaded = load_weights(half)
@@ -67,7 +69,7 @@ def test_half_precision_halves_the_file_and_rounds_the_weights(tmp_path: Path) -
     assert same(critic, loaded.critic, lambda tensor: tensor.half().float())
     policy.logits.bias.data[3] = 70_000.0  # which half precision does not have
     with pytest.raises(TensorFileError, match=r"policy\.logits\.bias holds numbers beyond 65,504"):
-        save_weights(tmp_path / "refused.safetensors", Weights(policy), half=True)
+        save_weights(tmp_path / "refused.safetensors", Weights.of(policy), half=True)
     assert not (tmp_path / "refused.safetensors").exists()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -23,7 +24,6 @@ from ddz_agents.neural.errors import (
 )
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
-from ddz_agents.neural.network import NetworkPolicy
 from ddz_agents.neural.onnx_export import export_onnx
 from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of
 from ddz_agents.neural.onnx_stamp import stamp_onnx
@@ -38,6 +38,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_training.apps.cli import app
 from tests.agents.neural.test_compiled_policy import said_without
 from tests.agents.neural.test_neural_network import positions, shown, small_networks
+from tests.oracles.network_policy import NetworkPolicy
 
 pytest.importorskip("onnxscript")
 pytest.importorskip("onnxruntime")
@@ -49,9 +50,8 @@ pytestmark = pytest.mark.xdist_group("onnx")
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("onnx") / "policy.onnx"
-    export_onnx(
-        Weights(*small_networks(), "rlcard", "stake", {"seed": 3, "name": "斗地主"}, values_trained=False), path
-    )
+    said: dict[str, Any] = {"rules": "rlcard", "objective": "stake", "notes": {"seed": 3, "name": "斗地主"}}
+    export_onnx(Weights.of(*small_networks(), **said, values_trained=False), path)
     return path
 
 
@@ -90,7 +90,7 @@ def test_the_file_says_what_it_is_for_and_its_suffix_what_reads_it(exported: Pat
     proto = onnx.load(exported)
     onnx.checker.check_model(proto)
     assert {prop.key: prop.value for prop in proto.metadata_props}["layout"] == tensor_file.layout_fingerprint()
-    save_weights(tmp_path / "policy.safetensors", Weights(*small_networks()))
+    save_weights(tmp_path / "policy.safetensors", Weights.of(*small_networks()))
     assert isinstance(load_policy(tmp_path / "policy.safetensors"), CompiledPolicy)
     assert isinstance(load_policy(), CompiledPolicy)  # the shipped one
 
@@ -219,8 +219,8 @@ def test_networks_of_others_and_of_other_layouts_are_refused(
     path, own = tmp_path / "p.onnx", onnx.load(own_network(tmp_path / "own.onnx", kind=onnx.TensorProto.FLOAT))
     for heading, message in (
         ({}, "is no ddz-policy-onnx file but 'something else'"),
-        (tensor_file.heading("ddz-policy-onnx", 1), "has the inputs"),
-        (tensor_file.heading("ddz-policy-onnx", 2), "this package reads 1"),
+        (tensor_file.heading("ddz-policy-onnx", 2), "has the inputs"),
+        (tensor_file.heading("ddz-policy-onnx", 1), "this package reads 2"),
     ):
         with pytest.raises(TensorFileMismatchError, match=message):
             OnnxPolicy(broken(own, path, **heading))
@@ -235,13 +235,13 @@ def test_without_onnx_or_with_an_old_pytorch_the_errors_say_what_to_install(
     with monkeypatch.context() as patch:
         patch.setattr(onnx_export, "_OLDEST", "99.0")
         with pytest.raises(OnnxExportError, match=r"99\.0 or newer"):
-            export_onnx(Weights(small_networks()[0]), tmp_path / "policy.onnx")
+            export_onnx(Weights.of(small_networks()[0]), tmp_path / "policy.onnx")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingOnnxError, match=r"pip install -e '\.\[onnx\]'"):
         OnnxPolicy(exported)
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     with pytest.raises(MissingOnnxError, match=r"pip install -e '\.\[onnx\]'"):
-        export_onnx(Weights(small_networks()[0]), tmp_path / "policy.onnx")
+        export_onnx(Weights.of(small_networks()[0]), tmp_path / "policy.onnx")
     assert not list(tmp_path.iterdir())
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural.network import NetworkPolicy
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.neural_search import leaves
 from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, SearchOptions
@@ -29,6 +28,7 @@ from ddz_env.playing.registry import agent_options, make_agent
 from tests.agents.neural.test_neural_network import small_networks
 from tests.oracles import figure_two
 from tests.oracles.figure_two import records, statistics_of
+from tests.oracles.network_policy import NetworkPolicy
 
 _ROLE = OBSERVATION.offsets["role"]
 
@@ -365,7 +365,7 @@ def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:
     ):
         assert leaf_kind(model) == kind
     for trained, kind in ((False, "simulation"), (True, "value")):
-        save_weights(path, Weights(policy, values_trained=trained))
+        save_weights(path, Weights.of(policy, values_trained=trained))
         agent = make_agent(f"neural-ismcts:path={path},iterations=60,trees=2")
         assert isinstance(agent, NeuralSearchAgent)
         assert leaf_kind(agent.model) == kind

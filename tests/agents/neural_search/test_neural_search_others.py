@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural.network import NetworkPolicy
 from ddz_agents.neural_search import evaluation_cache, leaves
 from ddz_agents.neural_search.agent import ModelSearchAgent
 from ddz_agents.neural_search.descent import Descents, new_descents
@@ -23,6 +22,7 @@ from ddz_env.core.observation import action_mask, observe
 from ddz_env.playing.registry import make_agent
 from tests.agents.neural.test_neural_network import concealed_of, small_networks
 from tests.agents.neural_search.test_neural_search import Prefers, Uniform, after, firsts_of, planted
+from tests.oracles.network_policy import NetworkPolicy
 
 RULES = make_agent("rules")
 

@@ -21,7 +21,7 @@ from rich.progress import Progress
 from ddz_training.apps.cli import named_commands
 from ddz_training.apps.cli.console import counting_bar, share_bar, stopping
 from ddz_training.apps.cli.signals import STOPPING
-from ddz_training.apps.cli.training_bars import policy_bar
+from ddz_training.apps.cli.training_bars import training_bar
 from tests.training.apps.terminal import ddz, refused, start_ddz, wait_until
 
 
@@ -59,24 +59,23 @@ def test_a_run_that_is_asked_to_stop_ends_after_its_block_with_advice_and_the_co
 
 def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
-    from ddz_training.learn.curves import CurveLine
-    from ddz_training.learn.ppo.selfplay import Counters
-    from ddz_training.learn.run import Budget
+    from ddz_training.learn.loop import Budget, Counters
+    from ddz_training.learn.ppo.selfplay import CurveLine
     from ddz_training.learn.strength import Evaluation
 
     found = [Evaluation(1, "random", 50, wins=0.75, low=0.7, high=0.8, landlord=0.6, peasants=0.9)]
     run = SimpleNamespace(counters=Counters(decisions=100, seconds=1.0))  # resumed: their second does not count
     told_of = {"update": 1, "games": 1200, "decisions": 180, "seconds": 3.0, "entropy": 0.5, "explained": 0.25}
     line = CurveLine(**{field.name: told_of.get(field.name, 0) for field in fields(CurveLine)})
-    with policy_bar(cast(Any, run), Budget(updates=4), None) as calls:
-        run.counters.update = 1
+    with training_bar(cast(Any, run), Budget(updates=4)) as calls:
+        run.counters.update, run.counters.decisions, run.counters.seconds = 1, 180, 3.0
         calls["on_update"](line)
         calls["on_evaluation"]([])
         calls["on_evaluation"](found)
     told = capsys.readouterr().err
     for text in ("After 1 update, 50 duplicate deals each", "random", "75.0", "70.0–80.0", "60.0", "90.0"):
         assert text in told
-    assert "update 1 · 1,200 games · 40 decisions/s · entropy 0.50 · critic explains 25 %" in told
+    assert "update 1 · 1,200 games · entropy 0.50 · critic explains 25 % · 40 decisions/s" in told
     assert "25 %" in told
 
 

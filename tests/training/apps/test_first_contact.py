@@ -62,15 +62,13 @@ def test_agents_take_names(tmp_path: Path) -> None:
 
 def test_a_missing_tensorboard_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from ddz_training.learn.board import board
     from ddz_training.learn.errors import MissingTensorBoardError
+    from ddz_training.learn.loop import RunLog
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(MissingTensorBoardError, match=r"pip install -e '\.\[tensorboard\]'"), board(tmp_path / "t"):
-        pass
+    with pytest.raises(MissingTensorBoardError, match=r"pip install -e '\.\[tensorboard\]'"):
+        RunLog({}, None, tmp_path / "t")
     assert not (tmp_path / "t").exists()
-    with board(None) as nowhere:
-        nowhere.add_evaluations([])
 
 
 def test_curves_and_evaluations_are_written_as_scalars(tmp_path: Path) -> None:
@@ -78,17 +76,19 @@ def test_curves_and_evaluations_are_written_as_scalars(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    from ddz_training.learn.board import board
-    from ddz_training.learn.imitation import ImitationProgress
+    from ddz_training.learn.imitation import ImitationLine
+    from ddz_training.learn.loop import RunLog
     from ddz_training.learn.strength import Evaluation
 
     found = Evaluation(3, "rules", 50, wins=0.75, low=0.7, high=0.8, landlord=0.625, peasants=0.875)
-    with board(tmp_path) as first:
-        for decisions, loss in ((10, 0.5), (20, 0.25), (30, 9.0)):
-            first.add_line(ImitationProgress(decisions, loss, 0.5))
-    with board(tmp_path, done=20) as second:
-        second.add_line(ImitationProgress(30, 0.125, 0.5))
-        second.add_evaluations([found])
+    first = RunLog({}, None, tmp_path)
+    for decisions, loss in ((10, 0.5), (20, 0.25), (30, 9.0)):
+        first.add(ImitationLine(decisions, loss, 0.5))
+    first.close()
+    second = RunLog({}, None, tmp_path, done=20)
+    second.add(ImitationLine(30, 0.125, 0.5))
+    second.add(found)
+    second.close()
     events = EventAccumulator(str(tmp_path)).Reload()
     evaluated = {f"evaluation/rules/{name}" for name in ("wins", "landlord", "peasants")}
     assert set(events.Tags()["scalars"]) == {"training/loss", "training/agreement"} | evaluated

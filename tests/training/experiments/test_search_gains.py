@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.agent import ModelAgent
-from ddz_agents.neural.network import NetworkPolicy
 from ddz_env import Move, State
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_training.experiments.search_gains import (
@@ -23,6 +22,7 @@ from ddz_training.experiments.search_gains import (
 )
 from ddz_training.measure.match.errors import InvalidExperimentError
 from tests.agents.neural.test_neural_network import small_networks
+from tests.oracles.network_policy import NetworkPolicy
 
 AGENTS = ("policy", "random")
 TINY = GainOptions(agent=AGENTS, games=3, playouts=8, processes=1)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ddz_agents.neural.shipped import policy_path, shipped_points_path, shipped_policy_path
-from ddz_agents.neural.stored_policy import read_policy
+from ddz_agents.neural.weights import load_weights
 from ddz_env import Rules
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.playing.registry import make_agent
@@ -35,7 +35,7 @@ def test_names_and_files_say_which_policy_plays_and_what_it_was_trained_for() ->
     assert policy_path("points") == policy_path(Path("points")) == shipped_points_path()
     assert policy_path("./points") == Path("./points")
     assert policy_path("mine.onnx") == Path("mine.onnx")
-    points = read_policy(shipped_points_path())
+    points = load_weights(shipped_points_path())
     assert (points.rules, points.objective) == ("bidding,doubling=true", "stake")
     with pytest.raises(InvalidAgentOptionError, match="path='douzero': that policy went"):
         make_agent("policy:path=douzero")

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from ddz_agents.neural.network import NetworkPolicy, PolicyNetwork, policy_input
+from ddz_agents.neural.network import PolicyNetwork, policy_input
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
 from ddz_training.learn.errors import CheckpointMismatchError
 from ddz_training.learn.ppo.selfplay import SelfPlay
 from ddz_training.learn.strength import measure_strength
+from tests.oracles.network_policy import NetworkPolicy
 from tests.training.learn.test_ppo_rollout import SMALL
 from tests.training.learn.test_ppo_selfplay import assert_same, everything
 

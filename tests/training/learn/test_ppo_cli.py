@@ -30,7 +30,7 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     started = ddz("train", "selfplay", "--out", tmp_path / "next", "--updates", 1, "--init", policy, *small)
     assert started.exit_code == 0, started.output
     weights = load_weights(tmp_path / "next" / "policy.safetensors")
-    assert (weights.policy.architecture.width, weights.objective) == (8, "stake")
+    assert (weights.architecture.width, weights.objective) == (8, "stake")
     assert "seed: the checkpoint has 3, this run 4" in refused(*train, 4, "--resume", "--seed", 4)
     assert "leave out --init" in refused(*train, 4, "--resume", "--init", policy)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from ddz_agents.neural.network import Architecture, NetworkPolicy, PolicyNetwork
+from ddz_agents.neural.network import Architecture, PolicyNetwork
 from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import NO_LABEL, RulesAgent, RulesTeacher
 from ddz_env import Move, Rules, State
@@ -23,11 +23,14 @@ from ddz_training.learn.imitation import (
     Imitation,
     ImitationConfig,
     RecordedLessons,
+    RecordedSet,
+    load_recorded,
     one_hot,
     random_policy,
 )
-from ddz_training.learn.recorded import RecordedSet, load_recorded
+from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.strength import measure_strength
+from tests.oracles.network_policy import NetworkPolicy
 from tests.training.apps.terminal import ddz, refused
 
 SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)
@@ -75,7 +78,9 @@ def imitated(threads: int, **settings: Any) -> tuple[PolicyNetwork, list[float]]
     config = ImitationConfig(architecture=SMALL, num_games=300, **{"decisions": 4000, **settings})
     lessons = Imitation(config, threads)
     agreement: list[float] = []
-    return lessons.run(lambda progress: agreement.append(progress.agreement)), agreement
+    train(lessons, Budget(decisions=config.decisions), on_update=lambda line: agreement.append(line.agreement))
+    lessons.close()
+    return lessons.policy, agreement
 
 
 def test_a_seed_reproduces_a_student_on_any_number_of_threads() -> None:
@@ -126,7 +131,8 @@ def test_a_student_comes_to_agree_with_recorded_visits(tmp_path: Path) -> None:
     visits = recorded(tmp_path, "isuct:iterations=50", 6, "mini")
     config = ImitationConfig(decisions=60 * len(visits.observations), architecture=SMALL, num_games=32)
     losses: list[float] = []
-    RecordedLessons(config, visits, None, 1).run(lambda progress: losses.append(progress.loss))
+    lessons = RecordedLessons(config, visits, None, 1)
+    train(lessons, Budget(decisions=config.decisions), on_update=lambda line: losses.append(line.loss))
     shares = visits.shares(np.arange(len(visits.observations)))
     entropy = -np.sum(shares * np.log(np.where(shares > 0, shares, 1))) / len(shares)
     assert np.mean(losses[-5:]) < (losses[0] + entropy) / 2  # most of what can be learned has been

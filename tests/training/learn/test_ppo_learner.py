@@ -11,12 +11,13 @@ import torch
 
 from ddz_agents.neural.afterstates import describe_afterstates
 from ddz_agents.neural.columns import describe_games
-from ddz_agents.neural.network import Critic, NetworkPolicy, PolicyNetwork, masked_log_probabilities, policy_input
+from ddz_agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities, policy_input
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import drawn, evaluate, unpack_masks
 from ddz_training.learn.ppo.ppo import Decisions, Learner
 from ddz_training.learn.threads import Threads
+from tests.oracles.network_policy import NetworkPolicy
 from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses
 from tests.training.learn.test_ppo_rollout import SMALL
 

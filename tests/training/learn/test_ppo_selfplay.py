@@ -14,22 +14,21 @@ import torch
 
 from ddz_agents.neural.afterstates import describe_afterstates
 from ddz_agents.neural.columns import describe_games
-from ddz_agents.neural.network import Architecture, Critic, NetworkPolicy, PolicyNetwork
+from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env.playing.provenance import agent_files, code_stamp
-from ddz_training.learn.checkpoint import CHECKPOINT
-from ddz_training.learn.curves import CurveFile, CurveLine
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
+from ddz_training.learn.loop import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Budget, Counters, CurveFile, train
 from ddz_training.learn.ppo import ppo
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Rollout, evaluate, unpack_masks, value_games
 from ddz_training.learn.ppo.ppo import collect
-from ddz_training.learn.ppo.selfplay import SelfPlay, new_collector
-from ddz_training.learn.run import CURVES, EVALUATIONS, POLICY, Budget, train
+from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_collector
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError
 from ddz_training.measure.match.provenance import other_code
+from tests.oracles.network_policy import NetworkPolicy
 from tests.training.learn.test_ppo_rollout import SMALL
 
 
@@ -143,24 +142,24 @@ class Killed(Exception):
 def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(tmp_path: Path) -> None:
     config = small_config(evaluate_every=3, evaluate_deals=1, opponents=("random",))
     whole = SelfPlay(config, 1)
-    train(whole, tmp_path / "whole", Budget(updates=5))
+    train(whole, Budget(updates=5), tmp_path / "whole")
 
     def kill(progress: CurveLine) -> None:
         if progress.update == 3:  # one update after the checkpoint, its line in the curves already written
             raise Killed
 
     with pytest.raises(Killed):
-        train(SelfPlay(config, 1), tmp_path / "cut", Budget(updates=5), on_update=kill)
+        train(SelfPlay(config, 1), Budget(updates=5), tmp_path / "cut", on_update=kill)
     assert len(without_times(tmp_path / "cut" / CURVES)) == 3
     resumed = SelfPlay.resume(tmp_path / "cut" / CHECKPOINT, 1)
     assert resumed.counters.update == 2
-    train(resumed, tmp_path / "cut", Budget(updates=5))
+    train(resumed, Budget(updates=5), tmp_path / "cut")
     assert_same(everything(whole), everything(resumed))
     for name in (CURVES, EVALUATIONS):
         assert without_times(tmp_path / "whole" / name) == without_times(tmp_path / "cut" / name)
     assert [int(row["update"]) for row in without_times(tmp_path / "cut" / CURVES)] == [1, 2, 3, 4, 5]
-    one, other = (load_weights(tmp_path / run / POLICY).policy.state_dict() for run in ("whole", "cut"))
-    assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+    one, other = (load_weights(tmp_path / run / POLICY).policy for run in ("whole", "cut"))
+    assert all((array == other[name]).all() for name, array in one.items())
 
 
 def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -> None:
@@ -172,24 +171,23 @@ def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -
         return len(asked) > 2  # after the first update's evaluation has played two deals
 
     run = SelfPlay(small_config(evaluate_every=1, evaluate_deals=1000, opponents=("random",)), 1)
-    train(run, tmp_path, Budget(updates=50), on_evaluation=found.extend, stop=stop)
+    train(run, Budget(updates=50), tmp_path, on_evaluation=found.extend, stop=stop)
     assert asked == [1, 1, 1, 1]
     assert found == without_times(tmp_path / EVALUATIONS) == []
     assert_same(everything(run), everything(SelfPlay.resume(tmp_path / CHECKPOINT, 1)))
 
 
 def test_a_budget_counts_what_was_done_before() -> None:
-    run = SelfPlay(small_config(), 1)
-    assert Budget(updates=4).share(run) == 0
-    run.counters.update, run.counters.seconds = 1, 90.0
-    assert Budget(updates=4).share(run) == 0.25
-    assert Budget(minutes=3).share(run) == 0.5
-    assert Budget(updates=4, minutes=1).share(run) == 1
-    for wrong in ({}, {"updates": 0}, {"minutes": -1.0}):
+    assert Budget(updates=4).share(Counters()) == 0
+    done = Counters(update=1, seconds=90.0, decisions=30)
+    assert Budget(updates=4).share(done) == 0.25
+    assert Budget(minutes=3, decisions=300).share(done) == 0.5
+    assert Budget(updates=4, minutes=1).share(done) == 1
+    for wrong in ({}, {"updates": 0}, {"minutes": -1.0}, {"decisions": 0}):
         with pytest.raises(InvalidTrainingError):
             Budget(**wrong)
     with pytest.raises(InvalidTrainingError, match="deals=0"):
-        measure_strength(NetworkPolicy(run.policy), ["random"], 0)
+        measure_strength(NetworkPolicy(PolicyNetwork(SMALL)), ["random"], 0)
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +206,10 @@ def test_broken_checkpoints_are_refused_by_name(saved: Path, tmp_path: Path) -> 
         (lambda: None, "no such file"),
         (lambda: path.write_bytes(data[: len(data) // 2]), "truncated"),
         (lambda: path.write_bytes(broken), "corrupt"),
-        (lambda: save_weights(path, Weights(PolicyNetwork(SMALL))), "no ddz-selfplay-checkpoint file but 'ddz-policy'"),
+        (
+            lambda: save_weights(path, Weights.of(PolicyNetwork(SMALL))),
+            "no ddz-selfplay-checkpoint file but 'ddz-policy'",
+        ),
         (lambda: write_tensor_file(path, SelfPlay.kind[0], 1, *SelfPlay.resume(saved, 1).state()), earlier),
     ):
         write()
@@ -256,7 +257,7 @@ def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) 
     resumed = CurveFile(path, ["update", "loss"], keep=2)
     resumed.append({"update": 3, "loss": 0.0})
     assert path.read_text() == "update,loss\n1,0.333333\n2,0.666667\n3,0\n"
-    with pytest.raises(CheckpointError, match="no curve of this version"):
+    with pytest.raises(CheckpointError, match="not a curve of this version"):
         CurveFile(path, ["update", "gain"], keep=2)
     CurveFile(path, ["update", "gain"])
     assert path.read_text() == "update,gain\n"
@@ -267,7 +268,7 @@ def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) 
 
 def test_starting_from_weights_begins_where_they_ended() -> None:
     policy, critic = PolicyNetwork(SMALL), Critic(SMALL)
-    run = SelfPlay(small_config(critic_updates=1), 1, Weights(policy, critic))
+    run = SelfPlay(small_config(critic_updates=1), 1, Weights.of(policy, critic))
 
     def kept() -> list[bool]:
         return [
@@ -279,7 +280,7 @@ def test_starting_from_weights_begins_where_they_ended() -> None:
     assert (run.state()[0]["critic.value.weight"] != critic.value.weight.detach().numpy()).any()  # it alone has learned
     run.step()
     assert not all(kept())
-    other = Weights(PolicyNetwork(Architecture(width=8, blocks=0)))
+    other = Weights.of(PolicyNetwork(Architecture(width=8, blocks=0)))
     with pytest.raises(InvalidTrainingError, match=r"another architecture: Architecture\(width=8"):
         SelfPlay(small_config(), 1, other)
     if not torch.cuda.is_available():
@@ -301,10 +302,9 @@ def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> Non
     for name, mean in means.items():
         np.testing.assert_allclose(arrays[name], mean, rtol=1e-3, atol=1e-6)
     weights = run.weights()
-    assert weights.policy is run.policy
-    assert weights.critic is run.critic
-    assert (weights.policy.logits.weight.detach().numpy() == arrays["average.logits.weight"]).all()
-    assert (run.critic.value.weight.detach().numpy() == arrays["average_critic.value.weight"]).all()
+    assert (weights.policy["logits.weight"] == arrays["average.logits.weight"]).all()
+    assert weights.critic is not None
+    assert (weights.critic["value.weight"] == arrays["average_critic.value.weight"]).all()
     assert (arrays["average_critic.value.weight"] != arrays["critic.value.weight"]).any()
 
 
@@ -315,7 +315,7 @@ def test_every_decision_counts_once_and_so_does_every_move_without_its_kickers()
     assert 0 <= rollout.decides.sum() - line.decisions <= 3 * 24  # at most one a seat is still open
     assert 0 < line.decisions < line.steps
     kickers = np.count_nonzero((rollout.actions >= 379) & (rollout.actions < 394))
-    assert run.moves == np.count_nonzero(rollout.begins) == line.steps - kickers < line.steps
+    assert np.count_nonzero(rollout.begins) == line.steps - kickers < line.steps
 
 
 @pytest.mark.long

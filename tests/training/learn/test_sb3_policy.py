@@ -40,9 +40,10 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
-from ddz_training.learn.sb3.train import Sb3Config, save_model, train
+from ddz_training.learn.sb3.train import Sb3Config, save_model
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 from tests.training.apps.terminal import refused
+from tests.training.learn.test_sb3_run import trained as train
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,7 @@ def test_it_guides_a_search(saved: Path, model: MaskablePPO) -> None:
 def test_a_search_knows_what_a_policy_was_trained_for(tmp_path: Path) -> None:
     """From the zip alone, wherever it was copied to; Stable-Baselines3 reads the same file."""
     config = Sb3Config(num_envs=2, n_steps=4, width=8, rules="rlcard", objective="stake", evaluate_every=0)
-    trained = train(config, tmp_path, 8, threads=1)
+    trained = train(config, tmp_path, 8)
     path = shutil.copy(tmp_path / "model.zip", tmp_path / "elsewhere.zip")
     assert read_purpose(path) == Purpose("rlcard", "stake")
     policy = load_sb3_policy(path, trust_file=True)
@@ -188,13 +189,13 @@ def test_an_agent_unpickles_nothing_unless_trust_is_true(saved: Path, tmp_path: 
 
 def test_resuming_unpickles_nothing_without_trust(tmp_path: Path) -> None:
     config = Sb3Config(num_envs=2, n_steps=4, width=8, rules="mini", evaluate_every=0)
-    train(config, tmp_path / "run", 8, threads=1)
+    train(config, tmp_path / "run", 8)
     mark, path = tmp_path / "mark", tmp_path / "run" / "model.zip"
     poison(path, tmp_path / "gift.zip", mark)
     shutil.move(tmp_path / "gift.zip", path)
     assert "write --trust" in refused("train", "sb3", "--out", tmp_path / "run", "--resume")
     assert not mark.exists()
-    train(config, tmp_path / "run", 16, resume=True, threads=1)
+    train(config, tmp_path / "run", 16, resume=True)
     assert mark.exists()  # or the tests around this one would prove nothing
 
 

@@ -14,7 +14,8 @@ from ddz_agents.neural.sb3_policy import SB3Policy
 from ddz_env.core.errors import command_line
 from ddz_env.core.rules import Rules
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError
-from ddz_training.learn.sb3.train import MODEL, SETTINGS, Sb3Config, load_config, new_model, train
+from ddz_training.learn.loop import Budget, train
+from ddz_training.learn.sb3.train import MODEL, SETTINGS, Sb3Config, Sb3Line, Sb3Run, load_config, new_model
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 from ddz_training.learn.strength import Evaluation, measure_strength
 from tests.training.apps.terminal import ddz, refused
@@ -36,17 +37,22 @@ def weights(model: MaskablePPO) -> dict[str, Any]:
     return {name: weight.clone() for name, weight in model.policy.state_dict().items()}
 
 
+def trained(config: Sb3Config, folder: Path, steps: int, *, resume: bool = False, **calls: Any) -> MaskablePPO:
+    """The model of a run that was trained in a folder, or trained on."""
+    run = Sb3Run(config, folder, resume=resume, threads=1)
+    train(run, Budget(decisions=steps), folder, **calls)
+    run.close()
+    return run.model
+
+
 def test_a_run_writes_its_tables_its_evaluations_and_its_model(tmp_path: Path) -> None:
     config = small(evaluate_every=2 * UPDATE, evaluate_deals=1)
     seen, found = list[int](), list[Evaluation]()
-    model = train(
-        config,
-        tmp_path,
-        5 * UPDATE - 1,
-        threads=1,
-        on_update=lambda model: seen.append(model.num_timesteps),
-        on_evaluation=found.extend,
-    )
+
+    def see(line: Sb3Line) -> None:
+        seen.append(line.decisions)
+
+    model = trained(config, tmp_path, 5 * UPDATE - 1, on_update=see, on_evaluation=found.extend)
     assert model.gamma == 1.0  # the halves of a move are not discounted
     assert seen == [n * UPDATE for n in range(1, 6)]  # whole updates
     table = lines(tmp_path / "progress-0.csv")
@@ -61,7 +67,7 @@ def test_a_run_writes_its_tables_its_evaluations_and_its_model(tmp_path: Path) -
 
 
 def test_updates_one_by_one_learn_what_one_call_of_sb3_learns(tmp_path: Path) -> None:
-    one = train(small(seed=2), tmp_path, 3 * UPDATE, threads=1)
+    one = trained(small(seed=2), tmp_path, 3 * UPDATE)
     games = make_games(4, rules=Rules.preset("standard", peasant_reward=1.0), scoring="win", threads=1)
     whole = new_model(small(seed=2), MaskedVecEnv(games))
     whole.learn(3 * UPDATE)
@@ -72,7 +78,7 @@ def test_updates_one_by_one_learn_what_one_call_of_sb3_learns(tmp_path: Path) ->
 def test_a_fixed_seed_reproduces_a_run(tmp_path: Path) -> None:
     found = []
     for number, seed in enumerate((3, 3, 4)):
-        model = train(small(seed=seed), tmp_path / str(number), 3 * UPDATE, threads=1)
+        model = trained(small(seed=seed), tmp_path / str(number), 3 * UPDATE)
         found.append(torch.cat([weight.ravel() for weight in weights(model).values()]))
     one, same, other = found
     assert torch.equal(one, same)
@@ -86,23 +92,23 @@ def test_a_stopped_run_goes_on_where_it_was_with_other_games(tmp_path: Path) -> 
         asked.append(1)
         return len(asked) == 3
 
-    model = train(small(), tmp_path, 50 * UPDATE, threads=1, stop=stop)
+    model = trained(small(), tmp_path, 50 * UPDATE, stop=stop)
     assert model.num_timesteps == 3 * UPDATE
     before = model.policy.optimizer.state_dict()["state"]
     saved = MaskablePPO.load(tmp_path / MODEL)
     ours = saved.policy.optimizer.state_dict()["state"]
     assert all(torch.equal(state["exp_avg"], before[key]["exp_avg"]) for key, state in ours.items())
-    resumed = train(load_config(tmp_path), tmp_path, 5 * UPDATE, resume=True, threads=1)
+    resumed = trained(load_config(tmp_path), tmp_path, 5 * UPDATE, resume=True)
     assert resumed.num_timesteps == 5 * UPDATE
     assert len(lines(tmp_path / f"progress-{3 * UPDATE}.csv")) == 2
-    again = train(load_config(tmp_path), tmp_path, 5 * UPDATE, resume=True, threads=1)  # nothing is left to do
+    again = trained(load_config(tmp_path), tmp_path, 5 * UPDATE, resume=True)  # nothing is left to do
     assert all(torch.equal(weight, weights(again)[name]) for name, weight in weights(resumed).items())
 
 
 def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -> None:
     found: list[Evaluation] = []
     config = small(evaluate_every=1, evaluate_deals=1000, baselines=("random",))
-    train(config, tmp_path, 50 * UPDATE, on_evaluation=found.extend, stop=lambda: True)
+    trained(config, tmp_path, 50 * UPDATE, on_evaluation=found.extend, stop=lambda: True)
     assert MaskablePPO.load(tmp_path / MODEL).num_timesteps == UPDATE
     assert not found
 
@@ -152,6 +158,6 @@ def test_bad_input_is_one_named_line(arguments: str, message: str, tmp_path: Pat
 
 @pytest.mark.long
 def test_twenty_seconds_of_maskable_ppo_beat_random_by_a_wide_margin(tmp_path: Path) -> None:
-    model = train(Sb3Config(evaluate_every=0), tmp_path, 57_344)
+    model = trained(Sb3Config(evaluate_every=0), tmp_path, 57_344)
     (result,) = measure_strength(SB3Policy(model.policy), ["random"], 100)
     assert result.wins.low > 0.8

@@ -9,9 +9,10 @@ so there is nothing to overfit.  A search is too slow for that; its decisions ar
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +20,21 @@ import torch
 from torch import Tensor
 
 from ddz_agents.neural.architecture import Architecture
+from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import PolicyNetwork
+from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.rules.agent import NO_LABEL, RulesTeacher
 from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.observation import OBSERVATION_SIZE
 from ddz_env.envs.batch import SelfPlayBatch
+from ddz_training.data.errors import DataSetError
+from ddz_training.data.table import read_pieces
 from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.loop import POLICY, Training
 from ddz_training.learn.ppo.games import drawn
-from ddz_training.learn.recorded import RecordedSet
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
-from ddz_training.learn.threads import Threads, shards
+from ddz_training.learn.threads import Threads, add_gradients, shards
 
 PASSES, MANY_PASSES = 10, 50
 """How often a data set is gone through by default, and how often at most without a word of warning."""
@@ -76,8 +82,8 @@ def soft_cross_entropies(log_probabilities: Tensor, shares: Tensor) -> Tensor:
 
 
 @dataclass
-class ImitationProgress:
-    """How far a student is.
+class ImitationLine:
+    """What one step of a student brought.
 
     Attributes:
         decisions: Decisions learned from so far.
@@ -89,6 +95,9 @@ class ImitationProgress:
     loss: float
     agreement: float
 
+    def __str__(self) -> str:
+        return f"agrees in {100 * self.agreement:.0f} %, loss {self.loss:.3f}"
+
 
 def random_policy(config: ImitationConfig) -> PolicyNetwork:
     """A policy with random weights by the seed of the settings."""
@@ -97,8 +106,8 @@ def random_policy(config: ImitationConfig) -> PolicyNetwork:
         return PolicyNetwork(config.architecture)
 
 
-class Student(ABC):
-    """A policy that learns from distributions over actions until it has learned the decisions of its settings.
+class Student(Training):
+    """A policy that learns from distributions over actions, with a step size that falls over the settings' decisions.
 
     Args:
         config: The settings.
@@ -108,20 +117,19 @@ class Student(ABC):
     Attributes:
         policy: The policy.
         optimizer: Adam.
-        decisions: Decisions learned from so far.
     """
 
+    line_type = ImitationLine
     config: ImitationConfig
 
     def __init__(self, config: ImitationConfig, policy: PolicyNetwork, threads: int | None = None) -> None:
-        self.config = config
+        super().__init__(config)
         self._threads = Threads(threads)
         self.policy = policy
         self._weights: list[torch.nn.Parameter] = list(policy.train().parameters())
         self.optimizer: torch.optim.Optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
-        self.decisions = 0
 
-    def learn(self, observations: Bytes, masks: Bytes, shares: Floats) -> tuple[Floats, float, float]:
+    def imitate(self, observations: Bytes, masks: Bytes, shares: Floats) -> tuple[Floats, dict[str, float]]:
         """One gradient step.
 
         Args:
@@ -130,47 +138,45 @@ class Student(ABC):
             shares: What to imitate, shape ``[n, 400]``, float32; a row of zeros is not learned from.
 
         Returns:
-            Logarithms of the probabilities before the step, shape ``[n, 400]``; loss and agreement.
+            Logarithms of the probabilities before the step, shape ``[n, 400]``; loss and agreement, by name.
         """
         taught = shares.any(axis=1)
         count = max(int(taught.sum()), 1)
 
-        def gradient(rows: slice) -> tuple[tuple[Tensor, ...], Floats, float]:
-            log_probabilities, values = self.policy.answer(observations[rows], masks[rows])
+        def loss(rows: slice) -> tuple[Tensor, tuple[Floats, float]]:
+            log_probabilities, _ = self.policy.answer(observations[rows], masks[rows])
             loss = soft_cross_entropies(log_probabilities, torch.from_numpy(shares[rows])).sum()
-            # The value is not taught: it enters with weight zero so that every weight has a gradient.
-            parts = torch.autograd.grad(loss / count + 0.0 * values.sum(), self._weights)
-            return parts, log_probabilities.detach().numpy(), loss.item()
+            return loss / count, (log_probabilities.detach().numpy(), loss.item())
 
-        results = self._threads.map(gradient, shards(len(observations), _SHARD))
-        for weight, parts in zip(self._weights, zip(*(result[0] for result in results), strict=True), strict=True):
-            weight.grad = torch.stack(parts).sum(0)
+        found, losses = zip(*add_gradients(self._threads, self._weights, loss, shards(len(masks), _SHARD)), strict=True)
         torch.nn.utils.clip_grad_norm_(self._weights, self.config.max_gradient)
-        left = max(_LAST_RATE, 1.0 - self.decisions / self.config.decisions)
+        left = max(_LAST_RATE, 1.0 - self.counters.decisions / self.config.decisions)
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate * left
         self.optimizer.step()
-        self.decisions += int(taught.sum())
-        log_probabilities = np.concatenate([result[1] for result in results])
+        self.counters.decisions += int(taught.sum())
+        log_probabilities = np.concatenate(found)
         agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
-        return log_probabilities, sum(result[2] for result in results) / count, float(agrees.sum()) / count
+        return log_probabilities, {"loss": sum(losses) / count, "agreement": float(agrees.sum()) / count}
 
-    @abstractmethod
-    def step(self) -> ImitationProgress:
-        """Learn from some decisions."""
+    def player(self) -> CompiledPolicy:
+        """The policy as it is."""
+        return CompiledPolicy(self.weights({}))
 
-    def run(
-        self, on_step: Callable[[ImitationProgress], None] | None = None, stop: Callable[[], bool] = lambda: False
-    ) -> PolicyNetwork:
-        """Learn until the decisions of the settings are reached, or until ``stop`` says so; the policy."""
-        stopped = False
-        while not stopped and self.decisions < self.config.decisions:
-            progress = self.step()
-            if on_step:
-                on_step(progress)
-            stopped = stop()
+    def weights(self, notes: Mapping[str, Any]) -> Weights:
+        """The policy with what a reader of its file should know; its value was not taught.
+
+        A value of weights that it began with belonged to the layers below as they were.
+        """
+        return Weights.of(self.policy, rules=self.config.rules, notes=notes, values_trained=False)
+
+    def keep(self, folder: Path) -> None:
+        """Write the weights; a student is not resumed."""
+        save_weights(folder / POLICY, self.weights({"decisions": self.counters.decisions}))
+
+    def close(self) -> None:
+        """End the threads."""
         self._threads.close()
-        return self.policy
 
 
 class Imitation(Student):
@@ -192,20 +198,20 @@ class Imitation(Student):
         self.rng = np.random.default_rng([config.seed, 2])
         self._student_plays = np.arange(config.num_games) < round(config.student_share * config.num_games)
 
-    def step(self) -> ImitationProgress:
+    def learn(self) -> dict[str, float]:
         """Label every game's decision, learn from them, and play on."""
         batch = self.batch
         actions = batch.mask.argmax(axis=1)
         rows = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
-        loss = agreement = 0.0
+        brought = {"loss": 0.0, "agreement": 0.0}
         if len(rows):
             labels = self._teacher.labels(batch.state_dict()["rows"])[rows]
             taught = np.where(labels == NO_LABEL, actions[rows], labels)
-            found, loss, agreement = self.learn(batch.observation[rows], batch.mask[rows], one_hot(labels))
+            found, brought = self.imitate(batch.observation[rows], batch.mask[rows], one_hot(labels))
             own, _ = drawn(found, self.rng.random(len(rows)))
             actions[rows] = np.where(self._student_plays[rows], own, taught)
         batch.step(actions)
-        return ImitationProgress(self.decisions, loss, agreement)
+        return brought
 
 
 class RecordedLessons(Student):
@@ -231,14 +237,14 @@ class RecordedLessons(Student):
         self.rng = np.random.default_rng([config.seed, 3])
         self.pieces: list[npt.NDArray[np.int64]] = []
 
-    def step(self) -> ImitationProgress:
+    def learn(self) -> dict[str, float]:
         """One gradient step; a pass over the decisions is a new order of them."""
         if not self.pieces:
             order = self.rng.permutation(len(self.recorded))
             self.pieces = [order[piece] for piece in shards(len(order), self.config.num_games)]
         rows = self.pieces.pop(0)
-        _, loss, agreement = self.learn(*self.recorded.seen(rows), self.recorded.shares(rows))
-        return ImitationProgress(self.decisions, loss, agreement)
+        _, brought = self.imitate(*self.recorded.seen(rows), self.recorded.shares(rows))
+        return brought
 
 
 def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
@@ -247,3 +253,89 @@ def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
     known = np.flatnonzero(actions != NO_LABEL)
     shares[known, actions[known]] = 1.0
     return shares
+
+
+# --- Recorded decisions -----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class RecordedSet:
+    """Decisions, and how much each action counts.
+
+    Attributes:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        legal: Masks as bits, shape ``[n, 50]``, uint8.
+        firsts: Where each decision's actions begin, shape ``[n + 1]``, int64.
+        actions: Their actions, shape ``[visited]``, int16.
+        counts: Their visits, shape ``[visited]``, int32; 1 for the action of a decision without visits.
+    """
+
+    observations: Bytes
+    legal: npt.NDArray[np.uint8]
+    firsts: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int16]
+    counts: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.observations)
+
+    def masks(self, rows: npt.NDArray[np.int64]) -> Bytes:
+        """Masks of some decisions as bytes, shape ``[rows, 400]``, int8."""
+        return np.unpackbits(self.legal[rows], axis=1, count=NUM_ACTIONS).view(np.int8)
+
+    def seen(self, rows: npt.NDArray[np.int64]) -> tuple[Bytes, Bytes]:
+        """Observations of some decisions, shape ``[rows, OBSERVATION_SIZE]``, int8, and their masks."""
+        return self.observations[rows], self.masks(rows)
+
+    def shares(self, rows: npt.NDArray[np.int64]) -> Floats:
+        """The share that each action had, shape ``[rows, 400]``, float32; rows sum to 1."""
+        shares = np.zeros((len(rows), NUM_ACTIONS), np.float32)
+        for place, (first, last) in enumerate(zip(self.firsts[rows], self.firsts[rows + 1], strict=True)):
+            shares[place, self.actions[first:last]] = self.counts[first:last] / self.counts[first:last].sum()
+        return shares
+
+
+_COLUMNS = ("observation", "legal", "action", "visits")
+
+
+def load_recorded(path: str | Path) -> RecordedSet:
+    """Read every decision of a data set that was a choice.
+
+    A stage is imitated by the visits of its search; without visits, as it was decided.  Everything is in memory at
+    once, about 600 bytes a decision.
+
+    Args:
+        path: A table, a folder with tables, or the folder of a data set.
+
+    Raises:
+        DataSetError: If there is no table or no row, a table cannot be read, or it is for other observations or
+            actions.
+    """
+    pieces = [_piece(batch) for batch in read_pieces(path, _COLUMNS)]
+    if not pieces:
+        raise DataSetError(f"{path} holds no decisions")
+    found = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+    return RecordedSet(firsts=np.concatenate([[0], np.cumsum(found.pop("sizes"))]), **found)
+
+
+def _piece(batch: Any) -> dict[str, npt.NDArray[Any]]:
+    """The choices among the rows of a record batch, as in :class:`RecordedSet`, and how many actions each has."""
+    legal, visits = batch.column("legal"), batch.column("visits")
+    options = legal.value_lengths().to_numpy()
+    row = np.repeat(np.arange(len(options)), options)
+    action = legal.flatten().to_numpy()
+    mask = np.zeros((len(options), NUM_ACTIONS), np.uint8)
+    mask[row, action] = 1
+    count = (action == batch.column("action").to_numpy()[row]).astype(np.int32)
+    searched = visits.is_valid().to_numpy(zero_copy_only=False)
+    count[searched[row]] = visits.flatten().to_numpy()
+    taught = (options > 1)[row] & (count > 0)
+    chosen = np.flatnonzero(options > 1)
+    observations = batch.column("observation").flatten().to_numpy().reshape(-1, OBSERVATION_SIZE)
+    return {
+        "observations": observations[chosen],
+        "legal": np.packbits(mask[chosen], axis=1),
+        "sizes": np.bincount(row[taught], minlength=len(options))[chosen],
+        "actions": action[taught],
+        "counts": count[taught],
+    }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.options import Options, Range
 from ddz_env.core.rules import Rules
-from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -45,8 +45,15 @@ class TrainingSettings(Options):
 
     error: ClassVar[type[DouDizhuError]] = InvalidTrainingError
 
+    checkpoint_every = 1
+    evaluate_every = evaluate_deals = 0
     rules: str = "standard"
     seed: Seed = 0
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """Agents that evaluations are played against."""
+        return ()
 
     def check(self) -> None:
         """Refuse an unknown preset."""
@@ -83,3 +90,22 @@ class TrainingSettings(Options):
             now = values.get(whole, getattr(self, whole))
             values[whole] = dataclasses.replace(now, **{part: value}) if dot else value
         return dataclasses.replace(self, **values)
+
+    def refuse_other(self, wanted: Mapping[str, Any], where: object) -> None:
+        """Refuse to resume a run of these settings under others.
+
+        Args:
+            wanted: The settings that the run must have, as from :meth:`read`.
+            where: Names the file of these settings.
+
+        Raises:
+            CheckpointMismatchError: If one differs.
+        """
+        different = []
+        for name, value in wanted.items():
+            whole, _, part = name.partition(".")
+            has = getattr(getattr(self, whole), part) if part else getattr(self, whole)
+            if has != value:
+                different.append(f"{name}: the checkpoint has {has!r}, this run {value!r}")
+        if different:
+            raise CheckpointMismatchError(f"{where} was written under other settings ({'; '.join(different)})")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.model import PolicyModel
 from ddz_env.core.rules import Rules
-from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.learn.errors import InvalidTrainingError
@@ -65,8 +65,6 @@ def measure_strength(
     *,
     rules: str | Rules = "standard",
     seed: int = 0,
-    first_deal: int = FIRST_DEAL,
-    temperature: float = 0.0,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[AgentResult]:
     """Play a policy against others on duplicate deals, every deal from both sides.
@@ -77,8 +75,6 @@ def measure_strength(
         deals: Deals an opponent.
         rules: A preset's name or the rules.
         seed: Seed of the deals and the agents.
-        first_deal: Number of the first deal.
-        temperature: Of the policy's choice; 0 is greedy.
         stop: Asked before every deal; True ends the measurement without a result.
 
     Returns:
@@ -90,16 +86,13 @@ def measure_strength(
     """
     if deals < 1:
         raise InvalidTrainingError(f"deals={deals} must be at least 1")
-    agent, results = ModelAgent(model, temperature), []
-
-    def maker(spec: str) -> Agent:
-        return agent if spec == _MODEL else make_agent(spec)
-
+    agent, results = ModelAgent(model), []
+    settings: dict[str, Any] = {"timing": False, "make_generator": published_generator}
+    settings["maker"] = lambda spec: agent if spec == _MODEL else make_agent(spec)
     for opponent in opponents:
         records: list[GameRecord] = []
-        player = DealPlayer(Rules.preset(rules), seed, timing=False, maker=maker, make_generator=published_generator)
-        with closing(player):
-            for deal in range(first_deal, first_deal + deals):
+        with closing(DealPlayer(Rules.preset(rules), seed, **settings)) as player:
+            for deal in range(FIRST_DEAL, FIRST_DEAL + deals):
                 if stop():
                     return []
                 records += player.play(deal, (_MODEL, opponent))

@@ -7,11 +7,12 @@ other while spinning, and two of them multiplied matrices of 512 rows at a tenth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import torch
+from torch import Tensor
 
 from ddz_env.envs.threads import usable_threads
 
@@ -24,22 +25,20 @@ class Threads:
 
     Args:
         threads: How many; None for one a core.
-        here: Use none of them: everything is done where :meth:`map` is called.
 
     Raises:
         InvalidOptionError: If the number is out of range.
     """
 
-    def __init__(self, threads: int | None = None, *, here: bool = False) -> None:
+    def __init__(self, threads: int | None = None) -> None:
         self.threads = usable_threads(threads)
-        self._here = here
         torch.set_num_threads(1)
         # The setting belongs to the thread where PyTorch is built on OpenMP: every thread makes it.
         self._pool = ThreadPoolExecutor(self.threads, "ddz-train", initializer=torch.set_num_threads, initargs=(1,))
 
     def map(self, function: Callable[[_In], _Out], items: Iterable[_In]) -> list[_Out]:
         """The results of a function, in the order of the items."""
-        return list(self._pool.map(function, items) if not self._here else map(function, items))
+        return list(self._pool.map(function, items))
 
     def close(self) -> None:
         """End the threads."""
@@ -50,3 +49,31 @@ def shards(count: int, size: int) -> Iterator[slice]:
     """Cut ``count`` rows into shards of ``size``, the last one shorter."""
     for first in range(0, count, size):
         yield slice(first, min(first + size, count))
+
+
+def add_gradients(
+    threads: Threads,
+    weights: Sequence[torch.nn.Parameter],
+    loss: Callable[[slice], tuple[Tensor, _Out]],
+    pieces: Iterable[slice],
+) -> list[_Out]:
+    """Give weights the gradient of a batch, the sum of those of its shards.
+
+    Args:
+        threads: The threads; each computes a shard at a time.
+        weights: The weights.
+        loss: The share that some rows have in the loss of the batch, and anything else that is to be returned.
+        pieces: The rows, shard by shard.
+
+    Returns:
+        What ``loss`` returned beside the losses, in the order of the shards.
+    """
+
+    def gradient(rows: slice) -> tuple[tuple[Tensor, ...], _Out]:
+        part, found = loss(rows)
+        return torch.autograd.grad(part, weights, materialize_grads=True), found
+
+    results = threads.map(gradient, pieces)
+    for weight, parts in zip(weights, zip(*(parts for parts, _ in results), strict=True), strict=True):
+        weight.grad = sum(parts[1:], parts[0])
+    return [found for _, found in results]

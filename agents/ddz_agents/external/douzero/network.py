@@ -21,8 +21,8 @@ from torch.nn import functional
 
 from ddz_agents.external.douzero.features import CARDS, POSITIONS, ROUND_COLUMNS, Position
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
+from ddz_agents.neural.network import load_module
 from ddz_agents.neural.tensor_file import Arrays
-from ddz_agents.neural.weights import load_module
 
 _MEMORY, _WIDTH = 128, 512
 _WHOLE = "model_state_dict"

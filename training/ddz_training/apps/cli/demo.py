@@ -25,12 +25,11 @@ from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.measure import run_with_progress
 from ddz_training.apps.cli.options import Count, Natural, OutputFolder
 from ddz_training.apps.cli.results import note, results_table
-from ddz_training.apps.cli.training_bars import policy_bar
+from ddz_training.apps.cli.training_bars import train_under_bar
 from ddz_training.experiments.experiment import Table
 
 with lazily():
-    from ddz_training.learn import checkpoint as learn_checkpoint
-    from ddz_training.learn import run as learn_run
+    from ddz_training.learn import loop
     from ddz_training.learn.ppo import config as ppo_config
     from ddz_training.learn.ppo import selfplay as ppo_selfplay
     from ddz_training.measure import plotting
@@ -86,7 +85,7 @@ def demo(
     """
     import torch  # noqa: F401  # says at once what is not installed
 
-    fresh = out / "training" / learn_run.POLICY
+    fresh = out / "training" / loop.POLICY
     if "," in str(fresh):
         raise InvalidDemonstrationError(f"{fresh}: options of agents are separated by commas; name a folder without")
     agents = {name: text.format(fresh=fresh.as_posix(), milliseconds=milliseconds) for name, text in ENTRANTS.items()}
@@ -128,14 +127,12 @@ def warm_up(specifications: Iterable[str]) -> None:
 def _train(folder: Path, minutes: float, seed: int) -> None:
     """Train the fresh policy; another run's files are removed first, so that a kill never leaves those of two."""
     config = ppo_config.SelfPlayConfig().changed(SETTINGS | {"seed": seed})
-    for name in (learn_checkpoint.CHECKPOINT, learn_run.CURVES, learn_run.EVALUATIONS, learn_run.POLICY):
+    for name in (loop.CHECKPOINT, loop.CURVES, loop.EVALUATIONS, loop.POLICY):
         (folder / name).unlink(missing_ok=True)
     # Whatever still has to be compiled is not to be counted as training.
     with closing(ppo_selfplay.SelfPlay(config.changed({"num_games": config.groups, "steps": 4}))) as small:
         small.step()
-    budget = learn_run.Budget(minutes=minutes)
-    with closing(ppo_selfplay.SelfPlay(config)) as run, policy_bar(run, budget, None) as calls:
-        learn_run.train(run, folder, budget, **calls)
+    train_under_bar(ppo_selfplay.SelfPlay(config), loop.Budget(minutes=minutes), folder)
 
 
 def win_matrix(pairs: Sequence[statistics.AgentResult], order: Sequence[str]) -> Table:

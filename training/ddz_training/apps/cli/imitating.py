@@ -13,7 +13,7 @@ from ddz_training.apps.cli import options
 from ddz_training.apps.cli.commands import follow, rules_option
 from ddz_training.apps.cli.console import complain, quoted, stopping, tell
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.training_bars import agreement, learning_steps
+from ddz_training.apps.cli.training_bars import train_under_bar
 from ddz_training.measure.match.one_writer import writing
 from ddz_training.measure.match.provenance import Provenance
 
@@ -22,10 +22,8 @@ with lazily():
     from ddz_agents.neural import weights as neural_weights
     from ddz_training.data import games as data_games
     from ddz_training.data import table as data_table
-    from ddz_training.learn import checkpoint as learn_checkpoint
     from ddz_training.learn import errors as learn_errors
-    from ddz_training.learn import imitation
-    from ddz_training.learn import recorded as learn_recorded
+    from ddz_training.learn import imitation, loop
 
 
 def imitate(
@@ -57,29 +55,20 @@ def imitate(
         raise learn_errors.InvalidTrainingError(
             "--init goes with --data: the rule agent is imitated from random weights"
         )
-    start = neural_weights.load_weights(init).policy if init is not None else None
+    start = neural_weights.load_weights(init).networks()[0] if init is not None else None
     rules = rules or "standard" if data is None else _rules_of(data, rules)
-    recorded = learn_recorded.load_recorded(data) if data is not None else None
+    recorded = imitation.load_recorded(data) if data is not None else None
     config = _imitation(decisions, recorded, rules, seed, start)
-    learned = 0
-
-    def describe(now: imitation.ImitationProgress) -> tuple[int, str]:
-        nonlocal learned
-        learned, state = agreement(now)
-        return learned, state
-
+    if recorded is None:
+        lesson: imitation.Student = imitation.Imitation(config, threads)
+    else:
+        lesson = imitation.RecordedLessons(config, recorded, start, threads)
     with writing(out) as file, stopping("the weights have learned from fewer decisions") as asked:
-        with learning_steps("imitating", config.decisions, tensorboard, describe) as on_step:
-            if recorded is None:
-                policy = imitation.Imitation(config, threads).run(on_step, asked)
-            else:
-                policy = imitation.RecordedLessons(config, recorded, start, threads).run(on_step, asked)
-        read = Provenance.of((), *learn_checkpoint.SOURCE).reading("--data", data and data_games.games_file(data))
+        train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, tensorboard, asked)
+        read = Provenance.of((), *loop.SOURCE).reading("--data", data and data_games.games_file(data))
+        learned = lesson.counters.decisions
         notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": seed}
-        notes |= read.reading("--init", init).settings()
-        # With --init, too: its values belonged to the layers below them as they were.
-        taught = neural_weights.Weights(policy, None, rules, "win", notes, values_trained=False)
-        neural_weights.save_weights(file, taught)
+        neural_weights.save_weights(file, lesson.weights(notes | read.reading("--init", init).settings()))
         tell(f"{quoted(out)} after {learned} decisions")
     further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
     follow("to learn on from it by self-play", *further, *rules_option(rules))
@@ -97,7 +86,7 @@ def _rules_of(data: Path, wanted: str | None) -> str:
 
 def _imitation(
     decisions: int | None,
-    recorded: learn_recorded.RecordedSet | None,
+    recorded: imitation.RecordedSet | None,
     rules: str,
     seed: int,
     start: network.PolicyNetwork | None,

@@ -10,10 +10,10 @@ import typer
 from ddz_env.core.errors import plural
 from ddz_training.apps.cli import options
 from ddz_training.apps.cli.commands import follow, follow_policy, group, leave_out, resuming
-from ddz_training.apps.cli.console import quoted, remark, share_bar, show, stopping, tell
+from ddz_training.apps.cli.console import quoted, remark, show, stopping, tell
 from ddz_training.apps.cli.imitating import imitate
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.training_bars import evaluation_table, policy_bar
+from ddz_training.apps.cli.training_bars import train_under_bar
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.one_writer import writing
 
@@ -21,9 +21,8 @@ with lazily():
     from ddz_agents.neural import sb3_policy
     from ddz_agents.neural import weights as neural_weights
     from ddz_training.experiments import training_curves
-    from ddz_training.learn import checkpoint as learn_checkpoint
     from ddz_training.learn import dmc as dmc_run
-    from ddz_training.learn import run as learn_run
+    from ddz_training.learn import loop
     from ddz_training.learn.ppo import config as ppo_config
     from ddz_training.learn.ppo import selfplay as ppo_selfplay
     from ddz_training.learn.sb3 import train as sb3_train
@@ -60,7 +59,7 @@ def selfplay(
         ddz train selfplay --out runs/second --minutes 10 --init warm.safetensors
         ddz train selfplay --out runs/gpu --minutes 60 --device cuda
     """
-    budget = learn_run.Budget(updates, minutes)
+    budget = loop.Budget(updates, minutes)
     named = {"rules": rules, "objective": objective, "seed": seed, "device": device}
     given = ppo_config.SelfPlayConfig.given(named, settings or ())
     with writing(out, folder=True):
@@ -93,7 +92,7 @@ def dmc(
         ddz train dmc --out runs/dmc --minutes 120 --resume
         ddz train dmc --out runs/dmc-mini --rules mini --updates 100
     """
-    budget = learn_run.Budget(updates, minutes)
+    budget = loop.Budget(updates, minutes)
     given = dmc_run.DmcConfig.given({"rules": rules, "objective": objective, "seed": seed}, settings or ())
     with writing(out, folder=True):
         run = _begun(context, dmc_run.DeepMonteCarlo, out, threads, given, init, resume=resume)
@@ -113,10 +112,10 @@ def _begun(
     """The run in a folder, resumed, or a new one."""
     if resume:
         leave_out(context, "--resume continues with the run's own weights", "--init")
-        return kind.resume(out / learn_checkpoint.CHECKPOINT, threads, settings)
-    learn_checkpoint.refuse_to_overwrite(out)
+        return kind.resume(out / loop.CHECKPOINT, threads, settings)
+    loop.refuse_to_overwrite(out / loop.CHECKPOINT)
     start = None if init is None else neural_weights.load_weights(init)
-    config = kind.config_type() if start is None else kind.config_type(architecture=start.policy.architecture)
+    config = kind.config_type() if start is None else kind.config_type(architecture=start.architecture)
     run = kind(config.changed(settings), threads, start)
     run.provenance = run.provenance.reading("--init", init)
     return run
@@ -126,14 +125,12 @@ def _learn(
     context: typer.Context,
     run: ppo_selfplay.SelfPlay,
     out: Path,
-    budget: learn_run.Budget,
+    budget: loop.Budget,
     tensorboard: Path | None,
 ) -> None:
-    policy = out / learn_run.POLICY
+    policy = out / loop.POLICY
     with stopping(f"go on with: {resuming(context, init=None)}") as asked:
-        with policy_bar(run, budget, tensorboard) as calls:
-            learn_run.train(run, out, budget, **calls, stop=asked)
-            run.close()
+        train_under_bar(run, budget, out, tensorboard, asked)
         tell(f"{quoted(policy)} after {plural(run.counters.update, 'update')}")
     follow_policy(policy, run.config.rules)
 
@@ -180,25 +177,14 @@ def sb3(
     with writing(out, folder=True), stopping(f"go on with: {resuming(context, trust=True)}") as asked:
         if resume:
             config = sb3_train.load_config(out)
-            learn_checkpoint.check_settings(config, given, out / sb3_train.SETTINGS)
+            config.refuse_other(given, out / sb3_train.SETTINGS)
             sb3_policy.check_trust(model, trust, "--trust")
         else:
-            learn_checkpoint.refuse_to_overwrite(out, sb3_train.MODEL)
+            loop.refuse_to_overwrite(model)
             config = sb3_train.Sb3Config(**given)
-        env = sb3_train.new_games(config, threads)
-        with share_bar() as progress:
-            bar = progress.add_task("training", total=timesteps, state="")
-
-            def on_update(learner: Any) -> None:
-                progress.update(bar, completed=learner.num_timesteps, state=f"{learner.num_timesteps:,} steps")
-
-            def on_evaluation(found: Any) -> None:
-                show(evaluation_table(found), screen=progress.console)
-
-            calls: dict[str, Any] = {"on_update": on_update, "on_evaluation": on_evaluation, "stop": asked}
-            calls |= {"resume": resume, "threads": threads, "tensorboard": tensorboard}
-            learner = sb3_train.train(config, out, timesteps, env, **calls)
-        tell(f"{quoted(model)} after {learner.num_timesteps:,} steps")
+        run = sb3_train.Sb3Run(config, out, resume=resume, threads=threads, tensorboard=tensorboard)
+        train_under_bar(run, loop.Budget(decisions=timesteps), out, tensorboard, asked)
+        tell(f"{quoted(model)} after {run.counters.decisions:,} steps")
     remark(
         "Judge by evaluations: against 'rules' expect a few per cent in the first minutes and slow progress, because "
         "one seat learns from the end of each game only. Self-play learns all roles and is much faster."

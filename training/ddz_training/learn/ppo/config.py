@@ -145,6 +145,11 @@ class SelfPlayConfig(TrainingSettings):
             raise InvalidTrainingError("frozen names agents and frozen_share says how often they play: give both")
 
     @property
+    def rivals(self) -> tuple[str, ...]:
+        """Agents that evaluations are played against."""
+        return self.opponents
+
+    @property
     def agents(self) -> tuple[tuple[str, float], ...]:
         """The agents by name that play one side of some games, each with its share of the games."""
         rules = (("rules", self.rules_share),) if self.rules_share else ()

@@ -23,7 +23,7 @@ from ddz_env.core.view import NO_ROLE
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.playing.generators import agent_generator
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.opponents import FrozenAgent, agents_state, restore_agents
+from ddz_training.learn.ppo.opponents import FrozenAgent, behind
 
 Evaluate = Callable[[Bytes, Bytes], tuple[Floats, HandValues]]
 """Logarithms of the probabilities, shape ``[n, 400]``, and the appraisals of what the actions leave, from observations
@@ -278,7 +278,9 @@ class Collector:
         own: dict[str, Any] = {"sides": self.sides.copy(), "named": self.named.copy()}
         generators = {"generator": self.rng, "agents_generator": self._agents_rng}
         own |= {name: generator.bit_generator.state for name, generator in generators.items()}
-        return {**self.batch.state_dict(), **agents_state(self.agents), **own}
+        for number, agent in enumerate(self.agents):
+            own |= {f"agent.{number}.{name}": array for name, array in agent.state_dict().items()}
+        return {**self.batch.state_dict(), **own}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`.
@@ -290,7 +292,8 @@ class Collector:
         if missing:
             raise InvalidOptionError(f"the saved games lack {', '.join(missing)}")
         self.batch.load_state_dict(saved)
-        restore_agents(self.agents, saved)
+        for number, agent in enumerate(self.agents):
+            agent.load_state_dict(behind(f"agent.{number}.", saved))
         self.rng.bit_generator.state = saved["generator"]
         self._agents_rng.bit_generator.state = saved["agents_generator"]
         self.sides[:], self.named[:] = saved["sides"], saved["named"]

@@ -7,7 +7,7 @@ any other is asked game by game.  Agents of many games get no ``reset`` and no `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from ddz_agents.neural.network import load_module
 from ddz_agents.neural.tensor_file import Arrays
-from ddz_agents.neural.weights import load_module
 from ddz_env import Move
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LEFT, MOVES, STAGE, STAGE_KICKER
@@ -27,7 +27,6 @@ from ddz_env.envs.opponents import ASKED, UNIFORM, Opponent, make_opponent, rand
 from ddz_env.envs.stepping import LOG_MOVES, check_actions, restore_state
 from ddz_env.playing.agent import BatchPlayer, close
 from ddz_env.playing.game import call
-from ddz_training.learn.checkpoint import behind
 
 _MOST = 2**64 - 1
 
@@ -225,17 +224,6 @@ class _MoveByMove:
         return restore_state(state.row, state.ring, log, self._batch.rules)
 
 
-def agents_state(agents: Sequence[FrozenAgent]) -> Arrays:
-    """What :func:`restore_agents` needs to let some agents of a batch go on."""
-    states = enumerate(agent.state_dict() for agent in agents)
-    return {f"agent.{number}.{name}": array for number, state in states for name, array in state.items()}
-
-
-def restore_agents(agents: Sequence[FrozenAgent], saved: Mapping[str, Any]) -> None:
-    """Continue from :func:`agents_state`.
-
-    Raises:
-        InvalidOptionError: If an array is missing or of another shape.
-    """
-    for number, agent in enumerate(agents):
-        agent.load_state_dict(behind(f"agent.{number}.", saved))
+def behind(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays whose names begin with a prefix, by what is behind it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -30,10 +30,10 @@ from ddz_agents.neural.network import Critic, PolicyNetwork, policy_input
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Rollout, drawn, unpack_masks, value_games
-from ddz_training.learn.threads import Threads, shards
+from ddz_training.learn.threads import Threads, add_gradients, shards
 
 STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence", "clipped")
-"""Means over the decisions of an update (:class:`ddz_training.learn.curves.CurveLine` says what they are)."""
+"""Means over the decisions of an update (:class:`ddz_training.learn.ppo.selfplay.CurveLine` says what they are)."""
 
 _LIKELY = log(0.01)
 _ILLEGAL = -1e9
@@ -296,13 +296,11 @@ class Learner:
     def _step(self, decisions: Decisions, rows: Any, entropy_weight: float, learns_policy: bool) -> Tensor:
         """One gradient step on a minibatch, its shards shared among threads; the sums of its statistics."""
 
-        def gradient(shard: slice) -> tuple[tuple[Tensor, ...], Tensor]:
+        def loss(shard: slice) -> tuple[Tensor, Tensor]:
             loss, statistics = self._loss(decisions[rows[shard]], entropy_weight)
-            return torch.autograd.grad(loss / len(rows), self._weights, materialize_grads=True), statistics
+            return loss / len(rows), statistics
 
-        gradients, statistics = zip(*self._threads.map(gradient, shards(len(rows), self._config.shard)), strict=True)
-        for weight, parts in zip(self._weights, zip(*gradients, strict=True), strict=True):
-            weight.grad = sum(parts[1:], parts[0])
+        statistics = add_gradients(self._threads, self._weights, loss, shards(len(rows), self._config.shard))
         if not learns_policy:
             for weight in self._policy_weights:
                 weight.grad = None  # Adam leaves it alone: neither the weight nor its moments move

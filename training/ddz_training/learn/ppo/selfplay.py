@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,19 +16,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 
+from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
-from ddz_agents.neural.network import Critic, NetworkPolicy, PolicyNetwork
-from ddz_agents.neural.stored_policy import check_architecture
+from ddz_agents.neural.network import Critic, PolicyNetwork, load_module
 from ddz_agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
-from ddz_agents.neural.weights import Weights, load_module, module_arrays
+from ddz_agents.neural.weights import Weights, check_architecture, module_arrays, save_weights
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_training.learn import checkpoint
-from ddz_training.learn.curves import CurveLine
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
+from ddz_training.learn.loop import CHECKPOINT, CURVES, POLICY, SOURCE, Counters, Training
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Collector, Evaluate, Rollout, evaluate
-from ddz_training.learn.ppo.opponents import PastSelves
+from ddz_training.learn.ppo.opponents import PastSelves, behind
 from ddz_training.learn.ppo.ppo import Learner, collect
 from ddz_training.learn.threads import Threads, shards
 from ddz_training.measure.match.errors import SettingsMismatchError
@@ -42,17 +40,49 @@ _GROUP_STREAM, _AGENTS_STREAM = 4, 5  # of the seed; 1 is the run's own generato
 
 
 @dataclass
-class Counters:
-    """How far a run is."""
+class CurveLine:
+    """What one update brought, a line of ``curves.csv``.
 
-    update: int = 0
-    steps: int = 0
-    decisions: int = 0
-    games: int = 0
-    seconds: float = 0.0
+    Attributes:
+        update: Updates so far.
+        steps: Decisions of the environments so far, forced ones included.
+        decisions: Decisions that were learned from so far, each counted once.
+        games: Games finished so far.
+        landlord_wins: Share of this update's games that the landlord won.
+        game_length: Decisions a game in this update.
+        policy_loss: The clipped surrogates, negated, in their shares: a mean over the update's decisions, as the next
+            five; of the policy, an estimate from those that it learned from.
+        value_loss: Half the squared error of the policy's own value.
+        critic_loss: The same of the critic.
+        entropy: Of the policy, in nats.
+        divergence: Estimate of the Kullback–Leibler divergence from the policy that chose (J. Schulman's third
+            estimator, ratio − 1 − log ratio).
+        clipped: Share of the ratios beyond the clip.
+        explained: Share of the targets' variance that the critic had foreseen.
+        seconds: Seconds of training so far, evaluations not counted.
+    """
+
+    update: int
+    steps: int
+    decisions: int
+    games: int
+    landlord_wins: float
+    game_length: float
+    policy_loss: float
+    value_loss: float
+    critic_loss: float
+    entropy: float
+    divergence: float
+    clipped: float
+    explained: float
+    seconds: float
+
+    def __str__(self) -> str:
+        foreseen = f"critic explains {100 * self.explained:.0f} %"
+        return f"update {self.update} · {self.games:,} games · entropy {self.entropy:.2f} · {foreseen}"
 
 
-class SelfPlay:
+class SelfPlay(Training):
     """A training run.
 
     A training of another kind that plays and is saved in the same way is a subclass, with settings and a learner of its
@@ -79,6 +109,8 @@ class SelfPlay:
     """
 
     kind = "ddz-selfplay-checkpoint", 4
+    line_type = CurveLine
+    tables: ClassVar[Mapping[type, str]] = {CurveLine: CURVES, **Training.tables}
     config: SelfPlayConfig
     config_type: ClassVar[type[SelfPlayConfig]] = SelfPlayConfig
     learner_type: ClassVar[type[Learner]] = Learner
@@ -86,9 +118,8 @@ class SelfPlay:
     def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
         if config.device == "cuda" and not torch.cuda.is_available():
             raise InvalidTrainingError("device=cuda: PyTorch finds no GPU here (torch.cuda.is_available() is False)")
-        self.config = config
-        self.provenance = Provenance.of((*config.opponents, *config.frozen), *checkpoint.SOURCE)
-        self.counters = Counters()
+        super().__init__(config)
+        self.provenance = Provenance.of((*config.opponents, *config.frozen), *SOURCE)
         self.rng = np.random.default_rng([config.seed, 1])
         self._threads = Threads(threads)
         policy, critic = new_networks(config, start)
@@ -100,25 +131,23 @@ class SelfPlay:
         self.groups = [new_collector(config, group) for group in range(config.groups)]
         self._rollout = Rollout.allocate(config.steps, config.num_games)
 
-    def step(self) -> CurveLine:
+    def learn(self) -> dict[str, float]:
         """One update: play, estimate, learn."""
-        began, counters, rollout = time.perf_counter(), self.counters, self._rollout
+        counters, rollout = self.counters, self._rollout
         self._collect()
         found = self.learner.estimate(rollout)
         decisions, explained = self.learner.decisions(rollout, found)
         statistics = self.learner.update(decisions, self.rng, counters.update)
         self._follow()
-        counters.update += 1
-        if self.config.opponent_share and counters.update % self.config.snapshot_every == 0:
+        if self.config.opponent_share and (counters.update + 1) % self.config.snapshot_every == 0:
             self.past_selves.offer(self.learner.policy, self.rng)
         steps, ended = self.config.steps * self.config.num_games, int(rollout.done.sum())
         won = int((rollout.done & (rollout.roles == 0)).sum())  # the last to act went out
         counters.steps += steps
         counters.decisions += len(decisions)
         counters.games += ended
-        counters.seconds += time.perf_counter() - began
-        shares: dict[str, Any] = {"landlord_wins": won / max(ended, 1), "game_length": steps / ended if ended else 0.0}
-        return CurveLine(**vars(counters), **statistics, **shares, explained=explained)
+        lengths = {"landlord_wins": won / max(ended, 1), "game_length": steps / ended if ended else 0.0}
+        return statistics | lengths | {"explained": explained}
 
     def _collect(self) -> None:
         """Play all games on, each group on one thread from beginning to end: no step waits for the slowest group."""
@@ -153,14 +182,9 @@ class SelfPlay:
         """The critic to save, and whose word counts in training: the running average if there is one."""
         return self.learner.trusted_critic
 
-    @property
-    def moves(self) -> int:
-        """Whole moves of the last update's games, forced ones included, whoever played them."""
-        return int(self._rollout.begins.sum())
-
-    def player(self) -> NetworkPolicy:
-        """The policy, on the processor."""
-        return NetworkPolicy(self.policy if self.config.device == "cpu" else copy.deepcopy(self.policy).cpu())
+    def player(self) -> CompiledPolicy:
+        """The policy as it is."""
+        return CompiledPolicy(self.weights())
 
     def weights(self) -> Weights:
         """The networks as they are, with what a reader of the file should know."""
@@ -169,7 +193,13 @@ class SelfPlay:
         notes |= {name: vars(counters)[name] for name in ("steps", "decisions", "games")}
         taught = config.value_weight > 0
         said = notes | self.provenance.settings()
-        return Weights(self.policy, self.critic, config.rules, config.objective, said, values_trained=taught)
+        purpose = {"rules": config.rules, "objective": config.objective, "notes": said, "values_trained": taught}
+        return Weights.of(self.policy, self.critic, **purpose)
+
+    def keep(self, folder: Path) -> None:
+        """Write the weights and the checkpoint."""
+        save_weights(folder / POLICY, self.weights())
+        self.save(folder / CHECKPOINT)
 
     def close(self) -> None:
         """End the threads, and release what the agents hold."""
@@ -184,12 +214,13 @@ class SelfPlay:
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Everything that :meth:`restore` needs to continue to the bit: arrays, and plain values."""
-        arrays, games = self.past_selves.arrays() | checkpoint.optimizer_arrays(self.learner.optimizer), []
+        arrays, games = self.past_selves.arrays() | optimizer_arrays(self.learner.optimizer), []
         for prefix, network in self._networks().items():
             arrays |= module_arrays(network, prefix)
         for number, group in enumerate(self.groups):
-            found, plain = checkpoint.parted(f"games.{number}.", group.state_dict())
-            arrays |= found
+            saved = group.state_dict()
+            plain = {name: part for name, part in saved.items() if not isinstance(part, np.ndarray)}
+            arrays |= {f"games.{number}.{name}": part for name, part in saved.items() if name not in plain}
             games.append(plain)
         about = {
             "config": self.config.as_dict(),
@@ -226,10 +257,10 @@ class SelfPlay:
             raise CheckpointMismatchError(f"{where} was written under other settings")
         for prefix, network in self._networks().items():
             load_module(network, arrays, prefix, where)
-        checkpoint.restore_optimizer(self.learner.optimizer, arrays)
+        restore_optimizer(self.learner.optimizer, arrays)
         self.past_selves.restore(arrays, about["pool"], self._past, where)
         for number, (group, rest) in enumerate(zip(self.groups, about["games"], strict=True)):
-            group.load_state_dict(checkpoint.behind(f"games.{number}.", arrays) | rest)
+            group.load_state_dict(behind(f"games.{number}.", arrays) | rest)
         self.rng.bit_generator.state = about["generator"]
         self.counters = Counters(**about["counters"])
 
@@ -257,7 +288,7 @@ class SelfPlay:
             raise fault(str(error)) from error
         try:
             config = cls.config_type.from_dict(about["config"])
-            checkpoint.check_settings(config, wanted or {}, path)
+            config.refuse_other(wanted or {}, path)
             check_architecture(config.architecture, arrays, True, str(path))
             run = cls(config, threads)
             run.provenance = run.provenance.resuming(Provenance.take(about), path)
@@ -278,12 +309,12 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         policy, critic = PolicyNetwork(config.architecture), Critic(config.architecture)
-    if start is not None and start.policy.architecture != config.architecture:
-        raise InvalidTrainingError(f"the weights to start from have another architecture: {start.policy.architecture}")
     if start is not None:
-        policy.load_state_dict(start.policy.state_dict())
-    if start is not None and start.critic is not None:
-        critic.load_state_dict(start.critic.state_dict())
+        if start.architecture != config.architecture:
+            raise InvalidTrainingError(f"the weights to start from have another architecture: {start.architecture}")
+        load_module(policy, start.policy)
+        if start.critic is not None:
+            load_module(critic, start.critic)
     return policy.to(config.device), critic.to(config.device)
 
 
@@ -294,3 +325,20 @@ def new_collector(config: SelfPlayConfig, group: int) -> Collector:
     size = config.num_games // config.groups
     batch = SelfPlayBatch(size, config.rules, deals, 1, scoring=config.objective, concealed=True)
     return Collector(batch, config, np.random.default_rng(sequence), (config.seed, _AGENTS_STREAM, group))
+
+
+def optimizer_arrays(optimizer: torch.optim.Optimizer) -> Arrays:
+    """Adam's moments, for :func:`restore_optimizer`."""
+    moments = optimizer.state_dict()["state"]
+    return {
+        f"adam.{place}.{name}": value.cpu().numpy() for place, part in moments.items() for name, value in part.items()
+    }
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:
+    """Continue with the moments of :func:`optimizer_arrays`."""
+    moments: dict[int, dict[str, torch.Tensor]] = {}
+    for key, array in behind("adam.", arrays).items():
+        place, name = key.split(".")
+        moments.setdefault(int(place), {})[name] = torch.from_numpy(np.array(array))
+    optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})

@@ -1,13 +1,9 @@
-"""Training with sb3-contrib's ``MaskablePPO``, which learns one seat of compiled games.
-
-:func:`train` is the program: games, a model, and update after update with a save, and an evaluation now and then.
-"""
+"""Training with sb3-contrib's ``MaskablePPO``, which learns one seat of compiled games."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,12 +16,10 @@ from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_m
 from ddz_agents.neural.tensor_file import replace_file
 from ddz_env.core.options import Range
 from ddz_env.core.rules import Rules
-from ddz_training.learn.curves import CurveFile, columns_of
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError
-from ddz_training.learn.run import EVALUATIONS
+from ddz_training.learn.loop import Training
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 from ddz_training.learn.settings import Count, Natural, NotNegative, Objective, Positive, Share, TrainingSettings
-from ddz_training.learn.strength import Evaluation, measure_strength
 
 MODEL, SETTINGS = "model.zip", "run.json"
 
@@ -76,6 +70,11 @@ class Sb3Config(TrainingSettings):
     evaluate_deals: Natural = 100
     baselines: tuple[str, ...] = ("random", "rules")
 
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """Agents that evaluations are played against."""
+        return self.baselines
+
 
 def new_games(config: Sb3Config, threads: int | None = None) -> MaskedVecEnv:
     """The games of a run; a peasant's win counts as much as the landlord's, the usual learning signal.
@@ -96,61 +95,85 @@ def new_model(config: Sb3Config, env: MaskedVecEnv) -> MaskablePPO:
     return MaskablePPO("MlpPolicy", env, policy_kwargs={"net_arch": [config.width] * 2}, **settings)
 
 
-def train(
-    config: Sb3Config,
-    folder: Path,
-    timesteps: int,
-    env: MaskedVecEnv | None = None,
-    *,
-    resume: bool = False,
-    threads: int | None = None,
-    tensorboard: Path | None = None,
-    on_update: Callable[[MaskablePPO], None] = lambda model: None,
-    on_evaluation: Callable[[Sequence[Evaluation]], None] = lambda found: None,
-    stop: Callable[[], bool] = lambda: False,
-) -> MaskablePPO:
-    """Train until the learner has made so many decisions, rounded up to whole updates.
+@dataclass
+class Sb3Line:
+    """How far a run is.
 
-    The folder gets the model, the settings, SB3's own table of the updates, and ``evaluations.csv``.
+    Attributes:
+        decisions: The learner's decisions so far.
+    """
+
+    decisions: int
+
+    def __str__(self) -> str:
+        return f"{self.decisions:,} steps"
+
+
+class Sb3Run(Training):
+    """A run of MaskablePPO; its curves are a table of Stable-Baselines3's own, a file for every resumption.
 
     Args:
         config: The settings.
         folder: Where its files are.
-        timesteps: Decisions in all, those before a resumption included.
-        env: The games, closed at the end (:func:`new_games`); made anew if None.
         resume: Whether to go on with the model of the folder, which has been trusted, in new games.
         threads: Threads that step the games, and PyTorch's; None for one a core and PyTorch's own choice.
-        tensorboard: A folder for TensorBoard.
-        on_update: Called after every update.
-        on_evaluation: Called after every evaluation.
-        stop: Asked after every update and every deal of an evaluation; True ends the run early.
+        tensorboard: A folder for Stable-Baselines3's curves in TensorBoard.
+
+    Attributes:
+        model: The model.
     """
-    env = new_games(config, threads) if env is None else env
-    if threads is not None:
-        torch.set_num_threads(threads)
-    model = load_maskable_ppo(folder / MODEL, env, config.device) if resume else new_model(config, env)
-    if resume:  # other games and draws than before
-        model.set_random_seed((config.seed + model.num_timesteps) % 2**32)
-    replace_file(folder / SETTINGS, json.dumps(config.as_dict(), indent=2).encode())
-    formats = [make_output_format("csv", str(folder), f"-{model.num_timesteps}")]
-    formats += [make_output_format("tensorboard", str(tensorboard))] if tensorboard else []
-    model.set_logger(Logger(None, formats))
-    update, every, stopped = config.num_envs * config.n_steps, config.evaluate_every, False
-    evaluations = CurveFile(folder / EVALUATIONS, columns_of(Evaluation), model.num_timesteps // update or -1)
-    while not stopped and model.num_timesteps < timesteps:
-        model.learn(update, reset_num_timesteps=False)
-        save_model(folder / MODEL, model, Purpose(config.rules, config.objective))
-        on_update(model)
-        done, stopped = model.num_timesteps, stop()
-        if every and not stopped and (done >= timesteps or done // every > (done - update) // every):
-            rivals = config.baselines, config.evaluate_deals
-            found = measure_strength(SB3Policy(model.policy), *rivals, rules=config.rules, seed=config.seed, stop=stop)
-            lines = [Evaluation.of(done // update, result) for result in found]
-            for line in lines:
-                evaluations.append(vars(line))
-            on_evaluation(lines)
-    env.close()
-    return model
+
+    line_type = Sb3Line
+    config: Sb3Config
+
+    def __init__(
+        self,
+        config: Sb3Config,
+        folder: Path,
+        *,
+        resume: bool = False,
+        threads: int | None = None,
+        tensorboard: Path | None = None,
+    ) -> None:
+        super().__init__(config)
+        self._games = new_games(config, threads)
+        if threads is not None:
+            torch.set_num_threads(threads)
+        if resume:
+            self.model = load_maskable_ppo(folder / MODEL, self._games, config.device)
+            self.model.set_random_seed((config.seed + self.model.num_timesteps) % 2**32)  # other games and draws
+        else:
+            self.model = new_model(config, self._games)
+        self._size = config.num_envs * config.n_steps
+        self.counters.decisions = self.model.num_timesteps
+        self.counters.update = self.counters.decisions // self._size
+        formats = [make_output_format("csv", str(folder), f"-{self.counters.decisions}")]
+        formats += [make_output_format("tensorboard", str(tensorboard))] if tensorboard else []
+        self.model.set_logger(Logger(None, formats))
+
+    def learn(self) -> dict[str, float]:
+        """One update."""
+        self.model.learn(self._size, reset_num_timesteps=False)
+        self.counters.decisions = self.model.num_timesteps
+        return {}
+
+    def evaluates(self) -> bool:
+        """Whether the last step went past a multiple of ``evaluate_every``, which counts decisions."""
+        done, every = self.counters.decisions, self.config.evaluate_every
+        return bool(every) and done // every > (done - self._size) // every
+
+    def player(self) -> SB3Policy:
+        """The policy as it is."""
+        return SB3Policy(self.model.policy)
+
+    def keep(self, folder: Path) -> None:
+        """Write the model and the settings."""
+        replace_file(folder / SETTINGS, json.dumps(self.config.as_dict(), indent=2).encode())
+        save_model(folder / MODEL, self.model, Purpose(self.config.rules, self.config.objective))
+
+    def close(self) -> None:
+        """Close the games."""
+        self._games.close()
 
 
 def save_model(path: Path, model: MaskablePPO, purpose: Purpose) -> None:

@@ -1,0 +1,341 @@
+"""The training loop: step after step, with curves, evaluations and checkpoints, until the budget is spent.
+
+What learns is a :class:`Training`: self-play (:mod:`.ppo.selfplay`), deep Monte Carlo (:mod:`.dmc`), imitation
+(:mod:`.imitation`) and Stable-Baselines3 (:mod:`.sb3.train`) say what one step is; everything else is here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import io
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from ddz_agents.neural.model import PolicyModel
+from ddz_env.core.errors import DouDizhuError, install_hint
+from ddz_env.core.options import Options, Range
+from ddz_env.core.whole_file import append, replace_file
+from ddz_training.learn.errors import CheckpointError, InvalidTrainingError, MissingTensorBoardError
+from ddz_training.learn.settings import Positive, TrainingSettings
+from ddz_training.learn.strength import Evaluation, measure_strength
+from ddz_training.measure.match.one_writer import writing
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
+POLICY, CHECKPOINT = "policy.safetensors", "checkpoint.safetensors"
+"""The files of a training in its folder: its weights, and what it is resumed from."""
+
+SOURCE = ("ddz_training.learn",)
+"""Whose source decides a training, besides the environment's and the agents'."""
+
+
+def never() -> bool:
+    """The training is not to stop early."""
+    return False
+
+
+@dataclass
+class Counters:
+    """How far a training is.
+
+    Attributes:
+        update: Steps of :func:`train`.
+        steps: Decisions of the environments, forced ones included.
+        decisions: Decisions that were learned from, each counted once.
+        games: Games that have ended.
+        seconds: Seconds of training, evaluations not counted.
+    """
+
+    update: int = 0
+    steps: int = 0
+    decisions: int = 0
+    games: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Budget(Options):
+    """How long a training lasts, from its very beginning; a resumed one counts what it did before.
+
+    Attributes:
+        updates: Updates; None for no limit.
+        minutes: Minutes of training, evaluations not counted; None for no limit.
+        decisions: Decisions that are learned from; None for no limit.
+
+    Raises:
+        InvalidTrainingError: If there is no limit at all or one is not positive.
+    """
+
+    error: ClassVar[type[DouDizhuError]] = InvalidTrainingError
+
+    updates: Annotated[int, Range(1)] | None = None
+    minutes: Positive | None = None
+    decisions: Annotated[int, Range(1)] | None = None
+
+    def check(self) -> None:
+        """Refuse to train for ever."""
+        if all(limit is None for limit in vars(self).values()):
+            raise InvalidTrainingError("say how long to train: a number of updates or of minutes")
+
+    def share(self, counters: Counters) -> float:
+        """The share of the budget that is spent, 0 to 1."""
+        done: dict[str, float] = {
+            "updates": counters.update,
+            "minutes": counters.seconds / 60,
+            "decisions": counters.decisions,
+        }
+        shares = [done[name] / limit for name, limit in vars(self).items() if limit is not None]
+        return min(1.0, max(map(float, shares)))
+
+
+class Training(ABC):
+    """What learns step by step.
+
+    Args:
+        config: The settings.
+
+    Attributes:
+        config: The settings.
+        counters: How far it is.
+        line_type: What a step brought: a dataclass of numbers with fields of :class:`Counters` and of what
+            :meth:`learn` finds, the number of the step first.  Its text is shown beside the bar.
+        tables: The CSV file of each kind of line that is written.
+    """
+
+    line_type: ClassVar[type]
+    tables: ClassVar[Mapping[type, str]] = {Evaluation: EVALUATIONS}
+    config: TrainingSettings
+
+    def __init__(self, config: TrainingSettings) -> None:
+        self.config = config
+        self.counters = Counters()
+
+    @abstractmethod
+    def learn(self) -> Mapping[str, Any]:
+        """One update, counted in :attr:`counters` but for the update and the seconds; what else it brought, by name."""
+
+    @abstractmethod
+    def player(self) -> PolicyModel:
+        """The policy as it is."""
+
+    @abstractmethod
+    def keep(self, folder: Path) -> None:
+        """Write the weights, and what a resumed training needs, into a folder; each file is replaced atomically."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release threads and agents."""
+
+    def step(self) -> Any:
+        """One update; what it brought, a :attr:`line_type`."""
+        began = time.perf_counter()
+        found = self.learn()
+        self.counters.update += 1
+        self.counters.seconds += time.perf_counter() - began
+        known = {**vars(self.counters), **found}
+        return self.line_type(**{name: known[name] for name in columns_of(self.line_type)})
+
+    def evaluates(self) -> bool:
+        """Whether an evaluation is due after the last step."""
+        return bool(self.config.evaluate_every) and self.counters.update % self.config.evaluate_every == 0
+
+    def measure(self, stop: Callable[[], bool] = never) -> list[Evaluation]:
+        """The policy's strength against the rivals of the settings.
+
+        Args:
+            stop: Called before every deal; True ends the measurement without a result.
+        """
+        rivals = self.config.rivals, self.config.evaluate_deals
+        found = measure_strength(self.player(), *rivals, rules=self.config.rules, seed=self.config.seed, stop=stop)
+        return [Evaluation.of(self.counters.update, result) for result in found]
+
+
+def train(
+    run: Training,
+    budget: Budget,
+    folder: str | Path | None = None,
+    *,
+    tensorboard: Path | None = None,
+    on_update: Callable[[Any], object] = lambda line: None,
+    on_evaluation: Callable[[Sequence[Evaluation]], object] = lambda found: None,
+    stop: Callable[[], bool] = never,
+) -> None:
+    """Train until the budget is spent.
+
+    Each file of the folder is whole whenever the training is killed; it continues from the last checkpoint, and what
+    the curves have beyond that is written again.
+
+    Args:
+        run: What learns, new or resumed.
+        budget: How long.
+        folder: Where weights, checkpoint, curves and evaluations go; None keeps nothing.
+        tensorboard: A folder for TensorBoard; None writes nothing there.
+        on_update: Called with the line of every update.
+        on_evaluation: Called with every evaluation.
+        stop: Called after every update and before every deal of an evaluation; True ends the training early, with a
+            checkpoint and without the evaluation.
+
+    Raises:
+        CheckpointError: If a file cannot be written, or the curves there are of another version.
+        InUseError: If another process trains there.
+        MissingTensorBoardError: If TensorBoard is wanted and not installed.
+        TensorFileError: If the weights cannot be written.
+    """
+    folder, config, stopped = None if folder is None else Path(folder), run.config, False
+    with contextlib.ExitStack() as held:
+        if folder is not None:
+            held.enter_context(writing(folder, folder=True))
+        log = held.enter_context(contextlib.closing(RunLog(run.tables, folder, tensorboard, run.counters.update)))
+        while not stopped and budget.share(run.counters) < 1.0:
+            line = run.step()
+            last = budget.share(run.counters) >= 1.0
+            log.add(line)
+            on_update(line)
+            if run.evaluates() or (last and config.evaluate_every):
+                found = run.measure(stop)
+                for evaluation in found:
+                    log.add(evaluation)
+                on_evaluation(found)
+            stopped = stop()
+            if folder is not None and (stopped or last or run.counters.update % config.checkpoint_every == 0):
+                run.keep(folder)
+
+
+def refuse_to_overwrite(path: Path) -> None:
+    """A new training must not begin where another has left its file.
+
+    Raises:
+        CheckpointError: If there is one.
+    """
+    if path.exists():
+        raise CheckpointError(f"{path} exists: add --resume to continue it, or name another folder")
+
+
+# --- Curves -----------------------------------------------------------------------------------------------------------
+
+
+class RunLog:
+    """The lines of a training; each is a dataclass whose first field is the number of its step.
+
+    Args:
+        tables: The CSV file of each kind of line that has one.
+        folder: Where these files are; None writes none of them.
+        tensorboard: TensorBoard's folder; None writes nothing there.
+        done: The last update of an earlier run that is continued, 0 for a new one.  What a killed run wrote beyond it
+            is dropped, and hidden from TensorBoard.
+
+    Raises:
+        CheckpointError: If a file cannot be written or has other columns.
+        MissingTensorBoardError: If TensorBoard is not installed.
+    """
+
+    def __init__(
+        self, tables: Mapping[type, str], folder: Path | None, tensorboard: Path | None = None, done: int = 0
+    ) -> None:
+        self._board = None if tensorboard is None else _summary_writer(tensorboard, done)
+        found = {} if folder is None else {kind: folder / name for kind, name in tables.items()}
+        self._files = {kind: CurveFile(path, columns_of(kind), done or -1) for kind, path in found.items()}
+
+    def add(self, line: Any) -> None:
+        """Write a line.
+
+        Raises:
+            CheckpointError: If that cannot be done.
+        """
+        values = {name: getattr(line, name) for name in columns_of(type(line))}
+        if type(line) in self._files:
+            self._files[type(line)].append(values)
+        if self._board is None:
+            return
+        group, step = "training", next(iter(values.values()))
+        if isinstance(line, Evaluation):
+            group = f"evaluation/{line.opponent}"
+            values = {name: values[name] for name in ("update", "wins", "landlord", "peasants")}
+        for name in list(values)[1:]:
+            self._board.add_scalar(f"{group}/{name}", values[name], step)
+        self._board.flush()
+
+    def close(self) -> None:
+        """Close TensorBoard's file."""
+        if self._board is not None:
+            self._board.close()
+
+
+def _summary_writer(folder: Path, done: int) -> SummaryWriter:
+    """What writes TensorBoard's files."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise MissingTensorBoardError(
+            f"--tensorboard needs TensorBoard ({error}): {install_hint('tensorboard')}"
+        ) from error
+    try:
+        return SummaryWriter(str(folder), purge_step=done + 1 if done else None)
+    except OSError as error:
+        raise CheckpointError(f"cannot write {folder}: {error}") from error
+
+
+class CurveFile:
+    """A CSV file that is appended to and whose first column is the number of the update.
+
+    Args:
+        path: The file.
+        columns: The columns, ``update`` first.
+        keep: The last update whose lines are kept; lines of later ones are those of a run that was killed after its
+            last checkpoint, and will be written again.  -1 begins anew.
+
+    Raises:
+        CheckpointError: If the file has other columns, or cannot be read or written.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str], keep: int = -1) -> None:
+        self._path = path
+        self._columns = list(columns)
+        with _named(path):
+            kept = self._kept(keep) if keep >= 0 and path.exists() else []
+            replace_file(path, _csv(self._columns, *kept))
+
+    def append(self, values: Mapping[str, Any]) -> None:
+        """Append a line and hand it to the operating system.
+
+        Raises:
+            CheckpointError: If that cannot be done.
+        """
+        cells = [values[column] for column in self._columns]
+        with _named(self._path):
+            append(self._path, _csv([f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells]))
+
+    def _kept(self, last: int) -> list[list[str]]:
+        lines = list(csv.reader(self._path.read_text(encoding="utf-8").splitlines()))
+        if not lines or lines[0] != self._columns:
+            raise CheckpointError(f"{self._path} is not a curve of this version: its first line is {lines[:1]}")
+        whole = [line for line in lines[1:] if len(line) == len(self._columns)]
+        return [line for line in whole if line[0].isdigit() and int(line[0]) <= last]
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Errors of a curve as ours."""
+    try:
+        yield
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CheckpointError(f"cannot continue {path}: {error}") from error
+
+
+def _csv(*lines: Sequence[str]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue().encode()
+
+
+def columns_of(kind: type) -> list[str]:
+    """The fields of a dataclass, as columns."""
+    return [field.name for field in dataclasses.fields(kind)]

@@ -89,6 +89,22 @@ def test_a_seed_reproduces_a_student_on_any_number_of_threads() -> None:
     assert not torch.equal(one.logits.weight, other.logits.weight)
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_the_teacher_plays_the_games_that_the_student_does_not(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    lessons = Imitation(ImitationConfig(architecture=SMALL, num_games=64, student_share=share), 1)
+    teacher, step = RulesTeacher(64), lessons.batch.step
+    played: list[np.ndarray] = []
+    monkeypatch.setattr(lessons.batch, "step", lambda actions: (played.append(actions.copy()), step(actions)))
+    agreed = []
+    for _ in range(20):
+        choices = np.count_nonzero(lessons.batch.mask, axis=1) > 1
+        labels = teacher.labels(lessons.batch.state_dict()["rows"])
+        lessons.learn()
+        known = choices & (labels != NO_LABEL)
+        agreed.append((played[-1] == labels)[known].mean())
+    assert np.mean(agreed) == 1 if share == 0 else np.mean(agreed) < 0.7
+
+
 def test_what_has_no_label_is_not_learned_from() -> None:
     shares = one_hot(np.array([3, NO_LABEL, 399]))
     assert shares.sum(1).tolist() == [1, 0, 1]

@@ -179,3 +179,11 @@ def test_past_selves_are_a_uniform_sample_of_the_past() -> None:
     assert np.abs(kept - 60).max() < 30
     assert past.draw(network, rng)
     assert int(network.value.bias.item()) in {int(member["value.bias"][0]) for member in past.members}
+
+
+def test_past_selves_that_are_restored_count_all_that_were_offered() -> None:
+    network, past, again = PolicyNetwork(SMALL), PastSelves(2), PastSelves(2)
+    for _ in range(9):
+        past.offer(network, np.random.default_rng(0))
+    again.restore(past.arrays(), {"members": 2, "offered": past.offered}, network, "checkpoint")
+    assert (len(again.members), again.offered) == (2, 9)

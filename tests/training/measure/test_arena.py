@@ -13,7 +13,7 @@ import pytest
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.errors import UnknownAgentError
 from ddz_env.playing.game import seat_generators
-from ddz_training.measure.match.duplicate import DealPlayer, GameRecord, seatings
+from ddz_training.measure.match.duplicate import DealPlayer, GameRecord, forfeited, seatings
 from ddz_training.measure.match.errors import (
     AgentFailedError,
     InvalidArenaError,
@@ -209,6 +209,12 @@ def test_failing_agents_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 AgentFailedError, match=rf"'arena_own_agents:{agent}' failed in seat 0 of deal 0.*{text}"
             ):
                 run_arena(arena, 2, processes=processes)
+
+
+def test_a_game_that_is_lost_by_a_fault_at_once_is_no_spring() -> None:
+    """It costs the stake of the moment, though the other side has not played."""
+    assert forfeited(State.new(1), "abb", "b").returns("stake") == (2.0, -1.0, -1.0)
+    assert forfeited(State.new(1), "abb", "a").returns("stake") == (-2.0, 1.0, 1.0)
 
 
 def test_bad_requests_are_refused() -> None:

@@ -84,7 +84,8 @@ def test_the_arena_plays_the_deals_of_a_file_that_lean_as_asked(tmp_path: Path) 
     assert 3 < len(numbers["peasants"]) < 12
     assert numbers["peasants"] == [one.deal for one in judge_deals(RULES_V_RULES, 12) if one.tendency == "peasants"]
     arena = ("arena", "random", "random-staged", "--deals", 3, "--processes", 1, "--no-timing")
-    chosen = ddz(*arena, "--deal-file", path, "--tendency", "peasants", "--out", played)
+    from_there = ("--first-deal", numbers["peasants"][0])  # that deal is played, too
+    chosen = ddz(*arena, "--deal-file", path, "--tendency", "peasants", "--out", played, *from_there)
     assert chosen.exit_code == 0, chosen.output
     _, rows = read_results(played)
     assert [int(row["deal"]) for row in rows[::2]] == numbers["peasants"][:3] != [0, 1, 2]

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.afterstates import describe_afterstates
-from ddz_agents.neural.columns import REST_COLUMNS, describe_observations, observation_columns
+from ddz_agents.neural.columns import REST_COLUMNS, describe_afterstates, describe_observations, observation_columns
 from ddz_agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.model import Bytes, Floats, check_batch
 from ddz_agents.neural.tensor_file import check_heading, check_purpose, plain_values, read_bytes

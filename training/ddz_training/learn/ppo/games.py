@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.afterstates import HandValues
+from ddz_agents.neural.columns import HandValues
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities, policy_input
 from ddz_env.core.actions import NUM_ACTIONS

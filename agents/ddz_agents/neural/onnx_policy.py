@@ -27,7 +27,7 @@ from ddz_env.core.errors import install_hint
 from ddz_env.core.observation import HISTORY, OBSERVATION_SIZE, action_mask, observe
 
 NO_DIGEST = "0" * 64
-"""What stands in the digest's place while it is computed."""
+"""What is in the digest's place while it is computed."""
 
 
 EXPORTED = "ddz-policy-onnx"
@@ -80,7 +80,7 @@ def digest_of(data: bytes, digest: str) -> str:
 
     Args:
         data: The file.
-        digest: What stands in the digest's place.
+        digest: What is in the digest's place.
     """
     return hashlib.sha256(data.replace(digest.encode(), NO_DIGEST.encode())).hexdigest()
 

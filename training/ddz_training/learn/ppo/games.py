@@ -87,7 +87,7 @@ def _draw_actions(log_probabilities: np.ndarray, draws: np.ndarray, actions: np.
 
 
 def drawn(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Draw an action for each row; an illegal one is never drawn, whatever the rounding.
+    """Draw an action for each row; an illegal one is never drawn, however numbers are rounded.
 
     Args:
         log_probabilities: Shape ``[n, actions]``, float32, minus infinity where illegal.

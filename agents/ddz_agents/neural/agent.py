@@ -182,7 +182,7 @@ class ModelAgent:
     def choose(
         self, observations: Bytes, masks: Bytes, rngs: Callable[[int], np.random.Generator]
     ) -> npt.NDArray[np.int64]:
-        """The next action of each of several seats; the model is not asked where there is only one.
+        """The next action of each of several seats; the model is not evaluated where there is only one.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.

@@ -16,9 +16,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.afterstates import leave, put_afterstate
 from ddz_agents.neural.architecture import Layers, critic_layers, policy_layers
-from ddz_agents.neural.columns import READING_RULES, REST_COLUMNS, describe_game, describe_observation
+from ddz_agents.neural.columns import (
+    READING_RULES,
+    REST_COLUMNS,
+    describe_game,
+    describe_observation,
+    leave,
+    put_afterstate,
+)
 from ddz_agents.neural.errors import InvalidPolicyInputError
 from ddz_agents.neural.features import hand_word, value_hand
 from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes

@@ -10,7 +10,7 @@ class InvalidPolicyInputError(DouDizhuError):
 
 
 class InvalidArchitectureError(DouDizhuError):
-    """The size of a network is out of range, or it is described by something that is no architecture."""
+    """The size of a network is out of range, or a file describes it in another way."""
 
 
 class TensorFileError(DouDizhuError):
@@ -22,7 +22,7 @@ class TensorFileMismatchError(TensorFileError):
 
 
 class UntrustedFileError(DouDizhuError):
-    """Reading a file would run the code in it, and nobody has said that the file is trusted."""
+    """Reading a file would run the code in it, and the user has not said that the file is trusted."""
 
 
 class MissingTorchError(DouDizhuError, ImportError):

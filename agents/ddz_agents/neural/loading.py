@@ -1,7 +1,7 @@
 """How a learned policy comes from a file: the suffix says what computes it.
 
-Each reader imports what it needs when it is asked.  Weights of ours need nothing but this package; an ONNX policy needs
-ONNX Runtime, a model of Stable-Baselines3 needs that and PyTorch.
+Each reader imports what it needs when it is called.  Our own weights need this package alone; an ONNX policy needs
+ONNX Runtime, and a model of Stable-Baselines3 needs it and PyTorch.
 """
 
 from __future__ import annotations

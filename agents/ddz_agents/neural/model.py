@@ -1,4 +1,4 @@
-"""A learned policy, whatever computes it: what agents and searches ask of it."""
+"""What agents and searches need of a learned policy, however it is computed."""
 
 from __future__ import annotations
 

@@ -18,9 +18,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ddz_agents.neural.afterstates import HandValues, describe_afterstates
 from ddz_agents.neural.architecture import Architecture, Layers, critic_layers, policy_layers
-from ddz_agents.neural.columns import describe_observations
+from ddz_agents.neural.columns import HandValues, describe_afterstates, describe_observations
 from ddz_agents.neural.model import Bytes
 from ddz_agents.neural.tensor_file import fitting
 

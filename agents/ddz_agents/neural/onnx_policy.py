@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.afterstates import describe_afterstates
-from ddz_agents.neural.columns import REST_COLUMNS, describe_observations, observation_columns
+from ddz_agents.neural.columns import REST_COLUMNS, describe_afterstates, describe_observations, observation_columns
 from ddz_agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.model import Bytes, Floats, check_batch
 from ddz_agents.neural.tensor_file import check_heading, check_purpose, plain_values, read_bytes
@@ -28,7 +27,7 @@ from ddz_env.core.errors import install_hint
 from ddz_env.core.observation import HISTORY, OBSERVATION_SIZE, action_mask, observe
 
 NO_DIGEST = "0" * 64
-"""What stands in the digest's place while it is computed."""
+"""What is in the digest's place while it is computed."""
 
 
 EXPORTED = "ddz-policy-onnx"
@@ -81,7 +80,7 @@ def digest_of(data: bytes, digest: str) -> str:
 
     Args:
         data: The file.
-        digest: What stands in the digest's place.
+        digest: What is in the digest's place.
     """
     return hashlib.sha256(data.replace(digest.encode(), NO_DIGEST.encode())).hexdigest()
 

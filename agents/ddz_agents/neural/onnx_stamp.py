@@ -91,8 +91,8 @@ def stamp_onnx(
     Example:
         ``stamp_onnx("mine.onnx", "player.onnx")``, then ``ddz arena policy:path=player.onnx rules``.
     """
-    name, told = Rules.preset(rules).name, dict(notes or {})
-    check_purpose(path, name, objective, told, False)
+    name, said = Rules.preset(rules).name, dict(notes or {})
+    check_purpose(path, name, objective, said, False)
     data = read_bytes(Path(path))
     session = session_of(path, data, 1)
     check_nodes(path, session, OWN)
@@ -105,7 +105,7 @@ def stamp_onnx(
         raise TensorFileMismatchError(f"{path} answers two rows with logits of shape {logits.shape}, or with NaN")
     model = _onnx().load_from_string(data)
     try:
-        content = stamped(model, OWN, name, objective, told, False)
+        content = stamped(model, OWN, name, objective, said, False)
     except (TypeError, ValueError) as error:
         raise TensorFileError(f"{path}: the notes are no plain values: {error}") from error
     replace_file(Path(out), content)

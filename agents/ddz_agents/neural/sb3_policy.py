@@ -4,7 +4,7 @@ Stable-Baselines3 saves its models as zip files with pickled objects in them, an
 brings along.  Such a file is therefore read only by those who say that they trust it; our own files of weights
 (:mod:`ddz_agents.neural.weights`) hold nothing but tensors and need no trust.
 
-What such a zip was trained for stands in a member of its own, as JSON that is read without unpickling anything;
+What such a zip was trained for is in a member of its own, as JSON that is read without unpickling anything;
 Stable-Baselines3 reads the members that it wrote and leaves this one alone.
 """
 
@@ -75,8 +75,8 @@ def saved_form(space: Any, actions: Any) -> ObservationForm:
         form = ObservationForm("dict" if beside else "vector", dtype, seen, mask)
         if form.space() == space:
             return form
-    told = f"{type(space).__name__} of shape {space.shape} and type {space.dtype}"
-    raise TensorFileMismatchError(f"the policy was saved with an observation space that is not ours, {told}; {_RIGHT}")
+    found = f"{type(space).__name__} of shape {space.shape} and type {space.dtype}"
+    raise TensorFileMismatchError(f"the policy was saved with an observation space that is not ours, {found}; {_RIGHT}")
 
 
 class SB3Policy:
@@ -140,7 +140,7 @@ def check_trust(path: str | Path, trust: bool, how: str) -> None:
 def load_sb3_policy(path: str | Path, *, trust_file: bool = False, threads: int = 1) -> SB3Policy:
     """Read the policy of a MaskablePPO that ``model.save`` wrote.
 
-    What it was trained for stands in files of ``ddz train sb3`` (:func:`add_purpose`); a file that does
+    What it was trained for is in files of ``ddz train sb3`` (:func:`add_purpose`); a file that does
     not say is taken to play for wins.
 
     Args:

@@ -67,7 +67,7 @@ def plain_values(where: object, text: str | bytes) -> dict[str, Any]:
         text: JSON.
 
     Raises:
-        TensorFileMismatchError: If it is no JSON, or no object with names and values.
+        TensorFileMismatchError: If it is not JSON, or not an object with names and values.
     """
     try:
         found = json.loads(text)
@@ -194,7 +194,7 @@ def _unpacked(data: bytes) -> tuple[dict[str, Any], Arrays]:
     if not all(isinstance(value, str) for value in metadata.values()):
         raise ValueError("the metadata are no text")
     for text in (*header, *metadata.values()):
-        text.encode()  # half a surrogate pair is no text
+        text.encode()  # half a surrogate pair cannot be encoded
     arrays: Arrays = {}
     end = first
     for name, about in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):

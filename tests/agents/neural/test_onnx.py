@@ -36,8 +36,7 @@ from ddz_env.core.errors import InvalidRulesError
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.apps.cli import app
-from tests.agents.neural.test_compiled_policy import said_without
-from tests.agents.neural.test_neural_network import positions, shown, small_networks
+from tests.agents.neural.test_networks import positions, said_without, shown, small_networks
 from tests.oracles.network_policy import NetworkPolicy
 
 pytest.importorskip("onnxscript")

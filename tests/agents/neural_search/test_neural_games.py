@@ -17,7 +17,7 @@ from ddz_env.core.engine.words import add_hand, remove_hand
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.observation import CONCEALED, OBSERVATION, observe
 from ddz_env.envs.batch import SelfPlayBatch
-from tests.agents.neural.test_neural_network import concealed_of
+from tests.agents.neural.test_networks import concealed_of
 
 SIZES = ("cards_left_self", "cards_left_next", "cards_left_previous")
 TABLE = ("bombs", "highest_bid", "passes", "target_key", "target", *SIZES)

@@ -25,7 +25,7 @@ from ddz_env.core.options import as_written
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import agent_options, make_agent
-from tests.agents.neural.test_neural_network import small_networks
+from tests.agents.neural.test_networks import small_networks
 from tests.oracles import figure_two
 from tests.oracles.figure_two import records, statistics_of
 from tests.oracles.network_policy import NetworkPolicy

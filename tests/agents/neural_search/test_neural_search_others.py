@@ -20,7 +20,7 @@ from ddz_env import State
 from ddz_env.core.engine.layout import SEAT
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.playing.registry import make_agent
-from tests.agents.neural.test_neural_network import concealed_of, small_networks
+from tests.agents.neural.test_networks import concealed_of, small_networks
 from tests.agents.neural_search.test_neural_search import Prefers, Uniform, after, firsts_of, planted
 from tests.oracles.network_policy import NetworkPolicy
 

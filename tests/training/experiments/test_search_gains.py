@@ -21,7 +21,7 @@ from ddz_training.experiments.search_gains import (
     worth,
 )
 from ddz_training.measure.match.errors import InvalidExperimentError
-from tests.agents.neural.test_neural_network import small_networks
+from tests.agents.neural.test_networks import small_networks
 from tests.oracles.network_policy import NetworkPolicy
 
 AGENTS = ("policy", "random")

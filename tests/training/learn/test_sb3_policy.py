@@ -32,7 +32,6 @@ from ddz_agents.neural.errors import (
 )
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_sb3_policy, read_purpose
-from ddz_agents.neural_search.agent import ModelSearchAgent
 from ddz_agents.neural_search.leaves import leaf_kind
 from ddz_env import State
 from ddz_env.core.errors import InvalidAgentOptionError
@@ -43,7 +42,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_training.learn.sb3.train import Sb3Config, save_model
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 from tests.training.apps.terminal import refused
-from tests.training.learn.test_sb3_run import trained as train
+from tests.training.learn.test_sb3 import trained as train
 
 
 @pytest.fixture(scope="module")
@@ -100,17 +99,6 @@ def test_probabilities_are_those_of_sb3_under_the_mask(model: MaskablePPO) -> No
     assert (table.dtype, values.dtype) == (np.dtype(np.float32), np.dtype(np.float32))
     with pytest.raises(InvalidPolicyInputError, match="no legal action"):
         policy.evaluate(batch.observation, np.zeros_like(batch.mask))
-
-
-def test_it_guides_a_search(saved: Path, model: MaskablePPO) -> None:
-    """By name if the file is trusted; its own value stands at the leaves, as it has no critic."""
-    view = State.new(4).view()
-    with pytest.raises(UntrustedFileError):
-        make_agent(f"neural-ismcts:path={saved}")
-    named = make_agent(f"neural-ismcts:path={saved},trust_file=true,iterations=60")
-    ours = ModelSearchAgent(SB3Policy(model.policy), 60)
-    assert leaf_kind(ours.model) == "value"
-    assert named.act(view, np.random.default_rng(0)) == ours.act(view, np.random.default_rng(0))
 
 
 def test_a_search_knows_what_a_policy_was_trained_for(tmp_path: Path) -> None:

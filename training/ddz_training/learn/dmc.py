@@ -19,8 +19,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.afterstates import HandValues
-from ddz_agents.neural.columns import GAME_COLUMNS
+from ddz_agents.neural.columns import GAME_COLUMNS, HandValues
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import PolicyNetwork
 from ddz_training.learn.ppo.config import SelfPlayConfig

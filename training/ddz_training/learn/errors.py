@@ -6,7 +6,7 @@ from ddz_env.core.errors import DouDizhuError
 
 
 class InvalidTrainingError(DouDizhuError):
-    """A setting of a training run is out of range, or the run was asked for something that it cannot do."""
+    """A setting of a training run is out of range, or two of them contradict each other."""
 
 
 class MissingTensorBoardError(DouDizhuError, ImportError):

@@ -87,11 +87,7 @@ class Budget(Options):
 
     def share(self, counters: Counters) -> float:
         """The share of the budget that is spent, 0 to 1."""
-        done: dict[str, float] = {
-            "updates": counters.update,
-            "minutes": counters.seconds / 60,
-            "decisions": counters.decisions,
-        }
+        done = {"updates": counters.update, "minutes": counters.seconds / 60, "decisions": counters.decisions}
         shares = [done[name] / limit for name, limit in vars(self).items() if limit is not None]
         return min(1.0, max(map(float, shares)))
 

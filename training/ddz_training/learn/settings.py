@@ -23,8 +23,6 @@ Share = Annotated[float, Range(0, 1)]
 PositiveShare = Annotated[float, Range(0, 1, above=True)]
 Positive = Annotated[float, Range(0, above=True)]
 NotNegative = Annotated[float, Range(0)]
-Seed = Annotated[int, Range(0, 2**63 - 1)]
-"""NumPy and PyTorch take no larger one."""
 
 Objective = Literal["win", "stake"]
 """What may be learned: to win, or to win much."""
@@ -48,7 +46,7 @@ class TrainingSettings(Options):
     checkpoint_every = 1
     evaluate_every = evaluate_deals = 0
     rules: str = "standard"
-    seed: Seed = 0
+    seed: Natural = 0
 
     @property
     def rivals(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Weights of the rule agent's evaluation, from games: what is tuned, the games that say what it is worth, and searches.
 
-A set of weights is a vector that stands in the middle of a box: the origin of the searches is what is played today, and
+A set of weights is a vector in the middle of a box: the origin of the searches is what is played today, and
 a step of one is about half of a weight, or a fifth of a trick.  Every candidate plays the same numbered deals against
 the same opponent, so that the luck of the cards is the same for all of them, and two candidates differ only where they
 play differently.
@@ -183,7 +183,7 @@ class Subject(ABC):
         return len(self.places)
 
     def share_of(self, deals: int) -> int:
-        """How many deals are played for so many of a rule agent."""
+        """How many deals are played where a rule agent would play ``deals``."""
         return max(2, deals // self.cost)
 
     def weights(self, point: Point) -> Floats:

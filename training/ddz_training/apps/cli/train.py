@@ -206,7 +206,7 @@ def curves(
     Options:
         runs: Folders of runs of selfplay or dmc in order, as NAME=FOLDER; if none, the files in --out.
         out: Folder for training_curves.csv and training_evaluations.csv; the last run's by default.
-        add: Keep the stages in --out; one of the same name is replaced where it stands.
+        add: Keep the stages in --out; one of the same name is replaced in its place.
 
     Example:
         ddz train curves runs/first --plot curves.png

@@ -89,7 +89,7 @@ class SelfPlayConfig(TrainingSettings):
         "lookahead": (0.0, "over hours it made no policy stronger (docs/measurements/policy-training.md)"),
         "candidates": (..., "only looking ahead needed it"),
         "floor": (..., "only looking ahead needed it"),
-        "least": (0.01, "nobody needed another bound"),
+        "least": (0.01, "no run needed another bound"),
         "precision": ("float32", "bfloat16 made no policy stronger in the same time"),
         "graphs": (..., "it had no effect on a processor"),
         "upper": (1.0, _NOT_MEASURED),

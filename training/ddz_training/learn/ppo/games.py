@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.afterstates import HandValues
+from ddz_agents.neural.columns import HandValues
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities, policy_input
 from ddz_env.core.actions import NUM_ACTIONS
@@ -87,7 +87,7 @@ def _draw_actions(log_probabilities: np.ndarray, draws: np.ndarray, actions: np.
 
 
 def drawn(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Draw an action for each row; an illegal one is never drawn, whatever the rounding.
+    """Draw an action for each row; an illegal one is never drawn, however numbers are rounded.
 
     Args:
         log_probabilities: Shape ``[n, actions]``, float32, minus infinity where illegal.

@@ -1,8 +1,8 @@
-"""Who plays one side of some games and does not learn: past selves of the run, and frozen agents, asked by name.
+"""Who plays one side of some games and does not learn: past selves of the run, and frozen agents by name.
 
 A frozen agent that offers ``batched`` answers for all games that wait for it in one call, ``random`` is compiled, and
-any other is asked game by game.  Agents of many games get no ``reset`` and no ``observe``, as in the environments
-(:mod:`ddz_env.envs.opponents`); those that are asked game by game find the moves so far in the view.
+any other chooses game by game.  Agents of many games get no ``reset`` and no ``observe``, as in the environments
+(:mod:`ddz_env.envs.opponents`); those that choose game by game find the moves so far in the view.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class FrozenAgent:
         rng: The agent's only source of randomness.
 
     Attributes:
-        name: The agent as it was asked for.
+        name: The agent's specification.
 
     Raises:
         UnknownAgentError: If no agent answers to the name.
@@ -168,13 +168,13 @@ class FrozenAgent:
 class _MoveByMove:
     """An agent that chooses whole moves: see :class:`ddz_env.playing.agent.BatchPlayer`.
 
-    A batch remembers the last sixteen moves of a game.  The agent is asked more often than that, so what it has not
+    A batch remembers the last sixteen moves of a game.  The agent moves more often than that, so what it has not
     seen yet is always among them.
 
     Attributes:
         plans: Main id and kickers of each game's move in progress, shape ``[n, 2]``, uint64.
-        logs: The moves of each game when its agent was asked last, shape ``[n, LOG_MOVES, 2]``, uint64; empty where
-            nobody reads them.
+        logs: The moves of each game when its agent moved last, shape ``[n, LOG_MOVES, 2]``, uint64; empty where
+            they are not read.
     """
 
     def __init__(self, opponent: Opponent, batch: SelfPlayBatch) -> None:

@@ -49,7 +49,7 @@ def collect(collector: Collector, rollout: Rollout, learner: Evaluate, past: Eva
     rollout.appraisals[:] = None
     for step in range(len(rollout)):
         theirs = collector.note(rollout, step, has_past=past is not None)
-        actions = batch.mask.argmax(axis=1)  # the only legal one, if nobody decides
+        actions = batch.mask.argmax(axis=1)  # the only legal one where there is no choice
         draws = rng.random(len(actions))
         mine = np.flatnonzero(rollout.decides[step])
         rollout.log_probabilities[step] = 0.0
@@ -68,7 +68,7 @@ def policy_counts(log_probabilities: Floats, settled_share: float, rng: np.rando
     """How much each decision counts for the policy.
 
     Where all but one action have hardly any probability, there is little to learn, at the cost of any decision.  Such
-    settled decisions are sampled, and those drawn stand for the others: each counts once on average.
+    settled decisions are sampled, and those drawn count for the others, too: each counts once on average.
 
     Args:
         log_probabilities: Shape ``[n, 400]``, float32.
@@ -79,8 +79,8 @@ def policy_counts(log_probabilities: Floats, settled_share: float, rng: np.rando
         Shape ``[n]``, float32: 1 where a second action has a probability of 1 %, else 0 or ``1 / settled_share``.
     """
     contested = np.count_nonzero(log_probabilities >= _LIKELY, axis=1) > 1
-    stands = rng.random(len(contested)) < settled_share
-    return np.where(contested, 1.0, stands / settled_share).astype(np.float32)
+    drawn_ones = rng.random(len(contested)) < settled_share
+    return np.where(contested, 1.0, drawn_ones / settled_share).astype(np.float32)
 
 
 # --- Advantages -------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def seat_advantages(
         advantages[step, here] = advantage
         targets[step, here] = np.where(ahead[at], advantage + value, 0.0)
         known[step, here] = ahead[at]
-        # Without a successor the decision is a successor itself: its value stands for all that follows.
+        # Without a successor the decision is a successor itself: its value takes the place of all that follows.
         next_value[at], next_advantage[at], earned[at], moved[at], ahead[at] = value, advantage, 0.0, False, True
         moved[every, acting] |= begins[step]
     return Advantages(advantages, targets, known)

@@ -87,7 +87,7 @@ class MaskedVecEnv(VecEnv):
         setattr(self.games, attr_name, value)
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """True for ``Monitor``, whose statistics stand in the infos; there are no other wrappers."""
+        """True for ``Monitor``, whose statistics are in the infos; there are no other wrappers."""
         return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
 
     def close(self) -> None:

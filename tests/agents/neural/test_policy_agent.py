@@ -18,7 +18,7 @@ from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, Inval
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
-from tests.agents.neural.test_neural_network import positions, small_networks
+from tests.agents.neural.test_networks import positions, small_networks
 from tests.hidden import permuted
 from tests.oracles.network_policy import NetworkPolicy
 

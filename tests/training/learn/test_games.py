@@ -1,4 +1,4 @@
-"""What a rollout holds: the games that were played, whose decisions are learned from, and past selves."""
+"""What a rollout holds: the games that were played, whose decisions are learned from, past selves and frozen agents."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 import torch
 
-from ddz_agents.neural.afterstates import HandValues
+from ddz_agents.neural.columns import HandValues
 from ddz_agents.neural.features import HAND_VALUES
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import Architecture, PolicyNetwork
-from ddz_agents.rules.agent import RulesTeacher
-from ddz_env import State
+from ddz_env import Move, State, View
+from ddz_env.core.engine.layout import MOVES
+from ddz_env.core.errors import UnknownAgentError
 from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.playing.agent import StagedAdapter
+from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError
+from ddz_env.playing.registry import make_agent
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks
 from ddz_training.learn.ppo.opponents import PastSelves
@@ -138,25 +142,6 @@ def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> 
     assert counts / counts.sum() == pytest.approx([0.5, 0.25, 0.25], abs=0.1)
 
 
-def test_the_rule_agent_plays_one_side_by_its_own_plans() -> None:
-    """Kickers included: every stage is what a teacher that follows all the games would do."""
-    batch = SelfPlayBatch(80, seed=6, threads=1, concealed=True)
-    collector = collector_of(batch, rules_share=0.7)
-    teacher, rollout, checked = RulesTeacher(80), Rollout.allocate(1, 80), {0: 0, 1: 0}
-    assert collector.by_rules.mean() == pytest.approx(0.7, abs=0.2)
-    for _ in range(150):
-        labels = teacher.labels(batch.state_dict()["rows"])
-        rules_side = np.where(collector.by_rules, collector.sides, NOBODY)
-        theirs = rules_side == np.where(batch.role == 0, LANDLORD_SIDE, PEASANT_SIDE)
-        collect(collector, rollout, uniform, None)
-        assert (rollout.by_rules[0] == (rules_side != NOBODY)).all()
-        assert (rollout.actions[0][theirs] == labels[theirs]).all()
-        assert not rollout.decides[0][theirs].any()
-        for stage in checked:
-            checked[stage] += int((theirs & (rollout.begins[0] == (stage == 0))).sum())
-    assert min(checked.values()) > 20
-
-
 def test_without_a_past_self_the_learner_plays_every_side() -> None:
     batch = SelfPlayBatch(60, seed=5, threads=1, concealed=True)
     rollout = Rollout.allocate(30, 60)
@@ -187,3 +172,106 @@ def test_past_selves_that_are_restored_count_all_that_were_offered() -> None:
         past.offer(network, np.random.default_rng(0))
     again.restore(past.arrays(), {"members": 2, "offered": past.offered}, network, "checkpoint")
     assert (len(again.members), again.offered) == (2, 9)
+
+
+HISTORIAN = f"{__name__}:Historian"
+
+
+class Historian:
+    """Chooses by all moves so far, so that it plays otherwise where one is missing."""
+
+    name = "historian"
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        assert len(view.history) == int(view.row[MOVES])
+        moves = view.legal_moves()
+        return moves[sum((seat + 1) * len(str(move)) for seat, move in view.history) * 7 % len(moves)]
+
+
+class Faulty(Historian):
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        raise ValueError("no idea")
+
+
+class Cheat(Historian):
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        return Move.parse("RB") if Move.parse("RB") not in view.legal_moves() else Move.parse("pass")
+
+
+def frozen_collector(agent: str, games: int = 24, rules: str = "standard", **settings: Any) -> Any:
+    batch = SelfPlayBatch(games, rules, seed=5, threads=1, concealed=True)
+    return collector_of(batch, frozen=(agent,), frozen_share=1.0, **settings)
+
+
+@pytest.mark.parametrize("agent", [HISTORIAN, "policy", "rules"])
+def test_a_frozen_agent_plays_as_it_does_elsewhere_to_every_kicker(agent: str) -> None:
+    collector, rollout, player = frozen_collector(agent, 12), Rollout.allocate(130, 12), make_agent(agent)
+    sides = collector.sides.copy()
+    collect(collector, rollout, uniform, None)
+    assert (rollout.by_rules[0] == (agent == "rules")).all()
+    asked = kickers = 0
+    rng = np.random.default_rng(0)
+    for game in range(12):
+        state, staged = State.new(5, "standard", game), StagedAdapter(player)
+        for step in range(130):
+            action, choice = int(rollout.actions[step, game]), len(state.legal_actions()) > 1
+            theirs = sides[game] == (LANDLORD_SIDE if state.role() == "landlord" else PEASANT_SIDE)
+            assert rollout.decides[step, game] == (not theirs and choice)
+            if theirs:
+                asked, kickers = asked + 1, kickers + (state.stage == "kicker")
+                assert staged.action(state.view(), rng) == action
+            state.step_action(action)
+            if state.is_over:
+                break
+    assert asked > 100
+    assert kickers > 2
+
+
+def test_random_is_uniform_over_whole_moves() -> None:
+    """A trio takes a kicker or not: of the moves that begin with it, most do, and uniform stages would not know."""
+    collector, rollout, met, expected = frozen_collector("random", 200), Rollout.allocate(1, 200), [], []
+    for _ in range(40):
+        states, theirs = [collector.batch.state(game) for game in range(200)], collector.opponent_acts(has_past=False)
+        collect(collector, rollout, uniform, None)
+        for game in np.flatnonzero(theirs & rollout.begins[0]).tolist():
+            moves = states[game].legal_moves()
+            expected.append(sum(bool(move.kickers) for move in moves) / len(moves))
+            played = int(rollout.actions[0, game])
+            met.append(next(bool(move.kickers) for move in moves if move.main == played))
+    assert np.mean(met) == pytest.approx(np.mean(expected), abs=4 * np.sqrt(np.mean(expected) / len(met)))
+
+
+@pytest.mark.parametrize("agent", ["random", "random-staged", HISTORIAN, "policy:temperature=1.0"])
+def test_games_go_on_from_the_middle_of_a_frozen_agents_move(agent: str) -> None:
+    one, other = (frozen_collector(agent) for _ in range(2))
+    first, second, third = (Rollout.allocate(steps, 24) for steps in (1, 25, 25))
+    half_built = np.zeros(24, bool)
+    for _ in range(60):
+        if not half_built.any():
+            collect(one, first, uniform, None)
+            begun = [one.batch.state(game).stage == "kicker" for game in range(24)]
+            half_built = one.opponent_acts(has_past=False) & begun
+    assert half_built.any()
+    other.load_state_dict(one.state_dict())
+    collect(one, second, uniform, None)
+    collect(other, third, uniform, None)
+    assert (second.actions == third.actions).all()
+
+
+@pytest.mark.parametrize(("side", "theirs"), [("landlord", PEASANT_SIDE), ("peasants", LANDLORD_SIDE)])
+def test_the_learner_may_keep_to_one_side(side: str, theirs: int) -> None:
+    collector = frozen_collector("random", learner_side=side)
+    rollout = Rollout.allocate(60, 24)
+    collect(collector, rollout, uniform, None)
+    assert (collector.sides == theirs).all()
+    assert ((rollout.roles == 0) == (side == "landlord"))[rollout.decides].all()
+
+
+def test_a_fault_names_the_agent() -> None:
+    for agent, error, message in (
+        (f"{__name__}:Faulty", AgentFaultError, "Faulty.*no idea"),
+        (f"{__name__}:Cheat", IllegalAgentMoveError, "Cheat"),
+        ("nobody", UnknownAgentError, "nobody"),
+    ):
+        with pytest.raises(error, match=message):
+            collect(frozen_collector(agent), Rollout.allocate(5, 24), uniform, None)

@@ -1,9 +1,11 @@
-"""Self-play: a run is its settings, however it is interrupted."""
+"""Self-play and deep Monte Carlo: a run is its settings, however it is interrupted."""
 
 from __future__ import annotations
 
 import csv
+import dataclasses
 import functools
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,16 @@ import numpy as np
 import pytest
 import torch
 
-from ddz_agents.neural.afterstates import describe_afterstates
-from ddz_agents.neural.columns import describe_games
-from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork
+from ddz_agents.neural.columns import describe_afterstates, describe_games
+from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork, policy_input
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
+from ddz_env.core.errors import InvalidRulesError, command_line
+from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.playing.provenance import agent_files, code_stamp
+from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
+from ddz_training.learn.imitation import ImitationConfig
 from ddz_training.learn.loop import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Budget, Counters, CurveFile, train
 from ddz_training.learn.ppo import ppo
 from ddz_training.learn.ppo.config import SelfPlayConfig
@@ -29,7 +34,8 @@ from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError
 from ddz_training.measure.match.provenance import other_code
 from tests.oracles.network_policy import NetworkPolicy
-from tests.training.learn.test_ppo_rollout import SMALL
+from tests.training.apps.terminal import ddz, refused
+from tests.training.learn.test_games import SMALL
 
 
 def small_config(**changes: Any) -> SelfPlayConfig:
@@ -344,3 +350,174 @@ def test_a_run_of_other_code_or_against_other_weights_is_not_resumed_unseen(save
     write_tensor_file(file, *SelfPlay.kind, arrays, about)
     with pytest.raises(AgentChangedError, match=r"'policy'.*0123456789abcdef"):
         SelfPlay.resume(file, 1)
+
+
+def dmc_config(**changes: Any) -> DmcConfig:
+    settings: dict[str, Any] = {"architecture": SMALL, "num_games": 24, "groups": 3, "steps": 48, "minibatch": 256}
+    return DmcConfig(**settings | {"shard": 100, "evaluate_every": 0, "rules": "mini"} | changes)
+
+
+def test_the_best_action_is_taken_and_any_other_now_and_then() -> None:
+    batch, network = SelfPlayBatch(50, seed=1, threads=1), PolicyNetwork(SMALL)
+    logs, _ = epsilon_greedy(network, 0.2, batch.observation, batch.mask)
+    chances, legal = np.exp(logs), batch.mask.sum(1)
+    assert chances.sum(1) == pytest.approx(np.ones(50), abs=1e-5)
+    assert (chances[batch.mask == 0] == 0).all()
+    seen, _ = policy_input(batch.observation, batch.mask, SMALL.history)
+    values = np.where(batch.mask > 0, network(*seen)[0].detach().numpy(), -np.inf)
+    assert (chances.argmax(1) == values.argmax(1)).all()
+    assert chances.max(1) == pytest.approx(0.8 + 0.2 / legal, abs=1e-5)
+
+
+def test_steps_count_for_those_whose_game_ends_too_late() -> None:
+    """Every length of game and every place in it count as often as they are played."""
+    steps, rng = 40, np.random.default_rng(0)
+    done = np.zeros((steps, 4000), bool)
+    place = np.zeros((steps, 4000), int)
+    for game in range(4000):
+        length = rng.choice([5, 20])
+        at = int(rng.integers(length)) if rng.random() < 5 / 25 or length == 20 else 0
+        for step in range(steps):
+            place[step, game] = length * 100 + at
+            at += 1
+            if at == length:
+                done[step, game] = True
+                length, at = rng.choice([5, 20]), 0
+    rewards = np.zeros((steps, 4000, 3), np.float32)
+    _, weights = outcomes(rewards, np.zeros((steps, 4000), np.int8), done)
+    for where in (500, 504, 2000, 2010):
+        chosen = place == where
+        assert weights[chosen].mean() == pytest.approx(1, abs=0.1), where
+
+
+def test_a_run_goes_on_from_a_file_to_the_bit_on_any_number_of_threads(tmp_path: Path) -> None:
+    run = DeepMonteCarlo(dmc_config(), 1)
+    line = run.step()
+    assert 0 < line.policy_loss < 2
+    critic = run.critic.value.weight.detach().clone()
+    run.save(tmp_path / "file")
+    resumed = DeepMonteCarlo.resume(tmp_path / "file", 2)
+    run.step()
+    resumed.step()
+    assert_same(everything(run), everything(resumed))
+    assert torch.equal(run.critic.value.weight, critic)
+    with pytest.raises(CheckpointMismatchError, match="epsilon"):
+        SelfPlay.resume(tmp_path / "file")
+
+
+@pytest.mark.long
+def test_values_of_mini_are_learned() -> None:
+    run = DeepMonteCarlo(dmc_config(num_games=240, learning_rate=0.003, epsilon=0.05), 1)
+    for _ in range(60):
+        run.step()
+    (result,) = measure_strength(NetworkPolicy(run.policy), ["random"], 300, rules="mini")
+    assert result.wins.low > 0.6
+    run.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"groups": 5, "num_games": 24}, "groups=5 must divide num_games=24"),
+        ({"learning_rate": 0}, "learning_rate=0 must be a number above 0"),
+        ({"seed": 2**63}, "seed=9223372036854775808 must be a whole number from 0 to 9,223,372,036,854,775,807"),
+        ({"frozen": ("random",)}, "give both"),
+        ({"frozen_share": 0.1}, "give both"),
+        ({"frozen": ("random",), "frozen_share": 0.6, "opponent_share": 0.5}, "together at most 1"),
+        ({"learner_side": "dealer"}, "learner_side"),
+    ],
+)
+def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidTrainingError, match=message):
+        SelfPlayConfig(**settings)
+
+
+def test_so_have_those_of_a_warm_start() -> None:
+    for name, wrong in (("decisions", 0), ("student_share", 1.5), ("learning_rate", 0.0)):
+        with pytest.raises(InvalidTrainingError, match=f"{name}={wrong} must be a"):
+            ImitationConfig(**{name: wrong})
+
+
+def test_step_size_and_entropy_go_down_in_a_straight_line_and_stay_there() -> None:
+    rates: dict[str, Any] = {"learning_rate": 1e-3, "final_learning_rate": 0.1, "entropy": 0.02, "final_entropy": 0.01}
+    config = SelfPlayConfig(anneal_updates=100, **rates)
+    assert config.annealed(0) == (1e-3, 0.02)
+    assert config.annealed(50) == pytest.approx((5.5e-4, 0.015))
+    assert config.annealed(100) == config.annealed(10_000) == pytest.approx((1e-4, 0.01))
+    assert config.changed({"anneal_updates": 0}).annealed(10_000) == (1e-3, 0.02)
+
+
+def test_options_that_went_are_read_where_they_meant_what_stayed() -> None:
+    """From the settings of 0.2.0 in checkpoints, and as they were written behind ``--set``."""
+    went = {"lookahead": 0.0, "candidates": 4, "least": 0.01, "floor": 0.02, "precision": "float32", "graphs": True}
+    went |= {"upper": 1.0, "magnet": 0.0, "auxiliary": 0.0}
+    config = SelfPlayConfig(lam=0.9)
+    assert SelfPlayConfig.from_dict(config.as_dict() | went) == config
+    assert SelfPlayConfig.read(["lookahead=0", "floor=0.3", "lam=0.9", "precision=float32"]) == {"lam": 0.9}
+    others = {"lookahead": 0.8, "least": 0.1, "precision": "bfloat16", "upper": 0.25, "magnet": 0.1, "auxiliary": 1.0}
+    for name, value in others.items():
+        with pytest.raises(InvalidTrainingError, match=f"{name}={value!r}: this option went"):
+            SelfPlayConfig.read([f"{name}={value}"])
+        with pytest.raises(InvalidTrainingError, match=f"{name}={value!r}: this option went"):
+            SelfPlayConfig.from_dict(config.as_dict() | went | {name: value})
+
+
+def test_settings_are_read_as_they_are_written() -> None:
+    texts = ["lam=0.9", "architecture.width=64", "architecture.blocks=3", "opponents=rules", "rules=rlcard"]
+    config = SelfPlayConfig().changed(SelfPlayConfig.read(texts))
+    assert (config.lam, config.opponents, config.rules) == (0.9, ("rules",), "rlcard")
+    assert config.architecture == dataclasses.replace(SelfPlayConfig().architecture, width=64, blocks=3)
+    assert SelfPlayConfig.from_dict(json.loads(json.dumps(config.as_dict()))) == config
+    small = SelfPlayConfig(architecture=SMALL).changed({"architecture.width": 8})
+    assert small.architecture == dataclasses.replace(SMALL, width=8)
+    with pytest.raises(InvalidTrainingError, match=r"did you mean 'architecture\.width'"):
+        SelfPlayConfig.read(["architecture.with=1"])
+    with pytest.raises(InvalidRulesError):
+        SelfPlayConfig().changed({"rules": "texas"})
+
+
+TINY = "num_games=16 steps=32 architecture.width=8 architecture.critic_width=8"
+FEW = [f"--set={setting}" for setting in f"{TINY} evaluate_every=2 evaluate_deals=1 opponents=random".split()]
+
+
+def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
+    out, policy = tmp_path / "run", tmp_path / "run" / "policy.safetensors"
+    train = ("train", "selfplay", "--out", out, "--updates")
+    begun = ddz(*train, 2, "--threads", 1, "--seed", 3, *FEW)
+    assert begun.exit_code == 0, begun.output
+    assert "after 2 updates" in begun.output
+    assert command_line("ddz", "arena", f"policy:path={policy}", "rules") in begun.stderr
+    assert load_weights(policy).notes["updates"] == 2
+    assert "add --resume" in refused(*train, 2, *FEW)
+    resumed = ddz(*train, 3, "--resume")
+    assert resumed.exit_code == 0, resumed.output
+    assert len((out / "curves.csv").read_text().splitlines()) == 1 + 3
+    small = ("--set=num_games=16", "--set=steps=16", "--set=evaluate_every=0", "--objective", "stake")
+    started = ddz("train", "selfplay", "--out", tmp_path / "next", "--updates", 1, "--init", policy, *small)
+    assert started.exit_code == 0, started.output
+    weights = load_weights(tmp_path / "next" / "policy.safetensors")
+    assert (weights.architecture.width, weights.objective) == (8, "stake")
+    assert "seed: the checkpoint has 3, this run 4" in refused(*train, 4, "--resume", "--seed", 4)
+    assert "leave out --init" in refused(*train, 4, "--resume", "--init", policy)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "say how long to train"),
+        ("--minutes 1 --set learning=1", "there is no option 'learning'"),
+        ("--minutes 1 --init nothing.safetensors", "there is no such file"),
+        ("--minutes 1 --threads 0", "threads=0"),
+    ],
+)
+def test_bad_input_is_one_named_line(arguments: str, message: str, tmp_path: Path) -> None:
+    assert message in refused("train", "selfplay", "--out", tmp_path, *arguments.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_values_are_trained_from_the_command_line(tmp_path: Path) -> None:
+    train = ("train", "dmc", "--out", tmp_path, "--updates")
+    assert ddz(*train, 1, "--rules", "mini", "--threads", 1, *FEW).exit_code == 0
+    assert ddz(*train, 2, "--resume").exit_code == 0
+    assert len((tmp_path / "curves.csv").read_text().splitlines()) == 3
+    assert "epsilon: the checkpoint has 0.01" in refused(*train, 2, "--resume", "--set", "epsilon=0.5")

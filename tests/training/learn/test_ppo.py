@@ -1,0 +1,299 @@
+"""PPO from masks and draws over advantages to gradient steps, against references written from the papers."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ddz_agents.neural.columns import describe_afterstates, describe_games
+from ddz_agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities, policy_input
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.imitation import soft_cross_entropies
+from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.games import drawn, evaluate, shared_rewards, unpack_masks
+from ddz_training.learn.ppo.ppo import Decisions, Learner, seat_advantages
+from ddz_training.learn.threads import Threads
+from tests.oracles.network_policy import NetworkPolicy
+from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses
+from tests.training.learn.test_games import SMALL
+
+
+def random_logits(seed: int, rows: int = 100) -> tuple[torch.Tensor, torch.Tensor]:
+    """Some policies are sure of themselves, some are not; all of them want what is illegal."""
+    rng = np.random.default_rng(seed)
+    masks = np.zeros((rows, NUM_ACTIONS), np.int8)
+    for row in masks:
+        row[rng.choice(NUM_ACTIONS, rng.integers(2, 40), replace=False)] = 1
+    logits = (rng.normal(size=(rows, NUM_ACTIONS)) * rng.choice([0.2, 1.0, 5.0], (rows, 1))).astype(np.float32)
+    logits[masks == 0] = 1e30
+    return torch.from_numpy(logits), torch.from_numpy(masks)
+
+
+def test_illegal_actions_have_probability_zero_exactly_and_pass_no_gradient() -> None:
+    logits, masks = random_logits(0)
+    logs = masked_log_probabilities(logits.requires_grad_(), masks)
+    assert (logs.exp()[masks == 0] == 0).all()
+    for row, legal in enumerate(masks.bool()):
+        torch.testing.assert_close(logs.exp()[row, legal], torch.softmax(logits[row, legal], 0))
+    loss = chosen_log_probabilities(logs, masks.argmax(1)).sum() + masked_entropy(logs).sum()
+    (gradient,) = torch.autograd.grad(loss, logits)
+    assert gradient.isfinite().all()
+    assert (gradient[masks == 0] == 0).all()
+
+
+def test_imitating_a_distribution_costs_its_entropy_at_best() -> None:
+    shares, masks = torch.tensor([[0.5, 0.25, 0.25, 0.0]]), torch.tensor([[1, 1, 1, 0]])
+    best = soft_cross_entropies(masked_log_probabilities(shares.clamp(min=1e-9).log(), masks), shares)
+    assert best.item() == pytest.approx(1.5 * math.log(2), abs=1e-6)
+    logits = torch.zeros(1, 4, requires_grad=True)
+    worse = soft_cross_entropies(masked_log_probabilities(logits, masks), shares)
+    assert worse.item() == pytest.approx(math.log(3), abs=1e-6)
+    (gradient,) = torch.autograd.grad(worse.sum(), logits)
+    np.testing.assert_allclose(gradient[0], [1 / 3 - 0.5, 1 / 3 - 0.25, 1 / 3 - 0.25, 0.0], atol=1e-6)
+
+
+def test_draws_follow_the_probabilities() -> None:
+    probabilities, count = np.array([0.0, 0.5, 0.0, 0.3, 0.2]), 20000
+    with np.errstate(divide="ignore"):
+        row = np.log(probabilities).astype(np.float32)
+    actions, chosen = drawn(np.tile(row, (count, 1)), (np.arange(count) + 0.5) / count)
+    assert (np.abs(np.bincount(actions, minlength=5) / count - probabilities) < 1e-3).all()
+    np.testing.assert_allclose(np.exp(chosen), probabilities[actions], rtol=1e-6)
+
+
+def test_an_illegal_action_is_never_drawn_however_the_rounding_falls() -> None:
+    logits, masks = random_logits(4)
+    logs = masked_log_probabilities(logits, masks).numpy()
+    for extreme in (0.0, np.nextafter(1.0, 0.0), 1.0):
+        actions, _ = drawn(logs, np.full(len(logs), extreme))
+        assert (masks.numpy()[np.arange(len(logs)), actions] == 1).all()
+    assert drawn(np.full((1, 3), -np.inf, np.float32), np.zeros(1))[0].tolist() == [-1]
+
+
+Columns = dict[str, np.ndarray]
+
+
+def random_rollout(seed: int, steps: int = 40, envs: int = 6, seats: int = 3) -> Columns:
+    rng = np.random.default_rng(seed)
+    done = rng.random((steps, envs)) < 0.12
+    rewards = rng.normal(size=(steps, envs, seats)) * done[..., None]
+    rewards += rng.normal(size=rewards.shape) * (rng.random(rewards.shape) < 0.1)  # some on the way, too
+    return {
+        "values": rng.normal(size=(steps, envs)).astype(np.float32),
+        "rewards": rewards,
+        "seats": rng.integers(0, seats, (steps, envs)),
+        "decides": rng.random((steps, envs)) < 0.7,
+        "begins": rng.random((steps, envs)) < 0.7,
+        "done": done,
+    }
+
+
+def naive_advantages(rollout: Columns, gamma: float, lam: float) -> tuple[np.ndarray, np.ndarray]:
+    """One environment, one game, one seat after the other: first the errors, then their discounted sums."""
+    steps, envs = rollout["values"].shape
+    advantages, known = np.zeros((steps, envs)), np.zeros((steps, envs), bool)
+    for env in range(envs):
+        ends = [step for step in range(steps) if rollout["done"][step, env]]
+        firsts = [0, *(end + 1 for end in ends)]
+        for first, last in zip(firsts, [*ends, None], strict=True):
+            game = range(first, steps if last is None else last + 1)
+            for seat in range(rollout["rewards"].shape[2]):
+                mine = [step for step in game if rollout["seats"][step, env] == seat]
+                decisions = [step for step in mine if rollout["decides"][step, env]]
+                errors, moves = [], []
+                for place, step in enumerate(decisions):
+                    value = rollout["values"][step, env]
+                    if place + 1 < len(decisions):
+                        following = decisions[place + 1]
+                        new_move = any(rollout["begins"][s, env] for s in mine if step < s <= following)
+                        discount = gamma if new_move else 1.0
+                        earned = rollout["rewards"][step:following, env, seat].sum()
+                        errors.append(earned + discount * rollout["values"][following, env] - value)
+                        moves.append(new_move)
+                    elif last is not None:
+                        errors.append(rollout["rewards"][step : last + 1, env, seat].sum() - value)
+                for place in range(len(errors)):
+                    total, weight = 0.0, 1.0
+                    for later in range(place, len(errors)):
+                        total += weight * errors[later]
+                        if later < len(moves):
+                            weight *= gamma * lam if moves[later] else 1.0
+                    advantages[decisions[place], env] = total
+                    known[decisions[place], env] = True
+    return advantages, known
+
+
+@pytest.mark.parametrize(("gamma", "lam"), [(1.0, 0.95), (0.9, 0.8), (1.0, 0.0), (0.97, 1.0)])
+def test_advantages_equal_those_of_a_naive_loop_over_seats(gamma: float, lam: float) -> None:
+    unknown = 0
+    for seed in range(20):
+        rollout = random_rollout(seed)
+        found = seat_advantages(**rollout, gamma=gamma, lam=lam)
+        advantages, known = naive_advantages(rollout, gamma, lam)
+        assert (found.known == known).all()
+        np.testing.assert_allclose(found.advantages, advantages, atol=1e-5)
+        np.testing.assert_allclose(found.targets, np.where(known, advantages + rollout["values"], 0), atol=1e-5)
+        unknown += int((rollout["decides"] & ~known).sum())
+    assert unknown > 100  # the last decision of every seat whose game goes on
+
+
+def test_a_move_with_three_kickers_is_one_unit_of_time() -> None:
+    """Worked by hand, γ = 0.9, λ = 0.5.
+
+    Seat 0 plays 333444555+6 7 8 (main group and three kickers, values 0.1, 0.2, 0.3, 0.4), seats 1 and 2 pass, which
+    was all that they could do, and seat 0 decides on its last move, value 0.8, and wins 1: 1 - 0.8 = 0.2.  The third
+    kicker comes before another move, so that both apply: 0.9 * 0.8 - 0.4 + 0.9 * 0.5 * 0.2 = 0.41.  Within the first
+    move neither does: 0.1 more for each stage.
+    """
+    values = np.array([[0.1], [0.2], [0.3], [0.4], [9.0], [9.0], [0.8]])
+    seats = np.array([[0], [0], [0], [0], [1], [2], [0]])
+    begins, done = np.array([[1], [0], [0], [0], [1], [1], [1]], bool), np.arange(7)[:, None] == 6
+    rewards = done[..., None] * np.array([1.0, -1.0, -1.0])
+    found = seat_advantages(values, rewards, seats, seats == 0, begins, done, gamma=0.9, lam=0.5)
+    np.testing.assert_allclose(found.advantages[:, 0], [0.71, 0.61, 0.51, 0.41, 0, 0, 0.2], atol=1e-6)
+    assert found.known[:, 0].tolist() == [True, True, True, True, False, False, True]
+
+
+def test_peasants_share_what_the_landlord_loses() -> None:
+    win = np.array([[-1.0, 0.5, 0.5], [0.5, 0.5, -1.0], [0.0, 0.0, 0.0]])
+    assert shared_rewards(win, np.array([0, 2, -1]), 3, "win").tolist() == [[-1, 1, 1], [1, 1, -1], [0, 0, 0]]
+    stake = np.array([[6.0, -2.0, -4.0]])  # one peasant has doubled
+    assert shared_rewards(stake, np.array([0]), 3, "stake").tolist() == [[3, -3, -3]]
+    two = np.array([[1.0, -1.0, 0.0]])
+    assert shared_rewards(two, np.array([0]), 2, "stake").tolist() == [[1, -1, 0]]
+
+
+def test_what_is_out_of_range_has_a_named_error() -> None:
+    rollout = random_rollout(1)
+    for wrong in ({"gamma": 1.5}, {"lam": -0.1}):
+        with pytest.raises(InvalidTrainingError, match=r"must be in 0\.\.1"):
+            seat_advantages(**rollout, **wrong)  # type: ignore[arg-type]
+    rollout["done"] = rollout["done"][:-1]
+    with pytest.raises(InvalidTrainingError, match=r"\[steps, envs\]"):
+        seat_advantages(**rollout)
+
+
+CLIP = 0.2
+SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000, "clip": CLIP}
+
+
+def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        policy, critic = PolicyNetwork(SMALL), Critic(SMALL)
+        for weight in (*policy.parameters(), *critic.parameters()):
+            torch.nn.init.normal_(weight, std=0.2)
+    return policy, critic
+
+
+def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
+    rng = np.random.default_rng(3)
+    batch = SelfPlayBatch(games, seed=8, threads=1, concealed=True)
+    for _ in range(30):
+        batch.step(batch.sample_actions())
+    choice = np.flatnonzero(batch.mask.sum(1) > 1)
+    observations, masks, concealed = batch.observation[choice], batch.mask[choice], batch.concealed[choice]
+    logs, found = evaluate(policy, observations, masks)
+    count = len(choice)
+    appraisals = np.empty(count, np.object_)
+    appraisals[:] = np.split(found, np.cumsum(masks.sum(1, dtype=np.int64))[:-1])
+    return Decisions(
+        observations,
+        batch.mask_words[choice],
+        *drawn(logs, rng.random(count)),
+        rng.choice([0.0, 1.0, 2.0], count).astype(np.float32),
+        appraisals,
+        describe_games(observations, concealed, rng.random(count) < 0.5),
+        *(rng.normal(size=count).astype(np.float32) for _ in range(2)),
+    )
+
+
+@pytest.fixture(scope="module")
+def decisions() -> Decisions:
+    return decided(networks(0)[0])
+
+
+def test_a_policy_is_evaluated_as_agents_evaluate_it() -> None:
+    policy, _ = networks(0)
+    batch = SelfPlayBatch(50, seed=1, threads=1)
+    agent = NetworkPolicy(policy)  # from here on PyTorch has one thread, or sums would be added up in another order
+    logs, appraisals = evaluate(policy, batch.observation, batch.mask)
+    assert logs.tobytes() == agent.evaluate(batch.observation, batch.mask)[0].tobytes()
+    assert (appraisals == describe_afterstates(batch.observation, batch.mask).hand_values).all()
+
+
+def gradients(decisions: Decisions, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], np.ndarray]:
+    """What one minibatch of all decisions leaves in the weights of networks that have changed since, and its means."""
+    policy, critic = networks(1)
+    workers = Threads(threads)
+    learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), workers)
+    found = learner.update(decisions, np.random.default_rng(0), 0)
+    workers.close()
+    return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(list(found.values()))
+
+
+def test_a_gradient_step_follows_the_losses(decisions: Decisions) -> None:
+    """Clipped surrogates, value losses and entropy: means over the minibatch, by the pure functions."""
+    config = SelfPlayConfig(**SETTINGS)
+    policy, critic = networks(1)
+    masks = unpack_masks(decisions.masks)
+    seen, _ = policy_input(decisions.observations, masks, SMALL.history)
+    logits, values = policy(*seen)
+    worth = critic(torch.from_numpy(decisions.games))
+    logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), torch.from_numpy(decisions.targets)
+    counts, old, advantages = map(
+        torch.from_numpy, (decisions.counts, decisions.log_probabilities, decisions.advantages)
+    )
+    chosen = chosen_log_probabilities(logs, torch.from_numpy(decisions.actions))
+    policy_loss = (counts * clipped_policy_losses(chosen, old, advantages, CLIP)).mean()
+    value_loss, critic_loss = (counts * value_losses(values, targets)).mean(), value_losses(worth, targets).mean()
+    entropy = (counts * masked_entropy(logs)).mean()
+    total = policy_loss + config.value_weight * value_loss + critic_loss - config.entropy * entropy
+    expected = torch.autograd.grad(total, [*policy.parameters(), *critic.parameters()])
+    found, statistics = gradients(decisions)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-3, atol=1e-6)
+    change = (chosen - old).detach()
+    divergence = (counts * (change.exp() - 1 - change)).mean()
+    clipped = (counts * ((change.exp() - 1).abs() > CLIP)).mean()
+    means = [policy_loss, value_loss, critic_loss, entropy, divergence, clipped]
+    assert statistics.tolist() == pytest.approx([float(mean.detach()) for mean in means], rel=1e-4, abs=1e-5)
+    assert 0.2 < clipped < 0.8 * counts.mean()  # some ratios are clipped and some are not
+
+
+def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(decisions: Decisions) -> None:
+    whole, statistics = gradients(decisions)
+    one, two = (gradients(decisions, threads, shard=17) for threads in (1, 2))
+    assert one[1].tobytes() == two[1].tobytes()
+    assert one[1].tolist() == pytest.approx(statistics.tolist(), rel=1e-5, abs=1e-6)
+    for first, second, third in zip(one[0], two[0], whole, strict=True):
+        assert torch.equal(first, second)
+        np.testing.assert_allclose(first.numpy(), third.numpy(), rtol=1e-3, atol=1e-6)
+
+
+def test_the_critic_learns_where_no_decision_counts(decisions: Decisions) -> None:
+    found, _ = gradients(dataclasses.replace(decisions, counts=np.zeros_like(decisions.counts)))
+    policies = len(list(networks(0)[0].parameters()))
+    assert not any(part.any() for part in found[:policies])
+    assert all(part.any() for part in found[policies:])
+
+
+def test_a_gradient_step_is_computed_where_the_networks_are(decisions: Decisions) -> None:
+    """Tensors of PyTorch's meta device have no numbers; operations on tensors of two devices fail."""
+    policy, critic = networks(1)
+    workers = Threads(1)
+    learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS), workers)
+    workers.close()
+    policy.to("meta"), critic.to("meta")
+    loss, statistics = learner._loss(decisions, 0.01)
+    gradient = torch.autograd.grad(loss, [*policy.parameters(), *critic.parameters()])
+    assert {part.device.type for part in (*gradient, statistics)} == {"meta"}
+    with pytest.raises(RuntimeError, match="meta"):
+        policy(*policy_input(decisions.observations, unpack_masks(decisions.masks), SMALL.history)[0])

@@ -21,7 +21,7 @@ from ddz_training.experiments.search_gains import (
     predicted,
     worth,
 )
-from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.errors import InvalidExperimentError
 from tests.agents.neural.test_neural_network import small_networks
 
 AGENTS = ("policy", "random")

@@ -28,8 +28,8 @@ from ddz_training.learn.ppo.ppo import collect
 from ddz_training.learn.ppo.selfplay import SelfPlay, new_collector
 from ddz_training.learn.run import CURVES, EVALUATIONS, POLICY, Budget, train
 from ddz_training.learn.strength import Evaluation, measure_strength
-from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError
-from ddz_training.measure.match.provenance import other_code
+from ddz_training.measure.errors import AgentChangedError, OtherCodeError
+from ddz_training.measure.provenance import other_code
 from tests.training.learn.test_ppo_rollout import SMALL
 
 

@@ -13,15 +13,15 @@ import pytest
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.errors import UnknownAgentError
 from ddz_env.playing.game import seat_generators
-from ddz_training.measure.match.duplicate import DealPlayer, GameRecord, seatings
-from ddz_training.measure.match.errors import (
+from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.duplicate import DealPlayer, GameRecord, seatings
+from ddz_training.measure.errors import (
     AgentFailedError,
     InvalidArenaError,
     ResultsFileError,
     SettingsMismatchError,
 )
-from ddz_training.measure.match.round_robin import Arena, run_arena
-from ddz_training.measure.match.statistics import normal_interval, standings, summarize, wilson_interval
+from ddz_training.measure.statistics import normal_interval, standings, summarize, wilson_interval
 
 OWN_AGENTS = """
 from ddz_env import Move
@@ -129,7 +129,7 @@ def test_resume_after_a_cut_at_any_byte(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"games{suffix}"
     records = save(path, CONTEST, 6)
     data = path.read_bytes()
-    for keep in (1.0, 0.97, 0.71, 0.5, 0.05):
+    for keep in (1.0, 0.97, 0.71, 0.5):
         path.write_bytes(data[: int(len(data) * keep)])
         assert save(path, CONTEST, 6, resume=True) == records
         assert path.read_bytes() == data
@@ -182,7 +182,7 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
         save(path, CONTEST, 1, resume=True)
     for text in ("my diary\n", "my diary", '{"a": 1}\n', "[1]\n"):
         path.write_text(text)
-        with pytest.raises(ResultsFileError, match="no results file"):
+        with pytest.raises(ResultsFileError, match="not a results file"):
             save(path, CONTEST, 1, resume=True)
         assert path.read_text() == text
 

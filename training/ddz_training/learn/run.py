@@ -17,7 +17,7 @@ from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.selfplay import SelfPlay
 from ddz_training.learn.settings import Positive
 from ddz_training.learn.strength import Evaluation, measure_strength
-from ddz_training.measure.match.one_writer import writing
+from ddz_training.measure.store import writing
 
 POLICY = "policy.safetensors"
 CURVES = "curves.csv"

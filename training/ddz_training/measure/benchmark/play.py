@@ -75,6 +75,16 @@ class Contest:
         for name in self.agents.keys() & FIELD.keys():
             check_member(name)
 
+    def settings(self) -> dict[str, Any]:
+        """What a file of its games says of it."""
+        return {
+            "format": FORMAT,
+            "rules": RULES.name,
+            "deals": self.deals.settings,
+            "agents": self.agents,
+            "moves": {name: digest(frozen_moves()[name]) for name in self.agents if name in FIELD},
+        }
+
     def matches(self, deals: int) -> dict[tuple[Any, ...], Match]:
         """The first deals of every pair."""
         return {
@@ -93,15 +103,8 @@ class Contest:
             ResultsFileError: If the file cannot be used.
             SettingsMismatchError: If it is of other agents or deals.
         """
-        settings = {
-            "format": FORMAT,
-            "rules": RULES.name,
-            "deals": self.deals.settings,
-            "agents": self.agents,
-            "moves": {name: digest(frozen_moves()[name]) for name in self.agents if name in FIELD},
-        }
         games = len(seatings(RULES))
-        return ResultStore(GameRecord, path, settings, KEY, per_key=games, agents=self.agents.values())
+        return ResultStore(GameRecord, path, self.settings(), KEY, per_key=games, agents=self.agents.values())
 
     def worker(self) -> DealWorker[list[GameRecord]]:
         """Plays deals in one process; an agent that fails loses that game."""
@@ -231,7 +234,7 @@ def read_file(path: Path) -> Results:
     try:
         deals = deal_list(settings["deals"]["list"])
         contest = Contest(settings["agents"], tuple(dict.fromkeys((one.a, one.b) for one in records)), deals)
-        wanted = contest.store(None).settings
+        wanted = contest.settings()
         found = Results(contest, records, tuple(settings["code"]), settings.get("files", {}), path)
         deals.check_count(found.deals)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -113,7 +113,7 @@ _TOPICS = {
 
 _SURROUNDINGS = (
     r"anywhere|architecture|botzone.*|cli.*|compil.*|copying|data_sets|distribution|dockerfile|docs|first_contact|"
-    r"hostile_agents|integrations|league|notebooks|one_writer|provenance|ray_cluster|records|registry|render|session|"
+    r"hostile_agents|integrations|league|notebooks|store|provenance|ray_cluster|records|registry|render|session|"
     r"site|table_commands|training_curves|web.*"
 )
 """Files whose tests start programs, read the environment, compile, keep files, or read what is printed of paths.

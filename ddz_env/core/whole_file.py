@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-LONGEST_ADDITION = 10
-"""Most bytes that the name of a file beside another adds to its name: ``-journal``, ``.owner``, ``.lock``, ``.tmp``."""
+LONGEST_ADDITION = 15
+"""Most bytes that the name of a file beside another adds to its name: ``.sqlite-journal``, ``.lock``, ``.tmp``."""
 
 
 def real_path(path: Path) -> Path:
@@ -47,7 +47,7 @@ def naming(path: Path) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[Path]:
     """Write a file under another name beside it, and give it its own when it is whole.
 
-    One process at a time may do this (:mod:`ddz_training.measure.match.one_writer`); what a killed one left is
+    One process at a time may do this (:mod:`ddz_training.measure.store`); what a killed one left is
     replaced.
 
     Args:

@@ -111,7 +111,7 @@ def _imports(module: str) -> list[Import]:
 
 def test_the_parser_sees_every_form_of_import() -> None:
     source = """
-import ddz_training.measure.match
+import ddz_training.measure.benchmark
 from ddz_training.apps import cli
 from . import sibling
 from .deeper.room import thing
@@ -125,7 +125,7 @@ if TYPE_CHECKING:
     known, here = {"ddz_training.apps.cli", "ddz_env.table.render.sibling"}, "ddz_env.table.render.table"
     file = SOURCES["ddz_env"] / "table" / "render" / "table.py"
     seen = [(found.target, found.at_import_time) for found in _imports_of_source(source, here, file, known)]
-    first = ("ddz_training.measure.match", "ddz_training.apps.cli", "ddz_env.table.render.sibling")
+    first = ("ddz_training.measure.benchmark", "ddz_training.apps.cli", "ddz_env.table.render.sibling")
     at_once = (*first, "ddz_env.table.render.deeper.room", "ddz_env.table")
     later = ("ddz_agents.tree_search", "ddz_agents.rules", "torch")
     assert seen == [*((target, True) for target in at_once), *((target, False) for target in later)]

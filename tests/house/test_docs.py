@@ -33,7 +33,7 @@ from ddz_training.apps.documentation import (
 )
 from ddz_training.experiments.registry import EXPERIMENTS, load_experiment
 from ddz_training.experiments.strengths import shipped_fingerprint
-from ddz_training.measure.match.results import read_results
+from ddz_training.measure.store import read_results
 from tests.rooms import ROOT, SOURCES
 
 PAGES = generated_pages(ROOT)

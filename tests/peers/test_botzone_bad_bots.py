@@ -14,7 +14,7 @@ from ddz_agents.external.botzone.stragglers import marked
 from ddz_env import Rules
 from ddz_env.peers.botzone.games import GAMES
 from ddz_training.apps.botzone.match import play_match
-from ddz_training.measure.match.duplicate import DealPlayer, GameRecord
+from ddz_training.measure.duplicate import DealPlayer, GameRecord
 from tests.rooms import ROOT
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")

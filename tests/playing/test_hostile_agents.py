@@ -21,11 +21,11 @@ from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_ga
 from ddz_env.playing.generators import agent_generator, published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.apps.cli import app
-from ddz_training.measure.match.agent_process import AgentProcesses
-from ddz_training.measure.match.duplicate import DealPlayer, GameRecord, forfeited
-from ddz_training.measure.match.errors import AgentFailedError, AgentFaultWarning
-from ddz_training.measure.match.round_robin import Arena, run_arena
-from ddz_training.measure.match.statistics import side_score, summarize, win_share
+from ddz_training.measure.agent_process import AgentProcesses
+from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.duplicate import DealPlayer, GameRecord, forfeited
+from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning
+from ddz_training.measure.statistics import side_score, summarize, win_share
 
 
 class Honest:
@@ -355,7 +355,7 @@ def test_what_does_not_answer_is_ended_and_made_anew(toy: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_time_limit_in_a_match(toy: str, processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ddz_training.measure.match.agent_process.START_SECONDS", 20.0)
+    monkeypatch.setattr("ddz_training.measure.agent_process.START_SECONDS", 20.0)
     agents = (toy, "random")
     free = run_arena(Arena(agents, timing=False), 2)
     assert run_arena(Arena(agents, timing=False, time_limit=30.0), 2, processes=processes) == free

@@ -14,11 +14,11 @@ from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_env.playing.provenance import _tree_hash, agent_files, code_stamp, file_digest
 from ddz_env.playing.registry import agent_factory, agent_names
 from ddz_training.apps.cli import app
-from ddz_training.measure.match import provenance
-from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError
-from ddz_training.measure.match.provenance import UNKNOWN, Provenance, other_code
-from ddz_training.measure.match.results import read_results
-from ddz_training.measure.match.round_robin import Arena, run_arena
+from ddz_training.measure import provenance
+from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.errors import AgentChangedError, OtherCodeError
+from ddz_training.measure.provenance import UNKNOWN, Provenance, other_code
+from ddz_training.measure.store import read_results
 
 OWN_AGENT = """
 class Mine:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ddz_training.measure.match.duplicate import GameRecord
-from ddz_training.measure.match.round_robin import Arena, run_arena
+from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.duplicate import GameRecord
 from tests.sabotage import hostile
 from tests.sabotage.outcome import Outcome
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from ddz_agents.neural.weights import load_weights
+from ddz_training.measure.errors import ResultsFileError
+from ddz_training.measure.store import read_results
 from tests.sabotage.outcome import Outcome
 from tests.training.apps.terminal import start_ddz
 
@@ -30,12 +32,12 @@ class Job:
     command: Callable[[Path, int, bool], Sequence[str]]
     """Arguments of ``ddz`` for an output and a size, and whether it is resumed."""
     lines: Callable[[Path], Path]
-    """The file, below the output, that gets a line whenever something is done."""
+    """The file, below the output, that grows whenever something is done."""
+    done: Callable[[Path], int]
+    """How many lines the output has, while nothing writes."""
     kills: int
     per_unit: int
     """Lines for one unit of size."""
-    head: int
-    """Lines before the first."""
     same: Callable[[Path], object]
     """What must be equal, from the output."""
 
@@ -65,11 +67,31 @@ def _learned(out: Path) -> object:
     return curves, {name: array.tobytes() for name, array in state.items()}
 
 
+def _log(out: Path) -> Path:
+    """SQLite's write-ahead log of a run that writes results."""
+    return out.with_name(f"{out.name}.sqlite-wal")
+
+
+def _results(out: Path) -> int:
+    try:
+        return len(read_results(out)[1])
+    except (OSError, ResultsFileError):  # it was killed before its first
+        return 0
+
+
+def _updates(out: Path) -> int:
+    curves = out / "curves.csv"
+    return curves.read_bytes().count(b"\n") - 1 if curves.is_file() else 0
+
+
+_RESULTS = (_log, _results)
+_UPDATES = (lambda out: out / "curves.csv", _updates)
+
 JOBS = (
-    Job("arena, CSV", ".csv", _arena("random", "random-staged"), Path, 22, 2, 2, Path.read_bytes),
-    Job("arena, JSON lines", ".jsonl", _arena("random", "rules", "--processes=1"), Path, 12, 2, 1, Path.read_bytes),
-    Job("arena, three", ".csv", _arena("random", "rules", "isuct:iterations=5"), Path, 10, 6, 2, Path.read_bytes),
-    Job("train selfplay", "", _selfplay, lambda out: out / "curves.csv", 16, 1, 1, _learned),
+    Job("arena, CSV", ".csv", _arena("random", "random-staged"), *_RESULTS, 22, 2, Path.read_bytes),
+    Job("arena, JSON lines", ".jsonl", _arena("random", "rules", "--processes=1"), *_RESULTS, 12, 2, Path.read_bytes),
+    Job("arena, three", ".csv", _arena("random", "rules", "isuct:iterations=5"), *_RESULTS, 10, 6, Path.read_bytes),
+    Job("train selfplay", "", _selfplay, *_UPDATES, 16, 1, _learned),
 )
 
 
@@ -83,17 +105,15 @@ def kill_jobs(folder: Path, seed: int, jobs: Sequence[Job] = JOBS) -> Outcome:
 
 
 def _kill_job(outcome: Outcome, job: Job, out: Path, whole: Path, rng: np.random.Generator) -> None:
-    done = 0
     for kill in range(job.kills):
         process = start_ddz(*job.command(out, _ENDLESS, kill > 0), cwd=out.parent)
-        seen = _wait_for_more(process, job, out, done)
+        seen = _wait_for_more(process, job.lines(out))
         time.sleep(float(rng.uniform(0, 0.5)))
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         _, errors = process.communicate()
         outcome.check(seen, f"{job.name}, start {kill + 1}: {errors.strip()[-300:]}")
-        done = _count(job, out)
-    size = (done - job.head) // job.per_unit + 2
+    size = job.done(out) // job.per_unit + 2
     for path, resume in ((out, True), (whole, False)):
         process = start_ddz(*job.command(path, size, resume), cwd=out.parent)
         _, errors = process.communicate(timeout=_PATIENCE)
@@ -103,16 +123,16 @@ def _kill_job(outcome: Outcome, job: Job, out: Path, whole: Path, rng: np.random
     outcome.check(job.same(out) == job.same(whole), f"{job.name}: killed {job.kills} times, it ends differently")
 
 
-def _count(job: Job, out: Path) -> int:
-    path = job.lines(out)
-    return path.read_bytes().count(b"\n") if path.is_file() else 0
-
-
-def _wait_for_more(process: subprocess.Popen[str], job: Job, out: Path, done: int) -> bool:
-    """Wait until the job has written more than before; False if it ended or hangs."""
-    deadline = time.monotonic() + _PATIENCE
-    while _count(job, out) <= max(done, job.head):
+def _wait_for_more(process: subprocess.Popen[str], file: Path) -> bool:
+    """Wait until the job has written twice; False if it ended or hangs."""
+    deadline, seen = time.monotonic() + _PATIENCE, {_stamp(file)}
+    while len(seen) < 3:
         if process.poll() is not None or time.monotonic() > deadline:
             return False
         time.sleep(0.02)
+        seen.add(_stamp(file))
     return True
+
+
+def _stamp(file: Path) -> int:
+    return file.stat().st_mtime_ns if file.is_file() else 0

@@ -27,7 +27,7 @@ from ddz_training.experiments.solver_curve import (
     SolverCurveOptions,
     solved_within,
 )
-from ddz_training.measure.match.results import of_rows, read_results
+from ddz_training.measure.store import of_rows, read_results
 from tests.agents.mini.test_exact import after
 
 PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")

@@ -14,7 +14,7 @@ from rlcard.agents import RandomAgent
 from rlcard.models.doudizhu_rule_models import DouDizhuRuleAgentV1
 
 from ddz_agents.external.rlcard_player import RLCardPlayer
-from ddz_training.measure.match.statistics import wilson_interval
+from ddz_training.measure.statistics import wilson_interval
 
 GAMES = 400
 

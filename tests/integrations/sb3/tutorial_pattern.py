@@ -16,7 +16,7 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from ddz_env import dou_dizhu_v0
-from ddz_training.measure.match.statistics import wilson_interval
+from ddz_training.measure.statistics import wilson_interval
 from tests.integrations.sb3.train import evaluate
 
 STEPS, SEEDS = 20_480, 3

@@ -151,7 +151,7 @@ KEPT = {
         ("train imitate --out old.safetensors", "old.safetensors is there already: name another file"),
         ("train imitate --out games.jsonl", "games.jsonl must end in .safetensors"),
         ("train selfplay --updates 1 --out new --resume", "there is no such file"),
-        ("benchmark random --out old.json", "old.json is there already: name another file"),
+        ("benchmark random --out old.json", "old.json must end in .csv"),
     ],
 )
 def test_no_command_replaces_what_it_was_not_asked_to_replace(

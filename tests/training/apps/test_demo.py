@@ -15,8 +15,8 @@ import pytest
 
 from ddz_agents.neural.weights import load_weights
 from ddz_training.experiments.experiment import Table
-from ddz_training.measure.match.round_robin import Arena, run_arena
-from ddz_training.measure.match.statistics import standings, summarize
+from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.statistics import standings, summarize
 from tests.training.apps.terminal import ddz, refused, start_ddz, wait_until
 
 demo = importlib.import_module("ddz_training.apps.cli.demo")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ddz_env.playing.registry import LEVELS, agent_names, agent_options
-from ddz_training.measure.match.errors import InvalidArenaError
-from ddz_training.measure.match.round_robin import Arena
+from ddz_training.measure.contest import Arena
+from ddz_training.measure.errors import InvalidArenaError
 from tests.rooms import ROOT
 from tests.training.apps.terminal import commands, ddz, examples, refused
 

@@ -24,10 +24,10 @@ from ddz_training.apps.documentation import block, refresh_strengths
 from ddz_training.apps.strengths import strengths
 from ddz_training.experiments.experiment import Table
 from ddz_training.experiments.registry import load_experiments
-from ddz_training.measure.league.bradley_terry import rate
-from ddz_training.measure.league.report import cross_table, ratings_table
-from ddz_training.measure.match.round_robin import Arena, run_arena
-from ddz_training.measure.match.statistics import standings, summarize
+from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.league import cross_table, ratings_table
+from ddz_training.measure.ratings import rate
+from ddz_training.measure.statistics import standings, summarize
 from tests.rooms import ROOT
 from tests.training.apps import terminal
 from tests.training.apps.terminal import refused

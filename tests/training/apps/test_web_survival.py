@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
+from filelock import FileLock
 
 from ddz_env.playing.registry import make_agent
 from ddz_env.table.session import HiddenCardsError, Record, Session, advice
@@ -26,7 +27,7 @@ from ddz_training.apps.web import desk, server
 from ddz_training.apps.web import games as kept
 from ddz_training.apps.web.games import NoSuchGameError
 from ddz_training.apps.web.server import Server
-from ddz_training.measure.match.errors import InUseError
+from ddz_training.measure.errors import InUseError
 from tests.rooms import ROOT
 from tests.table.test_session import seen_from
 from tests.training.apps.browser import serving
@@ -53,13 +54,13 @@ def test_a_new_server_goes_on_with_every_game(page: Page) -> None:
     before = page.step(page.get(f"games/{page.begin()}"))
     folder, name = page.server.games._folder, before["id"]
     (folder / f".{name}.game.txt.half").write_text("a server that was killed while it wrote")
-    page.server.games._claim = None  # as after kill -9
+    page.server.games._claim.release()  # as after kill -9
     assert Page(folder).get(f"games/{name}") == before
 
 
-def test_two_servers_do_not_share_a_folder(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ddz_training.measure.match.one_writer._claims", {})
-    with pytest.raises(InUseError):
+def test_two_servers_do_not_share_a_folder(page: Page) -> None:
+    page.server.games._claim.release()
+    with FileLock(page.server.games._folder / ".lock", is_singleton=False), pytest.raises(InUseError):
         Server(page.server.games._folder, AGENTS, "rules")
 
 

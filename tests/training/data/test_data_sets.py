@@ -27,10 +27,10 @@ from ddz_training.data.errors import DataSetError, GameRecordError
 from ddz_training.data.games import FORMAT, GAMES, RecordedGame, Thought, read_games
 from ddz_training.data.recording import Recording, record_games
 from ddz_training.data.table import COLUMNS, read_pieces
-from ddz_training.measure.match import provenance
-from ddz_training.measure.match.errors import AgentFailedError, OtherCodeError, SettingsMismatchError
-from ddz_training.measure.match.provenance import other_code
-from ddz_training.measure.match.round_robin import Arena, run_arena
+from ddz_training.measure import provenance
+from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.errors import AgentFailedError, OtherCodeError, SettingsMismatchError
+from ddz_training.measure.provenance import other_code
 from tests.training.apps.terminal import ddz
 
 needs_tables = pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="tables need PyArrow")

@@ -27,7 +27,7 @@ from ddz_training.experiments.known_equivalents import (
     draw_bounds,
     known_table,
 )
-from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.errors import InvalidExperimentError
 
 RNG = np.random.default_rng(0)
 

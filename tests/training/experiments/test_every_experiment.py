@@ -15,9 +15,9 @@ from ddz_env.core.errors import UnknownAgentError
 from ddz_training.experiments import mini
 from ddz_training.experiments.experiment import Experiment, read_saved
 from ddz_training.experiments.registry import load_experiment, load_experiments
-from ddz_training.measure.match.errors import SettingsMismatchError
-from ddz_training.measure.match.results import read_results
+from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.plotting import can_plot
+from ddz_training.measure.store import read_results
 from tests.rooms import ROOT
 from tests.training.apps.terminal import ddz
 

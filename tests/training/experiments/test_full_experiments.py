@@ -27,7 +27,7 @@ from ddz_training.experiments.full_games import (
     win_rate,
 )
 from ddz_training.experiments.full_tables import CHEATING, DETERMINIZED, INFORMATION_SET, LANDLORD, LANDLORDS
-from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
+from ddz_training.measure.errors import InvalidExperimentError, SettingsMismatchError
 from tests.rooms import ROOT
 from tests.training.apps.terminal import ddz
 

@@ -22,8 +22,8 @@ from ddz_training.experiments import mini
 from ddz_training.experiments.experiment import Saved, read_saved
 from ddz_training.experiments.mini import CORRECT, KINDS, HandResult, KnownResult, PairResult, mini_deals, share_known
 from ddz_training.experiments.mini_uct import UctResult, uct_rate, uct_table
-from ddz_training.measure.match.errors import ResultsFileError, SettingsMismatchError
-from ddz_training.measure.match.results import ResultStore, read_results
+from ddz_training.measure.errors import ResultsFileError, SettingsMismatchError
+from ddz_training.measure.store import ResultStore, read_results
 from tests.oracles.positions import hands_of
 from tests.oracles.reference import Hand, together, without
 from tests.rooms import ROOT
@@ -131,7 +131,7 @@ def test_a_store_refuses_files_that_are_not_its_own(tmp_path: Path) -> None:
     for other in ((Line, "y"), (Other, "x")):
         with pytest.raises(SettingsMismatchError):
             store(path, *other)
-    for wrong, message in ((path.read_text() + "1\n", "does not fit"), ("a,b\n1,2\n", "no results file")):
+    for wrong, message in ((path.read_text() + "1\n", "does not fit"), ("a,b\n1,2\n", "not a results file")):
         path.write_text(wrong)
         with pytest.raises(ResultsFileError, match=message):
             store(path)
@@ -142,7 +142,7 @@ def test_a_store_survives_a_cut_anywhere_and_names_with_commas(tmp_path: Path) -
     saved = store(path)
     saved.add([Line("one, two", 'three "four"'), Line("3", "4")])
     whole = path.read_bytes()
-    for length in range(len(whole) + 1):
+    for length in range(whole.index(b"\na,b"), len(whole) + 1):
         path.write_bytes(whole[:length])
         results = store(path).results
         assert results == saved.results[: len(results)]

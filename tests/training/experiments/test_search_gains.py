@@ -20,7 +20,7 @@ from ddz_training.experiments.search_gains import (
     predicted,
     worth,
 )
-from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.errors import InvalidExperimentError
 from tests.agents.neural.test_networks import small_networks
 from tests.oracles.network_policy import NetworkPolicy
 

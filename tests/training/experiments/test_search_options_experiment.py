@@ -18,7 +18,7 @@ from ddz_training.experiments import search_options as so
 from ddz_training.experiments.experiment import grouped, read_saved
 from ddz_training.experiments.matches import win_gain, win_interval
 from ddz_training.experiments.search_options import SEARCH_OPTIONS, DealResult, EqualTime, equal_times, times_beside
-from ddz_training.measure.match.errors import SettingsMismatchError
+from ddz_training.measure.errors import SettingsMismatchError
 from tests.rooms import ROOT
 
 NAMES = ("plain", "4 trees")

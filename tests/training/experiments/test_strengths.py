@@ -19,9 +19,9 @@ from ddz_training.experiments.experiment import Saved
 from ddz_training.experiments.matches import win_interval
 from ddz_training.experiments.strengths import POINTS_STRENGTH, POLICY_STRENGTH, StrengthResult
 from ddz_training.learn.strength import FIRST_DEAL as FIRST_DEAL_OF_TRAINING
-from ddz_training.measure.match.duplicate import DealPlayer
-from ddz_training.measure.match.errors import SettingsMismatchError
-from ddz_training.measure.match.results import ResultStore
+from ddz_training.measure.duplicate import DealPlayer
+from ddz_training.measure.errors import SettingsMismatchError
+from ddz_training.measure.store import ResultStore
 
 pytest.importorskip("torch")
 

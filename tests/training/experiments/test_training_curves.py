@@ -8,7 +8,7 @@ import pytest
 
 from ddz_training.apps.documentation import refreshed
 from ddz_training.experiments.training_curves import load_training, plot_training, read_run, save_training, stage_table
-from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.plotting import can_plot
 from tests.training.apps.terminal import ddz, refused
 

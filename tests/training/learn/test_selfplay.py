@@ -31,8 +31,8 @@ from ddz_training.learn.ppo.games import Rollout, evaluate, unpack_masks, value_
 from ddz_training.learn.ppo.ppo import collect
 from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_collector
 from ddz_training.learn.strength import Evaluation, measure_strength
-from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError
-from ddz_training.measure.match.provenance import other_code
+from ddz_training.measure.errors import AgentChangedError, OtherCodeError
+from ddz_training.measure.provenance import other_code
 from tests.oracles.network_policy import NetworkPolicy
 from tests.training.apps.terminal import ddz, refused
 from tests.training.learn.test_games import SMALL

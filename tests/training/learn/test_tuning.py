@@ -16,7 +16,7 @@ from ddz_training.experiments import tuning
 from ddz_training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, tuning_table
 from ddz_training.learn import tuning as weights_tuning
 from ddz_training.learn.tuning import METHODS, PEASANTS_ALONE, STEPS, Point, RulesSide, Subject, deals, play_rules
-from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.errors import InvalidExperimentError
 
 Floats = npt.NDArray[np.float64]
 PEAK = np.array([0.5, -0.5, 0.25])

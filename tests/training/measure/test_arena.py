@@ -13,15 +13,14 @@ import pytest
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.errors import UnknownAgentError
 from ddz_env.playing.game import seat_generators
-from ddz_training.measure.match.duplicate import DealPlayer, GameRecord, forfeited, seatings
-from ddz_training.measure.match.errors import (
+from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.duplicate import DealPlayer, GameRecord, forfeited, seatings
+from ddz_training.measure.errors import (
     AgentFailedError,
     InvalidArenaError,
-    ResultsFileError,
     SettingsMismatchError,
 )
-from ddz_training.measure.match.round_robin import Arena, run_arena
-from ddz_training.measure.match.statistics import normal_interval, standings, summarize, wilson_interval
+from ddz_training.measure.statistics import normal_interval, standings, summarize, wilson_interval
 
 OWN_AGENTS = """
 from ddz_env import Move
@@ -118,44 +117,14 @@ def test_same_file_for_every_number_of_processes(tmp_path: Path) -> None:
     assert save(two, CONTEST, 12, processes=2) == records
     assert one.read_bytes() == two.read_bytes()
     assert [(game.deal, game.game) for game in records] == [(deal, game) for deal in range(12) for game in range(2)]
+    whole = one.read_bytes()
+    one.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])  # a game of the last deal is missing
+    assert save(one, CONTEST, 12, resume=True) == records
+    assert one.read_bytes() == whole
 
 
 def test_another_seed_deals_other_cards() -> None:
     assert run_arena(CONTEST, 4) != run_arena(dataclasses.replace(CONTEST, seed=6), 4)
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_resume_after_a_cut_at_any_byte(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"games{suffix}"
-    records = save(path, CONTEST, 6)
-    data = path.read_bytes()
-    for keep in (1.0, 0.97, 0.71, 0.5, 0.05):
-        path.write_bytes(data[: int(len(data) * keep)])
-        assert save(path, CONTEST, 6, resume=True) == records
-        assert path.read_bytes() == data
-
-
-def test_resume_plays_only_what_is_missing(tmp_path: Path) -> None:
-    path, told = tmp_path / "games.csv", list[tuple[int, int]]()
-    save(path, CONTEST, 3)
-    store = CONTEST.store(path, resume=True)
-    records = run_arena(CONTEST, 5, store=store, on_progress=lambda *done: told.append(done))
-    assert told == [(3, 5), (4, 5), (5, 5)]
-    assert records == run_arena(CONTEST, 5)
-
-
-def test_an_interrupt_leaves_a_valid_file(tmp_path: Path) -> None:
-    path = tmp_path / "games.csv"
-
-    def interrupt(done: int, total: int) -> None:
-        if done == 3:
-            raise KeyboardInterrupt
-
-    for processes in (1, 2):
-        with pytest.raises(KeyboardInterrupt):
-            run_arena(CONTEST, 50, processes=processes, store=CONTEST.store(path), on_progress=interrupt)
-        assert [game.deal for game in CONTEST.store(path, resume=True).results] == [0, 0, 1, 1, 2, 2]
-        path.unlink()
 
 
 def test_other_settings_are_refused(tmp_path: Path) -> None:
@@ -167,24 +136,6 @@ def test_other_settings_are_refused(tmp_path: Path) -> None:
         with pytest.raises(SettingsMismatchError, match=setting):
             save(path, dataclasses.replace(CONTEST, **{setting: other}), 2, resume=True)  # type: ignore[arg-type]
     assert path.read_bytes() == before
-
-
-def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "games.csv"
-    save(path, CONTEST, 1)
-    with pytest.raises(ResultsFileError, match="--resume"):
-        save(path, CONTEST, 1)
-    with pytest.raises(ResultsFileError, match="jsonl"):
-        save(tmp_path / "games.xls", CONTEST, 1)
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join([*lines[:2], "nonsense\n", *lines[2:]]))
-    with pytest.raises(ResultsFileError, match="line 3"):
-        save(path, CONTEST, 1, resume=True)
-    for text in ("my diary\n", "my diary", '{"a": 1}\n', "[1]\n"):
-        path.write_text(text)
-        with pytest.raises(ResultsFileError, match="no results file"):
-            save(path, CONTEST, 1, resume=True)
-        assert path.read_text() == text
 
 
 def test_round_robin() -> None:

@@ -15,10 +15,17 @@ from ddz_env.core.rules import PRESETS
 from ddz_training.experiments import complexity
 from ddz_training.experiments.complexity import COMPLEXITY, DEALS, ComplexityOptions, deal_state, eleven_numbers
 from ddz_training.experiments.experiment import read_saved
-from ddz_training.measure.complexity import counting
-from ddz_training.measure.complexity.playouts import board_playouts, load_game, playouts
-from ddz_training.measure.complexity.stopping import LEAST, adjacent_means_stop, first_stop, standard_error_stop
-from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
+from ddz_training.measure import complexity as counting
+from ddz_training.measure.complexity import (
+    LEAST,
+    adjacent_means_stop,
+    board_playouts,
+    first_stop,
+    load_game,
+    playouts,
+    standard_error_stop,
+)
+from ddz_training.measure.errors import InvalidExperimentError, SettingsMismatchError
 
 TINY = State.from_hands(["3346", "345", "56"], check_sizes=False)
 LOOSE = ComplexityOptions(only=("deal 2",), difference=0.05, value_error=0.1, depth_error=5.0, processes=1)

@@ -1,14 +1,11 @@
-"""Leagues on disk: nothing is lost or counted twice, whatever is killed, and every table comes from the file."""
+"""Leagues: nothing is lost or counted twice, whatever is killed, and every table comes from the file."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -17,40 +14,36 @@ from pathlib import Path
 import pytest
 
 from ddz_env import Rules
-from ddz_training.measure.league.playing import play_league
-from ddz_training.measure.league.store import League, LeagueStore
-from ddz_training.measure.match import provenance
-from ddz_training.measure.match.duplicate import GameRecord
-from ddz_training.measure.match.errors import (
+from ddz_training.measure import provenance
+from ddz_training.measure.contest import Arena
+from ddz_training.measure.duplicate import GameRecord
+from ddz_training.measure.errors import (
     AgentChangedError,
     InvalidArenaError,
     OtherCodeError,
     ResultsFileError,
     SettingsMismatchError,
 )
-from ddz_training.measure.match.round_robin import Arena
-from tests.rooms import pythonpath
+from ddz_training.measure.league import LeagueStore, play_league, read_league
 from tests.training.apps.terminal import ddz, refused
 
 LEAGUE = Arena(("random", "random-staged", "random"), seed=4, timing=False, names=("one", "two", "three"))
-POSIX = pytest.mark.skipif(os.name != "posix", reason="processes are forked and killed in groups")
 
 
 def play(
     path: Path, deals: int, arena: Arena = LEAGUE, resume: bool = False, processes: int = 1, block: int = 4
 ) -> None:
-    with closing(LeagueStore(path, arena, resume)) as store:
-        play_league(store, deals, block=block, processes=processes)
+    play_league(LeagueStore(path, arena, resume), deals, block=block, processes=processes)
 
 
 def content(path: Path) -> tuple[list[GameRecord], list[object]]:
-    with closing(League(path)) as league:
-        return league.games(), [*league.rounds]
+    settings, games = read_league(path)
+    return games, settings["rounds"]
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A league that nobody disturbed: 12 deals a pair."""
+    """A league that nothing disturbed: 12 deals a pair."""
     path = tmp_path_factory.mktemp("league") / "whole.sqlite"
     play(path, 12)
     return path
@@ -66,7 +59,11 @@ def test_a_league_uses_its_deals_and_leaves_one_file(whole: Path) -> None:
         by_pair.setdefault((game.a, game.b), []).append(game.deal)
     assert set(by_pair) == {("one", "three"), ("one", "two"), ("three", "two")}
     assert all(sorted(set(deals)) == list(range(len(deals) // 2)) for deals in by_pair.values())  # the same deals
-    assert rounds[:3] == [(1, pair, 0, 4) for pair in by_pair]
+    assert rounds[:3] == [[1, *pair, 0, 4] for pair in by_pair]
+    with closing(sqlite3.connect(whole)) as database:  # as the page says
+        query = "select a, b, count(*), avg(winner = 'landlord') from results group by a, b"
+        counted = [pair[:3] for pair in database.execute(query)]
+    assert counted == [(*pair, len(deals)) for pair, deals in by_pair.items()]
 
 
 @pytest.mark.long
@@ -89,105 +86,41 @@ def test_a_league_goes_on_and_new_agents_join(whole: Path, tmp_path: Path) -> No
     everybody = Arena(agents, seed=4, timing=False, names=("two", "one", "three", "four"))
     play(path, 1, everybody, resume=True)  # everybody has played more than that, but not with everybody
     assert {(game.a, game.b) for game in content(path)[0]} >= {("four", "one"), ("four", "three")}
+    assert set(read_league(path)[0]["agents"]) == {"one", "two", "three", "four"}
 
 
-def test_a_game_is_never_there_twice_and_half_a_deal_is_not_kept(whole: Path, tmp_path: Path) -> None:
-    games = content(whole)[0]
-    with closing(LeagueStore(tmp_path / "league.sqlite", LEAGUE)) as store:
-        with pytest.raises(ResultsFileError, match="UNIQUE"):
-            store.add([games[0], games[0]])
-        assert store.games() == []
-        store.add(games[:2])
-        with pytest.raises(ResultsFileError, match="UNIQUE"):
-            store.add(games[:2])
-        assert store.games() == content(tmp_path / "league.sqlite")[0] == games[:2]  # others read it meanwhile
+def _play_and_tell(path: Path, writer: int) -> None:
+    store = LeagueStore(path, LEAGUE, resume=True)
+    play_league(store, 12, block=4, on_progress=lambda done, total: os.write(writer, bytes([done])) and None)
+    os._exit(0)
 
 
-def killed_after(seconds: float, path: Path) -> int:
-    """Play in a process that is killed; how many deals it had reported as done by then."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            with closing(LeagueStore(path, LEAGUE, resume=True)) as store:
-                play_league(
-                    store, 12, block=4, on_progress=lambda done, total: os.write(writer, bytes([done])) and None
-                )
-        finally:
-            os._exit(0)
-    os.close(writer)
-    time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    with open(reader, "rb") as told:
-        return max(told.read(), default=0)
-
-
-@POSIX
+@pytest.mark.skipif(os.name != "posix", reason="processes are forked and killed")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # a fork of a process with threads
 def test_kills_at_random_moments_lose_nothing_that_was_reported_and_repeat_nothing(whole: Path, tmp_path: Path) -> None:
-    path, moments = tmp_path / "league.sqlite", random.Random(1)
-    kept, seconds, kills = list[GameRecord](), 0.003, 0
-    while kills < 20 or not kept:
-        reported = killed_after(moments.uniform(seconds, 20 * seconds), path)
-        kills, seconds = kills + 1, seconds * 1.1
+    path, moments, kept, seconds = tmp_path / "league.sqlite", random.Random(1), list[GameRecord](), 0.003
+    for kill in range(60):
+        if kill >= 15 and kept:
+            break
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            _play_and_tell(path, writer)
+        os.close(writer)
+        time.sleep(moments.uniform(seconds, 20 * seconds))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        with open(reader, "rb") as pipe:
+            reported = max(pipe.read(), default=0)
+        seconds *= 1.1
         if path.exists() and path.stat().st_size:
-            with closing(LeagueStore(path, LEAGUE, resume=True)) as store:
-                found = store.games()
+            found = LeagueStore(path, LEAGUE, resume=True).results
             assert set(found) >= set(kept)
             assert len(found) % 2 == 0
             assert len(found) >= 2 * reported
             kept = found
     play(path, 12, resume=True)
     assert content(path) == content(whole)
-
-
-def wait_for_more(path: Path, games: int) -> None:
-    """Wait until a file that is being written holds more games than that."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        with contextlib.suppress(ResultsFileError):
-            if len(content(path)[0]) > games:
-                return
-        time.sleep(0.05)
-    raise AssertionError("no new games")
-
-
-@pytest.mark.long
-@POSIX
-def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
-    specs = ("random", "random-staged", "rules")
-    command = [sys.executable, "-m", "ddz_training", "rate", *specs]
-    command += ["--no-timing", "--block", "10", "--deals", "2000", "--resume", "--out"]
-    moments, kept, path = random.Random(2), set[GameRecord](), tmp_path / "cut.sqlite"
-    for number in range(20):
-        process = subprocess.Popen(
-            [*command, str(path)],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": pythonpath()},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        if number % 4:  # in the middle of playing; else while it starts
-            wait_for_more(path, len(kept))
-        time.sleep(moments.uniform(0, 2))
-        assert process.poll() is None
-        if number % 2:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()  # its workers end by themselves
-        process.wait()
-        if path.exists() and path.stat().st_size:
-            found = set(content(path)[0])
-            assert found >= kept
-            kept = found
-    assert len(kept) > 100
-    played = Arena(specs, timing=False)
-    deals = len(kept) // 6 + 20
-    play(path, deals, played, resume=True, processes=2, block=10)
-    play(tmp_path / "whole.sqlite", deals, played, processes=2, block=10)
-    assert content(path) == content(tmp_path / "whole.sqlite")
 
 
 def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> None:
@@ -202,19 +135,22 @@ def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> Non
     ):
         with pytest.raises(SettingsMismatchError, match=message):
             LeagueStore(path, other, resume=True)
+    arena = tmp_path / "arena.sqlite"
+    LEAGUE.store(arena).note()
     (tmp_path / "text.sqlite").write_text("not a database, but long enough to be taken for one by its size" * 20)
     with closing(sqlite3.connect(tmp_path / "other.db")) as database:
         database.execute("CREATE TABLE something (a)")
     for name, message in (
-        ("league.csv", r"written as \.sqlite or \.db"),
+        ("none.sqlite", "there is no file"),
         ("text.sqlite", "not a database"),
-        ("other.db", "other.db"),
+        ("other.db", "no such table"),
+        ("arena.sqlite", "is of the format 'ddz-arena-2'"),
     ):
         with pytest.raises(ResultsFileError, match=message):
-            LeagueStore(tmp_path / name, LEAGUE, resume=True)
+            read_league(tmp_path / name)
     assert content(path) == content(whole)
-    with closing(LeagueStore(path, LEAGUE, resume=True)) as store, pytest.raises(InvalidArenaError, match="block=0"):
-        play_league(store, 12, block=0)
+    with pytest.raises(InvalidArenaError, match="block=0"):
+        play_league(LeagueStore(path, LEAGUE, resume=True), 12, block=0)
 
 
 def test_other_code_and_replaced_agents_are_refused(
@@ -228,13 +164,11 @@ def test_other_code_and_replaced_agents_are_refused(
         play(path, 13, resume=True)
     with provenance.other_code():
         play(path, 13, resume=True)
-    with closing(League(path)) as league:
-        assert league.settings["code"][1:] == ["9.9 beef"]
+    assert read_league(path)[0]["code"][1:] == ["9.9 beef"]
     mine = Arena(("random", "own:Agent"), seed=4, timing=False)
     files = {"own:Agent": {"own.py": "1"}}
     monkeypatch.setattr(provenance, "agent_files", lambda agent: files.get(agent, {}))
-    with closing(LeagueStore(tmp_path / "own.sqlite", mine)) as store:
-        store.sign()
+    LeagueStore(tmp_path / "own.sqlite", mine).add(content(whole)[0][:2])
     files["own:Agent"] = {"own.py": "2"}
     with pytest.raises(AgentChangedError, match=r"own\.py was 1, now it is 2"):
         LeagueStore(tmp_path / "own.sqlite", mine, resume=True)

@@ -10,13 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ddz_training.measure.league.bradley_terry import ELO, fit, information, rate
-from ddz_training.measure.league.playing import decided_pairs, next_round
-from ddz_training.measure.league.report import cross_table, plot_ratings, ratings_table
-from ddz_training.measure.league.store import Pair, pairs_of
-from ddz_training.measure.match.duplicate import GameRecord
-from ddz_training.measure.match.errors import InvalidArenaError
-from ddz_training.measure.match.statistics import Interval
+from ddz_training.measure.duplicate import GameRecord
+from ddz_training.measure.errors import InvalidArenaError
+from ddz_training.measure.league import (
+    Pair,
+    cross_table,
+    decided_pairs,
+    next_round,
+    pairs_of,
+    plot_ratings,
+    ratings_table,
+)
+from ddz_training.measure.ratings import ELO, fit, information, rate
+from ddz_training.measure.statistics import Interval
 from tests.training.measure.test_arena import record
 
 

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,12 +20,12 @@ from typing import Any
 
 import pytest
 
-from ddz_training.measure.match import ray_cluster
-from ddz_training.measure.match.errors import OtherCodeError, WorkerDiedError
-from ddz_training.measure.match.ordered_map import Share, executed_by, on_this_machine, ordered_map, workers
-from ddz_training.measure.match.provenance import Provenance, SameCode
-from ddz_training.measure.match.ray_cluster import on_ray
-from ddz_training.measure.match.round_robin import Arena, run_arena
+from ddz_training.measure import ray_cluster
+from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.errors import OtherCodeError, WorkerDiedError
+from ddz_training.measure.provenance import Provenance, SameCode
+from ddz_training.measure.ray_cluster import on_ray
+from ddz_training.measure.workers import Share, executed_by, on_this_machine, workers
 from tests.rooms import pythonpath
 from tests.training.apps.terminal import commands, ddz
 
@@ -123,6 +123,11 @@ class Doubler:
         self._notes.append("closed")
 
 
+def doubled(make: Callable[[], Any], tasks: Sequence[int]) -> list[int]:
+    with workers(make, 2) as share:
+        return list(share(tasks))
+
+
 @pytest.mark.parametrize("cluster", [False, True])
 def test_a_cluster_is_joined_or_begun_for_work_and_left(ray: PretendedRay, cluster: bool) -> None:
     ray.cluster = cluster
@@ -132,17 +137,16 @@ def test_a_cluster_is_joined_or_begun_for_work_and_left(ray: PretendedRay, clust
         assert not ray.joined
         with workers(make, 2) as share:
             assert list(share(range(100))) == list(range(0, 200, 2))
-            assert sorted(share(range(50), in_order=False)) == list(range(0, 100, 2))
             assert list(share([])) == []
         assert notes == ["made"], "a worker is kept from task to task"
-        assert list(ordered_map(other, [4], 2)) == [8]
+        assert doubled(other, [4]) == [8]
         assert notes == ["made", "closed", "made"]
         assert ray.joined
     assert not ray.joined
     assert notes == ["made", "closed"] * 2
     ray.joined = True
     with on_ray():
-        assert list(ordered_map(make, [4], 2)) == [8]
+        assert doubled(make, [4]) == [8]
     assert ray.joined, "who began it ends it"
 
 
@@ -164,7 +168,7 @@ def test_what_goes_wrong_in_a_task_is_an_error_here_and_the_others_are_given_up(
     ray: PretendedRay, task: int, error: type[Exception]
 ) -> None:
     with on_ray(), pytest.raises(error, match=r"no such task|3 workers on the cluster died of the same task"):
-        list(ordered_map(functools.partial(Doubler, []), [1, task, -3, -3, 2], 2))
+        doubled(functools.partial(Doubler, []), [1, task, -3, -3, 2])
     assert len(ray.cancelled) == 2
 
 
@@ -179,7 +183,7 @@ def test_everything_that_is_shared_goes_to_the_executor_that_is_asked_for() -> N
 
     arena = Arena(("random", "random-staged"), timing=False)
     with executed_by(elsewhere):
-        assert list(ordered_map(functools.partial(Doubler, []), [1, 2, 3], 2)) == [2, 4, 6]
+        assert doubled(functools.partial(Doubler, []), [1, 2, 3]) == [2, 4, 6]
         there = run_arena(arena, 3, processes=3)
     assert asked == [2, 3]
     assert there == run_arena(arena, 3)
@@ -238,13 +242,12 @@ def test_ray_replays_what_a_killed_worker_had_and_ends(tmp_path: Path) -> None:
     with on_ray():
         with workers(make, 2) as share:
             assert list(share(range(40))) == list(range(0, 80, 2))
-            assert sorted(share(range(20), in_order=False)) == list(range(0, 40, 2))
         with pytest.raises(WorkerDiedError, match="died of the same task"):
-            list(ordered_map(make, [1, -1, 2], 2))
+            doubled(make, [1, -1, 2])
         with pytest.raises(OtherCodeError, match="told as it is"):
-            list(ordered_map(make, [1, -2, 2], 2))
+            doubled(make, [1, -2, 2])
         before = {note.name for note in tmp_path.iterdir()}
-        assert list(ordered_map(functools.partial(Fragile, str(tmp_path / "last")), [20, 21], 1)) == [40, 42]
+        assert doubled(functools.partial(Fragile, str(tmp_path / "last")), [20, 21]) == [40, 42]
     assert not ray.is_initialized()
     assert any(name.startswith("closed") for name in before), "by the next worker of its process"
     assert list((tmp_path / "last").iterdir()), "by the end"
@@ -272,9 +275,9 @@ def test_a_machine_that_dies_changes_no_result(tmp_path: Path, monkeypatch: pyte
         second = cluster.add_node(num_cpus=1, **store)
         monkeypatch.setenv("RAY_ADDRESS", cluster.address)
         found: list[Any] = []
-        with on_ray():
+        with on_ray(), workers(functools.partial(Slow, ""), 1) as share:
             # A cluster that was there has all its cores at work.
-            for result in ordered_map(functools.partial(Slow, ""), range(400), 1):
+            for result in share(range(400)):
                 found.append(result)
                 if second is not None and len({place for _, place in found}) == 2:
                     cluster.remove_node(second, allow_graceful=False)

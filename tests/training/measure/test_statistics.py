@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ddz_training.measure.match.errors import InvalidArenaError
-from ddz_training.measure.match.statistics import (
+from ddz_training.measure.errors import InvalidArenaError
+from ddz_training.measure.statistics import (
     Interval,
     bootstrap_sums,
     clustered_interval,
@@ -75,7 +75,7 @@ def test_a_bootstrap_draws_whole_clusters_and_agrees_with_the_formula() -> None:
 def test_a_bootstrap_does_not_depend_on_how_much_is_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     values = deals(np.random.default_rng(3), 30)
     whole = bootstrap_sums(values, 100)
-    monkeypatch.setattr("ddz_training.measure.match.statistics._MOST_WEIGHTS", 100)
+    monkeypatch.setattr("ddz_training.measure.statistics._MOST_WEIGHTS", 100)
     assert (bootstrap_sums(values, 100) == whole).all()
 
 

@@ -21,9 +21,9 @@ from ddz_training.experiments.tendency import (
     need,
     ratios,
 )
-from ddz_training.measure.match.duplicate import DealPlayer
-from ddz_training.measure.match.errors import InvalidArenaError, InvalidExperimentError, SettingsMismatchError
-from ddz_training.measure.match.results import read_results
+from ddz_training.measure.duplicate import DealPlayer
+from ddz_training.measure.errors import InvalidArenaError, InvalidExperimentError, SettingsMismatchError
+from ddz_training.measure.store import read_results
 from ddz_training.measure.tendency import Judges, counts, deals_of_file, judge_deals, settled_at, shares, tendency_of
 from tests.training.apps.terminal import ddz, refused
 from tests.training.measure.test_arena import record

@@ -11,10 +11,10 @@ import pytest
 from numba.core import event
 
 from ddz_env import PRESETS, Move, Rules, View
-from ddz_training.measure.match import duplicate
-from ddz_training.measure.match.duplicate import DealPlayer
-from ddz_training.measure.match.errors import AgentFailedError
-from ddz_training.measure.match.timing import ThinkingClock, warm_up
+from ddz_training.measure import duplicate
+from ddz_training.measure.duplicate import DealPlayer
+from ddz_training.measure.errors import AgentFailedError
+from ddz_training.measure.timing import ThinkingClock, warm_up
 from tests.rooms import SOURCES
 
 
@@ -130,7 +130,7 @@ CLOCKS_OF_THEIR_OWN = {
 
 
 def test_decisions_are_timed_with_no_other_clock() -> None:
-    for folder in ("measure/match", "experiments"):
+    for folder in ("measure", "experiments"):
         for file in sorted((SOURCES["ddz_training"] / folder).glob("*.py")):
             if file.name not in CLOCKS_OF_THEIR_OWN:
                 assert not re.search(r"perf_counter|process_time|monotonic", file.read_text(encoding="utf-8")), file

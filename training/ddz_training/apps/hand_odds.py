@@ -13,7 +13,7 @@ from ddz_agents.bidding.worlds import Outcomes, Settling, outcomes, settling
 from ddz_env import View
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.experiment import Table
-from ddz_training.measure.match.statistics import Interval, wilson_interval
+from ddz_training.measure.statistics import Interval, wilson_interval
 
 SETTLING_HEADER = ("worlds", "highest", "lowest", "mean", "difference")
 """Heads of the columns of :func:`settling_cells`."""

@@ -20,7 +20,7 @@ from ddz_training.experiments.matches import win_interval
 from ddz_training.experiments.strengths import OPPONENT, StrengthResult, by_agent
 from ddz_training.measure.benchmark.field import FIELD
 from ddz_training.measure.benchmark.leaderboard import committed
-from ddz_training.measure.match.statistics import Interval
+from ddz_training.measure.statistics import Interval
 
 FILE = Path(__file__).with_name("strengths.json")
 _TIMES = "agent_strength.csv"

@@ -11,7 +11,7 @@ from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.errors import DataSetError
 from ddz_training.data.games import GAMES, RecordedGame, games_settings
 from ddz_training.data.table import check_tables
-from ddz_training.measure.match.results import ResultStore
+from ddz_training.measure.store import ResultStore
 
 AGENTS = tuple(f"botzone seat {seat}" for seat in range(SEATS))
 """Who played: a log does not tell the bots' names."""

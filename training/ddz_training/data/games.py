@@ -1,7 +1,7 @@
 """Recorded games: a line of JSON each, which people can read and which replays to the last bit.
 
 A record holds the cards as dealt, so it depends on no seed, no shuffle and no agent.  ``games.jsonl`` is a file of
-results (:mod:`ddz_training.measure.match.results`): its first line says by whom, under which rules and with which code
+results (:mod:`ddz_training.measure.store`): its first line says by whom, under which rules and with which code
 its games were played.
 """
 
@@ -21,8 +21,8 @@ from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.core.notation import Hand
 from ddz_env.table.session import Deal, Record
 from ddz_training.data.errors import DataSetError, GameRecordError
-from ddz_training.measure.match.duplicate import Scores
-from ddz_training.measure.match.results import of_rows, read_results, read_rules_settings, rules_settings
+from ddz_training.measure.duplicate import Scores
+from ddz_training.measure.store import of_rows, read_results, read_rules_settings, rules_settings
 
 FORMAT = "ddz-games-1"
 GAMES = "games.jsonl"

@@ -17,8 +17,8 @@ from ddz_env.core.notation import plain_move
 from ddz_env.playing.agent import Agent, Decision, cheats
 from ddz_training.data.errors import DataSetError
 from ddz_training.data.games import RecordedGame, Thought, games_settings
-from ddz_training.measure.match.duplicate import DealPlayer, Watched, asked, check_agents, seatings
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.duplicate import DealPlayer, Watched, asked, check_agents, seatings
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 _STANDARD = Rules()
 
@@ -85,7 +85,7 @@ class Recording:
             if not asked(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
                 raise DataSetError(f"{spec!r} has no visits to record: it must tell them (decide) and not cheat")
         settings, games = self.settings(), len(self.seatings)
-        return ResultStore(RecordedGame, path, settings, ("deal",), agents=self.agents, per_key=games, place="folder")
+        return ResultStore(RecordedGame, path, settings, ("deal",), per_key=games, agents=self.agents)
 
 
 class _Noted(Watched):

@@ -30,9 +30,9 @@ from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
 from ddz_training.experiments.matches import AUCTION_HEADER, Pair, auction_cells, deals_note
-from ddz_training.measure.match.duplicate import check_agents, seatings
-from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.results import Key
+from ddz_training.measure.duplicate import check_agents, seatings
+from ddz_training.measure.store import Key
+from ddz_training.measure.workers import Worker
 
 PLAYER = "rules"
 

@@ -24,8 +24,8 @@ from ddz_env.core.view import legal_ids
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.provenance import file_digest
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table
-from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.statistics import normal_interval, within
+from ddz_training.measure.statistics import normal_interval, within
+from ddz_training.measure.workers import Worker
 
 FIRST_DEAL = 7_000_000
 TENTHS = 10

@@ -28,10 +28,19 @@ from ddz_env.playing.game import play_one, seat_generators
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
 from ddz_training.experiments.full_branching import count_choices
-from ddz_training.measure.complexity import counting
-from ddz_training.measure.complexity.playouts import BOARD_GAMES, Playouts, board_playouts, load_game, playouts
-from ddz_training.measure.complexity.stopping import LEAST, adjacent_means_stop, first_stop, standard_error_stop
-from ddz_training.measure.match.duplicate import AgentKeeper, check_agents
+from ddz_training.measure import complexity as counting
+from ddz_training.measure.complexity import (
+    BOARD_GAMES,
+    LEAST,
+    Playouts,
+    adjacent_means_stop,
+    board_playouts,
+    first_stop,
+    load_game,
+    playouts,
+    standard_error_stop,
+)
+from ddz_training.measure.duplicate import AgentKeeper, check_agents
 from ddz_training.measure.plotting import BLUE, new_grid, save_figure
 
 # --- State and game tree ----------------------------------------------------------------------------------------------
@@ -45,7 +54,7 @@ class Play(NamedTuple):
 
     Attributes:
         agent: Who plays every seat.
-        counting: What is one choice (:data:`ddz_training.measure.complexity.playouts.COUNTINGS`).
+        counting: What is one choice (:data:`ddz_training.measure.complexity.COUNTINGS`).
         rules: The rules.
         chains: Whether chains, planes and shuttles are left in.
     """

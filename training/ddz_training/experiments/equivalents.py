@@ -19,10 +19,10 @@ from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments.experiment import Each, Experiment, ParallelOptions, Saved, Table, chosen, grouped
 from ddz_training.measure import equivalent as finding
+from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.equivalent import Ladder, Tallies, as_text, here, of_text
-from ddz_training.measure.match.duplicate import DealPlayer
-from ddz_training.measure.match.results import Key, OnProgress, ResultStore
-from ddz_training.measure.match.statistics import Interval, normal_interval, wins_by_deal
+from ddz_training.measure.statistics import Interval, normal_interval, wins_by_deal
+from ddz_training.measure.store import Key, OnProgress, ResultStore
 
 LADDERS = ("isuct", "rollout:particles=0")
 """The search that equivalents are counted in, and the one where that search is never the agent's equal."""

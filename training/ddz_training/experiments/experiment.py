@@ -16,12 +16,12 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from ddz_env.core.errors import unknown
 from ddz_env.core.options import Options, Range
+from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Lines as Lines
 from ddz_training.measure.markdown import Spare as Spare
 from ddz_training.measure.markdown import Table as Table
-from ddz_training.measure.match.errors import InvalidExperimentError
-from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.results import Key, OnProgress, ResultStore, no_progress, of_rows, read_results
+from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress, of_rows, read_results
+from ddz_training.measure.workers import Worker
 
 _Options = TypeVar("_Options", bound=Options)
 _Result = TypeVar("_Result")

@@ -27,8 +27,8 @@ from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.experiment import Comparison, Experiment, Saved, compared, grouped
 from ddz_training.experiments.full_games import DEAL_LIST, DealOptions, game_number, games_note, new_game
-from ddz_training.measure.match.statistics import clustered_interval, wilson_interval
 from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
+from ddz_training.measure.statistics import clustered_interval, wilson_interval
 
 PLAYERS = ("rules", "random")
 """Who may play the deals through."""

@@ -28,9 +28,9 @@ from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, grouped
-from ddz_training.measure.match.duplicate import AgentKeeper, check_agents
-from ddz_training.measure.match.results import Key
-from ddz_training.measure.match.statistics import Interval, clustered_interval, within
+from ddz_training.measure.duplicate import AgentKeeper, check_agents
+from ddz_training.measure.statistics import Interval, clustered_interval, within
+from ddz_training.measure.store import Key
 
 DEAL_COUNT = 1000
 LIST_SEED = 2011

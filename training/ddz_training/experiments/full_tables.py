@@ -12,9 +12,9 @@ from ddz_env.core.options import Range
 from ddz_training.experiments import full_games as full
 from ddz_training.experiments.experiment import Comparison, Experiment, Lines, Saved, Table, grouped
 from ddz_training.experiments.full_games import FullOptions, GameResult
-from ddz_training.measure.match.errors import InvalidExperimentError
-from ddz_training.measure.match.statistics import Interval, clustered_interval, within
+from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.plotting import BLUE, GREY, ORANGE, PAPER, draw_bars, finish_figure, new_axes, percentages
+from ddz_training.measure.statistics import Interval, clustered_interval, within
 
 # --- Table 1: how much knowing the hidden cards is worth --------------------------------------------------------------
 

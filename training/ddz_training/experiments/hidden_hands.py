@@ -34,8 +34,8 @@ from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table, grouped
-from ddz_training.measure.match.statistics import Interval, normal_interval
 from ddz_training.measure.plotting import finish_figure, new_axes
+from ddz_training.measure.statistics import Interval, normal_interval
 
 _WATCHES = 2
 """Decisions a seat and game at which it looks at the others' hands."""

@@ -19,8 +19,8 @@ from ddz_env.core.errors import DouDizhuError, install_hint
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import agent_generator
 from ddz_training.experiments.experiment import Comparison, Experiment, ParallelOptions, Saved, Table, compared, grouped
-from ddz_training.measure.match.statistics import Interval, normal_interval
 from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
+from ddz_training.measure.statistics import Interval, normal_interval
 
 HANDS = 100
 PAIRINGS = (("uct-stake", "payoff"), ("uct-dealt", "payoff"), ("uct-stake", "uct-dealt"), ("payoff", "random"))

@@ -19,8 +19,8 @@ from ddz_env.playing.generators import published_generator
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
 from ddz_training.measure import equivalent as finding
 from ddz_training.measure.equivalent import SEARCH, Bounds, Ladder, here
-from ddz_training.measure.match.results import Key
-from ddz_training.measure.match.statistics import wilson_interval
+from ddz_training.measure.statistics import wilson_interval
+from ddz_training.measure.store import Key
 
 # The validation of the thesis, tables 5.1 and 5.2.  It looks between 1 and twice the answer, so that its first step is
 # the answer.  Here the bounds are drawn from [m/8, m] and [m, 8m].

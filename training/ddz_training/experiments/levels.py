@@ -14,8 +14,8 @@ from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import matches as play
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
 from ddz_training.experiments.matches import MatchResult, Pair, win_interval
-from ddz_training.measure.match.results import Key
-from ddz_training.measure.match.statistics import Interval
+from ddz_training.measure.statistics import Interval
+from ddz_training.measure.store import Key
 
 FIRST_OF_LEVELS = 6_000_000
 """The agents were chosen on the deals from 500,000 on."""

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from ddz_env import Rules
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments.experiment import Saved, SeedOptions
-from ddz_training.measure.match.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
-from ddz_training.measure.match.results import Key
-from ddz_training.measure.match.statistics import Interval, normal_interval, paired_difference, within, won_by_side
+from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
+from ddz_training.measure.statistics import Interval, normal_interval, paired_difference, within, won_by_side
+from ddz_training.measure.store import Key
 
 Pair = tuple[str, str]
 _Line = TypeVar("_Line")
@@ -72,7 +72,7 @@ def deal_worker(
     Args:
         line: Makes the results of a deal from its games; picklable.
         rules: The rules.
-        player: More arguments of :class:`~ddz_training.measure.match.duplicate.DealPlayer`.
+        player: More arguments of :class:`~ddz_training.measure.duplicate.DealPlayer`.
     """
     return functools.partial(_deal_worker, line, rules, player)
 

@@ -28,8 +28,8 @@ from ddz_env.core.rules import PRESETS
 from ddz_env.core.view import write_view
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, Table, grouped
-from ddz_training.measure.match.ordered_map import Worker
 from ddz_training.measure.plotting import BLUE, finish_figure, new_axes
+from ddz_training.measure.workers import Worker
 
 PAPER = "Whitehouse, Powley and Cowling 2011"
 MINI = PRESETS["mini"]

@@ -18,9 +18,9 @@ from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Comparison, Experiment, Saved, SeedOptions, Table
 from ddz_training.experiments.mini import MINI, PAPER, MiniDeal, mini_deals
 from ddz_training.measure.markdown import markdown_table
-from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.statistics import Z95, Interval
 from ddz_training.measure.plotting import BLUE, finish_figure, new_axes, percentages
+from ddz_training.measure.statistics import Z95, Interval
+from ddz_training.measure.workers import Worker
 
 PAPER_RATES = {"isuct": "67.2", "duct": "62.7"}
 _UCT_NAMES = {"isuct": "information-set UCT 4,000", "duct": "determinized UCT 20 × 200"}

@@ -11,8 +11,8 @@ import numpy as np
 from ddz_env.core.options import Range
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table
-from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.statistics import wilson_interval
+from ddz_training.measure.statistics import wilson_interval
+from ddz_training.measure.workers import Worker
 
 # --- Exploitability: what a perfect opponent wins against our agents --------------------------------------------------
 #

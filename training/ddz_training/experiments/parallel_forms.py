@@ -22,11 +22,11 @@ from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
-from ddz_training.measure.match.duplicate import DealPlayer, check_agents
-from ddz_training.measure.match.errors import InvalidExperimentError
-from ddz_training.measure.match.ordered_map import Share, Worker, executed_by, on_this_machine, workers
-from ddz_training.measure.match.ray_cluster import on_ray
-from ddz_training.measure.match.results import Key, OnProgress, ResultStore
+from ddz_training.measure.duplicate import DealPlayer, check_agents
+from ddz_training.measure.errors import InvalidExperimentError
+from ddz_training.measure.ray_cluster import on_ray
+from ddz_training.measure.store import Key, OnProgress, ResultStore
+from ddz_training.measure.workers import Share, Worker, executed_by, on_this_machine, workers
 
 FORMS = ("serial", "processes", "ray")
 OPPONENT = "rules"

@@ -35,12 +35,12 @@ from ddz_env.playing.agent import sight
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
 from ddz_training.experiments.strengths import shipped_fingerprint
-from ddz_training.measure.match.duplicate import SIDES, AgentKeeper, check_agents
-from ddz_training.measure.match.errors import InvalidExperimentError
-from ddz_training.measure.match.results import Key, OnProgress, ResultStore
-from ddz_training.measure.match.statistics import normal_interval, paired_difference
-from ddz_training.measure.match.timing import thinking_time
+from ddz_training.measure.duplicate import SIDES, AgentKeeper, check_agents
+from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.plotting import BLUE, GREY, new_axes, save_figure
+from ddz_training.measure.statistics import normal_interval, paired_difference
+from ddz_training.measure.store import Key, OnProgress, ResultStore
+from ddz_training.measure.timing import thinking_time
 
 SEARCHES = ("neural-ismcts", "neural-ismcts:particles=256", "neural-ismcts:particles=0")
 """The default, and more and fewer worlds."""

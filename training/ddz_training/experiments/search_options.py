@@ -22,10 +22,10 @@ from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches as play
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
-from ddz_training.measure.match.duplicate import Match, check_agents
-from ddz_training.measure.match.results import Key, OnProgress, ResultStore
-from ddz_training.measure.match.statistics import normal_interval
-from ddz_training.measure.match.timing import processor_time
+from ddz_training.measure.duplicate import Match, check_agents
+from ddz_training.measure.statistics import normal_interval
+from ddz_training.measure.store import Key, OnProgress, ResultStore
+from ddz_training.measure.timing import processor_time
 
 PLAIN = "isuct"
 RULES = "rules"

@@ -13,7 +13,7 @@ from ddz_agents.open_cards.solver.position import dealt_position, open_position
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env.core.options import Range
 from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table, grouped
-from ddz_training.measure.match.ordered_map import Worker
+from ddz_training.measure.workers import Worker
 
 DEALS = ("10+10+10", "11+11+11", "12+12+12", "13+13+14", "15+15+15", "20+17+17")
 """Cards of the hands; the first is the landlord's and leads."""

@@ -19,11 +19,11 @@ from ddz_env.playing.provenance import file_digest
 from ddz_training.experiments import matches as play
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped, read_saved
 from ddz_training.experiments.matches import MatchResult, win_interval
+from ddz_training.measure import statistics
+from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.markdown import markdown_table
-from ddz_training.measure.match import statistics
-from ddz_training.measure.match.duplicate import GameRecord
-from ddz_training.measure.match.results import Key
-from ddz_training.measure.match.statistics import Interval
+from ddz_training.measure.statistics import Interval
+from ddz_training.measure.store import Key
 
 Milliseconds = Annotated[float, ".3f"]
 

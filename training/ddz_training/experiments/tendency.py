@@ -21,12 +21,12 @@ import numpy.typing as npt
 from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
-from ddz_training.measure.match import statistics
-from ddz_training.measure.match.duplicate import DealPlayer, check_agents
-from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.statistics import Interval
+from ddz_training.measure import statistics
+from ddz_training.measure.duplicate import DealPlayer, check_agents
 from ddz_training.measure.plotting import BLUE, GREY, ORANGE, new_axes, save_figure
+from ddz_training.measure.statistics import Interval
 from ddz_training.measure.tendency import TENDENCIES, Judges, settled_at, shares
+from ddz_training.measure.workers import Worker
 
 JUDGES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "policy v rules": (("policy",), ("rules",)),

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ddz_env.core.whole_file import replace_file
 from ddz_training.experiments.experiment import Table
-from ddz_training.measure.match.errors import InvalidExperimentError
-from ddz_training.measure.match.statistics import Interval
+from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.plotting import finish_figure, new_axes
+from ddz_training.measure.statistics import Interval
 
 CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
 """The files of a run; those of a training are called ``training_`` and the same."""

@@ -17,8 +17,8 @@ import numpy as np
 from ddz_env.core.options import Range
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
 from ddz_training.learn.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deals
-from ddz_training.measure.match.statistics import Interval, normal_interval
 from ddz_training.measure.plotting import new_axes, save_figure
+from ddz_training.measure.statistics import Interval, normal_interval
 
 POINTS = 12
 """Lines that a run's learning curve has in the file."""

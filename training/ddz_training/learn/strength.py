@@ -13,8 +13,8 @@ from ddz_env.core.rules import Rules
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.measure.match.duplicate import DealPlayer, GameRecord
-from ddz_training.measure.match.statistics import AgentResult, Interval, summarize
+from ddz_training.measure.duplicate import DealPlayer, GameRecord
+from ddz_training.measure.statistics import AgentResult, Interval, summarize
 
 FIRST_DEAL = 1_000_000
 """Evaluations during training choose; what is reported is played on other deals."""

@@ -15,9 +15,8 @@ interval of either method is that of the curve through all its deals.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -34,11 +33,10 @@ from ddz_training.measure.curve import Posterior, Tally, posterior
 from ddz_training.measure.curve import Tallies as Tallies
 from ddz_training.measure.curve import as_text as as_text
 from ddz_training.measure.curve import of_text as of_text
-from ddz_training.measure.match.duplicate import DealPlayer, check_agents
-from ddz_training.measure.match.errors import InvalidExperimentError
-from ddz_training.measure.match.ordered_map import workers
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress, rules_settings
-from ddz_training.measure.match.statistics import Interval, balance, normal_interval, wins_by_deal, within
+from ddz_training.measure.duplicate import DealPlayer, check_agents
+from ddz_training.measure.errors import InvalidExperimentError
+from ddz_training.measure.statistics import Interval, balance, normal_interval, wins_by_deal, within
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress, rules_settings
 
 # --- Finding it -------------------------------------------------------------------------------------------------------
 
@@ -336,12 +334,9 @@ class DuelWorker:
         self._player.close()
 
 
-@contextmanager
-def here(ladder: Ladder) -> Iterator[Play]:
-    """What plays the deals of a ladder in this process, and keeps none of them."""
-    asked = itertools.count()
-    with closing(DuelWorker(ladder)) as worker:
-        yield lambda budgets: [worker.play((next(asked), many)).sign for many in budgets]
+def here(ladder: Ladder) -> AbstractContextManager[Play]:
+    """What plays the deals of a ladder in this process, and keeps them in memory."""
+    return playing(ladder, duel_store(ladder))
 
 
 @contextmanager
@@ -363,8 +358,7 @@ def playing(
         WorkerDiedError: If a worker process died.
     """
     asked = 0
-    make: Callable[[], DuelWorker] = functools.partial(DuelWorker, ladder)
-    with workers(make, processes) as share:
+    with store.sharing(functools.partial(DuelWorker, ladder), processes) as share:
 
         def play(budgets: Sequence[int]) -> list[int]:
             nonlocal asked

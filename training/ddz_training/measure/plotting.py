@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ddz_training.measure.match.statistics import Interval
+from ddz_training.measure.statistics import Interval
 
 BLUE, ORANGE, GREY = "#4477aa", "#ee7733", "#bbbbbb"
 PAPER: dict[str, Any] = {"marker": "D", "linestyle": "", "color": "#cc3311", "markeredgecolor": "white", "zorder": 5}

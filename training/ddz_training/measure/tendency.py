@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env import Rules, State
-from ddz_training.measure.match.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
-from ddz_training.measure.match.errors import InvalidArenaError
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress, of_rows, read_results
-from ddz_training.measure.match.statistics import win_share
+from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
+from ddz_training.measure.errors import InvalidArenaError
+from ddz_training.measure.statistics import win_share
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress, of_rows, read_results
 
 TENDENCIES = ("none", *SIDES)
 """Towards whom a deal leans."""

@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, Protocol
+from typing import Any
 
 from ddz_agents.external.botzone.agent import BotzoneAgent
 from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits, command_of
@@ -23,31 +23,22 @@ from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 
 
-class _Bot(Protocol):
-    """Who sits at a seat."""
+class _OwnBot:
+    """An agent of ours at a seat."""
+
+    def __init__(self, agent: Agent, game: BotzoneGame, seed: int) -> None:
+        self._player, self._asked = BotzonePlayer(agent, game, seed), False
 
     def entry(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The log's entry for its answer to a request."""
-        ...
-
-
-class _OwnBot:
-    """An agent of ours."""
-
-    def __init__(self, agent: Agent, game: BotzoneGame, seed: int) -> None:
-        self._player = BotzonePlayer(agent, game, seed)
-        self._requests: list[Mapping[str, Any]] = []
-
-    def entry(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        start = time.monotonic()
-        first = not self._requests
-        self._requests.append(request)
-        said = self._player.answer({"requests": [request], "responses": []} if first else request)
-        return _entry(not first, 0, round(1000 * (time.monotonic() - start)), "OK", **said)
+        start, bare = time.monotonic(), self._asked
+        self._asked = True
+        said = self._player.answer(request if bare else {"requests": [request], "responses": []})
+        return _entry(bare, 0, round(1000 * (time.monotonic() - start)), "OK", **said)
 
 
 class _Program:
-    """A bot in a process of its own."""
+    """A bot in a process of its own at a seat."""
 
     def __init__(self, agent: BotzoneAgent) -> None:
         options = agent.options
@@ -58,6 +49,7 @@ class _Program:
         self._kept: dict[str, Any] = {}
 
     def entry(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The log's entry for its answer to a request, or for its fault."""
         self._requests.append(request)
         bare = self.program.runs
         said = {"requests": self._requests, "responses": self._responses, **self._kept}
@@ -110,7 +102,7 @@ def play_match(
             said = judge(game, entries, deal)
 
 
-def _seated(spec: str, game: BotzoneGame, seed: int, leave: ExitStack) -> _Bot:
+def _seated(spec: str, game: BotzoneGame, seed: int, leave: ExitStack) -> _OwnBot | _Program:
     agent = make_agent(spec)
     if isinstance(agent, BotzoneAgent):
         program = _Program(agent)

@@ -33,7 +33,7 @@ from rich.text import Text
 from ddz_env.core.errors import command_line
 from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, finishing
 from ddz_training.experiments.experiment import Table
-from ddz_training.measure.match.results import OnProgress
+from ddz_training.measure.store import OnProgress
 
 _Found = TypeVar("_Found")
 

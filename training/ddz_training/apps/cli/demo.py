@@ -32,8 +32,8 @@ with lazily():
     from ddz_training.learn import loop
     from ddz_training.learn.ppo import config as ppo_config
     from ddz_training.learn.ppo import selfplay as ppo_selfplay
-    from ddz_training.measure import plotting
-    from ddz_training.measure.match import ordered_map, round_robin, statistics, timing
+    from ddz_training.measure import contest as contests
+    from ddz_training.measure import plotting, statistics, timing, workers
 
 FRESH = "fresh policy"
 ENTRANTS = {
@@ -96,7 +96,7 @@ def demo(
     remark(f"PPO by self-play from random weights, {minutes:g} min", "bold")
     _train(fresh.parent, minutes, seed)
     compiling.join()
-    arena = round_robin.Arena(tuple(agents.values()), seed=seed, names=tuple(agents))
+    arena = contests.Arena(tuple(agents.values()), seed=seed, names=tuple(agents))
     remark(f"Every pair on {deals} deals, each played from both sides", "bold")
     records = run_with_progress(arena, deals, processes=processes)
     standings = statistics.standings(records)
@@ -119,7 +119,7 @@ def demo(
 
 def warm_up(specifications: Iterable[str]) -> None:
     """Compile every agent's kernels, in a process of its own: those of the comparison find them in the cache."""
-    ordered_map.serve_parent()
+    workers.serve_parent()
     for specification in specifications:
         timing.warm_up(functools.partial(make_agent, specification), Rules())
 

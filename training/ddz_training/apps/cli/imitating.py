@@ -14,8 +14,8 @@ from ddz_training.apps.cli.commands import follow, rules_option
 from ddz_training.apps.cli.console import complain, quoted, stopping, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.training_bars import train_under_bar
-from ddz_training.measure.match.one_writer import writing
-from ddz_training.measure.match.provenance import Provenance
+from ddz_training.measure.provenance import Provenance
+from ddz_training.measure.store import writing
 
 with lazily():
     from ddz_agents.neural import architecture, network

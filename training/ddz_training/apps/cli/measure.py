@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -22,20 +21,16 @@ from ddz_training.apps.cli.console import complain, error_console, quoted, remar
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.results import fault_lines, note, results_table, write_csv, write_json
 from ddz_training.apps.cli.signals import EXIT_INTERRUPTED
-from ddz_training.measure.match.errors import AgentFaultWarning, InvalidArenaError
+from ddz_training.measure.errors import AgentFaultWarning, InvalidArenaError
 
 with lazily():
+    from ddz_training.measure import contest as contests
+    from ddz_training.measure import duplicate, league, ratings, statistics
+    from ddz_training.measure import errors as match_errors
     from ddz_training.measure import tendency as deal_tendency
     from ddz_training.measure.benchmark import field as benchmark_field
-    from ddz_training.measure.benchmark import file as benchmark_file
     from ddz_training.measure.benchmark import leaderboard
     from ddz_training.measure.benchmark import play as benchmark_play
-    from ddz_training.measure.league import bradley_terry
-    from ddz_training.measure.league import playing as league_playing
-    from ddz_training.measure.league import report as league_report
-    from ddz_training.measure.league import store as league_store
-    from ddz_training.measure.match import duplicate, round_robin, statistics
-    from ddz_training.measure.match import errors as match_errors
 
 _Played = TypeVar("_Played")
 
@@ -83,16 +78,16 @@ def _end(context: typer.Context, ended: BaseException | None, out: Path | None, 
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
-def run_with_progress(arena: round_robin.Arena, deals: int | Sequence[int], **settings: Any) -> list[Any]:
+def run_with_progress(arena: contests.Arena, deals: int | Sequence[int], **settings: Any) -> list[Any]:
     """Play an arena and show how far it is.
 
     Args:
         arena: Agents, rules and seed.
         deals: Deals a pair, or their numbers.
-        **settings: As for :func:`ddz_training.measure.match.round_robin.run_arena`.
+        **settings: As for :func:`ddz_training.measure.contest.run_arena`.
     """
     what = "deals" if arena.pairs == 1 else f"deals × {arena.pairs} pairs"
-    return with_bar(what, lambda tell: round_robin.run_arena(arena, deals, on_progress=tell, **settings))
+    return with_bar(what, lambda tell: contests.run_arena(arena, deals, on_progress=tell, **settings))
 
 
 # --- ddz arena ---------------------------------------------------------------
@@ -151,7 +146,7 @@ def arena(
     if resume and out is None:
         raise InvalidArenaError("--resume needs the file: --out FILE")
     chosen = _chosen(deal_file, tendency, preset, seed, first_deal)
-    contest = round_robin.Arena(tuple(agents), preset, seed, timing, time_limit, on_fault, tuple(name or ()))
+    contest = contests.Arena(tuple(agents), preset, seed, timing, time_limit, on_fault, tuple(name or ()))
     store, numbers = contest.store(out, resume), deals if chosen is None else chosen[:deals]
     settings = {"first_deal": first_deal, "processes": processes, "store": store}
     played, ended, warned = _play(lambda: run_with_progress(contest, numbers, **settings))
@@ -184,7 +179,7 @@ def _chosen(deal_file: Path | None, tendency: str | None, rules: Rules, seed: in
 
 
 def _report_arena(
-    contest: round_robin.Arena,
+    contest: contests.Arena,
     records: list[duplicate.GameRecord],
     scoring: str,
     csv: Path | None,
@@ -263,7 +258,7 @@ def rate(
     warned: list[str] = []
     failed = False
     if agents:
-        contest = round_robin.Arena(
+        contest = contests.Arena(
             tuple(agents), Rules.preset(rules), seed, timing, time_limit, on_fault, tuple(name or ())
         )
         if anchor not in (None, MEAN):
@@ -284,49 +279,47 @@ def rate(
         raise typer.Exit(EXIT_AGENT_FAILED)
 
 
-def _check_anchor(anchor: str | None, contest: round_robin.Arena, file: Path | None) -> None:
+def _check_anchor(anchor: str | None, contest: contests.Arena, file: Path | None) -> None:
     """Refuse an anchor that will have played no game: an agent neither of this run nor of the file it resumes."""
     known = dict.fromkeys(contest.labels)
     if anchor not in known and file is not None and file.is_file() and file.stat().st_size:
-        with closing(league_store.League(file)) as league:
-            known.update(dict.fromkeys(label for game in league.games() for label in (game.a, game.b)))
+        known.update(dict.fromkeys(label for game in league.read_league(file)[1] for label in (game.a, game.b)))
     check_choice("anchor", anchor, known, InvalidArenaError)
 
 
 def _play_league(
-    contest: round_robin.Arena, out: Path, resume: bool, deals: int, block: int, processes: int, until_decided: bool
+    contest: contests.Arena, out: Path, resume: bool, deals: int, block: int, processes: int, until_decided: bool
 ) -> None:
     """Play and show how far the league is."""
-    with closing(league_store.LeagueStore(out, contest, resume)) as store:
-        settings: dict[str, Any] = {"block": block, "processes": processes, "until_decided": until_decided}
-        with_bar(
-            f"deals × {plural(contest.pairs, 'pair')}",
-            lambda tell: league_playing.play_league(store, deals, on_progress=tell, **settings),
-        )
+    store = league.LeagueStore(out, contest, resume)
+    settings: dict[str, Any] = {"block": block, "processes": processes, "until_decided": until_decided}
+    with_bar(
+        f"deals × {plural(contest.pairs, 'pair')}",
+        lambda tell: league.play_league(store, deals, on_progress=tell, **settings),
+    )
 
 
 def _report_league(out: Path, anchor: str | None, csv: Path | None, cross_csv: Path | None, plot: Path | None) -> bool:
     """Print the tables of a file and write what was asked for; whether an agent lost a game by a fault."""
-    with closing(league_store.League(out)) as league:
-        games, settings = league.games(), league.settings
+    settings, games = league.read_league(out)
     if not games:
         complain(f"{quoted(out)} holds no games yet")
         return False
     if anchor is None and any(ANCHOR in (game.a, game.b) for game in games):
         anchor = ANCHOR
     anchor = None if anchor == MEAN else anchor
-    ratings, advantage = bradley_terry.rate(games, anchor)
+    rated, advantage = ratings.rate(games, anchor)
     title = f"{plural(len(games), 'game')} · {settings['rules']['name']} rules · seed {settings['seed']}"
-    show(league_report.ratings_table(ratings, advantage, title, anchor))
-    show(league_report.cross_table(ratings, games))
+    show(league.ratings_table(rated, advantage, title, anchor))
+    show(league.cross_table(rated, games))
     for line in fault_lines(games):
         complain(line)
     if csv is not None:
-        write_csv(csv, ratings)
+        write_csv(csv, rated)
     if cross_csv is not None:
         write_csv(cross_csv, statistics.summarize(games))
     if plot is not None:
-        league_report.plot_ratings(ratings, plot)
+        league.plot_ratings(rated, plot)
     return any(game.fault_by for game in games)
 
 
@@ -348,7 +341,7 @@ def benchmark(
     ] = None,
     processes: options.Count = 2,
     ray: options.OnRay = False,
-    out: Annotated[Path | None, typer.Option(callback=options.output_file(".json"))] = None,
+    out: options.ResultsFile = None,
     allow_other_code: options.OtherCode = False,
 ) -> None:
     """Place an agent in a frozen field, in about five minutes; or play, write and check results that can be cited.
@@ -362,13 +355,13 @@ def benchmark(
         sample: Deals a pair that --check plays, drawn anew each time.
         every: Let --check play all of them.
         processes: Worker processes; results do not depend on them.
-        out: Write the results here (FILE.json). Games go to FILE.csv as they are played, and are resumed.
+        out: Save every game here (FILE.csv), to be cited and checked; resumes an existing file.
 
     Example:
         ddz benchmark mymodule:MyAgent
-        ddz benchmark mymodule:MyAgent --full --out mine.json
-        ddz benchmark --check mine.json
-        ddz benchmark --field --full --out runs/field.json
+        ddz benchmark mymodule:MyAgent --full --out mine.csv
+        ddz benchmark --check mine.csv
+        ddz benchmark --field --full --out runs/field.csv
     """
     if sum((agent is not None, field, check is not None)) != 1:
         raise match_errors.InvalidBenchmarkRequestError("name an agent, or --field, or --check FILE: one of the three")
@@ -388,7 +381,7 @@ def benchmark(
     results = _play_benchmark(contest, deals or (_FULL_DEALS if full or field else _QUICK_DEALS), processes, out)
     _report_benchmark(results)
     if not (full and out is not None):
-        whole = Path("mine.json") if out is None else out.with_stem(f"{out.stem}-full")  # this one holds other deals
+        whole = Path("mine.csv") if out is None else out.with_stem(f"{out.stem}-full")  # this one holds other deals
         follow("to play games that can be cited", *again(context, full=True, out=whole, deals=None))
     else:
         follow("to let anybody check it", "benchmark", "--check", out)
@@ -401,35 +394,28 @@ def benchmark(
 
 def _play_benchmark(
     contest: benchmark_play.Contest, deals: int, processes: int, out: Path | None
-) -> benchmark_file.Results:
-
+) -> benchmark_play.Results:
     contest.deals.check_count(deals)
-    games = out.with_suffix(".csv") if out else None
-    if out is not None and games is not None and not games.exists():
-        options.check_new(out)  # another run's, whose games are elsewhere
-    store = contest.store(games)
+    store = contest.store(out)
     records = with_bar(
         _UNIT,
         lambda tell: benchmark_play.play_contest(contest, deals, processes=processes, store=store, on_progress=tell),
     )
-    results = benchmark_file.results_of(contest, records, store)
-    if out is not None:
-        benchmark_file.write_file(out, results)
-    return results
+    return benchmark_play.results_of(contest, records, store)
 
 
-def _report_benchmark(results: benchmark_file.Results) -> None:
+def _report_benchmark(results: benchmark_play.Results) -> None:
     """Tables of an agent, or of the field's ratings."""
     deals, own = results.contest.deals, [name for name in results.contest.agents if name not in benchmark_field.FIELD]
-    totals = {line.agent: line for line in statistics.standings(results.records, benchmark_file.SCORING)}
+    totals = {line.agent: line for line in statistics.standings(results.records, benchmark_play.SCORING)}
     for name in own or results.contest.agents:
         lines = [line for line in results.summary() if line.agent == name]
         title = f"{name}: {plural(results.deals, 'duplicate deal')} each, list {deals.name!r}"
         show(
-            results_table([*lines, totals[name]], title, benchmark_file.SCORING, ("against",)),
+            results_table([*lines, totals[name]], title, benchmark_play.SCORING, ("against",)),
             sections=[len(lines) - 1],
         )
-    remark(note(benchmark_file.SCORING))
+    remark(note(benchmark_play.SCORING))
     for name in own:
         ratings = leaderboard.field_ratings()
         show(leaderboard.placement_table(name, leaderboard.place(results.records, name, ratings.fixed), ratings))
@@ -442,10 +428,10 @@ def _report_benchmark(results: benchmark_file.Results) -> None:
 
 
 def _check_benchmark(path: Path, sample: int | None, processes: int) -> None:
-    results = benchmark_file.read_file(path)
+    results = benchmark_play.read_file(path)
     same = with_bar(
         _UNIT,
-        lambda tell: benchmark_file.replay(
+        lambda tell: benchmark_play.replay(
             results, sample, np.random.default_rng(), processes=processes, on_progress=tell
         ),
     )

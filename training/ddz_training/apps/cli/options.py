@@ -17,12 +17,11 @@ import typer
 from ddz_env.core.errors import DouDizhuError, install_hint
 from ddz_env.core.whole_file import LONGEST_ADDITION, is_stream, real_path
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.measure.match.provenance import other_code
-from ddz_training.measure.match.results import SUFFIXES, holds_results
+from ddz_training.measure.provenance import other_code
+from ddz_training.measure.store import SUFFIXES, holds_results
 
 with lazily():
-    from ddz_training.measure import plotting
-    from ddz_training.measure.match import ray_cluster
+    from ddz_training.measure import plotting, ray_cluster
 
 WEIGHTS = ".safetensors"
 ONNX = ".onnx"
@@ -150,7 +149,7 @@ def output_file(*suffixes: str, new: bool = False, results: bool = False, stream
     Args:
         *suffixes: How its name may end; none for anything.
         new: Whether a file that is there is refused.
-        results: Whether it holds results (:mod:`ddz_training.measure.match.results`); anything else never replaces
+        results: Whether it holds results (:mod:`ddz_training.measure.store`); anything else never replaces
         these.
         stream: Whether it may be a device or a pipe.
     """

@@ -16,8 +16,8 @@ from ddz_training.apps.cli.lazily import lazily
 from ddz_training.experiments.experiment import Spare, Table
 
 with lazily():
-    from ddz_training.measure.league import bradley_terry
-    from ddz_training.measure.match import duplicate, statistics
+    from ddz_training.measure import duplicate, statistics
+    from ddz_training.measure import ratings as bradley_terry
 
 
 def milliseconds(value: float) -> str:

@@ -15,13 +15,13 @@ from ddz_training.apps.cli.commands import again, follow, group, rules_option
 from ddz_training.apps.cli.console import show, with_bar
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.experiments.experiment import Table
-from ddz_training.measure.match.errors import InvalidExperimentError
-from ddz_training.measure.match.results import OnProgress
+from ddz_training.measure.errors import InvalidExperimentError
+from ddz_training.measure.store import OnProgress
 
 with lazily():
     from ddz_training.measure import equivalent as duels
+    from ddz_training.measure import statistics
     from ddz_training.measure import tendency as deal_tendency
-    from ddz_training.measure.match import statistics
 
 METHODS = ("sequential", "binary")
 

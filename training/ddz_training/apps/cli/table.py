@@ -17,7 +17,7 @@ from ddz_env.core.errors import DouDizhuError, plural
 from ddz_training.apps.cli.console import console, quoted, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.options import Natural, OptionalNatural, Preset, output_file
-from ddz_training.measure.match.errors import InvalidArenaError
+from ddz_training.measure.errors import InvalidArenaError
 
 with lazily():
     from ddz_env.table import render as table_render

@@ -14,8 +14,8 @@ from ddz_training.apps.cli.console import quoted, remark, show, stopping, tell
 from ddz_training.apps.cli.imitating import imitate
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.training_bars import train_under_bar
-from ddz_training.measure.match.errors import InvalidExperimentError
-from ddz_training.measure.match.one_writer import writing
+from ddz_training.measure.errors import InvalidExperimentError
+from ddz_training.measure.store import writing
 
 with lazily():
     from ddz_agents.neural import sb3_policy

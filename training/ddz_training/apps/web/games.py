@@ -24,7 +24,7 @@ from pathlib import Path
 
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.table.session import PERSON, Advisers, Record, RecordError, Session
-from ddz_training.measure.match.one_writer import claim
+from ddz_training.measure.store import claim
 
 LIFETIME = 7 * 24 * 3600.0
 """Seconds after which a game without a move is put aside, and one that was put aside is deleted."""

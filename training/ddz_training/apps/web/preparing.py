@@ -30,7 +30,7 @@ from ddz_env.core.observation import CONCEALED, OBSERVATION_SIZE
 from ddz_env.playing.provenance import code_stamp
 from ddz_env.playing.registry import spelled_out
 from ddz_env.table.session import PERSON, Deal, Record, Session
-from ddz_training.measure.match.ordered_map import serve_parent
+from ddz_training.measure.workers import serve_parent
 
 _HELPERS = 2
 _NICER = 5

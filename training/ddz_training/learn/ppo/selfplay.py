@@ -30,8 +30,8 @@ from ddz_training.learn.ppo.games import Collector, Evaluate, Rollout, evaluate
 from ddz_training.learn.ppo.opponents import PastSelves, behind
 from ddz_training.learn.ppo.ppo import Learner, collect
 from ddz_training.learn.threads import Threads, shards
-from ddz_training.measure.match.errors import SettingsMismatchError
-from ddz_training.measure.match.provenance import Provenance
+from ddz_training.measure.errors import SettingsMismatchError
+from ddz_training.measure.provenance import Provenance
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -279,7 +279,7 @@ class SelfPlay(Training):
                 its settings are not those wanted.
             AgentChangedError: If a file of an agent that it plays or is measured against has been replaced.
             OtherCodeError: If it was written by other code and that is not allowed
-                (:func:`ddz_training.measure.match.provenance.other_code`).
+                (:func:`ddz_training.measure.provenance.other_code`).
         """
         try:
             arrays, about = read_tensor_file(path, *cls.kind)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_training.measure.benchmark.field import ANCHOR, DEALS, FIELD, digest, frozen_moves
-from ddz_training.measure.benchmark.file import SCORING, Results, read_file
-from ddz_training.measure.league.bradley_terry import fit_ratings, scores_of
+from ddz_training.measure.benchmark.play import SCORING, Results, read_file
+from ddz_training.measure.duplicate import GameRecord
+from ddz_training.measure.errors import InvalidBenchmarkRequestError
 from ddz_training.measure.markdown import Table, markdown_table
-from ddz_training.measure.match.duplicate import GameRecord
-from ddz_training.measure.match.errors import InvalidBenchmarkRequestError
-from ddz_training.measure.match.statistics import AgentResult, Interval, standings
+from ddz_training.measure.ratings import fit_ratings, scores_of
+from ddz_training.measure.statistics import AgentResult, Interval, standings
 
 FOLDER = "benchmark"
 """Where committed files are, below ``docs/results``."""
@@ -113,7 +113,7 @@ def committed(folder: Path) -> list[Results]:
     Raises:
         BenchmarkFileError: If a file is none of the benchmark's.
     """
-    found = [read_file(path) for path in sorted((folder / FOLDER).glob("*.json"))]
+    found = [read_file(path) for path in sorted((folder / FOLDER).glob("*.csv"))]
     return [results for results in found if results.contest.deals.name == "reporting"]
 
 

@@ -1,20 +1,44 @@
-"""Playing the benchmark: pairs of agents on the deals of a list, resumable, in as many processes as wanted."""
+"""Playing the benchmark, and the file of its games that is submitted, which anybody can recompute and play again.
+
+It is a file of results like any other (:mod:`ddz_training.measure.store`): a line a game.  The settings have the deals
+(list, seed, SHA-256), the agents by name, the digests of the files that they read and, for the field, of their moves in
+the sample.
+"""
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 import itertools
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ddz_env.playing.agent import cheats
-from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member
-from ddz_training.measure.match.duplicate import KEY, DealPlayer, DealWorker, GameRecord, Match, asked, check_agents
-from ddz_training.measure.match.errors import InvalidBenchmarkRequestError
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member, deal_list, digest, frozen_moves
+from ddz_training.measure.duplicate import (
+    KEY,
+    SIDES,
+    DealPlayer,
+    DealWorker,
+    GameRecord,
+    Match,
+    asked,
+    check_agents,
+    seatings,
+)
+from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
+from ddz_training.measure.provenance import Provenance
+from ddz_training.measure.statistics import AgentResult, by_pair, grouped, summarize
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress, of_rows, read_results
 
-GAMES_FORMAT = "ddz-benchmark-games-1"
-_GAMES_A_DEAL = 2
+FORMAT = "ddz-benchmark-2"
+SCORING = "stake"
+"""What scores are of; wins are counted beside them."""
+
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -51,27 +75,40 @@ class Contest:
         for name in self.agents.keys() & FIELD.keys():
             check_member(name)
 
-    def match(self, deal: int, a: str, b: str) -> Match:
-        """One deal of one pair."""
-        return Match((a, b), deal, (self.agents[a], self.agents[b]))
+    def settings(self) -> dict[str, Any]:
+        """What a file of its games says of it."""
+        return {
+            "format": FORMAT,
+            "rules": RULES.name,
+            "deals": self.deals.settings,
+            "agents": self.agents,
+            "moves": {name: digest(frozen_moves()[name]) for name in self.agents if name in FIELD},
+        }
+
+    def matches(self, deals: int) -> dict[tuple[Any, ...], Match]:
+        """The first deals of every pair."""
+        return {
+            (deal, a, b): Match((a, b), deal, (self.agents[a], self.agents[b]))
+            for deal in range(deals)
+            for a, b in self.pairs
+        }
 
     def store(self, path: Path | None) -> ResultStore[GameRecord]:
         """Where games are kept; a file is resumed.
 
         Args:
-            path: The file, ``.csv`` or ``.jsonl``; None keeps the games in memory only.
+            path: The file; None keeps the games in memory only.
 
         Raises:
             ResultsFileError: If the file cannot be used.
             SettingsMismatchError: If it is of other agents or deals.
         """
-        settings = {"format": GAMES_FORMAT, "agents": self.agents, "deals": self.deals.settings}
-        agents = self.agents.values()
-        return ResultStore(GameRecord, path, settings, KEY, agents=agents, per_key=_GAMES_A_DEAL)
+        games = len(seatings(RULES))
+        return ResultStore(GameRecord, path, self.settings(), KEY, per_key=games, agents=self.agents.values())
 
-    def player(self) -> DealPlayer:
-        """What plays a deal; an agent that fails loses that game."""
-        return DealPlayer(RULES, self.deals.seed, on_fault="lose")
+    def worker(self) -> DealWorker[list[GameRecord]]:
+        """Plays deals in one process; an agent that fails loses that game."""
+        return DealWorker(list, lambda: DealPlayer(RULES, self.deals.seed, on_fault="lose"))
 
 
 def against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = False) -> Contest:
@@ -124,10 +161,10 @@ def play_contest(
         deals: How many deals a pair, the first of the list.
         processes: Worker processes; the results, except times, do not depend on them.
         store: Where each deal is kept as soon as it is played; deals that it holds are not played again.
-        on_progress: Told how many deals, times pairs, are done.
+        on_progress: Called with the deals, times pairs, that are done and all of them.
 
     Raises:
-        InvalidBenchmarkRequestError: If the list has not so many deals, or an agent looks at every hand.
+        InvalidBenchmarkRequestError: If the list has fewer deals, or an agent looks at every hand.
         FrozenChangedError: If deals or players of the field are others than those committed.
         UnknownAgentError: If an agent does not exist.
         AgentFailedError: If an agent cannot be made.
@@ -135,16 +172,149 @@ def play_contest(
     """
     contest.deals.check_count(deals)
     contest.check()
-    _check_fair(contest)
-    tasks = {(deal, a, b): contest.match(deal, a, b) for deal in range(deals) for a, b in contest.pairs}
-    kept = store or contest.store(None)
-    if not tasks.keys() <= kept.found.keys():
-        contest.check_members()
-    start = functools.partial(DealWorker[list[GameRecord]], list, contest.player)
-    return kept.fill(tasks, start, processes, on_progress)
-
-
-def _check_fair(contest: Contest) -> None:
     for name, spec in contest.agents.items():
         if name not in FIELD and asked(spec, cheats):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
+    matches, kept = contest.matches(deals), store or contest.store(None)
+    if not matches.keys() <= kept.found.keys():
+        contest.check_members()
+    return kept.fill(matches, contest.worker, processes, on_progress)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was played, or what a file holds.
+
+    Attributes:
+        contest: Who played whom on which deals.
+        records: The games.
+        code: The code that played.
+        files: By specification, the files that agents read, with digests.
+        path: The file.
+    """
+
+    contest: Contest
+    records: Sequence[GameRecord]
+    code: tuple[str, ...]
+    files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    path: Path | None = None
+
+    @property
+    def deals(self) -> int:
+        """How many deals each pair played, the first of the list."""
+        return len({record.deal for record in self.records})
+
+    def summary(self) -> list[AgentResult]:
+        """Two results a pair, with stakes for scores."""
+        return summarize(self.records, SCORING)
+
+
+def results_of(contest: Contest, records: Sequence[GameRecord], store: ResultStore[GameRecord]) -> Results:
+    """The results of games that were played.
+
+    Args:
+        contest: Who played whom.
+        records: The games.
+        store: Where they were kept: it knows the code and the agents' files.
+    """
+    said = store.settings
+    return Results(contest, records, tuple(said["code"]), said.get("files", {}), store.path)
+
+
+def read_file(path: Path) -> Results:
+    """Read a file and check that it is whole, of this benchmark, and agrees with itself; nothing is played.
+
+    Raises:
+        BenchmarkFileError: If it is not.
+    """
+    settings, rows = read_results(path)
+    if settings.get("format") != FORMAT:
+        raise BenchmarkFileError(f"{path} is not a file of the benchmark: its format is {settings.get('format')!r}")
+    records = of_rows(GameRecord, rows)
+    try:
+        deals = deal_list(settings["deals"]["list"])
+        contest = Contest(settings["agents"], tuple(dict.fromkeys((one.a, one.b) for one in records)), deals)
+        wanted = contest.settings()
+        found = Results(contest, records, tuple(settings["code"]), settings.get("files", {}), path)
+        deals.check_count(found.deals)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BenchmarkFileError(f"{path} is not a file of the benchmark: {error!r}") from error
+    for name, what in (("deals", "deals"), ("moves", "players of the field"), ("rules", "rules")):
+        if settings.get(name) != wanted[name]:
+            raise BenchmarkFileError(f"{path}: its {what} are not the committed ones: {settings.get(name)!r}")
+    for name in settings["agents"].keys() & FIELD.keys():
+        if settings["agents"][name] != FIELD[name].agent:
+            raise BenchmarkFileError(f"{path}: {name} is not the committed player of the field")
+    _check_games(found)
+    return found
+
+
+def _check_games(results: Results) -> None:
+    """Refuse games that are missing, there twice, or end as no game can."""
+    seats = seatings(RULES)
+    wanted = [(deal, game) for deal in range(results.deals) for game in range(len(seats))]
+    for pair, games in by_pair(results.records).items():
+        if sorted((one.deal, one.game) for one in games) != wanted:
+            raise BenchmarkFileError(f"{results.path}: {' v '.join(pair)} does not have every game of its deals once")
+        for one in games:
+            who = one.label(seats[one.game][0])
+            side = SIDES[one.stake[0] < 0]
+            ended = (one.seats, one.landlord, one.landlord_agent, one.winner) == (seats[one.game], 0, who, side)
+            lost = not one.fault_by or (one.seats[0] == one.fault_by) == (side != SIDES[0])
+            peasants = -one.stake[0] / (RULES.players - 1)
+            if not (ended and lost and one.stake[0] and one.stake[1:] == (peasants,) * (RULES.players - 1)):
+                raise BenchmarkFileError(f"{results.path}: {' v '.join(pair)}, deal {one.deal}, is not a game: {one}")
+
+
+def _ended(records: Sequence[GameRecord]) -> list[GameRecord]:
+    """Games without what two runs need not share: times, and the words of a fault."""
+    return [
+        dataclasses.replace(one, ms_a=0, ms_b=0, decisions_a=0, decisions_b=0, botzone=(), fault="") for one in records
+    ]
+
+
+def replay(
+    results: Results,
+    sample: int | None,
+    rng: np.random.Generator,
+    *,
+    processes: int = 1,
+    on_progress: OnProgress = no_progress,
+) -> int:
+    """Play deals of a file again, drawn anew for each pair, and compare how every game ended.
+
+    Args:
+        results: What the file holds.
+        sample: How many deals a pair; None for all of them.
+        rng: Draws them.  Who submits a file must not know which.
+        processes: Worker processes.
+        on_progress: Called with the deals, times pairs, that are done and all of them.
+
+    Returns:
+        How many deals, times pairs, ended as the file says.
+
+    Raises:
+        FrozenChangedError: If deals or players of the field are others here than those committed.
+        AgentChangedError: If an agent reads other files here.
+        UnknownAgentError: If an agent is not installed here.
+        NotReproducedError: If a game ended otherwise.
+    """
+    contest = results.contest
+    contest.check()
+    store = contest.store(None)
+    Provenance.of(contest.agents.values()).check_files(Provenance(files=results.files), results.path)
+    contest.check_members()
+    count = results.deals if sample is None else min(sample, results.deals)
+    matches = contest.matches(results.deals)
+    chosen = [
+        (int(deal), *pair) for pair in contest.pairs for deal in sorted(rng.choice(results.deals, count, replace=False))
+    ]
+    store.fill({key: matches[key] for key in chosen}, contest.worker, processes, on_progress)
+    said = grouped(results.records, lambda one: (one.deal, one.a, one.b))
+    different = [key for key in chosen if _ended(store.found[key]) != _ended(said[key])]
+    if different:
+        shown = "; ".join(f"{a} v {b}, deal {deal}" for deal, a, b in different[:_SHOWN])
+        raise NotReproducedError(
+            f"{len(different)} of {len(chosen)} deals ended otherwise than {results.path} says: {shown}"
+        )
+    return len(chosen)

@@ -1,4 +1,4 @@
-"""Work shared by the machines of a Ray cluster, in the third form of :mod:`ddz_training.measure.match.ordered_map`.
+"""Work shared by the machines of a Ray cluster, in the third form of :mod:`ddz_training.measure.workers`.
 
 ``on_ray()`` joins the cluster that ``RAY_ADDRESS`` names or that ``ray start`` began on this machine, and begins one of
 its own where there is none.  Every task is one of Ray's, on one core: a machine that joins gets some, and what a
@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ddz_env.core.errors import install_hint
-from ddz_training.measure.match.errors import ClusterError, WorkerDiedError
-from ddz_training.measure.match.ordered_map import TASKS_IN_FLIGHT, Make, Share, Worker, executed_by, in_turn
+from ddz_training.measure.errors import ClusterError, WorkerDiedError
+from ddz_training.measure.workers import TASKS_IN_FLIGHT, Share, Start, Worker, executed_by, in_turn
 
 _ATTEMPTS = 3
 """Processes that may die of one task until that is an error."""
@@ -32,7 +32,7 @@ _kept: dict[str, Worker[Any, Any]] = {}
 """The worker of a process of the cluster, by the name of what made it: Ray gives a process one task after the other."""
 
 
-def _play(name: str, make: Make, task: Any) -> Any:
+def _play(name: str, make: Start, task: Any) -> Any:
     """Do a task in a process of the cluster."""
     if name not in _kept:
         _release()
@@ -81,7 +81,7 @@ def _join(ray: Any, processes: int) -> None:
 
 
 @contextmanager
-def _workers(ray: Any, make: Make, processes: int) -> Iterator[Share[Any, Any]]:
+def _workers(ray: Any, make: Start, processes: int) -> Iterator[Share[Any, Any]]:
     """Workers: on a cluster that was there, one a core; else as many as there would be processes.
 
     Raises:

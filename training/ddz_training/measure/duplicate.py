@@ -30,9 +30,9 @@ from ddz_env.playing.agent import Agent, cheats, close
 from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_game, reason_of, seat_generators
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
-from ddz_training.measure.match.agent_process import AgentProcessError, AgentProcesses
-from ddz_training.measure.match.errors import AgentFailedError, AgentFaultWarning
-from ddz_training.measure.match.timing import processor_time, thinking_time, warm_up
+from ddz_training.measure.agent_process import AgentProcessError, AgentProcesses
+from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning
+from ddz_training.measure.timing import processor_time, thinking_time, warm_up
 
 SIDES = ("landlord", "peasants")
 ON_FAULT = ("lose", "stop")
@@ -190,7 +190,7 @@ class AgentKeeper:
     Args:
         maker: Makes an agent from a specification.
         timed: The rules under which the agents will be timed: before the first of each specification is made, another
-            is warmed up (:mod:`ddz_training.measure.match.timing`).  None where nothing is timed.
+            is warmed up (:mod:`ddz_training.measure.timing`).  None where nothing is timed.
     """
 
     def __init__(self, maker: Callable[[str], Agent] = make_agent, timed: Rules | None = None) -> None:
@@ -302,7 +302,7 @@ def forfeited(state: State, seats: str, letter: str) -> State:
 class DealPlayer(AgentKeeper):
     """Plays duplicate deals.
 
-    With a time limit every agent lives in a process of its own (:mod:`ddz_training.measure.match.agent_process`).
+    With a time limit every agent lives in a process of its own (:mod:`ddz_training.measure.agent_process`).
 
     Args:
         rules: The rules.

@@ -30,8 +30,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ddz_training.measure.match.duplicate import SIDES, GameRecord
-from ddz_training.measure.match.errors import InvalidArenaError
+from ddz_training.measure.duplicate import SIDES, GameRecord
+from ddz_training.measure.errors import InvalidArenaError
 
 Z95 = NormalDist().inv_cdf(0.975)
 """Two-sided 95 % quantile of the normal distribution, 1.96."""

@@ -1,10 +1,16 @@
-"""Whole games with uniform choices, and what complexity is computed from: winner, length and choices of each."""
+"""How large and how hard to sample a game is: counts of deals, states and games, random games, and when to stop.
+
+Counts are exact, or the thesis's estimates (Wang Zhengfei, Peking University 2020, section 4.1).  Random games choose
+uniformly at every decision; complexity is computed from the winner, the length and the choices of each.  A mean has
+been sampled enough by the thesis's rule or by its standard error.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +25,87 @@ from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.step import main_cards, play_move
 from ddz_env.core.engine.words import FOUR_PLANES, U0, U1, add_hand, popcount
 from ddz_env.core.errors import DouDizhuError, install_hint
-from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.errors import InvalidExperimentError
+
+# --- Counts -----------------------------------------------------------------------------------------------------------
+
+LANDLORD_HAND, LANDLORD_CARDS, PEASANT_HAND = 17, 3, 17
+COPIES = (4,) * 13 + (1, 1)
+"""Cards of each rank."""
+
+
+def deals_by_cards() -> int:
+    """Deals with the landlord cards known, cards told apart by suit: the thesis's first factor.
+
+    Example:
+        >>> f"{deals_by_cards():.1e}"
+        '8.5e+26'
+    """
+    landlord = LANDLORD_HAND + LANDLORD_CARDS
+    return math.comb(54, landlord) * math.comb(landlord, LANDLORD_CARDS) * math.comb(34, PEASANT_HAND)
+
+
+def deals_by_ranks() -> int:
+    """The same where only ranks count."""
+    return _placements((LANDLORD_HAND, LANDLORD_CARDS, PEASANT_HAND), lambda _: 1)
+
+
+def states_by_cards() -> int:
+    """The thesis's bound: every deal, and of every card whether it has been played."""
+    return deals_by_cards() * 2**54
+
+
+def states_by_ranks() -> int:
+    """The same where only ranks count: how many of each rank each hand has played."""
+    return _placements(
+        (LANDLORD_HAND, LANDLORD_CARDS, PEASANT_HAND), lambda held: math.prod(count + 1 for count in held)
+    )
+
+
+def positions_by_cards() -> int:
+    """Who holds which cards, without who has played the others: what the rest of the game depends on but the trick."""
+    return _holdings(lambda held: math.factorial(sum(held)) // math.prod(math.factorial(count) for count in held))
+
+
+def positions_by_ranks() -> int:
+    """The same where only ranks count, as in the engine."""
+    return _holdings(lambda _: 1)
+
+
+_Weight = Callable[[Sequence[int]], int]
+"""Of the copies of a rank in each place: in how many ways they get there."""
+
+
+def _placements(sizes: tuple[int, int, int], weight: _Weight) -> int:
+    """Ways to place all cards in four places, of which the first three take so many."""
+    return int(_distributions(sizes, weight)[sizes])
+
+
+def _holdings(weight: _Weight) -> int:
+    """Ways to leave hands of any size up to the dealt ones; the fourth place is what has been played."""
+    return int(_distributions((LANDLORD_HAND + LANDLORD_CARDS, PEASANT_HAND, PEASANT_HAND), weight).sum())
+
+
+def _distributions(most: tuple[int, int, int], weight: _Weight) -> np.ndarray:
+    """Ways by what the first three of four places hold: a product of polynomials, one a rank."""
+    found = np.zeros([size + 1 for size in most], dtype=object)
+    found[0, 0, 0] = 1
+    for copies in COPIES:
+        before, found = found, np.zeros_like(found)
+        for a, b, c in itertools.product(range(copies + 1), repeat=3):
+            if a + b + c <= copies:
+                ways = weight((a, b, c, copies - a - b - c))
+                i, j, k = before.shape
+                found[a:, b:, c:] += ways * before[: i - a, : j - b, : k - c]
+    return found
+
+
+def tree_exponent(branching: float, length: float) -> float:
+    """The thesis's estimate of the game tree as a power of ten: deals × the peasants' hands × branching ** length."""
+    return math.log10(deals_by_cards()) + math.log10(math.comb(34, PEASANT_HAND)) + length * math.log10(branching)
+
+
+# --- Random games -----------------------------------------------------------------------------------------------------
 
 COUNTINGS = ("moves", "cards")
 """What counts as one choice: a move by ranks, or a set of cards, so that ``3`` from ``333`` is three choices."""
@@ -177,3 +263,58 @@ def _play_board(state: Any, rng: random.Random) -> tuple[float, int, int, float]
         choices += len(actions)
         product += float(np.log(len(actions)))
     return state.returns()[0], length, choices, product
+
+
+# --- When to stop -----------------------------------------------------------------------------------------------------
+
+Samples = npt.NDArray[np.float64]
+
+LEAST = 100
+"""Samples before a rule is asked: the first few may be all alike, and two games with one end would stop both rules."""
+
+
+def adjacent_means_stop(samples: Samples, difference: float) -> npt.NDArray[np.bool_]:
+    """Where the mean has just changed by less than a difference: the thesis's test (section 4.4.1), after each sample.
+
+    The next sample moves the mean by its distance from the mean, divided by their number, so this says little of the
+    mean's error: rewards of +1 and -1 fulfil it after about 10,000 games, whatever they are.
+
+    Args:
+        samples: In the order in which they came, ``[samples]``.
+        difference: The thesis's 0.0001.
+
+    Returns:
+        ``[samples]``; from the 100th sample on.
+    """
+    count = np.arange(1, len(samples) + 1)
+    means = np.cumsum(samples) / count
+    return (np.abs(np.diff(means, prepend=np.inf)) < difference) & (count >= LEAST)
+
+
+def standard_error_stop(samples: Samples, error: float) -> npt.NDArray[np.bool_]:
+    """Where the mean's standard error is at most some value.
+
+    Args:
+        samples: In the order in which they came, ``[samples]``.
+        error: The largest standard error.
+
+    Returns:
+        ``[samples]``; from the 100th sample on.
+    """
+    count = np.arange(1, len(samples) + 1)
+    shifted = samples - samples[0]
+    means = np.cumsum(shifted) / count
+    variances = np.maximum(np.cumsum(shifted**2) / count - means**2, 0) * count / np.maximum(count - 1, 1)
+    return (variances <= error**2 * count) & (count >= LEAST)
+
+
+def first_stop(*tests: npt.NDArray[np.bool_]) -> int | None:
+    """The number of samples at which all tests hold for the first time; None if they do not yet.
+
+    Example:
+        >>> first_stop(np.array([False, True, True]), np.array([True, False, True]))
+        3
+    """
+    both = np.logical_and.reduce(tests)
+    place = int(np.argmax(both))
+    return place + 1 if both[place] else None

@@ -1,4 +1,4 @@
-"""Work shared by processes: in order, whatever ends first, and with an end to every process."""
+"""Work shared by processes: in order, and with an end to every process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ddz_training.measure.match.errors import WorkerDiedError
-from ddz_training.measure.match.ordered_map import ordered_map, workers
+from ddz_training.measure.errors import WorkerDiedError
+from ddz_training.measure.workers import workers
 from tests.rooms import pythonpath
 
 
@@ -30,28 +30,29 @@ class Sleeper:
         pass
 
 
-def test_results_come_in_the_order_of_the_tasks_unless_they_need_not() -> None:
-    assert list(ordered_map(Sleeper, [5, 6, 4], 1)) == [5, 6, 4]
-    assert list(ordered_map(Sleeper, [], 2)) == []
-    with workers(Sleeper, 2) as share:
-        assert list(share(range(6))) == list(range(6))
-        processes = multiprocessing.active_children()
-        found = list(share([0, 6, 6, 6], in_order=False))  # the first one takes longest
-        assert found == [6, 6, 6, 0]
-        assert multiprocessing.active_children() == processes  # kept from one list to the next
-    assert multiprocessing.active_children() == []
+def test_results_come_in_the_order_of_the_tasks() -> None:
+    for processes in (1, 2):
+        with workers(Sleeper, processes) as share:
+            assert list(share([5, 6, 4])) == [5, 6, 4]
+            assert list(share([])) == []
+            started = multiprocessing.active_children()
+            assert list(share(range(6))) == list(range(6))
+            assert multiprocessing.active_children() == started, "kept from one list to the next"
+        assert multiprocessing.active_children() == []
 
 
 def test_a_dead_worker_is_an_error_and_leaves_no_process_behind() -> None:
-    with pytest.raises(WorkerDiedError, match="what is saved is kept"):
-        list(ordered_map(Sleeper, [4, 5, -1, 6], 2))
+    with pytest.raises(WorkerDiedError, match="what is saved is kept"), workers(Sleeper, 2) as share:
+        list(share([4, 5, -1, 6]))
     assert multiprocessing.active_children() == []
 
 
-def test_an_iteration_that_is_given_up_ends_its_processes() -> None:
-    results = ordered_map(Sleeper, range(7), 2)
-    assert next(results) == 0
-    results.close()
+def test_a_block_that_is_left_early_ends_its_processes() -> None:
+    def interrupt(result: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), workers(Sleeper, 2) as share:
+        interrupt(next(share(range(7))))
     assert multiprocessing.active_children() == []
 
 
@@ -82,28 +83,29 @@ class Teller:
 def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, number: int) -> None:
     source = f"""
 import functools
-from tests.training.measure.test_ordered_map import Teller
-from ddz_training.measure.match.ordered_map import ordered_map
+from tests.training.measure.test_workers import Teller
+from ddz_training.measure.workers import workers
 if __name__ == "__main__":
-    list(ordered_map(functools.partial(Teller, {str(tmp_path)!r}), range(40), 2))
+    with workers(functools.partial(Teller, {str(tmp_path)!r}), 2) as share:
+        list(share(range(40)))
 """
     script = tmp_path / "parent.py"
     script.write_text(source, encoding="utf-8")
     parent = subprocess.Popen([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": pythonpath()})
 
-    def workers() -> list[int]:
+    def started() -> list[int]:
         return [int(note.name) for note in tmp_path.iterdir() if note.name.isdigit()]
 
     for _ in range(6000):  # ten minutes at most
-        if len(workers()) == 2:
+        if len(started()) == 2:
             break
         assert parent.poll() is None
         time.sleep(0.1)
     parent.send_signal(number)
     parent.wait()
     for _ in range(6000):
-        if not any(map(is_running, workers())):
+        if not any(map(is_running, started())):
             break
         time.sleep(0.1)
-    assert len(workers()) == 2
-    assert not any(map(is_running, workers()))
+    assert len(started()) == 2
+    assert not any(map(is_running, started()))

@@ -16,7 +16,7 @@ from typing import Any
 
 from ddz_env import Rules, __version__
 from ddz_env.core.checks import LARGEST_WORD, check_choice, check_integer
-from ddz_training.measure.match.duplicate import (
+from ddz_training.measure.duplicate import (
     KEY,
     ON_FAULT,
     DealPlayer,
@@ -26,8 +26,8 @@ from ddz_training.measure.match.duplicate import (
     check_agents,
     seatings,
 )
-from ddz_training.measure.match.errors import InvalidArenaError
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress, rules_settings
+from ddz_training.measure.errors import InvalidArenaError
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress, rules_settings
 
 FORMAT = "ddz-arena-2"
 
@@ -131,7 +131,7 @@ class Arena:
             UnknownAgentError: If an agent does not exist.
         """
         settings, games = {"format": FORMAT, **self.settings()}, self.games_per_deal
-        return ResultStore(GameRecord, path, settings, KEY, agents=self.agents, per_key=games, resume=resume)
+        return ResultStore(GameRecord, path, settings, KEY, per_key=games, agents=self.agents, resume=resume)
 
 
 def run_arena(

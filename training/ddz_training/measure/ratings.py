@@ -29,15 +29,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddz_env.core.errors import unknown
-from ddz_training.measure.match import statistics
-from ddz_training.measure.match.duplicate import SIDES, GameRecord
-from ddz_training.measure.match.errors import InvalidArenaError, InvalidBenchmarkRequestError
-from ddz_training.measure.match.statistics import Interval
+from ddz_training.measure import statistics
+from ddz_training.measure.duplicate import SIDES, GameRecord
+from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError
+from ddz_training.measure.statistics import Interval
 
 ELO = 400 / math.log(10)
 """Points of a rating for each unit of log odds."""
 
-_STEPS, _STEP, _RIDGE = 100, 2.0, 1e-6
+RIDGE = 1e-6
+"""A weak pull of all parameters towards 0, for those that the games leave open."""
+_STEPS, _STEP = 100, 2.0
 
 Array = NDArray[np.float64]
 Terms = tuple[tuple[int, float], ...]
@@ -74,20 +76,40 @@ class Rating:
 _Game = tuple[int, Terms, float]  # deal, sum of parameters, and what was won
 
 
-def _solve(games: Sequence[_Game], gauge: Array, deals: int, replicates: int, seed: int) -> Array:
-    """The parameters ``[1 + replicates, parameters]``, of the games as they are first."""
+def _count(games: Iterable[_Game], deals: Mapping[int, int], parameters: int) -> tuple[Array, Array]:
+    """Sums of parameters that decide games, and the games and wins of each by deal.
+
+    Args:
+        games: The games.
+        deals: A number for each deal.
+        parameters: How many there are.
+
+    Returns:
+        Factors ``[rows, parameters]``, and counts ``[deals, 2, rows]``.
+    """
+    games = list(games)
     row = {terms: number for number, terms in enumerate(dict.fromkeys(terms for _, terms, _ in games))}
-    design, counts = np.zeros((len(row), gauge.shape[1])), np.zeros((deals, 2, len(row)))
+    design, counts = np.zeros((len(row), parameters)), np.zeros((len(deals), 2, len(row)))
     for terms, number in row.items():
         for place, factor in terms:
             design[number, place] += factor
     for deal, terms, won in games:
-        counts[deal, :, row[terms]] += 1, won
-    flat = counts.reshape(deals, 2 * len(row))
+        counts[deals[deal], :, row[terms]] += 1, won
+    return design, counts
+
+
+def _numbered(values: Iterable[Any]) -> dict[Any, int]:
+    return {value: number for number, value in enumerate(dict.fromkeys(values))}
+
+
+def _solve(games: Sequence[_Game], gauge: Array, deals: Mapping[int, int], replicates: int, seed: int) -> Array:
+    """The parameters ``[1 + replicates, parameters]``, of the games as they are first."""
+    design, counts = _count(games, deals, gauge.shape[1])
+    flat = counts.reshape(len(deals), -1)
     sums = flat.sum(axis=0, keepdims=True)
-    if deals > 1 and replicates:
+    if len(deals) > 1 and replicates:
         sums = np.concatenate([sums, statistics.bootstrap_sums(flat, replicates, seed)])
-    return fit(design, sums[:, : len(row)] + 1, sums[:, len(row) :] + 0.5, gauge)
+    return fit(design, sums[:, : len(design)] + 1, sums[:, len(design) :] + 0.5, gauge)
 
 
 def fit(design: Array, played: Array, won: Array, gauge: Array, known: Array | float = 0.0) -> Array:
@@ -104,7 +126,7 @@ def fit(design: Array, played: Array, won: Array, gauge: Array, known: Array | f
         The most likely parameters, ``[fits, parameters]``.
     """
     found = np.zeros((len(played), design.shape[1]))
-    held = gauge.T @ gauge + _RIDGE * np.eye(design.shape[1])
+    held = gauge.T @ gauge + RIDGE * np.eye(design.shape[1])
     for _ in range(_STEPS):
         expected = 1 / (1 + np.exp(-found @ design.T - known))
         slope = (won - played * expected) @ design - found @ held
@@ -123,20 +145,19 @@ def information(design: Array, weights: Array) -> Array:
     return (weights @ products).reshape(len(weights), design.shape[1], design.shape[1])
 
 
-def _counted(records: Sequence[GameRecord], place: dict[str, int]) -> tuple[list[_Game], list[_Game], int]:
-    """The games for the overall ratings and those for the ratings by role, and the number of deals."""
+def _games(records: Iterable[GameRecord], place: Mapping[str, int]) -> tuple[list[_Game], list[_Game]]:
+    """The games for the overall ratings, and those for the ratings by role."""
     landlords, peasants = 1, 1 + len(place)
-    deals = {deal: number for number, deal in enumerate(dict.fromkeys(game.deal for game in records))}
     overall, roles = list[_Game](), list[_Game]()
     for game in records:
-        deal, pair = deals[game.deal], ((place[game.a], 1.0), (place[game.b], -1.0))
-        overall.append((deal, pair, statistics.balance(game, "a")))
+        pair = ((place[game.a], 1.0), (place[game.b], -1.0))
+        overall.append((game.deal, pair, statistics.balance(game, "a")))
         if game.winner:
             others = sorted(game.label(taken) for seat, taken in enumerate(game.seats) if seat != game.landlord)
             against = tuple((peasants + place[label], -1 / len(others)) for label in others)
             terms = ((0, 1.0), (landlords + place[game.landlord_agent], 1.0), *against)
-            roles.append((deal, terms, float(game.winner == SIDES[0])))
-    return overall, roles, len(deals)
+            roles.append((game.deal, terms, float(game.winner == SIDES[0])))
+    return overall, roles
 
 
 def rate(
@@ -157,15 +178,13 @@ def rate(
         InvalidArenaError: If there are no games, or the anchor has played none.
     """
     games = list(records)
-    place = {
-        agent: number for number, agent in enumerate(sorted({game.label(letter) for game in games for letter in "ab"}))
-    }
+    place = _numbered(sorted({game.label(letter) for game in games for letter in "ab"}))
     if not games:
         raise InvalidArenaError("there are no games to rate anybody by")
     if anchor is not None and anchor not in place:
         raise InvalidArenaError(unknown("anchor", anchor, place))
-    overall, roles, deals = _counted(games, place)
-    agents = len(place)
+    overall, roles = _games(games, place)
+    agents, deals = len(place), _numbered(game.deal for game in games)
     sides = np.kron(np.eye(2), np.ones(agents))  # of each role the mean is 0
     by_role = ELO * _solve(roles, np.insert(sides, 0, 0.0, axis=1), deals, replicates, seed)
     total = ELO * _solve(overall, np.ones((1, agents)), deals, replicates, seed)
@@ -173,7 +192,7 @@ def rate(
     if anchor is not None:
         columns = [column - column[:, [place[anchor]]] for column in columns]
     ratings = [_rating(agent, [column[:, place[agent]] for column in columns], games) for agent in place]
-    return sorted(ratings, key=lambda rating: -rating.overall.mean), _interval(by_role[:, 0], deals)
+    return sorted(ratings, key=lambda rating: -rating.overall.mean), _interval(by_role[:, 0], len(deals))
 
 
 def _rating(agent: str, columns: Sequence[Array], games: Iterable[GameRecord]) -> Rating:
@@ -232,47 +251,26 @@ def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str
         '190 (151..230)'
     """
     games = list(scores)
-    names = list(dict.fromkeys(name for game in games for name in (game.a, game.b) if name not in fixed))
+    players = dict.fromkeys(name for game in games for name in (game.a, game.b))
+    names, known = [name for name in players if name not in fixed], [name for name in players if name in fixed]
     _check_connected(games, names, fixed)
     if not names:
         return {}
-    drawn = [Score(-1, a, b, 0.5) for a, b in {(game.a, game.b) for game in games}]
-    signs, known = _design([*games, *drawn], names, fixed)
-    shares = np.array([game.share for game in (*games, *drawn)])
-    (found,) = fit(signs, np.ones((1, len(shares))), shares[None], np.zeros((0, len(names))), known / ELO)
-    chances = 1 / (1 + np.exp(-signs @ found - known / ELO))
-    slopes = signs * (shares - chances)[:, None]
-    (curve,) = information(signs, (chances * (1 - chances))[None])
-    deals = np.unique([game.deal for game in games], return_inverse=True)[1]
-    errors = ELO * np.sqrt(_variances(slopes[: len(games)], deals, curve))
-    count, margins = int(deals.max()) + 1, statistics.Z95 * errors
+    place, deals = _numbered((*names, *known)), _numbered(game.deal for game in games)
+    terms = ((game.deal, ((place[game.a], 1.0), (place[game.b], -1.0)), game.share) for game in games)
+    design, counts = _count(terms, deals, len(place))
+    offset = design[:, len(names) :] @ np.array([fixed[name] for name in known]) / ELO
+    design, (played, won) = design[:, : len(names)], counts.sum(axis=0)
+    (found,) = fit(design, played[None] + 1, won[None] + 0.5, np.zeros((0, len(names))), offset)
+    chances = 1 / (1 + np.exp(-design @ found - offset))
+    (curve,) = information(design, ((played + 1) * chances * (1 - chances))[None])
+    by_deal, inverse = (counts[:, 1] - counts[:, 0] * chances) @ design, np.linalg.inv(curve)
+    sandwich = inverse @ (by_deal.T @ by_deal) @ inverse
+    margins = statistics.Z95 * ELO * np.sqrt(np.maximum(np.diag(sandwich), np.diag(inverse)))
     return {
-        name: Interval(rating, rating - margin, rating + margin, count)
+        name: Interval(rating, rating - margin, rating + margin, len(deals))
         for name, rating, margin in zip(names, (ELO * found).tolist(), margins.tolist(), strict=True)
     }
-
-
-def _design(games: list[Score], names: list[str], fixed: Mapping[str, float]) -> tuple[Array, Array]:
-    """Which unknown ratings make the difference of a game, shape ``[games, names]``, and what is known of it."""
-    signs, known = np.zeros((len(games), len(names))), np.zeros(len(games))
-    place = {name: number for number, name in enumerate(names)}
-    for row, game in enumerate(games):
-        for name, sign in ((game.a, 1.0), (game.b, -1.0)):
-            if name in place:
-                signs[row, place[name]] += sign
-            else:
-                known[row] += sign * fixed[name]
-    return signs, known
-
-
-def _variances(slopes: Array, deals: NDArray[np.intp], curve: Array) -> Array:
-    """The larger of both estimates for each rating, in units of the scale."""
-    inverse = np.linalg.inv(curve)
-    by_deal = np.zeros((int(deals.max()) + 1, slopes.shape[1]))
-    np.add.at(by_deal, deals, slopes)
-    sandwich = inverse @ (by_deal.T @ by_deal) @ inverse
-    larger: Array = np.maximum(np.diag(sandwich), np.diag(inverse))
-    return larger
 
 
 def _check_connected(games: list[Score], names: list[str], fixed: Mapping[str, float]) -> None:

@@ -23,8 +23,8 @@ from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.agent import Agent, cheats
 from ddz_env.playing.game import read_answer, reason_of
 from ddz_env.playing.registry import make_agent
-from ddz_training.measure.match.ordered_map import serve_parent
-from ddz_training.measure.match.timing import warm_up
+from ddz_training.measure.timing import warm_up
+from ddz_training.measure.workers import serve_parent
 
 START_SECONDS = 60.0
 """What an agent may take to be made, and to rehearse; compiling everything takes half a minute."""

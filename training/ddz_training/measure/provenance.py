@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ddz_env.playing.provenance import agent_files, code_stamp, file_digest
-from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError
+from ddz_training.measure.errors import AgentChangedError, OtherCodeError
 
 _Made = TypeVar("_Made")
 

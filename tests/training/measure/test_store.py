@@ -1,0 +1,356 @@
+"""The store of results: whatever is killed, damaged or opened twice, nothing is lost, mixed up or there twice."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from ddz_env.core.whole_file import append, replace_file, replacing
+from ddz_training.experiments.registry import load_experiment
+from ddz_training.measure import store as module
+from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
+from ddz_training.measure.store import ResultStore, claim, of_rows, read_results, writing
+from tests.rooms import ROOT
+from tests.training.apps.terminal import ddz
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="processes are forked and killed")
+SUFFIXES = (".csv", ".jsonl", ".sqlite")
+ARENA = Arena(("random", "random-staged"), timing=False)
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), max_size=5)
+
+
+@dataclass(frozen=True)
+class Line:
+    unit: int
+    part: int = 0
+    text: str = ""
+    number: Annotated[float, ".17g"] = 0.0
+    many: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Other:
+    unit: int
+    letter: str
+
+
+def store(path: Path | None, kind: type[Any] = Line, seed: int = 1, **options: Any) -> ResultStore[Any]:
+    return ResultStore(kind, path, {"seed": seed, "agents": ["a", "b"]}, ("unit",), **options)
+
+
+def unit(number: int) -> list[Line]:
+    return [Line(number, part, f"{number}, {part}", number / 7, ("x", str(part))) for part in range(3)]
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(
+    lines=st.lists(
+        st.builds(
+            Line, st.integers(0, 9), st.integers(-(2**63), 2**63 - 1), TEXTS, st.floats(), st.tuples(TEXTS, TEXTS)
+        ),
+        min_size=1,
+    )
+)
+def test_what_is_read_is_what_was_kept(
+    suffix: str, lines: list[Line], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("round") / f"lines{suffix}"
+    if suffix == ".csv":  # whose tuples are words
+        lines = [line for line in lines if all(line.many)] or [Line(1)]
+    with store(path) as saved:
+        for line in lines:
+            saved.add([line])
+    about, rows = read_results(path)
+    assert (about["seed"], about["agents"]) == (1, ["a", "b"])
+    assert repr(sorted(of_rows(Line, rows), key=repr)) == repr(sorted(lines, key=repr))  # NaN is not equal to itself
+    assert repr(store(path).found) == repr(saved.found)
+    assert names(path.parent) == {path.name}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_run_that_ends_early_is_resumed_and_does_only_what_is_missing(suffix: str, tmp_path: Path) -> None:
+    path, whole, told = tmp_path / f"cut{suffix}", tmp_path / f"whole{suffix}", list[tuple[int, int]]()
+    tasks = {(number,): number for number in range(6)}
+
+    def interrupt(done: int, total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store(path).fill(tasks, Unit, on_progress=interrupt)
+    assert list(store(path).found) == [(0,), (1,)]
+    found = store(path).fill(tasks, Unit, processes=2, on_progress=lambda *done: told.append(done))
+    assert found == store(whole).fill(tasks, Unit) == [line for number in range(6) for line in unit(number)]
+    assert told == [(done, 6) for done in range(2, 7)]
+    assert of_rows(Line, read_results(path)[1]) == found
+    if suffix != ".sqlite":
+        assert path.read_bytes() == whole.read_bytes()
+    assert names(tmp_path) == {path.name, whole.name}
+
+
+class Unit:
+    def play(self, task: int) -> list[Line]:
+        return unit(task)
+
+    def close(self) -> None:
+        pass
+
+
+@POSIX
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # a fork of a process with threads
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_kills_at_random_moments_lose_nothing_and_leave_no_half_of_a_unit(suffix: str, tmp_path: Path) -> None:
+    path, moments, last = tmp_path / f"lines{suffix}", random.Random(1), 0
+    for _ in range(12):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            with store(path) as saved:
+                for number in range(last, 10**6):
+                    saved.add(unit(number))
+                    os.write(writer, b".")
+            os._exit(0)
+        os.close(writer)
+        time.sleep(moments.uniform(0, 0.03))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        with open(reader, "rb") as told:
+            reported = last + len(told.read())
+        if path.exists() or path.with_name(f"{path.name}.sqlite").exists():
+            found = store(path).found
+            assert list(found.values()) == [unit(number) for number in range(len(found))]
+            assert len(found) in (reported, reported + 1)
+            last = len(found)
+    assert last
+    store(path).add(unit(last))
+    assert names(tmp_path) == {path.name}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_of_others_and_damaged_ones_are_refused_by_name_and_left_alone(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"lines{suffix}"
+    store(path).add(unit(1))
+    before = path.read_bytes()
+    for other, error, message in (
+        ({"seed": 2}, SettingsMismatchError, "seed: the file has 1, this run 2"),
+        ({"kind": Other}, ResultsFileError, "columns|letter"),
+        ({"resume": False}, ResultsFileError, "add --resume"),
+    ):
+        with pytest.raises(error, match=message):
+            store(path, **other)  # type: ignore[arg-type]
+    assert path.read_bytes() == before
+    for content in (b"my diary\n", b"[1]\n", b"\x80", bytes(4096), b"[" * 100_000, before[:40]):
+        path.write_bytes(content)
+        with pytest.raises(ResultsFileError, match=r"lines\."):
+            store(path)
+        assert path.read_bytes() == content
+    with pytest.raises(ResultsFileError, match=r"written as \.csv or"):
+        store(tmp_path / "lines.xls")
+    if suffix == ".csv":
+        path.write_bytes(before + b"1,2\n")
+        with pytest.raises(ResultsFileError, match="line 6 cannot be read: it does not fit the columns unit, part"):
+            store(path)
+
+
+def test_a_text_file_that_was_cut_off_keeps_its_whole_units(tmp_path: Path) -> None:
+    path = tmp_path / "lines.csv"
+    for number in range(3):
+        store(path).add(unit(number))
+    whole = path.read_bytes()
+    for length in range(whole.index(b"0,0"), len(whole) + 1):
+        path.write_bytes(whole[:length])
+        found = store(path, per_key=3).found
+        assert list(found.values()) == [unit(number) for number in range(len(found))]
+    path.write_bytes(whole[:-30])
+    store(path, per_key=3).fill({(number,): number for number in range(3)}, Unit)
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["mini-census", "full-landlord"])
+def test_opening_a_committed_file_leaves_it_as_it_is(name: str, tmp_path: Path) -> None:
+    """Also where a number was written in another form than it would be today."""
+    kind, committed = load_experiment(name.removeprefix("full-")).result, f"{name.replace('-', '_')}.csv"
+    path, before = tmp_path / committed, (ROOT / "docs" / "results" / committed).read_bytes()
+    path.write_bytes(before)
+    with ResultStore[Any](kind, path, read_results(path)[0], (fields(kind)[0].name,)) as saved:
+        assert saved.results
+    assert path.read_bytes() == before
+
+
+def test_a_file_becomes_another(tmp_path: Path) -> None:
+    with store(tmp_path / "lines.sqlite") as saved:
+        saved.add(unit(1))
+        saved.export(tmp_path / "lines.csv")
+    store(tmp_path / "same.csv").add(unit(1))
+    assert (tmp_path / "lines.csv").read_bytes() == (tmp_path / "same.csv").read_bytes()
+    assert math.isnan(of_rows(Line, [{"unit": 1, "part": 2, "text": "", "number": None, "many": ""}])[0].number)
+
+
+# --- Two processes ----------------------------------------------------------------------------------------------------
+
+HOLDER = """
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from ddz_training.measure.league import LeagueStore
+from ddz_training.measure.store import claim
+from tests.training.measure.test_store import ARENA, Path
+
+with ARENA.store("games.csv", resume=True), LeagueStore("a.sqlite", ARENA):
+    held = [claim(Path("a.safetensors")), claim(Path("run"), folder=True)]
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder in which another process writes ``games.csv``, ``a.safetensors``, ``a.sqlite`` and into ``run``."""
+    folder = tmp_path_factory.mktemp("shared")
+    run_arena(ARENA, 2, store=ARENA.store(folder / "games.csv"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield folder
+        process.kill()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "arena random random-staged --no-timing --out games.csv --resume",
+        "reproduce mini-census --out games.csv",
+        "rate random random-staged --out a.sqlite --resume",
+        "rate --out a.sqlite",
+        "train selfplay --out run --updates 1 --resume",
+        "train sb3 --out run --timesteps 1",
+        "train imitate --out a.safetensors",
+    ],
+)
+def test_every_command_that_writes_results_refuses_to_be_the_second(
+    command: str, held: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if command.startswith("train"):
+        pytest.importorskip("sb3_contrib")
+    monkeypatch.chdir(held)
+    before = names(held), names(held / "run"), (held / "games.csv").read_bytes()
+    result = ddz(*command.split(), width=200)
+    assert (result.exit_code, "written by another process" in " ".join(result.output.split())) == (2, True)
+    assert (names(held), names(held / "run"), (held / "games.csv").read_bytes()) == before
+
+
+def test_a_process_that_opens_a_file_twice_is_a_second_one_and_takes_nothing_from_the_first(tmp_path: Path) -> None:
+    with store(tmp_path / "lines.csv") as first:
+        with pytest.raises(InUseError, match=r"lines\.csv is being written by another process"):
+            store(tmp_path / "lines.csv")
+        first.add(unit(1))
+    assert store(tmp_path / "lines.csv").results == unit(1)
+
+
+def test_what_another_run_added_meanwhile_is_kept(tmp_path: Path) -> None:
+    one, other = store(tmp_path / "lines.csv"), store(tmp_path / "lines.csv")
+    one.add(unit(1))
+    other.add(unit(2))
+    assert store(tmp_path / "lines.csv").results == [*unit(1), *unit(2)]
+
+
+def test_a_claim_ends_with_its_process_or_its_block(tmp_path: Path) -> None:
+    code = "import os, signal; from pathlib import Path; from ddz_training.measure.store import claim\n"
+    code += "held = claim(Path('a.txt')), claim(Path('run'), folder=True); os.kill(os.getpid(), signal.SIGKILL)"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
+    assert (tmp_path / "run" / ".lock").exists()
+    with writing(tmp_path / "run", folder=True), writing(tmp_path / "a.txt"), writing(tmp_path / "a.txt"):
+        check = [sys.executable, "-c", "from ddz_training.measure.store import *; claim(Path('run'), folder=True)"]
+        done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert "run is being written by another process" in done.stderr
+    claim(tmp_path / "run", folder=True).release()
+    (tmp_path / "run" / ".lock").unlink()
+    assert (names(tmp_path), names(tmp_path / "run")) == ({"run"}, set())
+
+
+# --- Files of the operating system ------------------------------------------------------------------------------------
+
+
+def test_a_link_stays_one_and_what_was_opened_is_written_wherever_it_leads_meanwhile(tmp_path: Path) -> None:
+    link, first, second = tmp_path / "lines.csv", tmp_path / "first.csv", tmp_path / "second.csv"
+    link.symlink_to(first)
+    saved = store(link)
+    link.unlink()
+    link.symlink_to(second)
+    saved.add(unit(1))
+    assert link.is_symlink()
+    assert names(tmp_path) == {"lines.csv", "first.csv"}
+    assert store(first).results == unit(1)
+
+
+def full(*arguments: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def write_half(path: Path) -> None:
+    """Write as a library does that runs out of room."""
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+        full()
+
+
+def test_a_full_disk_leaves_what_was_there_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, added, lines = tmp_path / "games.csv", tmp_path / "curves.csv", tmp_path / "lines.csv"
+    path.write_text("old")
+    added.write_text("line\n")
+    writes: tuple[Callable[[], object], ...] = (lambda: replace_file(path, b"new"), lambda: write_half(path))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        for write in writes:
+            with pytest.raises(OSError, match=r"games\.csv"):
+                write()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "replace_file", full)
+        with pytest.raises(ResultsFileError, match=r"lines\.csv.*No space left"):
+            store(lines).add(unit(1))
+    assert names(tmp_path) == {"games.csv", "curves.csv", "lines.csv.sqlite"}
+    assert store(lines).results == unit(1), "it is only not exported yet"
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    was = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
+        with pytest.raises(OSError, match=r"curves\.csv"):
+            append(added, b"a line that is cut off\n" * 4)
+        with pytest.raises(ResultsFileError, match=r"lines\.csv cannot be used"):
+            store(lines).add(unit(2))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, was)
+    assert (path.read_text(), added.read_text()) == ("old", "line\n")
+    with store(lines):
+        pass
+    assert store(lines).results == unit(1)

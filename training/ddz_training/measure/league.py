@@ -1,0 +1,325 @@
+"""Leagues: rounds of duplicate deals, each scheduled by the results of those before it, and the tables that they give.
+
+The pairs play next whose games narrow the ratings most.  A round goes, block by block, to the pair whose deals take
+most off the sum of the variances of all overall ratings (A-optimal design; the variances are those of Fisher's
+information of the Bradley–Terry model at today's ratings).  Each block counts as played before the next one is given
+away, so a round is spread.  Pairs that have never met come first.  A round depends on the results of complete rounds
+alone: neither the number of processes nor a kill changes it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ddz_training.measure.contest import Arena
+from ddz_training.measure.duplicate import KEY, GameRecord, Match, check_agents
+from ddz_training.measure.errors import InvalidArenaError, ResultsFileError, SettingsMismatchError
+from ddz_training.measure.markdown import Spare, Table
+from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
+from ddz_training.measure.ratings import RIDGE, Rating, fit, information
+from ddz_training.measure.statistics import Interval, balance, by_pair, decided, wins_by_deal
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress, of_rows, read_results
+from ddz_training.measure.workers import Share
+
+FORMAT = "ddz-league-2"
+
+ERROR = 0.05
+"""The probability that a league calls any of its pairs decided wrongly, were one to look after every deal."""
+
+Pair = tuple[str, str]
+"""Two labels in the order of the alphabet."""
+
+
+def pairs_of(labels: Iterable[str]) -> list[Pair]:
+    """Every pair of a league, as its file names it.
+
+    Example:
+        >>> pairs_of(["rules", "isuct", "random"])
+        [('isuct', 'random'), ('isuct', 'rules'), ('random', 'rules')]
+    """
+    return list(itertools.combinations(sorted(labels), 2))
+
+
+def read_league(path: Path) -> tuple[dict[str, Any], list[GameRecord]]:
+    """Read the file of a league.
+
+    Returns:
+        Its settings, and all games in the order of pair, deal and game.
+
+    Raises:
+        ResultsFileError: If there is no file, or it is not that of a league.
+        InUseError: If another process is writing it.
+    """
+    if not path.is_file():
+        raise ResultsFileError(f"there is no file {path}")
+    settings, rows = read_results(path)
+    if settings.get("format") != FORMAT:
+        raise ResultsFileError(f"{path} is of the format {settings.get('format')!r}, not {FORMAT!r}")
+    return settings, sorted(of_rows(GameRecord, rows), key=lambda game: (game.a, game.b, game.deal, game.game))
+
+
+class LeagueStore(ResultStore[GameRecord]):
+    """The games of a league and, among its settings, its agents and what has been scheduled.
+
+    Args:
+        path: The file, usually ``.sqlite``.
+        arena: Agents, rules and seed.  Agents that are new to the league join it; the others keep their games.
+        resume: Whether an existing file is resumed; otherwise it is refused.
+
+    Raises:
+        SettingsMismatchError: If the file was written under other settings, or a label stands for another agent.
+        ResultsFileError, AgentChangedError, InUseError, UnknownAgentError: As for a store.
+    """
+
+    def __init__(self, path: str | Path, arena: Arena, resume: bool = False) -> None:
+        settings = {**arena.settings(), "format": FORMAT, "agents": {}, "rounds": []}
+        settings.pop("names", None)
+        super().__init__(GameRecord, path, settings, KEY, agents=arena.agents, resume=resume, free=("agents", "rounds"))
+        self.arena = arena
+        known = self.settings["agents"]
+        for label, spec in self._specs.items():
+            if known.get(label, spec) != spec:
+                raise SettingsMismatchError(
+                    f"{path} has another agent {label!r}, {known[label]!r}: give this one another --name"
+                )
+
+    @property
+    def _specs(self) -> dict[str, str]:
+        return dict(zip(self.arena.labels, self.arena.agents, strict=True))
+
+    @property
+    def rounds(self) -> list[tuple[int, Pair, int, int]]:
+        """What was scheduled: round, pair, first deal, number of deals."""
+        return [(number, (a, b), first, deals) for number, a, b, first, deals in self.settings["rounds"]]
+
+    def join(self) -> None:
+        """Enter the agents of this run."""
+        self.note(agents={**self.settings["agents"], **self._specs})
+
+    def tally(self) -> dict[Pair, tuple[int, float]]:
+        """Games and wins of the pair's first agent, by pair."""
+        return {
+            pair: (len(games), sum(balance(game, "a") for game in games))
+            for pair, games in by_pair(self.results).items()
+        }
+
+    def planned(self) -> Counter[Pair]:
+        """How many deals each pair was given so far."""
+        found = Counter[Pair]()
+        for _, pair, _, deals in self.rounds:
+            found[pair] += deals
+        return found
+
+    def plan(self, blocks: Mapping[Pair, int]) -> None:
+        """Schedule one more round.
+
+        Args:
+            blocks: How many deals each pair plays; they follow those it has.
+        """
+        planned, rounds = self.planned(), self.settings["rounds"]
+        number = 1 + max((number for number, *_ in rounds), default=0)
+        self.note(rounds=rounds + [[number, *pair, planned[pair], deals] for pair, deals in blocks.items()])
+
+    def missing(self) -> list[Match]:
+        """What has been scheduled for the agents of this run and not been played, in the order of the rounds."""
+        specs = self._specs
+        return [
+            Match((a, b), deal, (specs[a], specs[b]))
+            for _, (a, b), first, deals in self.rounds
+            if a in specs and b in specs
+            for deal in range(first, first + deals)
+            if (deal, a, b) not in self.found
+        ]
+
+
+# --- Playing ----------------------------------------------------------------------------------------------------------
+
+
+def decided_pairs(games: Iterable[GameRecord], error: float = ERROR) -> set[Pair]:
+    """The pairs of which it is known who is better: the stronger first.
+
+    Each pair has its own confidence sequence, with an equal part of the error (Bonferroni).
+    """
+    shares = {pair: wins_by_deal(played, pair[0], value=balance) for pair, played in by_pair(games).items()}
+    pairs = len(pairs_of({label for pair in shares for label in pair}))
+    found = set()
+    for (a, b), by_deal in shares.items():
+        in_order = [by_deal[deal] for deal in sorted(by_deal)]
+        if decided(in_order, error / pairs):
+            found.add((a, b) if sum(in_order) > len(in_order) / 2 else (b, a))
+    return found
+
+
+def play_league(
+    store: LeagueStore,
+    deals: int,
+    *,
+    block: int = 25,
+    processes: int = 1,
+    until_decided: bool = False,
+    on_progress: OnProgress = no_progress,
+) -> None:
+    """Play rounds until the deals are used up.
+
+    Args:
+        store: Agents, rules and seed, and where the games go.
+        deals: Deals a pair, on average over the pairs of these agents; those of the file count.  Pairs that have never
+            met play a block in any case.
+        block: Deals that are scheduled at a time.
+        processes: Worker processes; results do not depend on them.
+        until_decided: Whether to end after the round in which the last pair was decided (:func:`decided_pairs`).
+        on_progress: Told how many deals (times pairs) are done.
+
+    Raises:
+        InvalidArenaError: If a number is out of range.
+        OtherCodeError: If the file was written by other code and that is not allowed.
+        WorkerDiedError: If a worker process died.
+        AgentFailedError: If an agent fails and ``on_fault`` is ``stop``, or if it cannot be made at all.
+        KeyboardInterrupt: If the user interrupts; what has been reported is saved.
+    """
+    for name, value in (("deals", deals), ("block", block), ("processes", processes)):
+        if value < 1:
+            raise InvalidArenaError(f"{name}={value} must be at least 1")
+    arena, pairs = store.arena, pairs_of(store.arena.labels)
+    total, block = deals * len(pairs), min(block, deals)
+    with ExitStack() as leave:
+        share: Share[Match, list[GameRecord]] | None = None
+        while True:
+            missing, tally, planned = store.missing(), store.tally(), sum(map(store.planned().__getitem__, pairs))
+            done, fresh = planned - len(missing), sum(pair not in tally for pair in pairs)
+            left = max(total - planned, 0 if missing else fresh * block)
+            on_progress(done, planned + left)
+            if not missing and (left == 0 or (until_decided and _all_decided(store, pairs))):
+                return
+            if share is None:
+                check_agents(arena.agents, arena.time_limit)
+                share = leave.enter_context(store.sharing(arena.worker, min(processes, len(missing) + left)))
+                store.sign()
+                store.join()
+            if not missing:
+                store.plan(next_round(pairs, tally, left, block, arena.games_per_deal))
+                continue
+            for number, games in enumerate(share(missing), done + 1):
+                store.add(games)
+                on_progress(number, planned + left)
+
+
+def _all_decided(store: LeagueStore, pairs: Iterable[Pair]) -> bool:
+    known = decided_pairs(store.results)
+    return all((a, b) in known or (b, a) in known for a, b in pairs)
+
+
+def next_round(
+    pairs: Sequence[Pair], tally: Mapping[Pair, tuple[int, float]], deals: int, block: int, games_per_deal: int
+) -> dict[Pair, int]:
+    """How many deals each pair plays in the next round.
+
+    Args:
+        pairs: The pairs.
+        tally: Games and wins of the pair's first agent, of pairs that have met.
+        deals: Deals that are left for all pairs together.
+        block: Deals that are given away at a time; a round has as many blocks as there are pairs.
+        games_per_deal: Games of a deal.
+
+    Example:
+        >>> even, uneven = (100, 50.0), (100, 99.0)
+        >>> tally = {("a", "b"): even, ("a", "z"): uneven, ("b", "z"): uneven}
+        >>> next_round(list(tally), tally, 60, 20, 2)  # who always loses needs more games, and tells less in each
+        {('a', 'z'): 40, ('b', 'z'): 20}
+    """
+    fresh = [pair for pair in pairs if pair not in tally]
+    blocks = [min(block, deals - given) for given in range(0, min(deals, block * len(fresh or pairs)), block)]
+    if fresh:
+        return dict(zip(fresh, blocks, strict=False))
+    place = {label: number for number, label in enumerate(sorted({label for pair in pairs for label in pair}))}
+    design = np.zeros((len(pairs), len(place)))
+    for row, (a, b) in enumerate(pairs):
+        design[row, [place[a], place[b]]] = 1, -1
+    played, won = np.array([tally[pair] for pair in pairs], dtype=np.float64).T
+    gauge = np.ones((1, len(place)))
+    (ratings,) = fit(design, played[None] + 1, won[None] + 0.5, gauge)
+    expected = 1 / (1 + np.exp(-design @ ratings))
+    variance = expected * (1 - expected)
+    (known,) = information(design, (played * variance)[None]) + gauge.T @ gauge + RIDGE * np.eye(len(place))
+    covariance, chosen = np.linalg.inv(known), Counter[Pair]()
+    for size in blocks:
+        weights = size * games_per_deal * variance
+        reach = design @ covariance
+        gains = weights * (reach**2).sum(axis=1) / (1 + weights * (reach * design).sum(axis=1))
+        best = int(gains.argmax())
+        covariance -= (
+            np.outer(reach[best], reach[best]) * weights[best] / (1 + weights[best] * reach[best] @ design[best])
+        )
+        chosen[pairs[best]] += size
+    return {pair: chosen[pair] for pair in pairs if chosen[pair]}
+
+
+# --- Reports ----------------------------------------------------------------------------------------------------------
+
+_COLUMNS = ("overall", "landlord", "peasants")
+
+
+def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, anchor: str | None) -> Table:
+    """The ratings, the best first.
+
+    The share of games won is no column: whom an agent met, the schedule has decided.
+
+    Args:
+        ratings: The ratings.
+        advantage: What a landlord has over peasants of the same strength.
+        title: The title.
+        anchor: Who is rated 0; None where the mean is.
+    """
+    lines = [
+        (str(rank), one.agent, *(getattr(one, name).elo() for name in _COLUMNS), str(one.deals), str(one.games))
+        for rank, one in enumerate(ratings, 1)
+    ]
+    note = (
+        f"Elo points by the Bradley–Terry model, {anchor or 'the mean of the league'} = 0; 95 % intervals by bootstrap "
+        f"over deals. Roles are rated apart. Landlord among equals: {advantage.elo()}. Who met whom is in the "
+        "cross-table."
+    )
+    spare = [Spare("games"), *(Spare(column, interval=True) for column in _COLUMNS[1:]), Spare("deals")]
+    return Table(title, ("", "agent", *_COLUMNS, "deals", "games"), lines, note, spare)
+
+
+def cross_table(ratings: Sequence[Rating], games: Sequence[GameRecord]) -> Table:
+    """Who won how many of the games against whom, in the order of the ratings."""
+    known, played = decided_pairs(games), by_pair(games)
+    order = [rating.agent for rating in ratings]
+    lines = []
+    for rank, agent in enumerate(order, 1):
+        cells = []
+        for other in order:
+            shares = wins_by_deal([*played.get((agent, other), ()), *played.get((other, agent), ())], agent)
+            sure = "*" if {(agent, other), (other, agent)} & known else ""
+            cells.append(f"{100 * sum(shares.values()) / len(shares):.1f}{sure}" if shares else "–")
+        lines.append((str(rank), agent, *cells))
+    note = (
+        "Win % of the row against the column. *: who is better is decided; all stars together are wrong with "
+        "probability 5 % at most, however often one looks."
+    )
+    return Table("Cross-table", ("", "agent", *map(str, range(1, 1 + len(order)))), lines, note)
+
+
+def plot_ratings(ratings: Sequence[Rating], path: Path) -> None:
+    """Draw the ratings with their intervals, the best at the top."""
+    figure, axes = new_axes(7, 1.2 + 0.45 * len(ratings))
+    styles = (("overall", "D", "black", 0.0), ("landlord", "o", ORANGE, -0.2), ("peasants", "s", BLUE, 0.2))
+    for column, marker, color, shift in styles:
+        every: list[Interval] = [getattr(rating, column) for rating in ratings]
+        ends = np.fmax(0.0, np.array([(one.mean - one.low, one.high - one.mean) for one in every]).T)
+        means, places = [one.mean for one in every], np.arange(len(every)) + shift
+        style = {"fmt": marker, "color": color, "capsize": 2, "markersize": 5}
+        axes.errorbar(means, places, xerr=ends, label=column, **style)
+    axes.axvline(0, color=GREY, linewidth=1, zorder=0)
+    axes.set_yticks(range(len(ratings)), [rating.agent for rating in ratings])
+    axes.invert_yaxis()
+    finish_figure(figure, axes, path, "Elo points", "", loc="best")

@@ -1,1 +1,0 @@
-"""Leagues: many agents on duplicate deals, every game in one database, and what they are rated by."""

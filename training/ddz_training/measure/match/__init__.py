@@ -1,1 +1,0 @@
-"""The evaluation laboratory: duplicate deals, statistics with intervals, the arena and the benchmarks."""

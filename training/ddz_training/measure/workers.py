@@ -1,0 +1,156 @@
+"""Work shared by workers, whose results come in the order of the tasks.
+
+Where the workers are has three forms: in this process, in processes of this machine, and wherever
+:func:`executed_by` says (a cluster of machines: :mod:`ddz_training.measure.ray_cluster`).  The results are the same.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, closing, contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeVar
+
+from ddz_training.measure.errors import WorkerDiedError
+
+_Task = TypeVar("_Task")
+_TaskIn = TypeVar("_TaskIn", contravariant=True)
+_Result = TypeVar("_Result")
+_ResultOut = TypeVar("_ResultOut", covariant=True)
+
+TASKS_IN_FLIGHT = 16
+"""Tasks a worker that may wait for an earlier one; bounds memory and what a kill loses."""
+
+
+class Worker(Protocol[_TaskIn, _ResultOut]):
+    """Does tasks, one at a time; a result must depend on nothing but the task."""
+
+    def play(self, task: _TaskIn, /) -> _ResultOut:
+        """Do one task."""
+        ...
+
+    def close(self) -> None:
+        """Release what the worker holds; nothing unless a subclass says so."""
+        return
+
+
+Start = Callable[[], Worker[Any, Any]]
+"""Makes a worker; it is called once in each process, so with several it must be picklable."""
+
+Share = Callable[[Sequence[_Task]], Iterator[_Result]]
+"""Has tasks done by workers: the results in the order of the tasks."""
+
+Executor = Callable[[Start, int], AbstractContextManager[Share[Any, Any]]]
+"""Makes workers for the time of a ``with`` block, as :func:`workers` does."""
+
+_worker: Worker[Any, Any]
+"""The worker of a worker process."""
+
+
+def workers(
+    start: Callable[[], Worker[_Task, _Result]], processes: int
+) -> AbstractContextManager[Share[_Task, _Result]]:
+    """Workers that are kept from one list of tasks to the next, for the time of a ``with`` block.
+
+    Leaving the block early ends them at once.
+
+    Args:
+        start: Makes a worker.
+        processes: Worker processes; with one, all is done in this process.
+
+    Raises:
+        WorkerDiedError: In the block, if a worker process died.
+    """
+    return _executor.get()(start, processes)
+
+
+@contextmanager
+def executed_by(executor: Executor) -> Iterator[None]:
+    """Let an executor make all workers within a ``with`` block."""
+    token = _executor.set(executor)
+    try:
+        yield
+    finally:
+        _executor.reset(token)
+
+
+def in_turn(submit: Callable[[Any], Future[Any]], room: Callable[[], int]) -> Share[Any, Any]:
+    """What has tasks done, from what begins one of them.
+
+    Args:
+        submit: Begins a task.
+        room: How many may be under way at present.
+    """
+
+    def share(tasks: Sequence[Any]) -> Iterator[Any]:
+        left, waiting = iter(tasks), deque[Future[Any]]()
+        while True:
+            waiting.extend(submit(task) for task in itertools.islice(left, max(0, room() - len(waiting))))
+            if not waiting:
+                return
+            yield waiting.popleft().result()
+
+    return share
+
+
+@contextmanager
+def on_this_machine(start: Start, processes: int) -> Iterator[Share[Any, Any]]:
+    """Workers in processes of this machine; a single one in this process."""
+    if processes <= 1:
+        with closing(start()) as worker:
+            yield lambda tasks: map(worker.play, tasks)
+        return
+    strangers = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _begin, (start,))
+    finished = False
+    try:
+        yield in_turn(lambda task: pool.submit(_work, task), lambda: processes * TASKS_IN_FLIGHT)
+        finished = True
+    except BrokenProcessPool as error:
+        raise WorkerDiedError("a worker process died (killed, or out of memory?); what is saved is kept") from error
+    finally:
+        if not finished:
+            for child in set(multiprocessing.active_children()) - strangers:
+                child.terminate()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+_executor: ContextVar[Executor] = ContextVar("executor", default=on_this_machine)
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it is gone, however it went.
+
+    A killed parent cannot end its workers, and the queue that they read from stays open: each holds its other end.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def serve_parent() -> None:
+    """Make this process one that works for its parent, which ends it, and leaves the other cores to others."""
+    threading.Thread(target=end_with_parent, name="parent-watch", daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # libraries must not start a thread a core each
+
+
+def _begin(start: Start) -> None:
+    global _worker
+    serve_parent()
+    _worker = start()
+    atexit.register(_worker.close)
+
+
+def _work(task: Any) -> Any:
+    return _worker.play(task)

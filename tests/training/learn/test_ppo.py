@@ -234,7 +234,7 @@ def gradients(decisions: Decisions, threads: int = 1, **settings: Any) -> tuple[
     policy, critic = networks(1)
     workers = Threads(threads)
     learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), workers)
-    found = learner.update(decisions, np.random.default_rng(0), 0)
+    found = learner.update(decisions, np.random.default_rng(0), 0, 0.0)
     workers.close()
     return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(list(found.values()))
 

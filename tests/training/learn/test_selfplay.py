@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import functools
@@ -41,7 +42,7 @@ from tests.training.learn.test_games import SMALL
 def small_config(**changes: Any) -> SelfPlayConfig:
     sizes: dict[str, Any] = {"num_games": 24, "groups": 3, "steps": 48, "minibatch": 256, "shard": 100, "epochs": 2}
     shares = {"opponent_share": 0.4, "rules_share": 0.2, "average": 0.5}
-    times = {"snapshot_every": 1, "anneal_updates": 10, "checkpoint_every": 2, "evaluate_every": 0}
+    times = {"snapshot_every": 1, "checkpoint_every": 2, "evaluate_every": 0}
     return SelfPlayConfig(**{"architecture": SMALL, **sizes, **shares, **times, **changes})
 
 
@@ -438,13 +439,17 @@ def test_so_have_those_of_a_warm_start() -> None:
             ImitationConfig(**{name: wrong})
 
 
-def test_step_size_and_entropy_go_down_in_a_straight_line_and_stay_there() -> None:
+def test_step_size_and_entropy_fall_in_a_straight_line_over_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     rates: dict[str, Any] = {"learning_rate": 1e-3, "final_learning_rate": 0.1, "entropy": 0.02, "final_entropy": 0.01}
-    config = SelfPlayConfig(anneal_updates=100, **rates)
-    assert config.annealed(0) == (1e-3, 0.02)
-    assert config.annealed(50) == pytest.approx((5.5e-4, 0.015))
-    assert config.annealed(100) == config.annealed(10_000) == pytest.approx((1e-4, 0.01))
-    assert config.changed({"anneal_updates": 0}).annealed(10_000) == (1e-3, 0.02)
+    config = small_config(**rates)
+    assert config.annealed(0.0) == (1e-3, 0.02)
+    assert config.annealed(0.5) == pytest.approx((5.5e-4, 0.015))
+    assert config.annealed(1.0) == pytest.approx((1e-4, 0.01))
+    spent, annealed = [], config.annealed
+    with contextlib.closing(SelfPlay(config, 1)) as run:
+        monkeypatch.setattr(SelfPlayConfig, "annealed", lambda _, share: spent.append(share) or annealed(share))
+        train(run, Budget(updates=4))
+    assert spent == [0.0, 0.25, 0.5, 0.75]
 
 
 def test_options_that_went_are_read_where_they_meant_what_stayed() -> None:

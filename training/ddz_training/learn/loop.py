@@ -101,6 +101,7 @@ class Training(ABC):
     Attributes:
         config: The settings.
         counters: How far it is.
+        spent: The share of the budget that was spent before this step, 0 to 1.
         line_type: What a step brought: a dataclass of numbers with fields of :class:`Counters` and of what
             :meth:`learn` finds, the number of the step first.  Its text is shown beside the bar.
         tables: The CSV file of each kind of line that is written.
@@ -113,6 +114,7 @@ class Training(ABC):
     def __init__(self, config: TrainingSettings) -> None:
         self.config = config
         self.counters = Counters()
+        self.spent = 0.0
 
     @abstractmethod
     def learn(self) -> Mapping[str, Any]:
@@ -191,6 +193,7 @@ def train(
             held.enter_context(writing(folder, folder=True))
         log = held.enter_context(contextlib.closing(RunLog(run.tables, folder, tensorboard, run.counters.update)))
         while not stopped and budget.share(run.counters) < 1.0:
+            run.spent = budget.share(run.counters)
             line = run.step()
             last = budget.share(run.counters) >= 1.0
             log.add(line)

@@ -50,8 +50,8 @@ class SelfPlayConfig(TrainingSettings):
         shard: Decisions per forward pass; shards of a minibatch are shared among threads.
         device: Where the networks and the minibatches are; games are played on the processor.
         learning_rate: Adam's step size at the start.
-        final_learning_rate: The share of it that is left after ``anneal_updates``.
-        anneal_updates: Updates over which step size and entropy bonus fall linearly; with 0 they stay constant.
+        final_learning_rate: The share of it that is left at the end of the budget; it falls linearly, and so does the
+            weight of the entropy bonus.
         adam_epsilon: Adam's ε.
         max_gradient: Norm at which the gradient of either network is clipped.
         clip: ε of the clipped objective.
@@ -60,7 +60,7 @@ class SelfPlayConfig(TrainingSettings):
         gamma: Discount per move.
         lam: λ per move.
         entropy: Weight of the entropy bonus at the start.
-        final_entropy: Its weight after ``anneal_updates``.
+        final_entropy: Its weight at the end of the budget.
         value_weight: Weight of the policy's own value in its loss.
         critic_updates: Updates at the start in which only the critic learns (after a warm start).
         opponent_share: Share of the games in which one side is played by a past self.
@@ -91,6 +91,7 @@ class SelfPlayConfig(TrainingSettings):
         "floor": (..., "only looking ahead needed it"),
         "least": (0.01, "no run needed another bound"),
         "precision": ("float32", "bfloat16 made no policy stronger in the same time"),
+        "anneal_updates": (..., "step size and entropy bonus fall over the budget of the run"),
         "graphs": (..., "it had no effect on a processor"),
         "upper": (1.0, _NOT_MEASURED),
         "magnet": (0.0, _NOT_MEASURED),
@@ -107,7 +108,6 @@ class SelfPlayConfig(TrainingSettings):
     device: Literal["cpu", "cuda"] = "cpu"
     learning_rate: Positive = 4e-4
     final_learning_rate: Share = 0.05
-    anneal_updates: Natural = 0
     adam_epsilon: Positive = 1e-5
     max_gradient: Positive = 1.0
     clip: Positive = 0.2
@@ -155,10 +155,9 @@ class SelfPlayConfig(TrainingSettings):
         rules = (("rules", self.rules_share),) if self.rules_share else ()
         return *rules, *((agent, self.frozen_share / len(self.frozen)) for agent in self.frozen)
 
-    def annealed(self, update: int) -> Annealed:
-        """What changes in the course of a run, as it is at an update."""
-        done = min(1.0, update / self.anneal_updates) if self.anneal_updates else 0.0
+    def annealed(self, spent: float) -> Annealed:
+        """What changes in the course of a run, where this share of its budget is spent."""
         return Annealed(
-            self.learning_rate * (1.0 - done * (1.0 - self.final_learning_rate)),
-            self.entropy + done * (self.final_entropy - self.entropy),
+            self.learning_rate * (1.0 - spent * (1.0 - self.final_learning_rate)),
+            self.entropy + spent * (self.final_entropy - self.entropy),
         )

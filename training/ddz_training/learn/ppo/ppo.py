@@ -280,9 +280,13 @@ class Learner:
         noted = rollout.observations[known], rollout.masks[known], *chose, rollout.appraisals[known]
         return Decisions(*noted, found.games[known[rollout.decides]], advantages, targets), explained
 
-    def update(self, decisions: Decisions, rng: np.random.Generator, update: int) -> dict[str, Any]:
-        """Go through the decisions of a rollout, shuffled; the :data:`STATISTICS` of this update."""
-        config, annealed, count = self._config, self._config.annealed(update), 0
+    def update(self, decisions: Decisions, rng: np.random.Generator, update: int, spent: float) -> dict[str, Any]:
+        """Go through the decisions of a rollout, shuffled, where a share of the budget is spent.
+
+        Returns:
+            The :data:`STATISTICS` of this update.
+        """
+        config, annealed, count = self._config, self._config.annealed(spent), 0
         for group in self.optimizer.param_groups:
             group["lr"] = annealed.learning_rate
         total = torch.zeros(len(STATISTICS), dtype=torch.float64)

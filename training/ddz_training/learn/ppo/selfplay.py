@@ -137,7 +137,7 @@ class SelfPlay(Training):
         self._collect()
         found = self.learner.estimate(rollout)
         decisions, explained = self.learner.decisions(rollout, found)
-        statistics = self.learner.update(decisions, self.rng, counters.update)
+        statistics = self.learner.update(decisions, self.rng, counters.update, self.spent)
         self._follow()
         if self.config.opponent_share and (counters.update + 1) % self.config.snapshot_every == 0:
             self.past_selves.offer(self.learner.policy, self.rng)

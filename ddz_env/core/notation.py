@@ -274,6 +274,11 @@ class Move:
         """The action ids of the stages: the main group, then each kicker."""
         return (self.main, *(KICKER_BASE + rank for rank in self.kickers))
 
+    @property
+    def words(self) -> tuple[np.uint64, np.uint64]:
+        """The action id and the kickers as a hand of the engine, from which :meth:`from_words` makes the move."""
+        return np.uint64(self.main), np.uint64(counts_to_word(self.kicker_counts) if self.kickers else 0)
+
     @classmethod
     def from_words(cls, main: int, kickers: int) -> Move:
         """Build a move from an action id and a kicker word of the engine.

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits
-from ddz_agents.external.botzone.stragglers import marked
+from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits, marked
 from ddz_env import Rules
 from ddz_env.peers.botzone.games import GAMES
 from ddz_training.apps.botzone.match import play_match

@@ -76,7 +76,7 @@ def hand_prices(rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, prices: 
 
 @inline_kernel
 def _named(row: np.ndarray, bid: int, rules: np.ndarray) -> int:
-    """The base stake that stands after a bid; 0 if nobody has bid."""
+    """The base stake after a bid; 0 before the first one."""
     if rules[R_BIDDING] != BIDDING_ROBBING:
         return max(np.int64(bid), np.int64((row[BIDS] >> U12) & U15))
     standing = np.int64(stake(row)) if (row[BIDS] >> U12) & U15 > U0 else 0
@@ -107,7 +107,7 @@ def _policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray
 
 @inline_kernel
 def _end(auction: Auction, world: int, row: np.ndarray, from_stake: bool, worth: np.ndarray) -> None:
-    """Write what an auction's end is worth to each seat; nothing if nobody bid."""
+    """Write what an auction's end is worth to each seat; nothing without a bid."""
     worth[:] = 0.0
     landlord = np.int64(row[LANDLORD])
     if landlord == 3:
@@ -129,7 +129,7 @@ def _end(auction: Auction, world: int, row: np.ndarray, from_stake: bool, worth:
 
 @inline_kernel
 def _bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
-    """Bid; whether the auction goes on.  Where all decline and the cards would be dealt again, nobody is landlord."""
+    """Bid; whether the auction goes on.  Where all decline and the cards would be dealt again, there is no landlord."""
     answer(row, BID_ID + np.uint64(bid), rules)
     if row[MOVES] == U0:
         row[LANDLORD] = _NO_SEAT

@@ -27,7 +27,7 @@ def hand_view(
         rules: A preset's name or a :class:`~ddz_env.Rules`.
         bottom: The face-up landlord cards; empty before the auction.
         role: A name of :data:`ddz_env.core.view.ROLES` (a hyphen will do), where the landlord cards are given.
-        bid: The bid that stands: in the auction, that of the seat before; later, the landlord's.  When robbing 1 is a
+        bid: The highest bid: in the auction, that of the seat before; later, the landlord's.  When robbing 1 is a
             call; 2 is, in the auction, that the seat before has robbed the one before it; later 2 and 3 are a landlord
             that called and robbed its place back from one, and from both.
 

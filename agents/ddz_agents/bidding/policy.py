@@ -1,15 +1,15 @@
 """The expected-payoff policy at the table: what each bid, and each answer to showing and doubling, is worth.
 
 A landlord has twice the base at stake (each peasant pays it), a peasant once; doubling doubles it.  To decline a bid is
-the paper's fold where nobody has bid yet, and costs nothing; after another's bid it means to play as a peasant for that
-stake.  To rob the landlord is a bid of twice the stake.  Whether to show the hand is asked of worlds that are played
+the paper's fold before the first bid, and costs nothing; after another's bid it means to play as a peasant for that
+stake.  To rob the landlord is a bid of twice the stake.  Whether to show the hand follows from worlds that are played
 out both ways.  An opponent that has bid, robbed or doubled is stronger than a random hand: equation 3 lowers the win
 rate by the share of the highest stake that it has named.
 
-The paper puts its policy in the place of random moves in the simulations of UCT, and asks how the opponent's win rate
-is to be known there: from hands dealt at random (its algorithm 1), or from the own win rate and what the opponent has
-staked (equation 3; its algorithm 2).  Here the tree is that of the bids still to come.  An iteration takes one of the
-dealt worlds, goes down by UCB over the bids that are legal, adds a bid, lets the rest of the auction be bid by the
+The paper puts its policy in the place of random moves in the simulations of UCT, and offers two ways to know the
+opponent's win rate there: from hands dealt at random (its algorithm 1), or from the own win rate and what the opponent
+has staked (equation 3; its algorithm 2).  Here the tree is that of the bids still to come.  An iteration takes one of
+the dealt worlds, goes down by UCB over the bids that are legal, adds a bid, lets the rest of the auction be bid by the
 simulation's policy, and brings up what the auction's end is worth:
 
 * ``random``: the rest is bid at random, the end is worth what the cards of that world came to;
@@ -33,6 +33,7 @@ from ddz_agents.bidding.auction import BIDS_IN_ALL, Auction, hand_prices, search
 from ddz_agents.bidding.payoff import expected_payoff, opponent_win_rate
 from ddz_agents.bidding.worlds import Outcomes, answer, outcomes
 from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.worlds.determinize import check_turn
 from ddz_env import Move, Rules, View
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
 from ddz_env.core.engine.layout import DOUBLES, OWNER
@@ -227,8 +228,7 @@ class PayoffAgent(OwnsArrays):
     def appraise(self, view: View, rng: np.random.Generator) -> list[Appraisal]:
         """What each answer is worth (:func:`appraise`)."""
         check_stage(view)
-        if view.acting_seat != view.seat:
-            raise IllegalMoveError(f"seat {view.seat} is asked to act, but it is seat {view.acting_seat}'s turn")
+        check_turn(view.row, view.seat)
         if view.stage != "show":
             return appraise(view, self.dealt(view, rng), self.options)
         found, shown = (self.dealt(seen, twin) for seen, twin in both_ways(view, rng))
@@ -286,8 +286,7 @@ class PayoffSearchAgent(PayoffAgent):
             move = super().act(view, rng)
             return Decision(move, line=move.actions)
         check_stage(view)
-        if view.acting_seat != view.seat:
-            raise IllegalMoveError(f"seat {view.seat} is asked to bid, but it is seat {view.acting_seat}'s turn")
+        check_turn(view.row, view.seat)
         found = self.dealt(view, rng)
         visits, values = self._search(view, found, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
         seen = {BID_BASE + bid: int(visits[bid]) for bid in range(BIDS_IN_ALL) if visits[bid]}
@@ -302,8 +301,7 @@ class PayoffSearchAgent(PayoffAgent):
         own = np.array([found.win_rate(landlord) for landlord in range(3)])
         scale = 2.0 * highest_base(view.rules)
         auction = Auction(found.returns, rates, own, view.seat, float(most_staked(view.rules)), scale)
-        number = get_args(Simulation).index(self.options.simulation)
-        options = self.options
+        options, number = self.options, get_args(Simulation).index(self.options.simulation)
         return search_auction(
             view.row, view.rule_words, auction, number, options.iterations, options.exploration, state
         )

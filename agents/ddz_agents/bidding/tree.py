@@ -17,7 +17,7 @@ UNTRIED = 1e8
 """The score of a child that does not exist yet: above every other."""
 
 
-class Tree(NamedTuple):
+class StakeTree(NamedTuple):
     """Nodes as arrays; node 0 is the root.
 
     Attributes:
@@ -38,15 +38,15 @@ class Tree(NamedTuple):
 
 
 @kernel
-def new_tree(nodes: int, answers: int, levels: int) -> Tree:
-    """A tree of the root alone, with room for so many nodes."""
+def new_tree(nodes: int, answers: int, levels: int) -> StakeTree:
+    """A tree of the root alone, with room for ``nodes``."""
     child, used = np.zeros((nodes, answers), np.int64), np.ones(1, np.int64)
     path, movers = np.zeros(levels, np.int64), np.zeros(levels, np.int64)
-    return Tree(child, np.zeros(nodes), np.zeros(nodes), used, path, movers)
+    return StakeTree(child, np.zeros(nodes), np.zeros(nodes), used, path, movers)
 
 
 @inline_kernel
-def ucb(tree: Tree, node: int, answer: int, scale: float, exploration: float) -> float:
+def ucb(tree: StakeTree, node: int, answer: int, scale: float, exploration: float) -> float:
     """UCB of an answer: equation 2 of the paper, on payoffs divided by ``scale``."""
     found = tree.child[node, answer]
     if found == 0:
@@ -57,7 +57,7 @@ def ucb(tree: Tree, node: int, answer: int, scale: float, exploration: float) ->
 
 
 @inline_kernel
-def go_down(tree: Tree, node: int, answer: int, depth: int, mover: int) -> int:
+def go_down(tree: StakeTree, node: int, answer: int, depth: int, mover: int) -> int:
     """The node behind an answer, added if it is new, and entered in the path at ``depth``."""
     if tree.child[node, answer] == 0:
         tree.child[node, answer] = tree.used[0]
@@ -68,7 +68,7 @@ def go_down(tree: Tree, node: int, answer: int, depth: int, mover: int) -> int:
 
 
 @inline_kernel
-def bring_up(tree: Tree, depth: int, worth: np.ndarray) -> None:
+def bring_up(tree: StakeTree, depth: int, worth: np.ndarray) -> None:
     """Count an iteration of ``depth`` levels, whose end is worth so much to each mover."""
     tree.visits[0] += 1.0
     for level in range(depth):
@@ -77,7 +77,7 @@ def bring_up(tree: Tree, depth: int, worth: np.ndarray) -> None:
 
 
 @kernel
-def at_root(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+def at_root(tree: StakeTree) -> tuple[np.ndarray, np.ndarray]:
     """Visits of each answer at the root and its mean payoff, both of shape ``[answers]``."""
     answers = tree.child.shape[1]
     counts, means = np.zeros(answers), np.zeros(answers)

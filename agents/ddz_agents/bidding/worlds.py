@@ -66,7 +66,7 @@ def answer(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
 
 @kernel
 def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64, rows: np.ndarray) -> None:
-    """Deal worlds that a view allows, up to the first lead; nobody shows a hand or doubles any more.
+    """Deal worlds that a view allows, up to the first lead; without showing or doubling from here on.
 
     Args:
         view: The observer's row, before the first lead, shape ``[32]``, uint64.
@@ -125,14 +125,14 @@ def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.r
     Args:
         rows: Games at the first lead, shape ``[n, 32]``, uint64, changed in place.
         rules: The rules.
-        agent: The agent; one that answers in batches is asked for all games at once.
+        agent: The agent; one that answers in batches plays all games at once.
         rng: Its generator.
     """
     if not answers_in_batches(agent):
         for row in rows:
             row[:] = play_game(State(row.copy(), rules), [agent] * rules.players, [rng] * rules.players).row
         return
-    player = agent.batched(len(rows), rules)  # type: ignore[attr-defined]  # it has just been asked for
+    player = agent.batched(len(rows), rules)  # type: ignore[attr-defined]  # checked above
     rings = np.zeros((len(rows), at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64)
     observations = np.empty((len(rows), OBSERVATION_WORDS), np.uint64)
     masks, words = np.empty((len(rows), MASK_BYTE_WORDS), np.uint64), rules.words()
@@ -196,7 +196,7 @@ class Settling(NamedTuple):
 
 
 def settling(won: npt.NDArray[np.float64]) -> list[Settling]:
-    """The lines that so many worlds fill.
+    """The lines that these worlds fill.
 
     Args:
         won: 1 or 0 for each world in the order in which they were dealt, shape ``[worlds]``.

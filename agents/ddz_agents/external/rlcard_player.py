@@ -29,7 +29,7 @@ PASS = "pass"
 class RLCardPlayer:
     """An agent of ours with the methods of RLCard's agents.
 
-    It is asked with a :class:`~ddz_env.View` that holds what RLCard tells the seat.  Every move is an independent
+    It gets a :class:`~ddz_env.View` that holds what RLCard shows the seat.  Every move is an independent
     question: the agent's ``reset`` and ``observe`` are not called, because RLCard does not say when a game begins.
 
     Args:

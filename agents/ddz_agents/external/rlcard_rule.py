@@ -36,14 +36,14 @@ def _load(module: str) -> Any:
 class RLCardRuleAgent:
     """RLCard's ``DouDizhuRuleAgentV1``.
 
-    Under rules with fewer moves than RLCard's it may pick a move that is forbidden.  It is then asked again with the
+    Under rules with fewer moves than RLCard's it may pick a move that is forbidden.  It then chooses again with the
     legal ones among its candidates, which is counted in ``fallbacks``.  Bidding is ours (the rule model has none):
     it bids as high as it can (calls, robs) from a hand score of seven, and neither doubles
     nor shows its hand.
 
     Attributes:
         fallbacks: How often its own choice was not legal.
-        decisions: How often it was asked in play.
+        decisions: How often it chose in play.
 
     Raises:
         MissingPeerError: If RLCard is not installed.
@@ -59,7 +59,7 @@ class RLCardRuleAgent:
 
     @property
     def _tools(self) -> Any:
-        """RLCard's functions; asked for anew, because no module can be pickled."""
+        """RLCard's functions; looked up each time, because modules cannot be pickled."""
         return _load("rlcard.games.doudizhu.utils")
 
     def act(self, view: View, rng: np.random.Generator) -> Move:

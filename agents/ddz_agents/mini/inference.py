@@ -23,10 +23,9 @@ from ddz_agents.open_cards.information_set import InformationSet, first_row, inf
 from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_env.core.engine.compiling import kernel
+from ddz_agents.worlds.story import play_all
 from ddz_env.core.engine.layout import HANDS
-from ddz_env.core.engine.step import play_move
-from ddz_env.core.notation import Move, counts_to_word
+from ddz_env.core.notation import Move
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 
@@ -38,7 +37,7 @@ _MEMORY = 100_000
 
 @runtime_checkable
 class OpponentModel(Protocol):
-    """A policy without randomness: what it plays tells what it holds."""
+    """A policy without randomness: its moves show what it holds."""
 
     @property
     def name(self) -> str:
@@ -57,7 +56,7 @@ class OpponentModel(Protocol):
 
 
 class RulesOpponent(OwnsArrays):
-    """The rule agent as a model: it never looks at what its seat does not know, so the state may stand for its view.
+    """The rule agent as a model: it reads nothing that its seat does not know, so a state will do for its view.
 
     Example:
         >>> from ddz_env import State
@@ -75,13 +74,6 @@ class RulesOpponent(OwnsArrays):
         """What the rule agent plays in a state."""
         main, kickers = rules_move(row, rules.words(), self._mind, WEIGHTS)
         return Move.from_words(int(main), int(kickers))
-
-
-@kernel
-def _play_all(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Play a whole move in every state, in place."""
-    for state in range(rows.shape[0]):
-        play_move(rows[state], main, kickers, rules)
 
 
 class Inference(OwnsArrays):
@@ -148,12 +140,8 @@ class Inference(OwnsArrays):
 
     def _played(self, states: InformationSet, move: Move) -> InformationSet:
         rows = states.rows.copy()
-        _play_all(rows, *_move_words(move), self._words)
+        play_all(rows, *move.words, self._words)
         return InformationSet(rows, states.deals)
-
-
-def _move_words(move: Move) -> tuple[np.uint64, np.uint64]:
-    return np.uint64(move.main), np.uint64(counts_to_word(move.kicker_counts) if move.kickers else 0)
 
 
 def _possible(states: InformationSet, mover: int, move: Move) -> InformationSet:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ddz_agents.neural.agent import PolicyFile
 from ddz_agents.neural.model import Floats, PolicyModel
 from ddz_agents.neural_search.evaluation_cache import CachedModel
-from ddz_agents.neural_search.forest import Budget, Forest, halve
+from ddz_agents.neural_search.forest import DescentBudget, Forest, halve
 from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
 from ddz_agents.neural_search.opponent_model import recognized
 from ddz_agents.tree_search.agent import SearchAgent
@@ -37,16 +37,16 @@ from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief, Candidate
 
 _KNOWN_KINDS = 0, 1 + RESPONSES.index(FAITHFUL)
-"""Where the policy and the rule agent stand among the kinds of players that a hidden seat may be."""
+"""Places of the policy and the rule agent among the kinds of players that a hidden seat may be."""
 _ROUNDS = 2
-"""Of annealing: each asks the policy about every particle's decisions."""
+"""Of annealing: in each the policy evaluates every particle's decisions."""
 _FIRST_PRICE = 0.05
 """Milliseconds that a move of the past costs a particle, before any has been timed."""
 _WHERE = "(docs/measurements/policy-results.md)"
 
 
 @dataclass(frozen=True)
-class SearchOptions(Options):
+class ModelSearchOptions(Options):
     """How a search with a learned policy spends its budget, and what it believes.
 
     Larger sizes than these are refused before any memory is taken: a decision would take minutes, its trees some
@@ -93,7 +93,7 @@ class SearchOptions(Options):
 
 
 @dataclass(frozen=True)
-class NeuralSearchOptions(SearchOptions, PolicyFile):
+class NeuralSearchOptions(ModelSearchOptions, PolicyFile):
     """The policy of ``neural-ismcts``, and how it is searched with."""
 
 
@@ -104,7 +104,7 @@ class ModelSearchAgent(SearchAgent[View]):
 
     Args:
         model: The policy, with a critic (:class:`~ddz_agents.neural_search.leaves.GameCritic`) or without.
-        *values: The :class:`SearchOptions`, as one object or value by value.
+        *values: The :class:`ModelSearchOptions`, as one object or value by value.
         **named: The same by name.
 
     Attributes:
@@ -115,20 +115,20 @@ class ModelSearchAgent(SearchAgent[View]):
         InvalidAgentOptionError: If an option's value is not allowed.
     """
 
-    options_type: ClassVar[type[Options]] = SearchOptions
+    options: ModelSearchOptions
 
     def __init__(self, model: PolicyModel, *values: Any, **named: Any) -> None:
-        super().__init__(*values, **named)
-        self.model, options = model, self.options
-        self._asked = CachedModel(model)
-        self._believed = (LearnedPlayer(self._asked), *map(RulesPlayer, RESPONSES))
+        self.options = options = ModelSearchOptions.of(*values, **named)
+        self.model = model
+        self._cached = CachedModel(model)
+        self._believed = (LearnedPlayer(self._cached), *map(RulesPlayer, RESPONSES))
         self._price = _FIRST_PRICE
-        self._forest = Forest(options.trees, options.batch, Evaluator(self._asked, leaf_kind(model)))
+        self._forest = Forest(options.trees, options.batch, Evaluator(self._cached, leaf_kind(model)))
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         options, forest = self.options, self._forest
-        budget = Budget(options.iterations, options.milliseconds)
-        self._asked.forget()
+        budget = DescentBudget(options.iterations, options.milliseconds)
+        self._cached.forget()
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
         log_priors = forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(options.trees)])
         move = self._settled_move(log_priors)
@@ -145,7 +145,7 @@ class ModelSearchAgent(SearchAgent[View]):
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """Where the worlds that it searches have the hidden cards."""
-        self._asked.forget()  # a decision that was broken off leaves questions without answers
+        self._cached.forget()  # a decision that was broken off leaves questions without answers
         return belief_of(view, self._inferred(view, rng)[0])
 
     def _settled_move(self, log_probabilities: Floats) -> Move | None:

@@ -3,10 +3,10 @@
 Selection is PUCT (Silver et al. 2017) on one tree of information sets, each descent restricted to a determinization,
 as in :mod:`ddz_agents.tree_search.search`; main group and kickers are levels of their own, so the prior guides both
 stages.  It maximises ``R(M) / V(M) + k P(M) sqrt(V(N)) / (1 + V(M))``, ``V(N)`` being the visits of the children that
-are legal in the determinization and ``P`` adding up to 1 over them; children without visits stand for one another with
+are legal in the determinization and ``P`` adding up to 1 over them; children without visits share
 the mean reward of their siblings, so that they need not all be tried first.
 
-A visit counts on the way down, as if it were lost for whoever chose it (the *virtual loss* of Chaslot, Winands
+A visit counts on the way down, as if it were lost for the side that chose it (the *virtual loss* of Chaslot, Winands
 and van den Herik 2008), and the reward is added on the way up: descents in flight keep out of each other's way.
 
 What a hidden hand may do differs from one determinization to the next, and so does its prior.  A node is evaluated
@@ -23,10 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural_search.opponent_model import OpponentModel, known_action
+from ddz_agents.neural_search.opponent_model import RecognizedSeats, known_action, none_recognized
 from ddz_agents.tree_search.search import MAX_DEPTH, reward_of, simulate_random, take_tried
 from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, Tree, add_child, child_of, has_room
-from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
+from ddz_agents.worlds.determinize import Words, WorldPool, draw_world, uniform
+from ddz_env import View
 from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine import layout as at
@@ -61,7 +62,12 @@ class Searcher(NamedTuple):
     seat: np.uint64
     rules: Words
     pool: WorldPool
-    opponents: OpponentModel
+    opponents: RecognizedSeats
+
+    @staticmethod
+    def of(view: View) -> Searcher:
+        """The seat of a view, with uniform worlds and nothing known of the others."""
+        return Searcher(view.row, view.ring, np.uint64(view.seat), view.rule_words, uniform(), none_recognized())
 
 
 class Descents(NamedTuple):
@@ -101,7 +107,7 @@ class Descents(NamedTuple):
 
 
 def new_descents(count: int, depth: int = MAX_DEPTH) -> Descents:
-    """Room for so many descents, with paths of at most that depth: 0 for games that no tree leads to."""
+    """Room for descents with paths of at most ``depth``: 0 for games that no tree leads to."""
     return Descents(
         np.zeros((count, at.ROW_WORDS), np.uint64),
         np.zeros((count, at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64),
@@ -185,7 +191,7 @@ def _select(tree: Tree, usable: np.ndarray, found: int, state: np.uint64) -> tup
 
 @inline_kernel
 def _take_known(tree: Tree, node: int, action: np.uint64) -> int:
-    """The record of an action that nobody has to choose, made if there is none yet."""
+    """The record of an action that needs no choice, made if there is none yet."""
     record = child_of(tree, node, np.int64(action))
     if record < 0:
         record = np.int64(add_child(tree, node, action))
@@ -209,7 +215,7 @@ def _back_up(
 def describe_leaf(
     row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.ndarray, descents: Descents, index: int
 ) -> None:
-    """Write what the networks read of a leaf, whose legal actions stand in the mask."""
+    """Write what the networks read of a leaf, whose legal actions are in the mask."""
     observation.expand_mask(mask, descents.masks[index])
     observation.write_observation(row, ring, rules, row[at.SEAT], descents.observations[index])
     observation.write_concealed(row, rules, row[at.SEAT], descents.concealed[index])
@@ -264,7 +270,7 @@ def descend(
         descents: Output.
         firsts: The root's action of each descent, shape ``[descents]``, int16.
         deal: Seed of the sequence of determinizations.
-        learned: Whether the networks value leaves: they are not asked where a single action is legal.
+        learned: Whether the networks value leaves: then forced actions are passed through.
         state: The generator's state.
 
     Returns:
@@ -352,7 +358,7 @@ def absorb(
         rules: The rules array.
         descents: The descents.
         answers: On the leaves that waited, in order.
-        learned: Whether the networks value leaves; otherwise, and while nobody is landlord, a simulation does.
+        learned: Whether the networks value leaves; otherwise, and before there is a landlord, a simulation does.
         state: The generator's state.
 
     Returns:
@@ -369,7 +375,7 @@ def absorb(
         if learned and landlord != _NO_SEAT:
             value = min(max(answers.values[place], np.float32(-1.0)), np.float32(1.0))
             chance = (np.float32(1.0) + (value if observer == landlord else -value)) / np.float32(2.0)
-        else:  # before there is a landlord, nobody's value says which side a seat will be on
+        else:  # before there is a landlord, no value says which side a seat will be on
             state = simulate_random(row, rules, mask, state, True)
             landlord = row[at.LANDLORD]
             chance = np.float32(reward_of(row, landlord))

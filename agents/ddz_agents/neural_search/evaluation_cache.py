@@ -24,37 +24,37 @@ ROOM = 1 << 13
 
 
 @kernel
-def _number(asked: np.ndarray, places: np.ndarray, keys: np.ndarray, used: int, out: np.ndarray) -> int:
-    """Number the keys asked for, in a hash table with open addressing; one that is new gets the next number.
+def _number(wanted: np.ndarray, places: np.ndarray, keys: np.ndarray, used: int, out: np.ndarray) -> int:
+    """Number keys, in a hash table with open addressing; one that is new gets the next number.
 
     Args:
-        asked: Shape ``[n, words]``, uint64.
+        wanted: Shape ``[n, words]``, uint64.
         places: Number of a key plus one by its hash, 0 where there is none, shape ``[2 * ROOM]``, int32.
         keys: Keys numbered before, shape ``[ROOM, words]``, uint64; there is room for ``n`` more.
         used: How many.
-        out: Output, shape ``[2, n]``, int64: the numbers, and where those stand that are new, each once.
+        out: Output, shape ``[2, n]``, int64: the numbers, and the places of those that are new, each once.
 
     Returns:
         How many keys the table holds now.
     """
     last, before, numbers, new = places.size - 1, used, out[0], out[1]
-    for index in range(asked.shape[0]):
+    for index in range(wanted.shape[0]):
         state = U0
-        for word in range(asked.shape[1]):
-            state = mix(state ^ asked[index, word])
+        for word in range(wanted.shape[1]):
+            state = mix(state ^ wanted[index, word])
         place = np.int64(state) & last
         while True:
             number = np.int64(places[place]) - 1
             if number < 0:
                 places[place] = used + 1
-                keys[used] = asked[index]
+                keys[used] = wanted[index]
                 new[used - before] = index
                 number = used
                 used += 1
                 break
             same = True
-            for word in range(asked.shape[1]):
-                same &= keys[number, word] == asked[index, word]
+            for word in range(wanted.shape[1]):
+                same &= keys[number, word] == wanted[index, word]
             if same:
                 break
             place = (place + 1) & last
@@ -80,12 +80,12 @@ class _Answers(OwnsArrays):
         self._used = 0
 
     def number(self, *parts: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The numbers of positions, and where those stand, once each, that nobody has asked about."""
-        asked = np.concatenate(parts, axis=1)
-        if self._used + len(asked) > ROOM:
+        """The numbers of positions, and the places of those that are new, each once."""
+        wanted = np.concatenate(parts, axis=1)
+        if self._used + len(wanted) > ROOM:
             self.forget()
-        found, before = np.empty((2, len(asked)), np.int64), self._used
-        self._used = int(_number(asked, self._places, self._keys, before, found))
+        found, before = np.empty((2, len(wanted)), np.int64), self._used
+        self._used = int(_number(wanted, self._places, self._keys, before, found))
         return found[0], found[1, : self._used - before]
 
     def keep(self, numbers: npt.NDArray[np.int64], *answers: Floats) -> None:
@@ -99,7 +99,7 @@ class _Answers(OwnsArrays):
 
 
 class CachedModel:
-    """A model that is asked once about a position, until it is told to forget.
+    """A model that evaluates each position once, until :meth:`forget`.
 
     Args:
         model: The model; its answers for a row are taken not to depend on the other rows.

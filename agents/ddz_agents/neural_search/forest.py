@@ -18,18 +18,17 @@ import numpy.typing as npt
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, new_descents, plant
 from ddz_agents.neural_search.leaves import Evaluator, ask
-from ddz_agents.neural_search.opponent_model import nobody
 from ddz_agents.tree_search.agent import Clock
 from ddz_agents.tree_search.choice import totals
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
-from ddz_agents.worlds.determinize import WorldPool, uniform
+from ddz_agents.worlds.determinize import WorldPool
 from ddz_env import View
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import write_mask, write_observation
 from ddz_env.core.owned import OwnsArrays
 
 PRIOR_WEIGHT = 0.3
-"""Added to an action's value: so many times the logarithm of its prior, divided by the square root of its descents."""
+"""Added to an action's value: this times the logarithm of its prior, divided by the square root of its descents."""
 _FIRST_ROOM = 1 << 14
 """Records of a new tree; trees grow when they are full."""
 
@@ -65,7 +64,7 @@ class Forest(OwnsArrays):
             Logarithms of the policy's probabilities, shape ``[400]``, float32.
         """
         self._states, self._deals = list(states), list(states)
-        self._searcher = Searcher(view.row, view.ring, np.uint64(view.seat), view.rule_words, uniform(), nobody())
+        self._searcher = Searcher.of(view)
         root = self.descents.part(slice(1))
         write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), root.observations[0])
         write_mask(view.row, view.rule_words, np.empty(MASK_WORDS, np.uint64), root.masks[0])
@@ -122,7 +121,7 @@ class Forest(OwnsArrays):
             part, firsts = part.part(slice(done, None)), firsts[done:]
 
 
-class Budget:
+class DescentBudget:
     """A number of descents, or a time that begins to run when this is made.
 
     Args:
@@ -150,7 +149,7 @@ class Budget:
         self._spent += descents
 
 
-def halve(forest: Forest, pool: WorldPool, log_priors: Floats, budget: Budget, candidates: int) -> int:
+def halve(forest: Forest, pool: WorldPool, log_priors: Floats, budget: DescentBudget, candidates: int) -> int:
     """Find the root's best action.
 
     Args:

@@ -20,8 +20,8 @@ from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.descent import Descents, Searcher, describe_leaf, new_descents
 from ddz_agents.neural_search.leaves import ask_critic, leaf_kind, values_for
-from ddz_agents.neural_search.opponent_model import nobody, skip_known
-from ddz_agents.worlds.determinize import Reals, check_view, draw_world, uniform
+from ddz_agents.neural_search.opponent_model import skip_known
+from ddz_agents.worlds.determinize import Reals, check_view, draw_world
 from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS
 from ddz_env.core.engine.compiling import kernel
@@ -39,7 +39,7 @@ _MOST = 8.0
 """Log odds beyond which the critic is as good as certain."""
 
 
-class Curve(NamedTuple):
+class LogOddsCurve(NamedTuple):
     """From the critic's mean to the chance of winning.
 
     With x the log odds of the mean, those of the chance are ``bias + slope * x + bend * x * |x|``.
@@ -69,8 +69,8 @@ class Calibration(NamedTuple):
         landlord: For the landlord.
     """
 
-    peasants: Curve
-    landlord: Curve
+    peasants: LogOddsCurve
+    landlord: LogOddsCurve
 
 
 def _inputs(means: Reals) -> Reals:
@@ -80,16 +80,16 @@ def _inputs(means: Reals) -> Reals:
     return np.stack([np.ones(len(means)), logs, logs * np.abs(logs)], axis=1)
 
 
-SHIPPED = Calibration(peasants=Curve(-0.067, 0.216, 0.058), landlord=Curve(-0.438, 0.812, 0.123))
+SHIPPED = Calibration(peasants=LogOddsCurve(-0.067, 0.216, 0.058), landlord=LogOddsCurve(-0.438, 0.812, 0.123))
 """Fitted to the games of the shipped policy in ``docs/results/chances.csv``; a test fits it anew."""
 
 
 @kernel
 def _begin(searcher: Searcher, moves: np.ndarray, deal: np.uint64, worlds: int, games: Descents) -> None:
-    """Play every move in every world, and what needs no decision after it; describe where the games then stand.
+    """Play every move in every world, and what needs no decision after it; describe the positions reached.
 
     Args:
-        searcher: Who is told.
+        searcher: Whose chances they are.
         moves: The stages of each, shape ``[moves, 1 + MAX_KICKERS]``, int16, ``-1`` behind the last.
         deal: Seed of the sequence of worlds.
         worlds: How many.
@@ -151,7 +151,7 @@ class Judge:
         if view.landlord is None or view.acting_seat != view.seat or view.stage != "play":
             raise IllegalMoveError(f"seat {view.seat} plays no cards now: the stage is {view.stage}")
         check_view(view.row, view.seat, view.rule_words)
-        searcher = Searcher(view.row, view.ring, np.uint64(view.seat), view.rule_words, uniform(), nobody())
+        searcher = Searcher.of(view)
         deal = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
         stages = np.full((len(moves), 1 + MAX_KICKERS), -1, np.int16)
         for place, move in enumerate(moves):
@@ -164,7 +164,7 @@ class Judge:
         return np.asarray(chances.reshape(self._worlds, len(moves)).mean(axis=0))
 
 
-def fitted(means: Reals, won: npt.NDArray[np.bool_]) -> Curve:
+def fitted(means: Reals, won: npt.NDArray[np.bool_]) -> LogOddsCurve:
     """The curve under which the games that were won are likeliest (Newton's method for a logistic regression).
 
     Args:
@@ -177,7 +177,7 @@ def fitted(means: Reals, won: npt.NDArray[np.bool_]) -> Curve:
         chances = 1 / (1 + np.exp(-inputs @ weights))
         curvature = (inputs * (chances * (1 - chances))[:, None]).T @ inputs
         weights += np.linalg.solve(curvature, inputs.T @ (wins - chances))
-    return Curve(*(round(float(weight), _DIGITS) for weight in weights))
+    return LogOddsCurve(*(round(float(weight), _DIGITS) for weight in weights))
 
 
 def likely_moves(model: PolicyModel, view: View, most: int) -> list[PartialMove]:

@@ -2,7 +2,7 @@
 
 The critic errs most where much is still to be played.  Some moves later the same world has shown more of what follows
 from the leaf, and everyone has moved as the policy does, each seat on what it sees: so the policy plays a leaf's game
-on before the critic is asked.
+on before the critic values it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural_search.descent import Answers, Descents, describe_leaf
-from ddz_agents.neural_search.opponent_model import OpponentModel, nobody, skip_known
+from ddz_agents.neural_search.opponent_model import RecognizedSeats, none_recognized, skip_known
 from ddz_agents.tree_search.search import reward_of
 from ddz_agents.worlds.determinize import Words
 from ddz_env.core.engine.compiling import kernel
@@ -43,7 +43,7 @@ def leaf_kind(model: PolicyModel) -> str:
 
     Returns:
         ``critic``: of the game, every hand seen.  ``value``, where the model has no critic: the policy's own, of the
-        information set of the seat to act.  ``simulation``, where it was trained for stakes, which are no chances, or
+        information set of the seat to act.  ``simulation``, where it was trained for stakes, which are not chances, or
         where its value was never taught either, as after imitation.
     """
     if getattr(model, "objective", "win") != "win":
@@ -69,7 +69,7 @@ class Evaluator:
         self.model, self._kind = model, kind
         self.values_leaves = kind != "simulation"
 
-    def leaves(self, descents: Descents, rules: Words, opponents: OpponentModel) -> Answers:
+    def leaves(self, descents: Descents, rules: Words, opponents: RecognizedSeats) -> Answers:
         """Priors and values of leaves.
 
         Args:
@@ -129,7 +129,7 @@ def play_on(
     log_probabilities: Floats,
     decisions: int,
     rules: Words,
-    opponents: OpponentModel | None = None,
+    opponents: RecognizedSeats | None = None,
 ) -> None:
     """Let a policy play games on in place, its likeliest action each time.
 
@@ -141,7 +141,7 @@ def play_on(
         rules: The rules array.
         opponents: What is known of the other seats; nothing if not given.
     """
-    opponents, playing = opponents or nobody(), np.arange(len(descents.waits))
+    opponents, playing = opponents or none_recognized(), np.arange(len(descents.waits))
     for number in range(decisions):
         if number:
             log_probabilities, _ = ask(model, descents, playing)
@@ -153,9 +153,9 @@ def play_on(
 
 @kernel
 def _play_actions(
-    descents: Descents, places: np.ndarray, actions: np.ndarray, rules: np.ndarray, opponents: OpponentModel
+    descents: Descents, places: np.ndarray, actions: np.ndarray, rules: np.ndarray, opponents: RecognizedSeats
 ) -> None:
-    """Play an action in some games, and what needs no decision after it; describe where they then stand.
+    """Play an action in some games, and what needs no decision after it; describe the positions reached.
 
     Args:
         descents: The games; rows, rings, descriptions and ``waits`` are changed.

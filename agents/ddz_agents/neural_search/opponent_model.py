@@ -1,6 +1,6 @@
 """Seats that have shown themselves to be the rule agent: there neither policy nor tree has to guess.
 
-Hand inference asks of every move how likely each kind of player makes it.  Of the kinds, two say what they play next:
+Hand inference weighs how likely each kind of player makes every move.  Of the kinds, two say what they play next:
 the policy, and the rule agent.  Where a seat is clearly the latter rather than the former, its next move is known in
 every determinization, in the tree and when the policy plays on from a leaf.
 """
@@ -28,7 +28,7 @@ Half is where every seat begins.  In 24 games each, 10 % of the decisions agains
 the rule agent were above this; to draw the kind for each world by its chance cost more against the policy."""
 
 
-class OpponentModel(NamedTuple):
+class RecognizedSeats(NamedTuple):
     """What is known of the other seats.
 
     Attributes:
@@ -40,9 +40,9 @@ class OpponentModel(NamedTuple):
     mind: RuleScratch
 
 
-def nobody() -> OpponentModel:
+def none_recognized() -> RecognizedSeats:
     """No seat is recognized."""
-    return OpponentModel(np.zeros(3, np.uint8), new_rule_scratch())
+    return RecognizedSeats(np.zeros(3, np.uint8), new_rule_scratch())
 
 
 def recognized(kinds: npt.NDArray[np.float64], policy: int, rule_agent: int, seat: int) -> npt.NDArray[np.uint8]:
@@ -60,7 +60,7 @@ def recognized(kinds: npt.NDArray[np.float64], policy: int, rule_agent: int, sea
 
 
 @inline_kernel
-def known_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, opponents: OpponentModel) -> np.uint64:
+def known_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, opponents: RecognizedSeats) -> np.uint64:
     """What the rule agent plays; the first legal action where it has no answer.
 
     Args:
@@ -78,7 +78,7 @@ def known_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, opponents
 
 @inline_kernel
 def skip_known(
-    row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.ndarray, opponents: OpponentModel
+    row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.ndarray, opponents: RecognizedSeats
 ) -> bool:
     """Play what is forced and what recognized seats play; whether anybody is left to decide."""
     while row[STAGE] != STAGE_OVER:

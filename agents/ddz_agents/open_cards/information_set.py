@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from ddz_agents.open_cards.minimax import NotSolvableError, SearchLimitError
 from ddz_agents.worlds.determinize import InconsistentViewError
+from ddz_agents.worlds.story import check_history
 from ddz_env import View
-from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, PLAYED, SEAT, SIZES
 from ddz_env.core.engine.words import add_hand, remove_hand
 from ddz_env.core.notation import counts_to_word, word_to_counts
@@ -140,6 +140,16 @@ def _unknown(row: npt.NDArray[np.uint64], seat: int) -> tuple[Counts, tuple[int,
     return word_to_counts(int(row[HIDDEN])), others, tuple(held[other] - known.get(other, 0) for other in others)
 
 
+def deals_of_cards(row: npt.NDArray[np.uint64], seat: int) -> int:
+    """Ways to deal the unseen cards of a view to the other seats: at least as many as there are states."""
+    pool, _, sizes = _unknown(row, seat)
+    left, ways = sum(pool), 1
+    for size in sizes:
+        ways *= comb(left, max(0, size))
+        left -= size
+    return ways
+
+
 def _filled(
     row: npt.NDArray[np.uint64], others: Sequence[int], dealt: Sequence[tuple[tuple[int, ...], int]]
 ) -> InformationSet:
@@ -184,16 +194,10 @@ def check_replayable(view: View) -> None:
 
     Raises:
         NotSolvableError: If the game had an auction, a doubling round, or a hand that may be shown.
-        InconsistentViewError: If the history does not account for the cards played.
+        InconsistentHistoryError: If the history does not account for the cards played.
     """
     if view.rules.bidding != "fixed" or view.rules.doubling or view.rules.showing:
         raise NotSolvableError(
             "inference replays the game from the first lead: it needs a fixed landlord, no doubling and no showing"
         )
-    for seat in range(view.rules.players):
-        moves = [move.cards.counts for mover, move in view.history if mover == seat]
-        counted = tuple(map(sum, zip(*moves, strict=True))) or (0,) * NUM_RANKS
-        if counted != view.played(seat).counts:
-            raise InconsistentViewError(
-                f"the history does not account for the cards that seat {seat} has played ({view.played(seat)})"
-            )
+    check_history(view)

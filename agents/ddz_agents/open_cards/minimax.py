@@ -25,18 +25,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.stack import (
-    LIMIT,
-    NODES,
-    STOPPED,
-    SearchStack,
-    look_up,
-    new_stack,
-    new_table,
-    position_key,
-    step,
-    store,
-)
+from ddz_agents.open_cards import stack as at
+from ddz_agents.open_cards.stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER, STAGE_PLAY, WINNER
 from ddz_env.core.engine.moves import list_moves
@@ -57,7 +47,7 @@ _Made = TypeVar("_Made")
 
 
 class NotSolvableError(DouDizhuError):
-    """Exact search was asked for something it cannot search; the message says what it can."""
+    """A position that exact search cannot search; the message says what it can."""
 
 
 class SearchLimitError(DouDizhuError):
@@ -67,7 +57,7 @@ class SearchLimitError(DouDizhuError):
 @kernel
 def begin(stack: SearchStack, row: np.ndarray) -> None:
     """Start counting, at the position on which the line begins."""
-    stack.counters[NODES], stack.counters[STOPPED], stack.frames[0].first = 0, RUNNING, 0
+    stack.counters[at.NODES], stack.counters[at.STOPPED], stack.frames[0].first = 0, RUNNING, 0
     stack.rows[0] = row
 
 
@@ -75,13 +65,13 @@ def begin(stack: SearchStack, row: np.ndarray) -> None:
 def list_legal(stack: SearchStack, ply: int, top: int) -> int:
     """Count a position and push its legal moves; where they end, or -1 if a limit is reached."""
     counters = stack.counters
-    counters[NODES] += 1
-    if counters[NODES] > counters[LIMIT]:
-        counters[STOPPED] = TOO_MANY_NODES
+    counters[at.NODES] += 1
+    if counters[at.NODES] > counters[at.LIMIT]:
+        counters[at.STOPPED] = TOO_MANY_NODES
         return -1
     stop = top + list_moves(stack.rows[ply], stack.rules, stack.mains[top:], stack.kickers[top:])
     if ply + 1 >= MAX_PLIES or stop > MAX_MOVES:
-        counters[STOPPED] = TOO_MANY_MOVES
+        counters[at.STOPPED] = TOO_MANY_MOVES
         return -1
     return stop
 
@@ -162,7 +152,7 @@ def _move_values(stack: SearchStack, row: np.ndarray, epsilon: float, values: np
     for index in range(found):
         step(stack, 0, index)
         values[index] = 1.0 if stack.rows[1, STAGE] == STAGE_OVER else _sign(stack, 0) * _value(stack, 1, epsilon)
-        if stack.counters[STOPPED] != RUNNING:
+        if stack.counters[at.STOPPED] != RUNNING:
             return 0
     return max(found, 0)
 
@@ -181,7 +171,7 @@ def _votes(
     found = 0
     for state in range(rows.shape[0]):
         found = _move_values(stack, rows[state], epsilon, values)
-        if stack.counters[STOPPED] != RUNNING:
+        if stack.counters[at.STOPPED] != RUNNING:
             return 0
         votes[np.argmax(values[:found])] += weights[state]
     return found
@@ -226,7 +216,7 @@ class Solver(OwnsArrays):
     @property
     def nodes(self) -> int:
         """Positions that the last call visited (those found in the table not counted)."""
-        return int(self._stack.counters[NODES])
+        return int(self._stack.counters[at.NODES])
 
     def _moves(self, found: int, values: npt.NDArray[np.float64]) -> tuple[list[Move], npt.NDArray[np.float64]]:
         """The moves at the bottom of the stack with their values.

@@ -1,7 +1,7 @@
 """What searches of open cards share: a line of play, a stack of moves, a transposition table, and a step.
 
 Numba's cache does not load functions that call themselves.  Every search therefore writes its recursion out: what each
-call would remember stands in the *frame* of its ply.
+call would remember is in the *frame* of its ply.
 """
 
 # mypy: disable-error-code="arg-type,no-any-return"
@@ -118,7 +118,7 @@ def look_up(stack: SearchStack, ply: int, key: Key) -> tuple[bool, float]:
 
 @inline_kernel
 def store(stack: SearchStack, ply: int, value: float) -> None:
-    """File the value of the position at a ply, whatever was in its slot."""
+    """File the value of the position at a ply in place of what was in its slot."""
     frame = stack.frames[ply]
     entry = stack.table[frame.slot]
     entry.key_high, entry.key_low, entry.value = frame.key_high, frame.key_low, value

@@ -106,7 +106,7 @@ class RulesWithoutAgent(PricedAgent):
 
     - ``pass``, 不要轻易过牌, do not pass lightly: a move that holds the trick counts, a move may make the hand a little
       dearer, and more so where an enemy has few cards.  Without it only a move that makes the hand cheaper is played.
-    - ``bombs``, 尽量留炸弹, keep bombs: a bomb or rocket in the hand makes it cheaper, and more is asked of a bomb than
+    - ``bombs``, 尽量留炸弹, keep bombs: a bomb or rocket in the hand makes it cheaper, and a bomb must gain more than
       of another move.  Without it a bomb is worth keeping no more than any move that nothing beats, and answers as
       others do.
     - ``control``, 关键时刻控场, control at key moments: against an enemy with one card no solo, with two no pair, and
@@ -227,7 +227,7 @@ class RulesTeacher(OwnsArrays):
         """The action that the rule agent would take in every game.
 
         Args:
-            rows: The games as they stand, shape ``[n, 32]``, uint64; the same games, in the same order, as before.
+            rows: The games now, shape ``[n, 32]``, uint64; the same games, in the same order, as before.
 
         Returns:
             Shape ``[n]``, int64, a new array: action ids, ``NO_LABEL`` where the agent has no answer.
@@ -244,7 +244,7 @@ class RulesTeacher(OwnsArrays):
 
         Args:
             games: Which of the games they are, shape ``[k]``.
-            rows: These games as they stand, shape ``[k, 32]``, uint64.
+            rows: These games now, shape ``[k, 32]``, uint64.
             *seen: Observations, masks and generators; not used.
         """
         actions, plans = np.empty(len(games), np.int64), self.plans[games]

@@ -197,7 +197,7 @@ def _read(
 
     Args:
         hand: The cards left.
-        chains: How many chains stand in ``TAKEN``.
+        chains: How many chains are in ``TAKEN``.
         variant: Which reading, below :func:`_variants`.
         rules: The rules array.
         scratch: Prices and memory.
@@ -326,7 +326,7 @@ def decompose(hand: np.uint64, rules: np.ndarray, scratch: Scratch, emit: bool) 
             depth -= 1
         else:
             memory[at.HANDS_LEFT + depth] = rest
-            memory[at.PATH + depth] = np.uint64(index)  # the same chain may stand twice
+            memory[at.PATH + depth] = np.uint64(index)  # the same chain may occur twice
     count = _ZERO
     if emit:
         for index in range(best_depth):

@@ -54,7 +54,7 @@ class Appraiser(NamedTuple):
     Attributes:
         landlord: Prices of the landlord's moves, against the peasants' cards.
         peasants: Prices of the peasants' moves, against the landlord's.
-        salt: What tells the prices of now from earlier ones, shape ``[1]``, uint64.
+        salt: What distinguishes the current prices from earlier ones, shape ``[1]``, uint64.
         hands: The hands priced last, by slot, with side and salt mixed in; shape ``[16384]``, uint64.
         priced: Their prices, losers and controls, shape ``[16384, 3]``, int64.
         features: What the position evaluated last was, by the ``P_`` indexes, shape ``[12]``, float64.

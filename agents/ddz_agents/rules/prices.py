@@ -73,7 +73,7 @@ def set_prices(mind: RuleScratch, w: np.ndarray) -> None:
 
 @inline_kernel
 def place_of(main: np.uint64) -> int:
-    """Where the price of a main group stands; groups with kickers count as their bodies."""
+    """The place of a main group's price; groups with kickers count as their bodies."""
     segment = tables.MAIN_SEGMENT[main]
     return at.PRICED_AS[np.int64(segment)] * at.PRICES + np.int64(main - tables.SEGMENT_BASE[segment])
 

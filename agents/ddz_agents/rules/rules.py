@@ -13,26 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_agents.rules import scratch
 from ddz_agents.rules import weights as of
 from ddz_agents.rules.decomposition import LOSER, decompose, losers_and_controls, price_of_hand
 from ddz_agents.rules.prices import beatable, is_bomb, place_of, set_prices
-from ddz_agents.rules.scratch import (
-    A_FEWEST,
-    A_HAND,
-    A_NEXT_ENEMY,
-    A_PARTNER_CARDS,
-    A_SEAT,
-    EMIT,
-    KICKERS,
-    MAINS,
-    PAIR,
-    SOLO,
-    RuleScratch,
-    is_enemy,
-    look_around,
-    may_play,
-    size_of,
-)
+from ddz_agents.rules.scratch import RuleScratch, is_enemy, look_around, may_play, size_of
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
@@ -90,7 +75,7 @@ def _may_ride(row: np.ndarray, hand: np.uint64, main: np.uint64, ranks: np.uint6
 
 @pure_kernel
 def lowest_kickers(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The lowest legal kickers, whatever they break."""
+    """The lowest legal kickers, even where they break a group."""
     body = body_of(row, hand, main, rules)
     left = body.kickers
     chosen, floor = U0, U0
@@ -150,7 +135,7 @@ def _sure_win(count: int, rules: np.ndarray, mind: RuleScratch) -> tuple[np.uint
     """
     best, found = np.int64(_NEVER), _ZERO
     for index in range(count):
-        main = mind.sure.memory[MAINS + index]
+        main = mind.sure.memory[scratch.MAINS + index]
         if not may_play(mind, main):
             return U0, U0
         score = np.int64(tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]])
@@ -160,7 +145,7 @@ def _sure_win(count: int, rules: np.ndarray, mind: RuleScratch) -> tuple[np.uint
             score -= 100
         if score > best:
             best, found = score, np.int64(index)
-    return mind.sure.memory[MAINS + found], mind.sure.memory[KICKERS + found]
+    return mind.sure.memory[scratch.MAINS + found], mind.sure.memory[scratch.KICKERS + found]
 
 
 @pure_kernel
@@ -169,18 +154,18 @@ def _lead_score(mind: RuleScratch, main: np.uint64, rules: np.ndarray, w: np.nda
     about, segment, beaten = mind.about, tables.MAIN_SEGMENT[main], beatable(mind, main)
     cards, score = tables.SEGMENT_CARDS[segment], mind.value.price[place_of(main)]
     score += w[of.LEAD_CARD] * np.int64(cards) - w[of.LEAD_HOLD] * beaten // 100
-    if segment == SOLO:
+    if segment == scratch.SOLO:
         score += w[of.LEAD_SOLO]
-    elif segment == PAIR:
+    elif segment == scratch.PAIR:
         score += w[of.LEAD_PAIR]
     elif tables.SEGMENT_COPIES[segment] == U3:
         score += w[of.LEAD_TRIO]
     if is_bomb(main, rules):
         score -= 1000
-    if cards <= U2 and cards == about[A_FEWEST] and beaten > 0:
+    if cards <= U2 and cards == about[scratch.A_FEWEST] and beaten > 0:
         # The enemy could go out with it: lead something else, or else the highest.
         score -= 10 * w[of.LEAD_DANGER] + 20 * beaten
-    if cards <= U2 and cards == about[A_PARTNER_CARDS] and cards < about[A_FEWEST]:
+    if cards <= U2 and cards == about[scratch.A_PARTNER_CARDS] and cards < about[scratch.A_FEWEST]:
         score += w[of.TEAM] + 3 * beaten
     return score
 
@@ -189,17 +174,17 @@ def _lead_score(mind: RuleScratch, main: np.uint64, rules: np.ndarray, w: np.nda
 def _lead_to_partner(hand: np.uint64, mind: RuleScratch) -> np.uint64:
     """The lowest solo if the partner acts next and holds one card that is likely to beat it, else 0."""
     about = mind.about
-    if about[A_PARTNER_CARDS] != U1 or about[A_NEXT_ENEMY] != U0:
+    if about[scratch.A_PARTNER_CARDS] != U1 or about[scratch.A_NEXT_ENEMY] != U0:
         return U0
-    main = tables.SEGMENT_BASE[SOLO] + lowest(hand & PLANE)
+    main = tables.SEGMENT_BASE[scratch.SOLO] + lowest(hand & PLANE)
     return main if beatable(mind, main) >= _LIKELY else U0
 
 
 @pure_kernel
 def _lead(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """The move to lead: main group and kickers."""
-    hand = mind.about[A_HAND]
-    price, count = decompose(hand, rules, mind.sure, EMIT)
+    hand = mind.about[scratch.A_HAND]
+    price, count = decompose(hand, rules, mind.sure, scratch.EMIT)
     if price < 2 * LOSER:
         main, kickers = _sure_win(count, rules, mind)
         if main != U0:
@@ -207,21 +192,25 @@ def _lead(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) 
     main = _lead_to_partner(hand, mind)
     if main != U0:
         return main, U0
-    _, count = decompose(hand, rules, mind.value, EMIT)
+    _, count = decompose(hand, rules, mind.value, scratch.EMIT)
     kickers = U0
     best = np.int64(_NEVER)
     for index in range(count):
-        candidate = mind.value.memory[MAINS + index]
+        candidate = mind.value.memory[scratch.MAINS + index]
         if not may_play(mind, candidate):
             continue
         score = _lead_score(mind, candidate, rules, w)
         if score > best:
-            best, main, kickers = score, candidate, mind.value.memory[KICKERS + index]
+            best, main, kickers = score, candidate, mind.value.memory[scratch.KICKERS + index]
     if main == U0:
         main = nth_legal(mind.mask, U0)
         kickers = lowest_kickers(row, hand, main, rules)
-    elif main < tables.BOMB_ID and tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]] == U1 and mind.about[A_FEWEST] == U1:
-        main = tables.SEGMENT_BASE[SOLO] + _highest_rank(hand)
+    elif (
+        main < tables.BOMB_ID
+        and tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]] == U1
+        and mind.about[scratch.A_FEWEST] == U1
+    ):
+        main = tables.SEGMENT_BASE[scratch.SOLO] + _highest_rank(hand)
     return main, kickers
 
 
@@ -237,12 +226,12 @@ def _highest_rank(hand: np.uint64) -> np.uint64:
 def _follow_need(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, bomb: bool) -> int:
     """By how much a reply must improve the hand, in hundredths of a trick."""
     about = mind.about
-    seat, owner = about[A_SEAT], row[at.OWNER]
+    seat, owner = about[scratch.A_SEAT], row[at.OWNER]
     if not is_enemy(row, seat, owner):
         target = row[at.TARGET]
         weak = np.int64(0) if target == at.BOMBS_ONLY else beatable(mind, target)
         need = w[of.PARTNER_NEED] - w[of.PARTNER_WEAK] * weak // 100
-        if about[A_NEXT_ENEMY] != U0:
+        if about[scratch.A_NEXT_ENEMY] != U0:
             need -= w[of.PARTNER_UP] * weak // 100
         return need + (1000 if bomb else 0)
     size = np.int64(size_of(row, owner))
@@ -268,10 +257,10 @@ def _must_block(row: np.ndarray, mind: RuleScratch, main: np.uint64) -> bool:
     threat = beatable(mind, target)
     if cards > U2 or threat == 0:
         return False
-    if is_enemy(row, about[A_SEAT], row[at.OWNER]):
-        return about[A_FEWEST] == cards
+    if is_enemy(row, about[scratch.A_SEAT], row[at.OWNER]):
+        return about[scratch.A_FEWEST] == cards
     # The partner's own card may do; spend a higher one only where it is much safer.
-    return about[A_NEXT_ENEMY] == cards and threat - beatable(mind, main) >= _SAFER
+    return about[scratch.A_NEXT_ENEMY] == cards and threat - beatable(mind, main) >= _SAFER
 
 
 @pure_kernel
@@ -290,7 +279,7 @@ def _reply_score(
 @pure_kernel
 def _follow(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """The reply that makes the hand cheaper by most over what is needed, or pass: main group and kickers."""
-    hand = mind.about[A_HAND]
+    hand = mind.about[scratch.A_HAND]
     before = price_of_hand(hand, rules, mind)
     best, main, kickers = np.int64(0), U0, U0
     for word in range(tables.MASK_WORDS):
@@ -349,7 +338,7 @@ def rules_move(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndar
         return U0, U0  # nothing but pass
     look_around(row, rules, mind)
     set_prices(mind, w)
-    hand = mind.about[A_HAND]
+    hand = mind.about[scratch.A_HAND]
     if row[at.STAGE] != at.STAGE_PLAY:
         return _speak(row, rules, mind, price_of_hand(hand, rules, mind)), U0
     main = finishing_action(hand, mind.mask)
@@ -383,6 +372,6 @@ def next_action(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.nda
         look_around(row, rules, mind)
         set_prices(mind, w)
         plan[0] = row[at.PENDING]
-        plan[1] = choose_kickers(row, mind.about[A_HAND], row[at.PENDING], rules, mind)
+        plan[1] = choose_kickers(row, mind.about[scratch.A_HAND], row[at.PENDING], rules, mind)
     ranks = remove_hand(plan[1], row[at.CHOSEN]) & PLANE
     return tables.KICKER_ID + lowest(ranks) if ranks != U0 else U0

@@ -40,7 +40,7 @@ def _loaded() -> npt.NDArray[np.int64]:
 
 
 def _priced_as() -> npt.NDArray[np.int64]:
-    """The segment that prices each segment: its body without kickers; quads with kickers are no bombs."""
+    """The segment that prices each segment: its body without kickers; quads with kickers are not bombs."""
     table = np.arange(NUM_SEGMENTS)
     bare = {(s.copies, s.length): index for index, s in enumerate(SEGMENTS) if not s.kicker_count}
     for index, segment in enumerate(SEGMENTS):
@@ -81,7 +81,7 @@ class Scratch(NamedTuple):
         price: Price of each main group without its kickers, shape ``[segments * 16]``, int64, by segment and lowest
             rank; the caller fills it.  Groups with kickers cost what their bodies cost alone, except quads with
             kickers, which are not bombs.
-        memory: Shape ``[MEMORY_WORDS]``, uint64.  The answer's moves stand at ``MAINS`` and ``KICKERS``.
+        memory: Shape ``[MEMORY_WORDS]``, uint64.  The answer's moves are at ``MAINS`` and ``KICKERS``.
     """
 
     price: npt.NDArray[np.int64]

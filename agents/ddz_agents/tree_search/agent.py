@@ -13,18 +13,10 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 from numba.extending import is_jitted
 
-from ddz_agents.tree_search.choice import candidates_of, choose, finishing_move, only_move
+from ddz_agents.tree_search.choice import candidates_of, choose, move_without_search
 from ddz_agents.tree_search.search import Position, search
 from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
-from ddz_agents.worlds.determinize import (
-    WorldPool,
-    belief_of,
-    check_hands,
-    check_start,
-    check_turn,
-    check_view,
-    draw_game,
-)
+from ddz_agents.worlds.determinize import WorldPool, belief_of, check_decision, draw_game
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import ROW_WORDS
@@ -43,7 +35,7 @@ MOST_ITERATIONS = 100_000_000
 
 RANDOM = "random"
 RESULTS = "docs/measurements/search-options.md"
-"""Where the results of what went stand."""
+"""The page with the results of what went."""
 ENDGAME = "search", "no match showed a gain from solving the last cards; the agent `determinized-solver` solves them"
 """The option of 0.2.0 by which a search handed its last cards to the solver."""
 Policy = Callable[[Any, Any, Any, Any], Any]
@@ -137,7 +129,7 @@ class Clock:
     """A thinking time that begins to run when it is made.
 
     Args:
-        milliseconds: How long; None for a budget that is no time, for which the clock is always over.
+        milliseconds: How long; None for a budget other than time, with which the clock is always over.
     """
 
     def __init__(self, milliseconds: float | None) -> None:
@@ -182,7 +174,7 @@ class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
 
     @property
     def _budget(self) -> str:
-        """The budget where it is no time."""
+        """The budget other than time."""
         return str(self.options.iterations)
 
     def act(self, view: Sight, rng: np.random.Generator) -> Move:
@@ -197,15 +189,8 @@ class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
             InconsistentViewError: If no deal agrees with the view, or a search that cheats is shown one.
         """
         position = Position.of(view)
-        if self.cheats:
-            check_start(position.row)
-            check_hands(position.row, position.rules)
-        else:
-            check_view(*position)
-        check_turn(position.row, position.seat)
-        move = only_move(position.row, position.rules)
-        if move is None and self.finish:
-            move = finishing_move(*position)
+        check_decision(*position, self.cheats)
+        move = move_without_search(*position, self.finish)
         if move is not None:
             return Decision(move, line=move.actions)
         return self._search(view, position, rng)

@@ -21,11 +21,20 @@ from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
 
 
-def only_move(root: Words, rules: Words) -> Move | None:
-    """The legal move if there is no other.
+def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> Move | None:
+    """The only legal move, or one that empties the hand, than which no search can find a better one.
+
+    Args:
+        root: The row, at the start of a decision.
+        seat: The seat to act.
+        rules: The rules array.
+        finish: Whether a move that empties the hand is taken.
+
+    Returns:
+        None where there is something to search.
 
     Raises:
-        IllegalMoveError: If there is none.
+        IllegalMoveError: If there is no legal move.
     """
     mask = np.empty(MASK_WORDS, np.uint64)
     legal_mask(root, rules, mask)
@@ -33,17 +42,10 @@ def only_move(root: Words, rules: Words) -> Move | None:
     if total == 0:
         raise IllegalMoveError("there is no legal move: the game is over")
     first = int(nth_legal(mask, np.uint64(0)))
-    if total > 1 or (first < KICKER_BASE and MAIN_GROUPS[first].kicker_count):
+    if total == 1 and not (first < KICKER_BASE and MAIN_GROUPS[first].kicker_count):
+        return Move(first)
+    if not finish or int(root[STAGE]) != STAGE_PLAY:
         return None
-    return Move(first)
-
-
-def finishing_move(root: Words, seat: int, rules: Words) -> Move | None:
-    """A legal move that empties the hand: no search can find a better one."""
-    if int(root[STAGE]) != STAGE_PLAY:
-        return None
-    mask = np.empty(MASK_WORDS, np.uint64)
-    legal_mask(root, rules, mask)
     hand = root[HANDS + seat]
     main = np.uint64(finishing_action(hand, mask))
     return Move.from_words(int(main), int(remove_hand(hand, main_cards(main)))) if main else None

@@ -184,10 +184,10 @@ def play_out(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
 def play_worlds(
     position: Position, arms: Arms, alive: int, worlds: int, pool: WorldPool, mind: RuleScratch, state: np.uint64
 ) -> np.uint64:
-    """Roll the best ``alive`` candidates out in so many worlds, then sort them.
+    """Roll the best ``alive`` candidates out in some worlds, then sort them.
 
     Args:
-        position: Where the searcher stands, in the play stage.
+        position: The searcher's position, in the play stage.
         arms: The candidates, changed in place.
         alive: How many of them, in their order.
         worlds: Determinizations, the same for all.

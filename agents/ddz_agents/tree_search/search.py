@@ -105,7 +105,7 @@ def search(
 
     Args:
         tree: The tree, changed in place.
-        position: Where the searcher stands.
+        position: The searcher's position.
         iterations: How many to run.
         exploration: The constant ``k`` of figure 2.
         worlds: Where each iteration's determinization is drawn from; None where the position is itself the game.
@@ -149,7 +149,7 @@ def _select_and_expand(
     """Go down until a child is added or the game is over; the depth (``FULL`` without room) and the generator."""
     row, mask, rules = line.row, line.mask, position.rules
     # A node is settled once all its children are there and every determinization allows the same ones: in a given game,
-    # or where the searcher moves.  Before the auction's winner has taken up cards that nobody has seen, none is.
+    # or where the searcher moves.  Before the auction's winner has taken up unseen cards, none is.
     may_settle = given or position.row[at.LANDLORD] != _NO_SEAT
     searcher = np.uint64(position.seat)
     node, depth = ROOT, 0
@@ -165,8 +165,7 @@ def _select_and_expand(
             found = take_tried(tree, node, mask, line.usable)
             untried = count_legal(mask)
             if untried > U0:
-                state = advance(state)
-                child = add_child(tree, node, nth_legal(mask, below(mix(state), untried)))
+                child, state = _expand(tree, node, mask, untried, state)
                 if child == FULL:
                     return FULL, state
                 expanded = True
@@ -180,6 +179,13 @@ def _select_and_expand(
         line.nodes[depth] = node
         line.movers[depth] = mover
     return depth, state
+
+
+@inline_kernel
+def _expand(tree: Tree, node: int, mask: np.ndarray, untried: int, state: np.uint64) -> tuple[int, np.uint64]:
+    """Add one of the untried actions in the mask, drawn uniformly; its record (``FULL``) and the generator's state."""
+    state = advance(state)
+    return add_child(tree, node, nth_legal(mask, below(mix(state), untried))), state
 
 
 @inline_kernel
@@ -318,7 +324,7 @@ def landlord_won(row: np.ndarray) -> bool:
 
 @inline_kernel
 def reward_of(row: np.ndarray, seat: np.uint64) -> np.float32:
-    """1 if a seat's side won the finished game, 0 if not, a half if all declined and nobody did."""
+    """1 if a seat's side won the finished game, 0 if not, a half if all declined."""
     if row[at.WINNER] == at.NO_GAME:
         return np.float32(0.5)
     return np.float32(1.0) if (seat == row[at.LANDLORD]) == landlord_won(row) else np.float32(0.0)

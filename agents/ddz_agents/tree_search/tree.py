@@ -152,7 +152,7 @@ def add_child(tree: Tree, node: int, action: np.uint64) -> int:
 
 @inline_kernel
 def has_room(tree: Tree) -> bool:
-    """Whether the next child finds room, whatever node it belongs to."""
+    """Whether the next child of any node finds room."""
     return np.int64(tree.free[_TOP]) + MOST_CHILDREN <= tree.action.size
 
 
@@ -164,7 +164,7 @@ def children(tree: Tree, node: int = ROOT) -> slice:
 
 @inline_kernel
 def child_of(tree: Tree, node: int, action: int) -> int:
-    """The record of a node's child by action, -1 if there is none (or no node, which -1 stands for)."""
+    """The record of a node's child by action, -1 if there is none (or the node is -1, none)."""
     if node >= 0:
         first = np.int64(tree.first[node])
         for record in range(first, first + np.int64(tree.used[node])):

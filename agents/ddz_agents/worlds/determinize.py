@@ -33,7 +33,7 @@ _UNIT = 2.0**-53
 def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> np.uint64:
     """Draw a game that is consistent with a view, uniformly over deals of cards.
 
-    The face-up landlord cards that the landlord has not played stay with the landlord; cards that nobody holds stay
+    The face-up landlord cards that the landlord has not played stay with the landlord; cards that are in no hand stay
     undealt; before the auction has ended three of them are the bottom.
 
     Args:
@@ -92,7 +92,7 @@ class WorldPool(NamedTuple):
     """Weighted determinizations of one view; empty for uniform ones.
 
     Attributes:
-        hands: The three hands and the cards nobody holds, shape ``[n, 4]``, uint64.
+        hands: The three hands and the undealt cards, shape ``[n, 4]``, uint64.
         cumulative: Running sums of the weights, the last 1, shape ``[n]``, float64.
     """
 
@@ -197,7 +197,7 @@ def check_turn(row: Words, seat: int) -> None:
 
     Args:
         row: A view's row or a full row, shape ``[32]``.
-        seat: The seat that is asked.
+        seat: The seat that is to act.
 
     Raises:
         IllegalMoveError: If it is another seat's.
@@ -206,33 +206,38 @@ def check_turn(row: Words, seat: int) -> None:
         raise IllegalMoveError(f"seat {seat} is asked to act, but it is seat {int(row[at.SEAT])}'s turn")
 
 
-def check_start(row: Words) -> None:
-    """Raise if a row stands in the middle of a move.
-
-    Args:
-        row: A view's row or a full row, shape ``[32]``.
-
-    Raises:
-        IllegalMoveError: If it does.
-    """
+def _check_start(row: Words) -> None:
     if int(row[at.STAGE]) == at.STAGE_KICKER:
         raise IllegalMoveError("a move is half built: search chooses whole moves, from the start of a decision")
 
 
-def check_hands(row: Words, rules: Words) -> None:
-    """Make sure that every hand is known: what a search that cheats must be shown.
-
-    Args:
-        row: The game, shape ``[32]``, uint64.
-        rules: The rules array.
-
-    Raises:
-        InconsistentViewError: If one is not: a view was handed over in place of the state.
-    """
+def _check_hands(row: Words, rules: Words) -> None:
+    """Make sure that every hand is known."""
     sizes = int(row[at.SIZES])  # of a view's hands; a state has none
     for seat in range(int(rules[R_PLAYERS]) if sizes else 0):
         if int(row[at.HANDS + seat]).bit_count() != (sizes >> (8 * seat)) & 255:
             raise InconsistentViewError(f"seat {seat}'s hand is hidden: an agent that cheats needs the state, no view")
+
+
+def check_decision(row: Words, seat: int, rules: Words, cheats: bool) -> None:
+    """Raise unless a seat is at the start of a decision that can be searched.
+
+    Args:
+        row: A view's row, or the whole game for a search that cheats; shape ``[32]``.
+        seat: The seat that is to act.
+        rules: The rules array.
+        cheats: Whether every hand must be known.
+
+    Raises:
+        IllegalMoveError: If a move is half built, or it is another seat's turn.
+        InconsistentViewError: If no deal agrees with the view, or a search that cheats is shown one.
+    """
+    if cheats:
+        _check_start(row)
+        _check_hands(row, rules)
+    else:
+        check_view(row, seat, rules)
+    check_turn(row, seat)
 
 
 def check_view(row: Words, seat: int, rules: Words) -> None:
@@ -252,7 +257,7 @@ def check_view(row: Words, seat: int, rules: Words) -> None:
         >>> view = State.new(seed=1).view()
         >>> check_view(view.row, view.seat, view.rule_words)
     """
-    check_start(row)
+    _check_start(row)
     _check_sizes(row, seat, rules)
     _check_cards(row, seat, rules)
 
@@ -276,7 +281,7 @@ def _check_sizes(row: Words, seat: int, rules: Words) -> None:
 
 
 def _check_cards(row: Words, seat: int, rules: Words) -> None:
-    """Seen, played and unseen cards are the deck.  Landlord cards still in another seat's hand stand in ``KNOWN``."""
+    """Seen, played and unseen cards are the deck.  Landlord cards still in another seat's hand are in ``KNOWN``."""
     words = [row[at.HIDDEN], *row[at.PLAYED : at.PLAYED + 3], *row[at.HANDS : at.HANDS + 3]]
     if not rules[R_OPEN_HANDS] and int(row[at.LANDLORD]) not in (seat, at.NO_SEAT):
         words.append(row[at.KNOWN])

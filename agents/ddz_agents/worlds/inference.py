@@ -30,21 +30,19 @@ from ddz_env.core.rules import Rules
 DEFAULT_PARTICLES = 1000
 DEFAULT_ROUNDS = 4
 MOST_PARTICLES = 100_000
-"""The most that an agent may ask for: with so many a decision begins with about half a second of inference, with
-minutes of it where a learned policy is asked."""
+"""The most that an agent may have: a decision then begins with about half a second of inference, with minutes of it
+where a learned policy is the model."""
 
 _NO_SEAT = np.uint64(NO_SEAT)
 
 
 @dataclass(frozen=True)
 class _InferenceOptions(Options):
-    """What :func:`infer` may be told."""
+    """Checked options of :func:`infer`."""
 
     error = InvalidInferenceOptionError
     particles: Annotated[int, Range(1)]
     rounds: Annotated[int, Range(0)]
-    temper: Annotated[float, Range(0)]
-    window: Annotated[int, Range(0)] | None
     least_ess: Annotated[float, Range(0, 1)]
 
 
@@ -57,32 +55,25 @@ def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
         particles: How many.
 
     Returns:
-        The three hands now and the cards that nobody holds, shape ``[particles, 4]``, uint64.
+        The three hands now and the undealt cards, shape ``[particles, 4]``, uint64.
     """
     rows = draw_games(view, uniform(), particles, rng.integers(0, 2**64, dtype=np.uint64))
     rest = BOTTOM if view.landlord is None else HIDDEN
     return np.ascontiguousarray(rows[:, [HANDS, HANDS + 1, HANDS + 2, rest]])
 
 
-def weighed_decisions(story: Story, seat: int, window: int | None, rules: Rules) -> npt.NDArray[np.bool_]:
-    """Which decisions of a story tell an observer something: the last ``window`` of the hidden seats.
+def weighed_decisions(story: Story, seat: int, rules: Rules) -> npt.NDArray[np.bool_]:
+    """Which decisions of a story inform an observer: those of the hidden seats; none with open hands.
 
     Args:
         story: The story.
-        seat: The observer, whose own decisions tell it nothing.
-        window: How many; None for all.
-        rules: The rules; with open hands nothing is hidden.
+        seat: The observer, whose own decisions say nothing new.
+        rules: The rules.
 
     Returns:
         Bool, shape ``[moves]``.
     """
-    weighed = np.asarray(story.moves[:, S_SEAT] != np.uint64(seat))
-    if rules.open_hands:
-        weighed[:] = False
-    if window is not None:
-        hidden = np.flatnonzero(weighed)
-        weighed[hidden[: max(0, len(hidden) - window)]] = False
-    return weighed
+    return np.asarray((story.moves[:, S_SEAT] != np.uint64(seat)) & (not rules.open_hands))
 
 
 def infer(
@@ -92,8 +83,6 @@ def infer(
     models: PlayerModel | Sequence[PlayerModel] | None = None,
     *,
     rounds: int = DEFAULT_ROUNDS,
-    temper: float = 1.0,
-    window: int | None = None,
     least_ess: float = 0.02,
 ) -> Particles:
     """Draw determinizations uniformly, move them towards what the hidden seats' moves say, and weigh them by the rest.
@@ -107,10 +96,8 @@ def infer(
         rng: The only source of randomness.
         particles: How many determinizations.
         models: Player model(s) of the hidden seats; None for the fitted rule models.
-        rounds: At most so many times the particles are drawn anew by weight and may swap cards
+        rounds: How often at most the particles are drawn anew by weight and may swap cards
             (:func:`ddz_agents.worlds.particles.anneal`); with 0 they stay as drawn, and the weights say everything.
-        temper: Exponent on each seat's likelihood under each model: 0 ignores the moves, 1 is Bayes' rule.
-        window: Weigh the last so many decisions of hidden seats only; None for all.
         least_ess: Floor under the effective number of different deals, as a share of those drawn: the weights are
             flattened until it is reached.
 
@@ -127,18 +114,18 @@ def infer(
         >>> known.hands.shape, round(float(known.weights.sum()), 9)
         ((100, 4), 1.0)
     """
-    options = _InferenceOptions(particles, rounds, temper, window, least_ess)
+    options = _InferenceOptions(particles, rounds, least_ess)
     chosen = _as_models(models)
     story = read_story(view)
     hands = draw_hands(view, rng, options.particles)
     check_story(story, view, hands[0])
-    weighed = weighed_decisions(story, view.seat, window, view.rules)
+    weighed = weighed_decisions(story, view.seat, view.rules)
 
     asked: list[tuple[Words, Reals]] = []
 
     def evaluate(held: Words) -> Reals:
         deals, deal = distinct(held)  # late in a game the same deal is drawn many times: weigh it once
-        asked.append((deals, temper * _log_likelihoods(chosen, story, deals, weighed, view.rules)))
+        asked.append((deals, _log_likelihoods(chosen, story, deals, weighed, view.rules)))
         return _mixed(asked[-1][1])[deal]
 
     hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)

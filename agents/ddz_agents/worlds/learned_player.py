@@ -1,7 +1,7 @@
 """A learned policy as a player model: what its probabilities say about the hands behind past moves.
 
 A network costs some twenty microseconds a position, the rule agent's table a fifth of that: weigh few particles so.
-Where a particle leaves the seat no choice its move says nothing, and the network is not asked.
+Where a particle leaves the seat no choice its move says nothing and is not evaluated.
 """
 
 from __future__ import annotations

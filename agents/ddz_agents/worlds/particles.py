@@ -43,8 +43,8 @@ class Particles:
         ess: The effective sample size, ``1 / sum(weights ** 2)``.
         exponent: The power to which the likelihoods were tempered to keep enough deals in play; 1 where they were
             not.
-        kinds: How likely each seat is each of the kinds of players asked about, shape ``[kinds, 3]``; no rows where
-            nobody asked.
+        kinds: How likely each seat is each of the kinds of players considered, shape ``[kinds, 3]``; no rows
+            without inference.
     """
 
     hands: Words
@@ -192,7 +192,7 @@ def swapped(hands: Words, fixed: Words, rng: np.random.Generator) -> Words:
 def anneal(
     hands: Words, logs: Reals, fixed: Words, evaluate: Evaluate, rounds: int, rng: np.random.Generator
 ) -> tuple[Words, Reals, float]:
-    """Bring the likelihood in step by step, for at most so many rounds of resampling and swaps.
+    """Bring the likelihood in step by step, for at most ``rounds`` of resampling and swaps.
 
     Args:
         hands: Particles drawn uniformly, shape ``[n, 4]``.

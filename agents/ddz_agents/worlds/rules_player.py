@@ -28,22 +28,12 @@ from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, InvalidInferenceOptionError, Story, set_back
+from ddz_env.core.engine import tables
 from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, TARGET
 from ddz_env.core.engine.step import play_move
-from ddz_env.core.engine.tables import (
-    MAIN_SEGMENT,
-    MASK_WORDS,
-    ROCKET_ID,
-    SEG_BOMB,
-    SEGMENT_BASE,
-    SEGMENT_COPIES,
-    SEGMENT_KICKER_COUNT,
-    SEGMENT_KICKER_SIZE,
-    SEGMENT_LENGTH,
-)
 from ddz_env.core.engine.words import JOKERS, PLANE, U0, U1, U2, U16, body_mask, lowest, popcount
-from ddz_env.core.notation import Move, counts_to_word
+from ddz_env.core.notation import Move
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import R_BOMBS, R_TWO_JOKERS, Rules
 
@@ -78,8 +68,8 @@ FACTS = F_OWN_KICKERS + 1
 ILLEGAL = -1.0
 
 _CHOOSE = np.array([[comb(ranks, count) for count in range(8)] for ranks in range(16)], np.float64)
-_ROCKET = np.uint64(ROCKET_ID)
-_BOMB = np.uint64(SEG_BOMB)
+_ROCKET = np.uint64(tables.ROCKET_ID)
+_BOMB = np.uint64(tables.SEG_BOMB)
 _U63, _U64 = np.uint64(63), np.uint64(64)
 
 
@@ -101,14 +91,18 @@ def kind_of(main: np.uint64, chosen: np.uint64, lowest_of_segment: bool, rules: 
         return SAME
     if main == U0:
         return PASS
-    segment = MAIN_SEGMENT[main]
+    segment = tables.MAIN_SEGMENT[main]
     if main == _ROCKET or (segment == _BOMB and rules[R_BOMBS] == U1):
         return BOMB
-    other = MAIN_SEGMENT[chosen]
+    other = tables.MAIN_SEGMENT[chosen]
     kin = segment == other
-    if chosen != U0 and chosen != _ROCKET and main - SEGMENT_BASE[segment] == chosen - SEGMENT_BASE[other]:
-        same_length = SEGMENT_LENGTH[segment] == SEGMENT_LENGTH[other]
-        kin = kin or (same_length and SEGMENT_COPIES[segment] == SEGMENT_COPIES[other])
+    if (
+        chosen != U0
+        and chosen != _ROCKET
+        and main - tables.SEGMENT_BASE[segment] == chosen - tables.SEGMENT_BASE[other]
+    ):
+        same_length = tables.SEGMENT_LENGTH[segment] == tables.SEGMENT_LENGTH[other]
+        kin = kin or (same_length and tables.SEGMENT_COPIES[segment] == tables.SEGMENT_COPIES[other])
     if kin:
         return LOWEST_KIN if lowest_of_segment else KIN
     return LOWEST_OTHER if lowest_of_segment else OTHER
@@ -117,12 +111,12 @@ def kind_of(main: np.uint64, chosen: np.uint64, lowest_of_segment: bool, rules: 
 @inline_kernel
 def kicker_sets(hand: np.uint64, main: np.uint64, rules: np.ndarray) -> float:
     """How many kicker sets of different ranks the hand has for a main group, at least one."""
-    segment = MAIN_SEGMENT[main]
-    count = SEGMENT_KICKER_COUNT[segment]
+    segment = tables.MAIN_SEGMENT[main]
+    count = tables.SEGMENT_KICKER_COUNT[segment]
     if count == U0:
         return 1.0
-    size = SEGMENT_KICKER_SIZE[segment]
-    body = body_mask(main - SEGMENT_BASE[segment], SEGMENT_LENGTH[segment])
+    size = tables.SEGMENT_KICKER_SIZE[segment]
+    body = body_mask(main - tables.SEGMENT_BASE[segment], tables.SEGMENT_LENGTH[segment])
     ranks = (hand >> (U16 * (size - U1))) & PLANE & ~body
     have = popcount(ranks)
     sets = _CHOOSE[have, count]
@@ -140,13 +134,13 @@ def _count_kinds(
         facts[index] = 0.0
     facts[F_KIND] = ILLEGAL
     before = _U63  # no segment
-    for word in range(MASK_WORDS):
+    for word in range(tables.MASK_WORDS):
         bits = mask[word]
         while bits != U0:
             legal = np.uint64(word) * _U64 + lowest(bits)
             bits &= bits - U1
-            kind = kind_of(legal, chosen, MAIN_SEGMENT[legal] != before, rules)
-            before = MAIN_SEGMENT[legal]
+            kind = kind_of(legal, chosen, tables.MAIN_SEGMENT[legal] != before, rules)
+            before = tables.MAIN_SEGMENT[legal]
             if legal == main:
                 facts[F_KIND] = kind
             facts[F_COUNTS + kind] += 1.0
@@ -186,7 +180,7 @@ def log_likelihood(facts: np.ndarray, table: np.ndarray) -> float:
     if facts[F_KIND] == ILLEGAL:
         return IMPOSSIBLE
     if facts[F_MOVES] <= 1.0:
-        return 0.0  # forced: whoever plays, plays this
+        return 0.0  # forced: every player plays this
     first = np.int64(facts[F_SITUATION]) * N_KINDS
     kind = np.int64(facts[F_KIND])
     offered = 0.0
@@ -258,10 +252,10 @@ def _one_decision(
 
 @kernel
 def _whole_story(
-    story: Story, hands: np.ndarray, weighed: np.ndarray, rules: np.ndarray, tables: np.ndarray, mind: RuleScratch
+    story: Story, hands: np.ndarray, weighed: np.ndarray, rules: np.ndarray, responses: np.ndarray, mind: RuleScratch
 ) -> np.ndarray:
-    """Walk through the story once a particle: the log-likelihoods of each seat's moves, ``[n, tables, 3]``."""
-    logs = np.zeros((hands.shape[0], tables.shape[0], 3))
+    """Walk through the story once a particle: the log-likelihoods of each seat's moves, ``[n, responses, 3]``."""
+    logs = np.zeros((hands.shape[0], responses.shape[0], 3))
     facts, row = np.empty(FACTS), np.empty(ROW_WORDS, np.uint64)
     end = weighed.shape[0]
     while end > 0 and not weighed[end - 1]:
@@ -273,14 +267,10 @@ def _whole_story(
             if weighed[index]:
                 describe_decision(row, rules, (main, kickers), mind, facts)
                 seat = np.int64(story.moves[index, S_SEAT])
-                for table in range(tables.shape[0]):
-                    logs[particle, table, seat] += log_likelihood(facts, tables[table])
+                for kind in range(responses.shape[0]):
+                    logs[particle, kind, seat] += log_likelihood(facts, responses[kind])
             play_move(row, main, kickers, rules)
     return logs
-
-
-def _words_of(move: Move) -> tuple[np.uint64, np.uint64]:
-    return np.uint64(move.main), np.uint64(counts_to_word(move.kicker_counts))
 
 
 class RulesPlayer(OwnsArrays):
@@ -307,7 +297,7 @@ class RulesPlayer(OwnsArrays):
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move) -> Reals:
         """The log-probability of a move in each position: see :class:`ddz_agents.worlds.story.PlayerModel`."""
-        return np.asarray(_one_decision(rows, rules.words(), _words_of(move), self._table, self._mind))
+        return np.asarray(_one_decision(rows, rules.words(), move.words, self._table, self._mind))
 
 
 def rules_story_log_likelihoods(
@@ -315,7 +305,7 @@ def rules_story_log_likelihoods(
 ) -> Reals:
     """:func:`ddz_agents.worlds.story.story_log_likelihoods` in one compiled walk.
 
-    The rule agent is asked once a decision and particle, however many responses there are.
+    The rule agent moves once a decision and particle, for all responses together.
 
     Args:
         models: The models.
@@ -327,8 +317,8 @@ def rules_story_log_likelihoods(
     Returns:
         Shape ``[n, models, 3]``, float64.
     """
-    tables = np.stack([model.response.table() for model in models])
-    return np.asarray(_whole_story(story, hands, weighed, rules.words(), tables, new_rule_scratch()))
+    responses = np.stack([model.response.table() for model in models])
+    return np.asarray(_whole_story(story, hands, weighed, rules.words(), responses, new_rule_scratch()))
 
 
 FAITHFUL = Response(((1.0,) + (0.02,) * 6,) * 5, kickers=0.98, uniform=0.02)

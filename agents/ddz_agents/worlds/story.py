@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.worlds.determinize import Reals, Words
+from ddz_agents.worlds.determinize import InconsistentViewError, Reals, Words
 from ddz_env import View
+from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.score import is_shown
@@ -22,7 +23,7 @@ from ddz_env.core.engine.step import apply_and_record, play_move
 from ddz_env.core.engine.tables import BID_ID
 from ddz_env.core.engine.words import add_hand
 from ddz_env.core.errors import DouDizhuError
-from ddz_env.core.notation import Move, counts_to_word
+from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
 
 S_SEAT, S_MAIN, S_KICKERS = 0, 1, 2
@@ -32,10 +33,10 @@ _PUBLIC = [at.SEAT, at.TARGET, at.KEY, at.OWNER, at.PASSES, at.BOMBS, at.PLAYS, 
 
 
 class InvalidInferenceOptionError(DouDizhuError):
-    """An option of hand inference outside its range, or a model that answers with something else than was asked."""
+    """An option of hand inference outside its range, or a model whose answer has the wrong shape or values."""
 
 
-class InconsistentHistoryError(DouDizhuError):
+class InconsistentHistoryError(InconsistentViewError):
     """A view whose history is missing, or does not lead to the position on the table."""
 
 
@@ -54,6 +55,22 @@ class Story(NamedTuple):
     played: Words
 
 
+def check_history(view: View) -> None:
+    """Raise unless a view's history accounts for the cards played.
+
+    Raises:
+        InconsistentHistoryError: If it does not.
+    """
+    for seat in range(view.rules.players):
+        moves = [move.cards.counts for mover, move in view.history if mover == seat]
+        counted = tuple(map(sum, zip(*moves, strict=True))) or (0,) * NUM_RANKS
+        if counted != view.played(seat).counts:
+            raise InconsistentHistoryError(
+                f"the history of {len(view.history)} moves does not account for the cards that seat {seat} has played "
+                f"({view.played(seat)}); inference needs every move of the deal"
+            )
+
+
 def read_story(view: View) -> Story:
     """Take a view's history apart.  Bids and answers are left out: they are not replayed.
 
@@ -63,18 +80,9 @@ def read_story(view: View) -> Story:
     plays = [(seat, move) for seat, move in view.history if move.main < BID_ID]
     moves = np.zeros((len(plays), 3), np.uint64)
     for index, (seat, move) in enumerate(plays):
-        moves[index] = seat, move.main, counts_to_word(move.kicker_counts)
+        moves[index] = seat, *move.words
+    check_history(view)
     row = view.row
-    for seat in range(view.rules.players):
-        counted = [0] * 15
-        for mover, move in plays:
-            if mover == seat:
-                counted = [a + b for a, b in zip(counted, move.cards.counts, strict=True)]
-        if tuple(counted) != view.played(seat).counts:
-            raise InconsistentHistoryError(
-                f"the history of {len(view.history)} moves does not account for the cards that seat {seat} has played "
-                f"({view.played(seat)}); hand inference needs every move of the deal"
-            )
     start = np.zeros(at.ROW_WORDS, np.uint64)
     for word in (at.BOTTOM, at.LANDLORD, at.BIDS, at.DOUBLES):
         start[word] = row[word]
@@ -93,7 +101,7 @@ def set_back(story: Story, hands: np.ndarray, row: np.ndarray) -> None:
 
     Args:
         story: The public history.
-        hands: The particle: the hands now and the cards that nobody holds, shape ``[4]``.
+        hands: The particle: the hands now and the undealt cards, shape ``[4]``.
         row: Output, shape ``[32]``.
     """
     for word in range(at.ROW_WORDS):
@@ -113,10 +121,10 @@ def first_rows(story: Story, hands: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def play_all(rows: np.ndarray, move: np.ndarray, rules: np.ndarray) -> None:
-    """Play one move of a story in every row, in place."""
+def play_all(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+    """Play a whole move in every row, in place."""
     for index in range(rows.shape[0]):
-        play_move(rows[index], move[S_MAIN], move[S_KICKERS], rules)
+        play_move(rows[index], main, kickers, rules)
 
 
 @kernel
@@ -207,20 +215,19 @@ def story_log_likelihoods(
     ring = np.zeros((at.HISTORY_MOVES, 2), np.uint64)
     remembers = ["ring" in inspect.signature(model.log_likelihood).parameters for model in models]
     for index in range(int(np.flatnonzero(weighed)[-1]) + 1):
-        entry = story.moves[index]
-        if weighed[index]:
-            seat, move = int(entry[S_SEAT]), Move.from_words(int(entry[S_MAIN]), int(entry[S_KICKERS]))
-            for number, model in enumerate(models):
-                past: dict[str, Any] = {"ring": ring} if remembers[number] else {}
-                answer = np.asarray(model.log_likelihood(rows, rules, seat, move, **past), np.float64)
-                if answer.shape != (len(hands),) or not np.isfinite(answer).all():
-                    raise InvalidInferenceOptionError(
-                        f"{model!r} must answer with {len(hands)} finite log-probabilities for {move} of seat {seat}, "
-                        f"not with {answer!r}"
-                    )
-                logs[:, number, seat] += answer
-        _remember(ring, rows[0], Move.from_words(int(entry[S_MAIN]), int(entry[S_KICKERS])), words)
-        play_all(rows, entry, words)
+        seat, main, kickers = story.moves[index]
+        move = Move.from_words(int(main), int(kickers))
+        for number, model in enumerate(models if weighed[index] else ()):
+            past: dict[str, Any] = {"ring": ring} if remembers[number] else {}
+            answer = np.asarray(model.log_likelihood(rows, rules, int(seat), move, **past), np.float64)
+            if answer.shape != (len(hands),) or not np.isfinite(answer).all():
+                raise InvalidInferenceOptionError(
+                    f"{model!r} must answer with {len(hands)} finite log-probabilities for {move} of seat {seat}, "
+                    f"not with {answer!r}"
+                )
+            logs[:, number, int(seat)] += answer
+        _remember(ring, rows[0], move, words)
+        play_all(rows, main, kickers, words)
     return logs
 
 

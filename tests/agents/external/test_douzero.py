@@ -17,12 +17,11 @@ from ddz_agents.external.douzero.agent import Candidates, DouZeroAgent
 from ddz_agents.external.douzero.features import POSITIONS, history_columns, move_columns, roles_of, state_columns
 from ddz_agents.external.douzero.network import new_networks
 from ddz_agents.neural.errors import MissingTorchError, TensorFileError, TensorFileMismatchError
-from ddz_env import PRESETS, Move, Rules, State, View
+from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.layout import MOVES
 from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError
-from ddz_env.core.observation import action_mask, observe
-from ddz_env.playing.agent import StagedAdapter
+from ddz_env.core.observation import observe
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent
@@ -175,48 +174,21 @@ def test_bids_are_no_moves_of_the_history(agent: DouZeroAgent) -> None:
     assert not history_columns(observe(state.view())[None]).any()
 
 
-@pytest.mark.parametrize("preset", ["douzero", "bidding,doubling=true"])
-def test_a_batch_of_games_gets_the_moves_of_its_games(
-    preset: str, agent: DouZeroAgent, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_of_views_gets_the_moves_of_its_views(agent: DouZeroAgent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(douzero_agent, "_MOST_MOVES", 300)  # portions too
-    rules, rng = Rules.preset(preset), np.random.default_rng(0)
-    states = [State.new(8, rules, game) for game in range(3)]
-    player, adapters = agent.batched(len(states), rules), [StagedAdapter(agent) for _ in states]
-    kickers = 0
-    while games := [game for game, state in enumerate(states) if not state.is_over]:
-        going = [states[game] for game in games]
-        expected = [adapters[game].action(states[game].view(), rng) for game in games]
-        arrays = (
-            np.stack([part(state) for state in going]) for part in (lambda state: state.row, observe, action_mask)
-        )
-        assert player.actions(np.array(games), *arrays, lambda game: rng).tolist() == expected
-        kickers += sum(state.stage == "kicker" for state in going)
-        for state, action in zip(going, expected, strict=True):
-            state.step_action(action)
-    assert kickers
-
-
-def test_a_batch_of_views_gets_the_moves_of_its_views(agent: DouZeroAgent) -> None:
     views = [State.new(2, preset, game).view() for preset in ("douzero", "bidding") for game in range(4)]
     rngs = [np.random.default_rng(0)] * len(views)
     assert agent.act_batch(views, rngs) == [agent.act(view, rngs[0]) for view in views]
     assert agent.act_batch([], []) == []
 
 
-def test_a_half_built_move_is_no_decision_and_that_of_another_and_games_of_two_are_refused(agent: DouZeroAgent) -> None:
+def test_a_half_built_move_and_games_of_two_are_refused(agent: DouZeroAgent) -> None:
     rng, state = np.random.default_rng(0), State.from_hands(["33345", "6", "7"], check_sizes=False)
     state.step_action(Move.parse("333+4").main)
     with pytest.raises(IllegalMoveError, match="the stage is kicker"):
         agent.act(state.view(), rng)
-    player = agent.batched(1, state.rules)
-    arrays = (part[None] for part in (state.row, observe(state), action_mask(state)))
-    with pytest.raises(IllegalMoveError, match="was not begun by douzero"):
-        player.actions(np.array([0]), *arrays, lambda game: rng)
     with pytest.raises(InvalidRulesError, match="mini"):
         agent.act(State.new(1, "mini").view(), rng)
-    with pytest.raises(InvalidRulesError, match="mini"):
-        agent.batched(2, PRESETS["mini"])
 
 
 def test_the_checkpoint_of_a_whole_training_and_tensors_of_a_gpu_are_read(

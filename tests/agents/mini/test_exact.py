@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,10 @@ from ddz_agents.mini.agents import (
     DeterminizedMinimaxAgent,
     ExactAgent,
     InformationSetExpectimaxAgent,
-    Model,
     Solvers,
 )
 from ddz_agents.mini.expectimax import ExpectimaxSolver
-from ddz_agents.mini.inference import History, RulesOpponent
+from ddz_agents.mini.inference import History
 from ddz_agents.open_cards.information_set import information_set
 from ddz_agents.open_cards.minimax import EPSILON, MinimaxSolver, NotSolvableError, SearchLimitError
 from ddz_agents.rules.agent import RulesAgent
@@ -29,7 +28,7 @@ from ddz_agents.worlds.determinize import InconsistentViewError
 from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.cards import FULL_DECK
 from ddz_env.core.engine.layout import HANDS
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
+from ddz_env.core.errors import IllegalMoveError
 from ddz_env.core.notation import Hand, word_to_counts
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
@@ -413,22 +412,6 @@ def test_options_choose_whom_it_infers_from(name: str, options: str, model: str)
     assert model in agent.name
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "expectimax:inference=perhaps",
-        "determinized-minimax:inference=correct,opponent=nobody",
-        "determinized-minimax:inference=correct,opponent=none",
-        "cheating-minimax:solvers=2",
-    ],
-)
-def test_a_choice_that_does_not_exist_has_a_named_error(spec: str) -> None:
-    with pytest.raises(InvalidAgentOptionError, match=r"must be one of|solvers") as caught:
-        make_agent(spec)
-    if "perhaps" in spec:
-        assert all(name in str(caught.value) for name in ("correct", "incorrect", *get_args(Model)))
-
-
 def test_inference_from_the_rule_agent_never_strikes_out_the_true_hand_of_a_rule_agent() -> None:
     agent, blind = (DeterminizedMinimaxAgent(kind) for kind in ("rules", None))
     opponent = RulesAgent()
@@ -446,13 +429,3 @@ def test_inference_from_the_rule_agent_never_strikes_out_the_true_hand_of_a_rule
                 state.step(opponent.act(view, None))  # type: ignore[arg-type]
     assert all(known <= possible for known, possible in sizes)
     assert any(known < possible for known, possible in sizes)
-
-
-def test_the_rule_agents_model_plays_what_the_rule_agent_plays_from_its_own_view() -> None:
-    model, agent = RulesOpponent(), RulesAgent()
-    for seed in range(5):
-        state = State.new(seed, MINI)
-        while not state.is_over:
-            move = agent.act(state.view(), None)  # type: ignore[arg-type]
-            assert model.choose_in(state.row, tuple(state.history), MINI) == move
-            state.step(move)

@@ -27,7 +27,7 @@ TAIL = ("role", "stage", "to_act", "doubles", "over")
 READ = {"hand", *TABLE, *HALF_BUILT, *TAIL}
 
 FIRST_HAND = 3 + 2 * 16 + 16 + 16
-"""Columns before the hands: bombs, highest bid, passes, the half-built move, the tail and the cards nobody holds."""
+"""Columns before the hands: bombs, highest bid, passes, the half-built move, the tail and the undealt cards."""
 
 
 def played(rules: str = "bidding", steps: int = 40, games: int = 100) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,9 @@
-"""Leaves that the policy plays on, seats that are searched as the rule agent, and positions asked about once."""
+"""Leaves that the policy plays on, seats that are searched as the rule agent, answers kept, likely whole moves."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -13,8 +15,9 @@ from ddz_agents.neural_search import evaluation_cache, leaves
 from ddz_agents.neural_search.agent import ModelSearchAgent
 from ddz_agents.neural_search.descent import Descents, new_descents
 from ddz_agents.neural_search.evaluation_cache import CachedModel
+from ddz_agents.neural_search.judge import likely_moves
 from ddz_agents.neural_search.leaves import Evaluator, ask, play_on, values_for
-from ddz_agents.neural_search.opponent_model import OpponentModel, nobody, recognized
+from ddz_agents.neural_search.opponent_model import RecognizedSeats, none_recognized, recognized
 from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import State
 from ddz_env.core.engine.layout import SEAT
@@ -103,7 +106,7 @@ def test_a_search_plays_its_leaves_on(ahead: int, monkeypatch: pytest.MonkeyPatc
     """And then asks the critic; to the end, leaves are won or lost."""
     monkeypatch.setattr(leaves, "AHEAD", ahead)
     model, states = NetworkPolicy(*small_networks()), undecided(20)
-    found = Evaluator(model, "critic").leaves(waiting(states), states[0].rule_words, nobody())
+    found = Evaluator(model, "critic").leaves(waiting(states), states[0].rule_words, none_recognized())
     priors, _ = ask(model, waiting(states))
     assert found.log_probabilities.tobytes() == priors.tobytes()
     expected = [value(played_on(state, model, ahead), model, state.seat) for state in states]
@@ -112,7 +115,7 @@ def test_a_search_plays_its_leaves_on(ahead: int, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_root_is_not_played_on() -> None:
-    """It is a view: nobody knows what others would play.  The first wave is of two candidates."""
+    """It is a view, which does not say what others would play.  The first wave is of two candidates."""
 
     class Watched(NetworkPolicy):
         def evaluate(self, observations: np.ndarray, masks: np.ndarray) -> tuple[Floats, Floats]:
@@ -211,10 +214,10 @@ def test_a_seat_is_recognized_among_those_whose_moves_are_known() -> None:
     assert recognized(kinds, 1, 0, seat=0).tolist() == [0, 0, 0]
 
 
-def everybody_but(seat: int) -> OpponentModel:
+def everybody_but(seat: int) -> RecognizedSeats:
     faithful = np.ones(3, np.uint8)
     faithful[seat] = 0
-    return nobody()._replace(faithful=faithful)
+    return none_recognized()._replace(faithful=faithful)
 
 
 def worlds(count: int) -> list[State]:
@@ -269,3 +272,21 @@ def test_a_search_counts_what_the_moves_of_a_seat_have_told() -> None:
     agent = ModelSearchAgent(Prefers({0}, 100.0), 30, particles=20)
     assert agent._inferred(state.view(), rng)[1].tolist() == [seat != state.seat for seat in range(3)]
     assert agent.act(state.view(), rng) in state.legal_moves()
+
+
+def test_the_likeliest_whole_moves_are_found() -> None:
+    """Where the beam holds every move, the probabilities are those of all stages and add up to one."""
+    state = State.from_hands(["33345689", "44556677", "8899TTJJ"], check_sizes=False)
+    model = Prefers({7, 20, 100, 365}, 5.0)
+    lines = likely_moves(model, state.view(), 400)
+    assert {line.move for line in lines} == set(state.legal_moves())
+    assert sum(math.exp(line.log_prior) for line in lines) == pytest.approx(1.0, abs=1e-4)
+    assert all(one.log_prior >= other.log_prior for one, other in itertools.pairwise(lines))
+    line = next(line for line in lines if line.move.kickers)
+    total, game = 0.0, state.copy()
+    for action in line.actions:
+        logs, _ = model.evaluate(observe(game)[None], action_mask(game)[None])
+        total += float(logs[0, action])
+        game.step_action(action)
+    assert line.log_prior == pytest.approx(total, abs=1e-5)
+    assert [line.move for line in likely_moves(model, state.view(), 3)] == [line.move for line in lines[:3]]

@@ -24,7 +24,6 @@ from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import OWNER, SEAT
 from ddz_env.core.engine.legal import legal_mask
-from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
 from tests.agents.mini.test_exact import after
@@ -212,17 +211,3 @@ def test_the_position_of_the_page_is_decided_as_it_says() -> None:
     for spec, move in rows:
         agent, state = make_agent(spec), position(["566JJ", "45JQ", "699Q"])
         assert str(agent.act(sight(agent, state), np.random.default_rng(1))) == move
-
-
-def test_equal_generators_decide_alike() -> None:
-    state, agent = State.new(4), ExpectiminimaxAgent(depth=2, worlds=4)
-    first = agent.decide(state.view(), np.random.default_rng(1))
-    assert agent.decide(state.view(), np.random.default_rng(1)).values == first.values
-    assert agent.nodes > 4
-
-
-def test_options_that_do_not_exist_are_refused() -> None:
-    with pytest.raises(InvalidAgentOptionError, match="depth"):
-        CheatingAlphaBetaAgent(depth=0)
-    with pytest.raises(InvalidAgentOptionError, match="worlds"):
-        ExpectiminimaxAgent(worlds=0)

@@ -15,7 +15,6 @@ from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.random import key
 from ddz_env.core.notation import word_to_counts
-from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
 from tests.oracles.figure_two import played
@@ -67,14 +66,6 @@ def test_determinizations_are_uniform_over_cards() -> None:
     assert ((draws - expected) ** 2 / expected).sum() < 45, "14 degrees of freedom: p is about 0.00004"
     by_rank = np.full(15, 4000 / 15)
     assert ((draws - by_rank) ** 2 / by_rank).sum() > 1000 / 15, "the test can tell the two apart"
-
-
-@pytest.mark.parametrize("preset", ["bidding", "rlcard", "openspiel", "half-deck"])
-def test_search_agents_play_whole_games(preset: str) -> None:
-    specs = ("isuct:iterations=40", "duct:iterations=10,trees=4", "cheating-uct:iterations=10,trees=4")
-    agents = [make_agent(spec) for spec in specs]
-    for seed in range(2):
-        assert play_game(State.new(seed, preset), agents, seat_generators([seed, 0], 3)).is_over
 
 
 def test_simulations_follow_the_rules_of_the_engine() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,8 +26,6 @@ from ddz_env.playing.registry import make_agent
 from tests.agents.mini.test_exact import after, brute_values, endgame
 
 MINI = PRESETS["mini"]
-ENOUGH = 10**8
-"""Iterations that no test could wait for."""
 
 
 Family = tuple[str, tuple[int, ...], tuple[int, ...], int]
@@ -196,23 +193,6 @@ def test_determinized_minimax_votes_for_the_win_that_equation_1_prefers() -> Non
     assert contested > 3
 
 
-@pytest.mark.parametrize("spec", ["isuct:", "duct:trees=40,", "cheating-uct:trees=40,"])
-def test_what_needs_no_search_returns_at_once(spec: str) -> None:
-    """No visits, and no random number is used up: what follows does not depend on moves that were no choice."""
-    searcher: Any = make_agent(f"{spec}iterations={ENOUGH}")
-    forced_pass = State.from_hands(["R3", "44", "55"], check_sizes=False)
-    forced_pass.step("R")
-    last_move = State.from_hands(["33344456", "89TJQKA2", "55566677"], check_sizes=False)
-    for state, move in ((forced_pass, "pass"), (last_move, "333444+56")):
-        rng = np.random.default_rng(1)
-        before = rng.bit_generator.state
-        decision = searcher.decide(sight(searcher, state), rng)
-        assert str(decision.move) == move
-        assert not decision.visits
-        assert not decision.values
-        assert rng.bit_generator.state == before
-
-
 @pytest.mark.parametrize("kind", [CheatingMinimaxAgent, DeterminizedMinimaxAgent, InformationSetExpectimaxAgent])
 def test_exact_agents_do_not_search_a_lone_move_either(kind: type) -> None:
     agent = kind(solvers=Solvers(table_bits=4, node_limit=1))
@@ -264,10 +244,3 @@ def test_a_view_that_no_deal_agrees_with_is_a_named_error(state: State, changes:
     view = view_with(state, **changes)
     with pytest.raises(InconsistentViewError, match=message):
         check_view(view.row, state.seat, view.rule_words)
-
-
-def test_a_search_that_cheats_refuses_a_view() -> None:
-    state = State.new(1)
-    with pytest.raises(InconsistentViewError, match="seat 1's hand is hidden"):
-        CheatingUctAgent(20).act(state.view(), np.random.default_rng(0))  # type: ignore[arg-type]
-    assert CheatingUctAgent(20).act(state, np.random.default_rng(0)) in state.legal_moves()

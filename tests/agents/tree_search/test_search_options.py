@@ -10,32 +10,20 @@ import numpy as np
 import pytest
 
 from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from ddz_agents.tree_search.rollout import RolloutAgent
 from ddz_agents.tree_search.search import Position, search, simulate_random
 from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
-from ddz_agents.worlds.determinize import InconsistentViewError, uniform
-from ddz_env import PRESETS, Move, Rules, State
+from ddz_agents.worlds.determinize import uniform
+from ddz_env import Rules, State
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, WINNER
 from ddz_env.core.engine.random import key
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError, UnknownAgentError
+from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_env.playing.agent import Decision, sight
-from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.search_options import VARIANTS
-from tests.agents.tree_search.test_mcts_decisions import view_with
-from tests.hidden import permuted
 from tests.oracles.figure_two import SEED, figure_2, grown_by_hand, played, statistics, statistics_of
 
 RNG = np.random.default_rng
-
-
-SPECS = {**VARIANTS, "determinized": "duct:iterations={},trees=5"}
-
-
-@pytest.fixture(params=SPECS)
-def variant(request: pytest.FixtureRequest) -> str:
-    return SPECS[request.param]
 
 
 def endgame(*hands: str, rules: str | Rules = "standard") -> State:
@@ -47,38 +35,7 @@ def thought(agent: Any, state: State, seed: int = 0) -> Decision:
     return decision
 
 
-@pytest.mark.parametrize("name", SPECS)
-def test_a_seed_reproduces_the_decision_whatever_the_agent_decided_before(name: str) -> None:
-    """An agent keeps arrays from one decision to the next; nothing of what they held may be seen.
-
-    Visits are those of all trees, which have as many each.
-    """
-    spec = SPECS[name].format(60)
-    used, visits = make_agent(spec), {"4 trees": 240, "determinized": 300}.get(name, 60)
-    for state in (State.new(3), played(4, 9), played(8, 4), State.new(3)):
-        decision = thought(used, state)
-        assert decision == thought(make_agent(spec), state)
-        assert sum(decision.visits.values()) == visits or spec.startswith("rollout")
-        assert decision.visits.keys() <= set(state.legal_actions())
-        assert decision.move in state.legal_moves()
-        assert all(0 <= value <= 1 for value in decision.values.values())
-
-
-@pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "douzero", "mini", "perfect"])
-def test_whole_games_are_played_legally(variant: str, preset: str) -> None:
-    players = PRESETS[preset].players
-    agents = [make_agent(variant.format(16)) for _ in range(players)]
-    assert play_game(State.new(5, preset), agents, seat_generators([5, 0], players)).is_over
-
-
-@pytest.mark.parametrize(("seed", "moves", "preset"), [(6, 0, "standard"), (6, 11, "standard"), (1, 0, "bidding")])
-def test_permuting_the_hidden_cards_changes_nothing(variant: str, seed: int, moves: int, preset: str) -> None:
-    state = played(seed, moves, preset)
-    other = permuted(state, state.seat, RNG(seed))
-    assert other.hand((state.seat + 1) % 3) != state.hand((state.seat + 1) % 3)
-    assert thought(make_agent(variant.format(60)), state) == thought(make_agent(variant.format(60)), other)
-
-
+@pytest.mark.parametrize("variant", [*VARIANTS.values(), "duct:iterations={},trees=5"])
 def test_a_win_in_one_is_found_and_a_control_is_kept_to_win_in_two(variant: str) -> None:
     """3 and R against peasants who hold one card each: R first, then 3 wins; 3 first loses to anything higher."""
     state = endgame("34567", "89TJQKA2", "444555666")
@@ -236,9 +193,6 @@ def not_compiled(row: Any, rules: Any, mask: Any, state: Any) -> Any:
     return state
 
 
-A_NUMBER = 3
-
-
 @pytest.mark.parametrize("policy", [landlord_always_wins, f"{__name__}.landlord_always_wins"])
 def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
     decision = thought(IsUctAgent(120, simulation=policy), State.new(3))
@@ -249,56 +203,9 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
     assert set(lost.values.values()) == {0.0}
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        (IsUctAgent, {"simulation": "clever"}),
-        (IsUctAgent, {"simulation": "no.such.module"}),
-        (IsUctAgent, {"simulation": f"{__name__}.no_such_policy"}),
-        (IsUctAgent, {"simulation": f"{__name__}.A_NUMBER"}),
-        (IsUctAgent, {"simulation": not_compiled}),
-        (IsUctAgent, {"iterations": 100_000_001}),
-        (IsUctAgent, {"trees": 0}),
-        (IsUctAgent, {"particles": 100_001}),
-        (IsUctAgent, {"exploration": -1.0}),
-        (CheatingUctAgent, {"milliseconds": -5}),
-        (RolloutAgent, {"iterations": 0}),
-        (RolloutAgent, {"milliseconds": 0}),
-        (RolloutAgent, {"candidates": 1}),
-        (RolloutAgent, {"particles": 100_001}),
-    ],
-)
-def test_options_that_do_not_exist_are_named(kind: type, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidAgentOptionError, match=next(iter(options))):
-        kind(**options)
-
-
-GONE = {
-    "isuct": "selection=ucb,counts=parent,prior=uniform,final=visits,reuse=false,endgame=search",
-    "duct": "selection=ucb,counts=parent,prior=uniform,final=visits",
-    "rollout": "simulation=rules,endgame=search",
-    "expectiminimax": "moves=candidates,values=win-rate",
-}
-"""Options of 0.2.0 that went, with the values that stayed."""
-LOST = {
-    "isuct": "selection=puct counts=availability prior=rules final=value reuse=true endgame=sure "
-    "simulation=planned simulation=rules",
-    "cheating-uct": "selection=puct simulation=rules",
-    "rollout": "simulation=planned simulation=random endgame=solver",
-    "cheating-alpha-beta": "moves=all values=log-odds",
-}
-"""The values that went."""
-
-
-@pytest.mark.parametrize("name", GONE)
-def test_texts_of_0_2_0_are_read_where_the_value_stayed(name: str) -> None:
-    assert make_agent(f"{name}:{GONE[name]}").options == make_agent(name).options  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("spec", [f"{name}:{option}" for name, options in LOST.items() for option in options.split()])
-def test_values_that_went_are_refused_with_what_stayed(spec: str) -> None:
-    with pytest.raises(InvalidAgentOptionError, match=r"went, and .* stayed: "):
-        make_agent(spec)
+def test_a_policy_that_is_not_compiled_is_refused() -> None:
+    with pytest.raises(InvalidAgentOptionError, match="simulation"):
+        IsUctAgent(simulation=not_compiled)
 
 
 @pytest.mark.parametrize("name", ["isuct-moves", "isuct-redetermined"])
@@ -306,27 +213,3 @@ def test_agents_that_went_are_refused_with_where_their_result_stands(name: str) 
     for spec in (name, f"{name}:iterations=50"):
         with pytest.raises(UnknownAgentError, match=f"'{name}' went: .* lost to isuct .* docs/measurements/"):
             make_agent(spec)
-
-
-def test_a_bad_number_of_threads_is_named() -> None:
-    with pytest.raises(InvalidOptionError, match="threads"):
-        IsUctAgent(10, threads=0)
-
-
-@pytest.mark.parametrize("spec", ["isuct", "duct", "rollout", "isuct:particles=20"])
-def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
-    """Views that no deal agrees with, half-built moves, turns of others and ended games."""
-    agent = make_agent(spec)
-    with pytest.raises(InconsistentViewError, match="the deck is"):
-        agent.act(view_with(State.new(1), next=1), RNG(0))
-    state = endgame("33345", "6789", "6789")
-    with pytest.raises(IllegalMoveError, match="seat 1 is asked to act"):
-        agent.act(state.view(1), RNG(0))
-    state.step_action(Move.parse("333+4").main)
-    over = endgame("3", "4", "5")
-    over.step("3")
-    for one in (agent, CheatingUctAgent(10)):
-        with pytest.raises(IllegalMoveError, match="half built"):
-            one.act(sight(one, state), RNG(0))
-        with pytest.raises(IllegalMoveError, match="game is over"):
-            one.act(sight(one, over), RNG(0))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.neural_search.judge import SHIPPED, Calibration, Curve, Judge
+from ddz_agents.neural_search.judge import SHIPPED, Calibration, Judge, LogOddsCurve
 from ddz_env import Move, Rules, State
 from ddz_env.core.errors import IllegalMoveError
 from ddz_env.table.session import PERSON, Advice, Deal, Option, Record, Session
@@ -23,7 +23,7 @@ from tests.rooms import ROOT
 
 RESULTS = ROOT / "docs" / "results" / "chances.csv"
 RNG = np.random.default_rng
-AS_TOLD = Calibration(Curve(0.0, 1.0, 0.0), Curve(0.0, 1.0, 0.0))
+AS_TOLD = Calibration(LogOddsCurve(0.0, 1.0, 0.0), LogOddsCurve(0.0, 1.0, 0.0))
 """Leaves the critic's means alone."""
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ddz_agents.external.botzone.stragglers import end_marked, new_mark
+from ddz_agents.external.botzone.program import end_marked, new_mark
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.agent import Agent, cheats

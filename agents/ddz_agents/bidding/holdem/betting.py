@@ -95,8 +95,8 @@ def bet(bets: np.ndarray, action: int) -> None:
 def best_action(bets: np.ndarray, win_rate: float) -> int:
     """The paper's policy (figure 6): the action of the highest expected payoff, by equation 1.
 
-    To fold loses what is in the pot.  Where a check costs nothing nobody folds: the equation would do so with the worst
-    hands, because its loss rate counts chips that are lost anyway.
+    To fold loses what is in the pot.  Where a check costs nothing no player folds: the equation would do so with
+    the worst hands, because its loss rate counts chips that are lost anyway.
     """
     turn = bets[TURN]
     free = bets[RAISED + turn] == max(bets[RAISED], bets[RAISED + 1])

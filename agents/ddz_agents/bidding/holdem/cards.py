@@ -17,7 +17,7 @@ _NONE = np.int64(-1)
 @pure_kernel
 def _straight(ranks: int) -> int:
     """The highest rank of a straight in a set of ranks (bit 0 the two, bit 12 the ace), -1 if there is none."""
-    low = np.int64(ranks) << 1 | ranks >> 12 & 1  # the ace also stands below the two
+    low = np.int64(ranks) << 1 | ranks >> 12 & 1  # the ace also counts as below the two
     for top in range(12, 2, -1):
         if low >> (top - 3) & 31 == 31:
             return np.int64(top)
@@ -42,7 +42,7 @@ def strength(cards: np.ndarray) -> int:
     Args:
         cards: Seven cards, int64.
     """
-    # Sets of ranks that stand at least once, twice ..., and those of each suit.
+    # Sets of ranks that occur at least once, twice ..., and those of each suit.
     once, twice, thrice, four = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     suits, flush = np.int64(0), _NONE
     for index in range(7):

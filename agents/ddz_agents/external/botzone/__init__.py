@@ -1,1 +1,1 @@
-"""Bots of Botzone as agents: programs in processes of their own, asked in the platform's JSON."""
+"""Bots of Botzone as agents: programs in processes of their own that speak the platform's JSON."""

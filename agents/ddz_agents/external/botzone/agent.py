@@ -44,7 +44,7 @@ class BotzoneOptions(Options):
 class BotzoneAgent:
     """Plays by a bot: ``botzone:./bot``.
 
-    Under rules with a fixed landlord it is asked as in ``FightTheLandlord``, with an auction as in
+    Under rules with a fixed landlord requests are those of ``FightTheLandlord``, with an auction those of
     ``FightTheLandlord2``.  A crash, a time-out, too much output, no JSON and cards that it does not hold are errors,
     and lose the game in an arena.
 

@@ -1,4 +1,4 @@
-"""A game as a bot is told it: requests made from what its seat sees, and its answers read.
+"""A game as a bot hears of it: requests made from what its seat sees, and its answers read.
 
 The engine knows ranks; a bot wants card ids.  Each seat gets ids of its own making that never contradict each other:
 its own cards have the first suits of a rank, the landlord cards the next, and the others' cards the rest.
@@ -23,17 +23,17 @@ _IDS = [[card for card in range(NUM_CARDS) if card_rank(card) == rank] for rank 
 
 
 class BotAnswerError(DouDizhuError):
-    """A bot answered something that is no bid and no cards of its hand."""
+    """A bot's answer that is neither a bid nor cards of its hand."""
 
 
 class BotSession:
     """One game of one seat.
 
     Args:
-        view: What the seat sees when it is asked for the first time.
+        view: What the seat sees at its first decision.
 
     Attributes:
-        seen: How many moves of the game have been told, bids included.
+        seen: How many moves of the game the bot has heard of, bids included.
 
     Raises:
         InvalidRulesError: If the platform has no game with the rules.
@@ -93,7 +93,7 @@ class BotSession:
         return [card for rank, (mine, count) in counts for card in _IDS[rank][mine : mine + count]]
 
     def _ids_of(self, move: Move, public: Sequence[int], of_landlord: bool) -> list[int]:
-        """Ids for what another seat played: the landlord plays the landlord cards first, nobody else plays them."""
+        """Ids for what another seat played: only the landlord plays the landlord cards, and plays them first."""
         gone = {card for cards in self._played for card in cards}
         free = [card for card in range(NUM_CARDS) if card not in gone and card not in self._own]
         free = [card for card in free if of_landlord and card in public] + [card for card in free if card not in public]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -14,18 +14,13 @@ from ddz_agents.external.douzero import features
 from ddz_agents.external.douzero.features import POSITIONS, Bytes, Floats
 from ddz_agents.neural.errors import MissingTorchError
 from ddz_agents.rules.agent import RulesAgent
-from ddz_env import Move, Rules, View
-from ddz_env.core.actions import KICKER_BASE
-from ddz_env.core.engine.layout import LEFT, PENDING, STAGE, STAGE_KICKER, STAGE_PLAY
+from ddz_env import Move, View
 from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.errors import IllegalMoveError, InvalidRulesError, install_hint
-from ddz_env.core.notation import counts_to_word
 from ddz_env.core.observation import observe
 from ddz_env.core.options import Options, Range, takes
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.view import AUCTION
 from ddz_env.envs.threads import MOST_THREADS, usable_threads
-from ddz_env.playing.agent import BatchPlayer
 
 if TYPE_CHECKING:
     from ddz_agents.external.douzero.network import PositionNetwork
@@ -183,14 +178,6 @@ class DouZeroAgent:
             best |= {number: int(own.argmax()) for number, own in zip(open_ones, values, strict=True)}
         return [found.move(best[number]) for number, (_, found) in enumerate(decisions)]
 
-    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
-        """The same choices in many games, all candidates of a role valued together.
-
-        Raises:
-            InvalidRulesError: If the rules are not for three players.
-        """
-        return _DouZeroPlayer(self, self._auction.batched(num_games, rules), rules, num_games)
-
 
 def _portions(rows: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
     """Decisions in portions of not too many candidates; a decision stays whole."""
@@ -207,50 +194,8 @@ def _portions(rows: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
 
 def _observed(view: View) -> tuple[Bytes, Candidates]:
     """What the seat to act sees, and its legal moves."""
-    _check_players(view.rules)
+    if view.rules.players != 3:
+        raise InvalidRulesError(f"douzero plays games of three, not the {view.rules.name} rules")
     if view.acting_seat != view.seat or view.stage != "play":
         raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
     return observe(view), Candidates(*all_moves(view.row, view.rule_words))
-
-
-def _check_players(rules: Rules) -> None:
-    if rules.players != 3:
-        raise InvalidRulesError(f"douzero plays games of three, not the {rules.name} rules")
-
-
-class _DouZeroPlayer(OwnsArrays):
-    """A :class:`DouZeroAgent` in many games: see :class:`ddz_env.playing.agent.BatchPlayer`."""
-
-    def __init__(self, agent: DouZeroAgent, auction: BatchPlayer, rules: Rules, num_games: int) -> None:
-        _check_players(rules)
-        self._agent, self._auction, self._rule_words = agent, auction, rules.words()
-        self.plans = np.zeros((num_games, 2), np.uint64)
-
-    def actions(
-        self,
-        games: npt.NDArray[np.intp],
-        rows: npt.NDArray[np.uint64],
-        observations: Bytes,
-        masks: Bytes,
-        rngs: Callable[[int], np.random.Generator],
-    ) -> npt.NDArray[np.int64]:
-        actions = np.empty(len(games), np.int64)
-        stages = rows[:, STAGE]
-        leads = np.flatnonzero(stages == STAGE_PLAY)
-        decisions = [(observations[at], Candidates(*all_moves(rows[at], self._rule_words))) for at in leads]
-        for at, move in zip(leads, self._agent._best(decisions), strict=True):
-            self.plans[games[at]] = move.main, counts_to_word(move.kicker_counts)
-            actions[at] = move.main
-        for at in np.flatnonzero(stages == STAGE_KICKER):
-            actions[at] = self._next_kicker(int(games[at]), rows[at])
-        rest = np.flatnonzero((stages != STAGE_PLAY) & (stages != STAGE_KICKER))
-        if len(rest):
-            actions[rest] = self._auction.actions(games[rest], rows[rest], observations[rest], masks[rest], rngs)
-        return actions
-
-    def _next_kicker(self, game: int, row: npt.NDArray[np.uint64]) -> int:
-        main, kickers = self.plans[game].tolist()
-        if main != int(row[PENDING]):
-            raise IllegalMoveError(f"action {int(row[PENDING])} was not begun by douzero: it plays whole moves")
-        move = Move.from_words(main, kickers)
-        return KICKER_BASE + move.kickers[len(move.kickers) - int(row[LEFT])]

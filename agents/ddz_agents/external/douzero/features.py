@@ -33,7 +33,7 @@ _MOST_BOMBS = 15
 _LANDLORD_HAND, _PEASANT_HAND = 20, 17
 
 
-class Position(NamedTuple):
+class RoleColumns(NamedTuple):
     """What a role's network reads besides the history, in order.
 
     Attributes:
@@ -52,15 +52,15 @@ class Position(NamedTuple):
         return CARDS * len(self.cards) + sum(most for _, most in self.sizes) + _MOST_BOMBS
 
 
-def _peasant(name: str, landlord: str, mate: str) -> Position:
+def _peasant(name: str, landlord: str, mate: str) -> RoleColumns:
     """A peasant, from where the landlord and the other peasant sit."""
     played = f"played_{landlord}", f"played_{mate}"
     cards = ("hand", "others", *played, "target", f"last_{landlord}", f"last_{mate}")
-    return Position(name, cards, ((f"cards_left_{landlord}", _LANDLORD_HAND), (f"cards_left_{mate}", _PEASANT_HAND)))
+    return RoleColumns(name, cards, ((f"cards_left_{landlord}", _LANDLORD_HAND), (f"cards_left_{mate}", _PEASANT_HAND)))
 
 
 POSITIONS = (
-    Position(
+    RoleColumns(
         "landlord",
         ("hand", "others", "target", "played_previous", "played_next"),
         (("cards_left_previous", _PEASANT_HAND), ("cards_left_next", _PEASANT_HAND)),
@@ -92,7 +92,7 @@ def card_columns(counts: Bytes) -> Floats:
 
 
 def roles_of(observations: Bytes) -> npt.NDArray[np.intp]:
-    """The role of each observer as a place in :data:`POSITIONS`; what there is no landlord for counts as the first.
+    """The role of each observer as a place in :data:`POSITIONS`; without a landlord the first.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -104,7 +104,7 @@ def roles_of(observations: Bytes) -> npt.NDArray[np.intp]:
     return roles
 
 
-def state_columns(observations: Bytes, position: Position) -> Floats:
+def state_columns(observations: Bytes, position: RoleColumns) -> Floats:
     """What a role's network reads of decisions, besides the history and the move.
 
     Args:
@@ -141,7 +141,7 @@ def history_columns(observations: Bytes) -> Floats:
 
 
 def move_columns(mains: npt.NDArray[np.uint64], kickers: npt.NDArray[np.uint64]) -> Floats:
-    """Whole moves as their cards: body and kickers are not told apart.
+    """Whole moves as their cards: body and kickers are not distinguished.
 
     Args:
         mains: Action ids of the main groups, shape ``[m]``, uint64.

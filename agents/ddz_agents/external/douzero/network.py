@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ddz_agents.external.douzero.features import CARDS, POSITIONS, ROUND_COLUMNS, Position
+from ddz_agents.external.douzero.features import CARDS, POSITIONS, ROUND_COLUMNS, RoleColumns
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.network import load_module
 from ddz_agents.neural.tensor_file import Arrays
@@ -36,7 +36,7 @@ class PositionNetwork(nn.Module):
         position: The role.
     """
 
-    def __init__(self, position: Position) -> None:
+    def __init__(self, position: RoleColumns) -> None:
         super().__init__()
         self.lstm = nn.LSTM(ROUND_COLUMNS, _MEMORY, batch_first=True)
         self.dense1 = nn.Linear(_MEMORY + position.columns + CARDS, _WIDTH)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from math import comb
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.information_set import information_set
+from ddz_agents.open_cards.information_set import deals_of_cards, information_set
 from ddz_agents.open_cards.minimax import PerRules
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_agents.rules.agent import RulesAgent
@@ -175,7 +174,7 @@ class DeterminizedSolverAgent(InferringAgent):
     ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]:
         """Worlds and their weights: all that fit where they are few."""
         worlds = self.options.worlds
-        if view.rules.open_hands or _most_states(view.row, int(view.seat)) <= _ENUMERATED:
+        if view.rules.open_hands or deals_of_cards(view.row, int(view.seat)) <= _ENUMERATED:
             states = information_set(view.row, int(view.seat), view.rules.open_hands)
             if len(states) <= worlds:
                 return states.rows, states.deals.astype(np.float64)
@@ -198,15 +197,3 @@ class DeterminizedSolverAgent(InferringAgent):
                 return None
             won.append(value == landlord)
         return np.array(won)
-
-
-def _most_states(row: npt.NDArray[np.uint64], seat: int) -> int:
-    """Ways to deal the unseen cards of a view to the other seats: at least as many as there are worlds."""
-    left, ways = int(row[at.HIDDEN]).bit_count(), 1
-    for other in range(3):
-        size = (int(row[at.SIZES]) >> (8 * other)) & 255 if other != seat else 0
-        if size and other == int(row[at.LANDLORD]):
-            size -= int(row[at.KNOWN]).bit_count()
-        ways *= comb(left, max(0, size))
-        left -= size
-    return ways

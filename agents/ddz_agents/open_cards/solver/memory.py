@@ -1,4 +1,4 @@
-"""What the solver's search is told and what it remembers: techniques, stacks, and the table of proven positions.
+"""What the solver's search works with: techniques, stacks, and the table of proven positions.
 
 The transposition table has buckets of one word an entry, and the entry of the smallest subtree gives way.  An entry
 holds 57 bits of the position's 128-bit hash (others choose the bucket), the logarithm of the size of the tree that
@@ -60,7 +60,7 @@ class Technique(NamedTuple):
         tighten: Raise a target to the highest that lets the same replies through.
         quick_wins: Whether a leader that provably runs out has won.
         threats: Drop moves that an opponent answers by a quick win.
-        ranks: Look positions up with the ranks taken out that nobody holds.
+        ranks: Look positions up with the ranks taken out that are in no hand.
         order: Try moves in the order of the fewest moves that their rest needs.
         spring: Whether spring doubles the stake.
         goal: What the landlord shall reach: ``ANY_WIN`` just to win; else a stake, see :func:`reached`.
@@ -224,7 +224,7 @@ def _close_up(
 def place(search: Search, ply: int) -> None:
     """Write a node's two hashes.  Positions that differ only in ranks that nothing separates have the same.
 
-    Ranks that nobody holds any more are taken out: all of them where no hand has a chain even then, else all but one
+    Ranks that are in no hand any more are taken out: all of them where no hand has a chain even then, else all but one
     between two that are held, so that no chain arises.  2 and the jokers stay where they are.
 
     Args:

@@ -1,7 +1,7 @@
 """Whole moves of a hand, written straight into arrays: what the solver's search generates at every node.
 
 A *target code* says what a reply must beat, in one number: ``(segment + 1) << 4 | key``, with the segment of the main
-group on the table and the rank (or DouZero's highest trio) that a reply must exceed.  ``LEAD`` is no target,
+group on the table and the rank (or DouZero's highest trio) that a reply must exceed.  ``LEAD`` means no target,
 ``BOMBS`` one that only bombs and the rocket beat, ``NOTHING`` one that nothing beats.
 """
 
@@ -333,7 +333,7 @@ _HIGH = np.uint64(61)
 _LOW = np.uint64(45)
 _U7 = np.uint64(7)
 _VALUE = np.uint64((7 << 61) | (7 << 45))
-"""Bits that no hand sets (there are no two jokers of a colour): the number of moves stands there."""
+"""Bits that no hand sets (there are no two jokers of a colour): they hold the number of moves."""
 
 
 def new_turns() -> npt.NDArray[np.uint64]:
@@ -355,7 +355,7 @@ def _known(table: np.ndarray, hand: np.uint64) -> int:
 
 @inline_kernel
 def turns(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.ndarray) -> int:
-    """The fewest moves that play a hand out if nobody interferes.
+    """The fewest moves that play a hand out without interference.
 
     Args:
         table: The table, changed in place.

@@ -1,7 +1,7 @@
 """Open-card positions from text: hands, who is to move, what it must beat, and the moves played since.
 
 ``KK5543 / 225543`` are two hands, the first of which leads; three hands are a game of three, the first of them the
-landlord's.  Behind a colon stand moves that have been played: ``KK5543 / 225543: 3, 4, pass``.
+landlord's.  Moves that have been played follow a colon: ``KK5543 / 225543: 3, 4, pass``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_HANDS = 3
 
 
 class InvalidPositionError(DouDizhuError):
-    """A text is no position of open cards, or no game could have come to it; the message says why."""
+    """Malformed text of a position of open cards, or a position that no game can reach; the message says why."""
 
 
 def open_position(
@@ -45,10 +45,10 @@ def open_position(
         played: How many of the moves to play; all by default.
 
     Raises:
-        InvalidPositionError: If the text is no position, or no game could have come to it.
+        InvalidPositionError: If the text is malformed, or no game can reach the position.
         InvalidHandError: If a hand cannot be read.
         InvalidMoveError: If a move cannot be read.
-        IllegalMoveError: If a move is not legal where it stands.
+        IllegalMoveError: If a move is not legal in its place.
         InvalidRulesError: If the preset is unknown.
 
     Example:
@@ -87,7 +87,7 @@ def dealt_position(sizes: Sequence[int], rng: np.random.Generator, rules: str | 
         rules: A preset's name or a :class:`Rules`.
 
     Raises:
-        InvalidPositionError: If the rules do not deal so many hands or cards.
+        InvalidPositionError: If the rules deal fewer hands or cards.
     """
     rules = _rules_for(Rules.preset(rules), len(sizes))
     deck = np.repeat(np.arange(len(RANK_NAMES)), rules.deck)
@@ -127,7 +127,7 @@ def _hand(number: int, text: str) -> Hand:
 
 
 def _rules_for(rules: Rules, hands: int) -> Rules:
-    """The rules for so many hands."""
+    """The rules for a number of hands."""
     if not 2 <= hands <= _MOST_HANDS:
         raise InvalidPositionError(f"a position has two or three hands separated by '/', not {hands}")
     if hands == rules.players:
@@ -168,8 +168,7 @@ def _put_down(state: State, target: Move, seat: int, passed: int) -> None:
     row[at.HANDS + owner], row[at.SEAT] = whole.word, owner
     if target not in state.legal_moves():
         raise InvalidPositionError(f"hand {owner + 1} could not have played {target}: the rules have no such move")
-    kickers = Hand(target.kicker_counts).word
-    play_move(row, np.uint64(target.main), np.uint64(kickers), state.rule_words)
+    play_move(row, *target.words, state.rule_words)
     row[at.HANDS + owner], row[at.SEAT], row[at.PASSES] = left, seat, passed
 
 

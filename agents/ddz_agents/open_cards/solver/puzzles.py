@@ -101,7 +101,7 @@ def _as_puzzle(state: State, solver: OpenSolver) -> Puzzle | None:
     needed: dict[Move, int] = {}
     for move in moves:
         row = state.row.copy()
-        play_move(row, np.uint64(move.main), np.uint64(Hand(move.kicker_counts).word), state.rule_words)
+        play_move(row, *move.words, state.rule_words)
         needed[move] = solver.fewest_moves(Hand.from_word(int(row[HANDS + state.seat])))
         if solver.solve_row(row).landlord_wins:
             if winning is not None:

@@ -1,6 +1,6 @@
 """Quick wins: a leader that keeps the lead to its end, or takes it back at once, has won without a search.
 
-*Threats* are quick wins of an opponent: a reply that nobody beats, after which it runs out.  All moves that such a
+*Threats* are quick wins of an opponent: a reply that is not beaten, after which it runs out.  All moves that such a
 reply beats lose, so that they need no node of their own.
 """
 
@@ -22,7 +22,7 @@ RUN_LIMIT = 200
 
 @inline_kernel
 def _weight(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> int:
-    """1 for a move that an opponent can beat, 0 for one that stands, -1 for one that beats all that they have."""
+    """1 for a move that an opponent can beat, 0 for one that none can, -1 for one that beats all that they have."""
     if not game.stands(hands, owner, code, landlord, rules):
         return np.int64(1)
     if code in (game.NOTHING, game.BOMBS) or (code & U15) == U0 or game.is_read_again(code, rules):
@@ -32,7 +32,7 @@ def _weight(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules
 
 @part_kernel
 def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int) -> bool:
-    """Whether a leader wins whatever the opponents do, by keeping the lead or taking it back at once.
+    """Whether a leader wins against any defence, by keeping the lead or taking it back at once.
 
     The hand is split into moves.  One that no opponent beats keeps the lead.  A beatable one is led while a master of
     its category is kept, which beats every answer.  One beatable move without a master may be left for the end.  What
@@ -125,7 +125,7 @@ def quick_win(search: Search, top: int, hands: np.ndarray, owner: int, spent: in
 
 @pure_kernel
 def _answers(search: Search, ply: int, top: int, owner: int, code: np.uint64, rest: np.uint64) -> bool:
-    """Whether a reply to the node's mover wins at once: nobody beats it, and its owner runs out after it.
+    """Whether a reply to the node's mover wins at once: no opponent beats it, and its owner runs out after it.
 
     The mover's hand only gets less before the reply, so its whole hand stands for what is left of it.  A partner of
     the mover who acts before the reply could take over: it must not go out by that, and the reply must beat whatever

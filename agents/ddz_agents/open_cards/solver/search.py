@@ -8,20 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_agents.open_cards.solver import memory
 from ddz_agents.open_cards.solver import moves as game
-from ddz_agents.open_cards.solver.memory import (
-    ABSENT,
-    ANY_WIN,
-    DONE,
-    FRESH,
-    NO_ROOM,
-    RUNNING,
-    Search,
-    Technique,
-    look_up,
-    place,
-    store,
-)
+from ddz_agents.open_cards.solver.memory import Search, Technique, look_up, place, store
 from ddz_agents.open_cards.solver.quick_wins import quick_win, threatened
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
@@ -39,7 +28,7 @@ KNOWN = 4
 def reached(goal: int, won: bool, bombs: int, spring: bool) -> bool:
     """Whether a finished game gives the landlord its goal.
 
-    A goal of ``k`` >= 1 asks for a win of at least 2 ** (k - 1) stakes, one of ``k`` <= 0 for a loss of at most
+    A goal of ``k`` >= 1 is a win of at least 2 ** (k - 1) stakes, one of ``k`` <= 0 a loss of at most
     2 ** -k stakes or a win; ``ANY_WIN`` is any win.
 
     Args:
@@ -48,7 +37,7 @@ def reached(goal: int, won: bool, bombs: int, spring: bool) -> bool:
         bombs: Bombs and rockets played.
         spring: Whether the game was a spring or an anti-spring.
     """
-    if goal == ANY_WIN:
+    if goal == memory.ANY_WIN:
         return won
     doublings = bombs + (1 if spring else 0)
     if goal >= 1:
@@ -184,7 +173,7 @@ def _sift(search: Search, ply: int) -> int:
     if _wins_at_once(search, ply):
         return wins
     kept, end = frame.first, frame.end
-    threats = technique.threats and technique.goal == ANY_WIN
+    threats = technique.threats and technique.goal == memory.ANY_WIN
     for index in range(frame.first, end):
         main, kickers = moves.mains[index], moves.kickers[index]
         if threats and main != U0 and threatened(search, ply, end, main, kickers):
@@ -230,12 +219,12 @@ def _enter(search: Search, ply: int) -> int:
     if technique.table:
         place(search, ply)
         known = look_up(search.table, frame.bucket, frame.name)
-        if known != ABSENT:
+        if known != memory.ABSENT:
             control.hits += 1
             return known | KNOWN
     code, first = frame.code, frame.first
     if code == game.LEAD:
-        if technique.quick_wins and technique.goal == ANY_WIN:
+        if technique.quick_wins and technique.goal == memory.ANY_WIN:
             if quick_win(search, first, search.hands[ply], seat, np.int64(0)):
                 return wins
         end = game.lead_moves(moves, first, search.hands[ply, seat], rules)
@@ -260,7 +249,7 @@ def set_root(search: Search, row: np.ndarray) -> None:
     """
     technique, rules = search.technique, search.rules
     control, frame = search.control[0], search.frames[0]
-    control.nodes, control.ply, control.status, control.value, control.hits = 0, 0, FRESH, 0, 0
+    control.nodes, control.ply, control.status, control.value, control.hits = 0, 0, memory.FRESH, 0, 0
     search.threats[:] = 0
     for seat in range(3):
         search.hands[0, seat] = row[at.HANDS + seat]
@@ -282,7 +271,7 @@ def set_root(search: Search, row: np.ndarray) -> None:
 def run(search: Search, budget: int) -> int:
     """Search on, at most ``budget`` nodes.
 
-    The root stands in line 0 of ``hands`` and ``frames``; the status is ``FRESH`` at first.
+    The root is line 0 of ``hands`` and ``frames``; the status is ``FRESH`` at first.
 
     Args:
         search: Memory.
@@ -296,15 +285,15 @@ def run(search: Search, budget: int) -> int:
     stop = control.nodes + budget
     ply = control.ply
     value = np.int64(-1)
-    entering = control.status == FRESH
-    control.status = RUNNING
+    entering = control.status == memory.FRESH
+    control.status = memory.RUNNING
     while True:
         if entering:  # the one place that opens nodes: it is compiled into this loop
             value = _enter(search, ply)
             entering = False
         if value == -2:
-            control.status = NO_ROOM
-            return NO_ROOM
+            control.status = memory.NO_ROOM
+            return memory.NO_ROOM
         frame = search.frames[ply]
         if value >= 0:  # of the node at ply
             known = value & KNOWN
@@ -312,8 +301,8 @@ def run(search: Search, budget: int) -> int:
             if technique.table and known == 0:
                 store(search.table, frame.bucket, frame.name, value, control.nodes - frame.start)
             if ply == 0:
-                control.value, control.status = value, DONE
-                return DONE
+                control.value, control.status = value, memory.DONE
+                return memory.DONE
             ply -= 1
             frame = search.frames[ply]
             if value == (1 if frame.seat == technique.landlord else 0):
@@ -321,7 +310,7 @@ def run(search: Search, budget: int) -> int:
             value = np.int64(-1)
         if control.nodes >= stop:
             control.ply = ply
-            return RUNNING
+            return memory.RUNNING
         index = frame.next
         if index == frame.end:
             value = np.int64(0 if frame.seat == technique.landlord else 1)

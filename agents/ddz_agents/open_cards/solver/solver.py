@@ -40,8 +40,8 @@ class SolverOptions(Options):
         tighten: Raise a target to the highest that lets the same replies through.
         quick_wins: Where a leader that provably keeps or retakes the lead to its end has won: nowhere, or where its
             search begins (``tricks``).
-        threats: Drop moves that an opponent beats by a reply that stands and after which it provably runs out.
-        ranks: Take ranks that nobody holds any more out of a position before it is looked up.
+        threats: Drop moves that an opponent beats by a reply that keeps the lead and after which it provably runs out.
+        ranks: Take ranks that are in no hand any more out of a position before it is looked up.
         order: Try moves first after which the hand needs the fewest moves, that play many cards or low ones; pass last.
     """
 
@@ -74,7 +74,7 @@ class SolverOptions(Options):
 
 
 class UnsolvablePositionError(DouDizhuError):
-    """The solver was given something that is no position between two moves; the message says what it takes."""
+    """Not a position between two moves; the message says what the solver takes."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class OpenSolver(OwnsArrays):
             seconds: A limit of this call, besides the options'.
 
         Raises:
-            UnsolvablePositionError: If it is no such position.
+            UnsolvablePositionError: If it is not such a position.
         """
         self._check(state)
         return self.solve_row(state.row, goal, seconds)
@@ -190,7 +190,7 @@ class OpenSolver(OwnsArrays):
             halted: Interrupts it.
         """
         row = row.copy()
-        play_move(row, np.uint64(move.main), np.uint64(Hand(move.kicker_counts).word), self._words)
+        play_move(row, *move.words, self._words)
         return self.solve_row(row, seconds=_left(stop), halted=halted)
 
     def move_values(
@@ -204,7 +204,7 @@ class OpenSolver(OwnsArrays):
             threads: Moves that are searched at the same time, each with a table of its own.
 
         Raises:
-            UnsolvablePositionError: If it is no such position.
+            UnsolvablePositionError: If it is not such a position.
         """
         self._check(state)
         landlord = state.seat == int(state.row[at.LANDLORD])
@@ -234,7 +234,7 @@ class OpenSolver(OwnsArrays):
         return [(move, found.result()) for move, found in zip(moves, values, strict=True)]
 
     def line(self, state: State, seconds: float | None = None) -> list[tuple[int, Move]]:
-        """Moves to the end of the game: the winner's that win, and the first of the loser's that are no pass.
+        """Moves to the end of the game: the winner's that win, and the first of the loser's other than pass.
 
         Args:
             state: A position between two moves.
@@ -269,7 +269,7 @@ class OpenSolver(OwnsArrays):
         return None
 
     def fewest_moves(self, hand: Hand) -> int:
-        """The fewest moves that play a hand out if nobody interferes; 0 for an empty one."""
+        """The fewest moves that play a hand out without interference; 0 for an empty one."""
         search = self._search
         return int(turns(search.turns, search.moves, 0, np.uint64(hand.word), self._words)) if len(hand) else 0
 

@@ -34,7 +34,7 @@ from ddz_env.playing.agent import Decision
 
 QUIESCENCE = {"off": search.NOTHING, "bombs": search.BOMBS, "trick": search.WHOLE_TRICK}
 MOST_DEPTH = 40
-"""The deepest search that may be asked for."""
+"""The deepest search allowed."""
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.stack import (
-    LIMIT,
-    NODES,
-    STOPPED,
-    SearchStack,
-    look_up,
-    new_stack,
-    new_table,
-    position_key,
-    step,
-    store,
-)
+from ddz_agents.open_cards import stack as at
+from ddz_agents.open_cards.stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
 from ddz_agents.open_cards.textbook.candidates import Space, push_moves, to_front
 from ddz_agents.rules.position import evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import is_bomb
@@ -107,7 +97,7 @@ def value_of_position(space: Space, ply: int) -> float:
 
 @part_kernel
 def is_quiet(row: np.ndarray, rules: np.ndarray, quiescence: int) -> bool:
-    """Whether the trick is closed, or, if only bombs are searched on, nobody who still acts in it can bomb it."""
+    """Whether the trick is closed, or, if only bombs are searched on, no seat that still acts in it can bomb it."""
     target = row[TARGET]
     if target == U0 or quiescence == NOTHING:
         return True
@@ -144,14 +134,14 @@ def _known_at_once(space: Space, ply: int, depth: int, settings: Settings) -> tu
     """Whether the position at a ply needs no search, and its value then.
 
     The game is over or the next move ends it, the search has run out of positions, or the depth limit is reached and
-    the position is quiet.  Otherwise its legal actions stand in ``space.mask``.
+    the position is quiet.  Otherwise its legal actions are in ``space.mask``.
     """
     row, counters, scale = space.stack.rows[ply], space.stack.counters, space.scale
-    counters[NODES] += 1
+    counters[at.NODES] += 1
     if row[STAGE] == STAGE_OVER:
         return True, scale[2 * SURE] if landlord_won(row) else scale[0]
-    if counters[NODES] > counters[LIMIT]:
-        counters[STOPPED] = 1
+    if counters[at.NODES] > counters[at.LIMIT]:
+        counters[at.STOPPED] = 1
         return True, scale[SURE]
     if depth <= 0 or ply + 2 >= MAX_PLIES:
         if depth <= -QUIET_PLIES or ply + 2 >= MAX_PLIES or is_quiet(row, space.stack.rules, settings.quiescence):
@@ -255,7 +245,7 @@ def _close(stack: SearchStack, ply: int, settings: Settings) -> float:
     """The value of a position all of whose moves have been searched, or enough of them."""
     frame, row = stack.frames[ply], stack.rows[ply]
     value = frame.best if row[SEAT] == row[LANDLORD] else -frame.best
-    if settings.table and frame.depth > 0 and stack.counters[STOPPED] == 0:
+    if settings.table and frame.depth > 0 and stack.counters[at.STOPPED] == 0:
         bound, entry = EXACT, stack.table[frame.slot]
         if value <= frame.alpha:
             bound = UPPER

@@ -1,0 +1,170 @@
+"""What every searching agent promises, whichever its search: one table of agents, one of presets, one of borders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ddz_env import PRESETS, Move, State
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError
+from ddz_env.core.options import as_written
+from ddz_env.playing.agent import Decision, cheats, sight
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.registry import make_agent
+from ddz_training.experiments.search_options import VARIANTS
+from tests.agents.tree_search.test_mcts_decisions import view_with
+from tests.hidden import permuted
+from tests.oracles.figure_two import played
+
+RNG = np.random.default_rng
+TREES = {**VARIANTS, "determinized": "duct:iterations={},trees=5", "cheating": "cheating-uct:iterations={},trees=4"}
+"""Agents by the number of their iterations; those with several trees grow as many in each."""
+OTHERS = {
+    "networks": "neural-ismcts:iterations={},trees=2,batch=4,particles=8",
+    "textbook": "expectiminimax:depth=2,worlds=4",
+    "textbook, open": "cheating-alpha-beta:depth=2",
+    "solver": "determinized-solver:cards=12,worlds=8,nodes=2000",
+    "solver, open": "solver:nodes=500,megabytes=1",
+}
+SPECS = TREES | OTHERS
+
+
+@pytest.fixture(params=SPECS)
+def spec(request: pytest.FixtureRequest) -> str:
+    return SPECS[request.param]
+
+
+def endgame(*hands: str) -> State:
+    return State.from_hands(hands, check_sizes=False)
+
+
+def thought(agent: Any, state: State, seed: int = 0) -> Decision:
+    decision: Decision = agent.decide(sight(agent, state), RNG(seed))
+    return decision
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_seed_reproduces_the_decision_whatever_the_agent_decided_before(name: str) -> None:
+    """An agent keeps arrays from one decision to the next; nothing of what they held may be seen.
+
+    Visits are those of all trees, which have as many each.
+    """
+    spec = SPECS[name].format(60)
+    used, trees = make_agent(spec), {"4 trees": 4, "determinized": 5, "cheating": 4}.get(name, 1)
+    for state in (State.new(3), played(4, 9), played(8, 4), State.new(3)):
+        decision = thought(used, state)
+        assert decision == thought(make_agent(spec), state)
+        assert sum(decision.visits.values()) == 60 * trees or "rollout" in spec or name in OTHERS
+        assert decision.visits.keys() | decision.values.keys() <= set(state.legal_actions())
+        assert decision.move in state.legal_moves()
+        assert all(0 <= value <= 1 for value in decision.values.values())
+
+
+@pytest.mark.parametrize("preset", ["bidding", "botzone", "douzero", "half-deck", "mini", "perfect"])
+def test_whole_games_are_played_legally(spec: str, preset: str) -> None:
+    players = PRESETS[preset].players
+    agents = [make_agent(spec.format(16)) for _ in range(players)]
+    assert play_game(State.new(5, preset), agents, seat_generators([5, 0], players)).is_over
+
+
+@pytest.mark.parametrize(("seed", "moves", "preset"), [(6, 0, "standard"), (6, 11, "standard"), (1, 0, "bidding")])
+def test_permuting_the_hidden_cards_changes_nothing(spec: str, seed: int, moves: int, preset: str) -> None:
+    state, agents = played(seed, moves, preset), [make_agent(spec.format(60)) for _ in range(2)]
+    other = permuted(state, state.seat, RNG(seed))
+    assert other.hand((state.seat + 1) % 3) != state.hand((state.seat + 1) % 3)
+    if not cheats(agents[0]):
+        assert thought(agents[0], state) == thought(agents[1], other)
+
+
+def test_what_needs_no_search_is_played_at_once(spec: str) -> None:
+    """No visits, and no random number is used up: what follows does not depend on moves that were no choice."""
+    agent: Any = make_agent(spec.format(10**6))
+    forced_pass, last_move = endgame("R3", "44", "55"), endgame("33344456", "89TJQKA2", "55566677")
+    forced_pass.step("R")
+    for state, move in ((forced_pass, "pass"), (last_move, "333444+56")):
+        rng = RNG(1)
+        before = rng.bit_generator.state
+        decision = agent.decide(sight(agent, state), rng)
+        assert (str(decision.move), decision.visits, decision.values) == (move, {}, {})
+        assert rng.bit_generator.state == before
+
+
+def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
+    """Views that no deal agrees with, half-built moves, turns of others and ended games."""
+    agent: Any = make_agent(spec.format(10))
+    half_built, over = endgame("33345", "6789", "6789"), endgame("3", "4", "5")
+    half_built.step_action(Move.parse("333+4").main)
+    over.step("3")
+    for state, message in ((half_built, "half built"), (over, "game is over")):
+        with pytest.raises(IllegalMoveError, match=message):
+            agent.act(sight(agent, state), RNG(0))
+    if cheats(agent):
+        wrong: Any = [(State.new(1).view(), "seat 1's hand is hidden")]
+    else:
+        wrong = [(view_with(State.new(1), next=1), "the deck is"), (State.new(1).view(1), "seat 1 is asked to act")]
+    for view, message in wrong:
+        with pytest.raises(DouDizhuError, match=message):
+            agent.act(view, RNG(0))
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("isuct:simulation=clever", "simulation"),
+        ("isuct:simulation=no.such.module", "simulation"),
+        (f"isuct:simulation={__name__}.no_such_policy", "simulation"),
+        (f"isuct:simulation={__name__}.TREES", "simulation"),
+        ("isuct:iterations=100000001", "iterations"),
+        ("isuct:trees=0", "trees"),
+        ("isuct:particles=100001", "particles"),
+        ("isuct:exploration=-1", "exploration"),
+        ("isuct:threads=0", "threads"),
+        ("cheating-uct:milliseconds=-5", "milliseconds"),
+        ("rollout:iterations=0", "iterations"),
+        ("rollout:milliseconds=0", "milliseconds"),
+        ("rollout:candidates=1", "candidates"),
+        ("rollout:particles=100001", "particles"),
+        ("cheating-alpha-beta:depth=0", "depth"),
+        ("expectiminimax:worlds=0", "worlds"),
+        ("neural-ismcts:iterations=1000001", "iterations=1000001 must be a whole number from 1 to 1,000,000"),
+        ("neural-ismcts:trees=65", "trees=65 must be a whole number from 1 to 64"),
+        ("neural-ismcts:batch=257", "batch=257 must be a whole number from 1 to 256"),
+        ("neural-ismcts:particles=1e9", r"particles=1000000000\.0 must be a whole number from 0 to 100,000"),
+        ("neural-ismcts:milliseconds=0", "milliseconds=0"),
+        ("neural-ismcts:settled=1.5", "settled=1.5 must be a number from 0.5 to 1"),
+        ("neural-ismcts:candidates=1", "candidates=1"),
+        ("neural-ismcts:candidtaes=4", "did you mean 'candidates'"),
+        ("expectimax:inference=perhaps", "correct.*incorrect.*cheating-minimax.*expectimax.*rules"),
+        ("determinized-minimax:inference=correct,opponent=nobody", "must be one of"),
+        ("determinized-minimax:inference=correct,opponent=none", "must be one of"),
+        ("cheating-minimax:solvers=2", "solvers"),
+        # What went since 0.2.0 is refused with what stayed.
+        *((f"isuct:{gone}", r"went, and .* stayed: ") for gone in (
+            "selection=puct", "counts=availability", "prior=rules", "final=value", "reuse=true", "endgame=sure",
+            "simulation=planned", "simulation=rules",
+        )),
+        *((f"rollout:{gone}", r"went, and .* stayed: ") for gone in (
+            "simulation=planned", "simulation=random", "endgame=solver",
+        )),
+        ("cheating-alpha-beta:moves=all", r"went, and .* stayed: "),
+        ("cheating-alpha-beta:values=log-odds", r"went, and .* stayed: "),
+        ("neural-ismcts:temperature=2", "temperature=2: this option went, and 1.0 stayed: no other value"),
+        ("neural-ismcts:value_share=0.5", "value_share=0.5: this option went, and 1.0 stayed: simulations beside"),
+        ("neural-ismcts:root=puct", "root='puct': this option went, and halving stayed: neither PUCT"),
+        ("neural-ismcts:mate=search", "mate='search': this option went, and policy stayed"),
+        ("neural-ismcts:inference=weighed", "inference='weighed': this option went, and mixed stayed: worlds"),
+    ],
+)  # fmt: skip
+def test_options_that_do_not_exist_are_named(spec: str, message: str) -> None:
+    with pytest.raises(InvalidAgentOptionError, match=message):
+        make_agent(spec)
+
+
+@pytest.mark.parametrize("name", ["isuct", "duct", "rollout", "expectiminimax", "neural-ismcts"])
+def test_texts_of_0_2_0_are_read_where_the_value_stayed(name: str) -> None:
+    agent: Any = make_agent(name)
+    stayed = [f"{option}={as_written(value)}" for option, (value, _) in agent.options_type.gone.items()]
+    assert stayed
+    assert make_agent(f"{name}:{','.join(stayed)}").options == agent.options  # type: ignore[attr-defined]

@@ -20,7 +20,6 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.core.notation import Hand
 from ddz_env.table.session import Deal, Record
-from ddz_training.data.errors import DataSetError, GameRecordError
 from ddz_training.measure.duplicate import Scores
 from ddz_training.measure.store import of_rows, read_results, read_rules_settings, rules_settings
 
@@ -30,6 +29,14 @@ GAMES = "games.jsonl"
 
 _OPENER = 16
 """Where the opener stands in the word of bids."""
+
+
+class DataSetError(DouDizhuError):
+    """A data set cannot be made or read: nothing to record, no table, or one for other observations or actions."""
+
+
+class GameRecordError(DataSetError):
+    """A recorded game does not replay: a move does not fit, or it ends otherwise than the record says."""
 
 
 def games_settings(

@@ -22,8 +22,7 @@ from ddz_env.core.actions import NUM_ACTIONS, action_name
 from ddz_env.core.errors import install_hint, shown
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE, observe
 from ddz_env.core.whole_file import replacing
-from ddz_training.data.errors import DataSetError
-from ddz_training.data.games import GameFile, RecordedGame, Thought
+from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
 from ddz_training.measure.store import read_rules_settings
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import OBSERVATION_SIZE
-from ddz_training.data.errors import DataSetError
+from ddz_training.data.games import DataSetError
 from ddz_training.data.table import read_pieces
 
 

@@ -22,8 +22,8 @@ from ddz_training.measure.duplicate import (
     DealPlayer,
     DealWorker,
     GameRecord,
-    Match,
     check_agents,
+    matches,
     seatings,
 )
 from ddz_training.measure.errors import InvalidArenaError
@@ -88,6 +88,11 @@ class Arena:
         return tuple(
             f"{agent} #{times + 1}" if times else agent for agent, times in zip(self.agents, before, strict=True)
         )
+
+    @property
+    def specs(self) -> dict[str, str]:
+        """Specification of each agent by its label."""
+        return dict(zip(self.labels, self.agents, strict=True))
 
     @property
     def pairs(self) -> int:
@@ -169,10 +174,5 @@ def run_arena(
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
     check_agents(arena.agents, arena.time_limit)
-    named = list(zip(arena.labels, arena.agents, strict=True))
-    tasks = {
-        (deal, a, b): Match((a, b), deal, (spec_a, spec_b))
-        for deal in numbers
-        for (a, spec_a), (b, spec_b) in itertools.combinations(named, 2)
-    }
-    return (store or arena.store()).fill(tasks, arena.worker, processes, on_progress)
+    pairs = list(itertools.combinations(arena.labels, 2))
+    return (store or arena.store()).fill(matches(arena.specs, pairs, numbers), arena.worker, processes, on_progress)

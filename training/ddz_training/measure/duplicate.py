@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
@@ -469,6 +469,19 @@ class Match(NamedTuple):
     labels: tuple[str, str]
     deal: int
     specs: tuple[str, str]
+
+
+def matches(
+    agents: Mapping[str, str], pairs: Sequence[tuple[str, str]], deals: Iterable[int]
+) -> dict[tuple[int, str, str], Match]:
+    """Deals of pairs, by what names each in a file of games (:data:`KEY`).
+
+    Args:
+        agents: Specification of each agent by its label.
+        pairs: Labels.
+        deals: Numbers of the deals.
+    """
+    return {(deal, a, b): Match((a, b), deal, (agents[a], agents[b])) for deal in deals for a, b in pairs}
 
 
 class DealWorker(Generic[_Result]):

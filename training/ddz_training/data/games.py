@@ -28,7 +28,7 @@ GAMES = "games.jsonl"
 """The file of a data set that holds its games."""
 
 _OPENER = 16
-"""Where the opener stands in the word of bids."""
+"""Where the opener is in the word of bids."""
 
 
 class DataSetError(DouDizhuError):
@@ -227,7 +227,7 @@ class RecordedGame:
 
         Args:
             rules: The rules.
-            agents: The agents that the letters of ``seats`` stand for.
+            agents: The agents of the letters in ``seats``.
 
         Raises:
             GameRecordError: As :meth:`decisions`.
@@ -263,7 +263,7 @@ class GameFile(NamedTuple):
     Attributes:
         settings: By whom, under which rules and with which code the games were played.
         rules: The rules.
-        agents: The agents that the letters of ``seats`` stand for.
+        agents: The agents of the letters in ``seats``.
         games: The games, by deal.
     """
 

@@ -162,7 +162,7 @@ def record_games(
         processes: Worker processes; the games do not depend on them.
         store: Where to keep each deal as soon as it and all before it are done (:meth:`Recording.store`).  Deals that
             it already holds are not played again.
-        on_progress: Told how many deals are done.
+        on_progress: Called with how many deals are done.
 
     Returns:
         The games of all deals asked for, in their order.
@@ -210,7 +210,7 @@ def keep_matches(folder: Path, matches: Sequence[BotzoneLog]) -> DataSet:
         matches: Matches of one of the platform's two games.
 
     Raises:
-        DataSetError: If there is no such match, they are of both games, or PyArrow is not installed.
+        DataSetError: If there are none, they are of both games, or PyArrow is not installed.
         ResultsFileError: If the folder holds games.
         BotzoneLogError: If a match does not replay under our rules.
     """

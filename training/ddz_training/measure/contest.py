@@ -157,7 +157,7 @@ def run_arena(
         processes: Worker processes; 1 plays in this process.
         store: Where to keep each deal as soon as it and all before it are done (:meth:`Arena.store`).  Deals that it
             already holds are not played again.
-        on_progress: Told how many deals (times pairs) are done.
+        on_progress: Called with how many deals (times pairs) are done.
 
     Returns:
         The records of all deals asked for, in the order (deal, pair).

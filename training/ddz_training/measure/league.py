@@ -74,7 +74,7 @@ class LeagueStore(ResultStore[GameRecord]):
         resume: Whether an existing file is resumed; otherwise it is refused.
 
     Raises:
-        SettingsMismatchError: If the file was written under other settings, or a label stands for another agent.
+        SettingsMismatchError: If the file was written under other settings, or a label names another agent.
         ResultsFileError, AgentChangedError, InUseError, UnknownAgentError: As for a store.
     """
 
@@ -171,7 +171,7 @@ def play_league(
         block: Deals that are scheduled at a time.
         processes: Worker processes; results do not depend on them.
         until_decided: Whether to end after the round in which the last pair was decided (:func:`decided_pairs`).
-        on_progress: Told how many deals (times pairs) are done.
+        on_progress: Called with how many deals (times pairs) are done.
 
     Raises:
         InvalidArenaError: If a number is out of range.
@@ -265,7 +265,7 @@ _COLUMNS = ("overall", "landlord", "peasants")
 def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, anchor: str | None) -> Table:
     """The ratings, the best first.
 
-    The share of games won is no column: whom an agent met, the schedule has decided.
+    There is no column for the share of games won, since the schedule decides whom an agent meets.
 
     Args:
         ratings: The ratings.

@@ -51,7 +51,7 @@ STEP_DEALS = 500
 """Duplicate deals of a step of the binary search: the thesis's 1,000 games."""
 
 _OFFSETS = np.linspace(-1, 1, 5)
-"""Octaves from the likeliest equivalent at which is played: its own place is most informative, the others show slope."""
+"""Octaves from the likeliest equivalent at which is played: its own place is most informative, others show slope."""
 _LATTICE = 4
 """Places an octave at which is played."""
 _RAMP = 4

@@ -2,8 +2,8 @@
 
 Of the deals there is one list to choose by and another to report on.  A list is a seed; deal ``n`` of it is
 ``State.new(seed, "standard", n)``.  A committed SHA-256 is of all its deals as text, so that other
-programs that deal them can compare: a line a deal, the landlord's twenty cards first, then both other hands in playing order, with
-blanks between.
+programs that deal them can compare: a line a deal, the landlord's twenty cards first, then both other hands in playing
+order, with blanks between.
 
 Every option of the field's players is written out.  A committed sample of positions comes with the move that each
 player of the field chose in it.  Before a player plays, it is asked again: another move is another player, and its

@@ -21,11 +21,9 @@ from ddz_env.playing.provenance import code_stamp
 from ddz_env.table.session import Record
 from ddz_training.apps.botzone.match import play_match
 from ddz_training.data import table
-from ddz_training.data.botzone_logs import keep_matches
 from ddz_training.data.dataset import CARD, write_data_set
-from ddz_training.data.errors import DataSetError, GameRecordError
-from ddz_training.data.games import FORMAT, GAMES, RecordedGame, Thought, read_games
-from ddz_training.data.recording import Recording, record_games
+from ddz_training.data.games import FORMAT, GAMES, DataSetError, GameRecordError, RecordedGame, Thought, read_games
+from ddz_training.data.recording import Recording, keep_matches, record_games
 from ddz_training.data.table import COLUMNS, read_pieces
 from ddz_training.measure import provenance
 from ddz_training.measure.contest import Arena, run_arena
@@ -270,7 +268,7 @@ def test_games_are_recorded_and_replayed_from_the_command_line(tmp_path: Path) -
     record_them = ("record", "rules", "random", "--out", folder)
     for command, code, told in (
         ((*record_them, "--deals", 2, "--processes", 1), 0, "4 games, "),
-        ((*record_them, "--seed", 4), 2, r"seed: the file has 0, this run 4\); name another folder"),
+        ((*record_them, "--seed", 4), 2, r"seed: the file has 0, this run 4\); name another file or folder"),
         (("replay", folder), 0, "4 games replay as recorded\n"),
         (("replay", folder, "--deal", 1, "--game", 1), 0, "Dou Dizhu game 1\n(.*\n)+# deal 1, game 1\n"),
         (("replay", folder, "--deal", 7), 2, "has no game 0 of deal 7"),

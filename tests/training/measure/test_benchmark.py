@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
-import re
 import shutil
 from pathlib import Path
 
@@ -225,14 +224,13 @@ def test_a_file_holds_all_that_was_played(file: Path) -> None:
         ("\n0,me,random,0,abb,0,me,", "\n0,me,random,0,abb,1,me,", "me v random, deal 0, is not a game"),
         ("\n0,me,random,0,abb,0,me,", "\n0,me,random,0,abb,0,random,", "is not a game"),
         (",landlord,1 ", ",peasants,1 ", "is not a game"),
-        (r",a,.seat", r",b,.seat", "is not a game"),
+        (',a,"seat', ',b,"seat', "is not a game"),
     ],
 )
 def test_a_file_that_contradicts_itself_is_refused(file: Path, old: str, new: str, message: str) -> None:
     text = file.read_text(encoding="utf-8")
-    changed = text.replace(old, new, 1) if old in text else re.sub(r",a,(\S*seat)", r",b,\1", text, count=1)
-    assert changed != text
-    file.write_text(changed, encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(BenchmarkFileError, match=message):
         read_file(file)
 

@@ -39,7 +39,7 @@ def write_data_set(folder: Path, on_table: Callable[[int, int], None] = lambda d
 
     Args:
         folder: The folder, with ``games.jsonl``.
-        on_table: Told how many tables are done, and how many there are.
+        on_table: Called with how many tables are done, and how many there are.
 
     Raises:
         DataSetError: If there are no games, PyArrow is not installed, or a file cannot be written.

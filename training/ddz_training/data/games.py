@@ -20,7 +20,6 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.core.notation import Hand
 from ddz_env.table.session import Deal, Record
-from ddz_training.data.errors import DataSetError, GameRecordError
 from ddz_training.measure.duplicate import Scores
 from ddz_training.measure.store import of_rows, read_results, read_rules_settings, rules_settings
 
@@ -29,7 +28,15 @@ GAMES = "games.jsonl"
 """The file of a data set that holds its games."""
 
 _OPENER = 16
-"""Where the opener stands in the word of bids."""
+"""Where the opener is in the word of bids."""
+
+
+class DataSetError(DouDizhuError):
+    """A data set cannot be made or read: nothing to record, no table, or one for other observations or actions."""
+
+
+class GameRecordError(DataSetError):
+    """A recorded game does not replay: a move does not fit, or it ends otherwise than the record says."""
 
 
 def games_settings(
@@ -220,7 +227,7 @@ class RecordedGame:
 
         Args:
             rules: The rules.
-            agents: The agents that the letters of ``seats`` stand for.
+            agents: The agents of the letters in ``seats``.
 
         Raises:
             GameRecordError: As :meth:`decisions`.
@@ -256,7 +263,7 @@ class GameFile(NamedTuple):
     Attributes:
         settings: By whom, under which rules and with which code the games were played.
         rules: The rules.
-        agents: The agents that the letters of ``seats`` stand for.
+        agents: The agents of the letters in ``seats``.
         games: The games, by deal.
     """
 

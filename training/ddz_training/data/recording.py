@@ -1,4 +1,4 @@
-"""Agents play, and every game is kept: self-play, the duplicate deals of a match, or an agent a seat.
+"""Games are kept: of agents that play (themselves, duplicate deals of a match, or one a seat), and of Botzone's logs.
 
 A game of a match is the very game that the arena plays with the same agents, seed and deal.
 """
@@ -6,6 +6,7 @@ A game of a match is the very game that the arena plays with the same agents, se
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,12 @@ import numpy as np
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.notation import plain_move
+from ddz_env.peers.botzone.games import SEATS
+from ddz_env.peers.botzone.log import BotzoneLog
 from ddz_env.playing.agent import Agent, Decision, cheats
-from ddz_training.data.errors import DataSetError
-from ddz_training.data.games import RecordedGame, Thought, games_settings
+from ddz_training.data.dataset import DataSet, write_data_set
+from ddz_training.data.games import GAMES, DataSetError, RecordedGame, Thought, games_settings
+from ddz_training.data.table import check_tables
 from ddz_training.measure.duplicate import DealPlayer, Watched, asked, check_agents, seatings
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
@@ -158,7 +162,7 @@ def record_games(
         processes: Worker processes; the games do not depend on them.
         store: Where to keep each deal as soon as it and all before it are done (:meth:`Recording.store`).  Deals that
             it already holds are not played again.
-        on_progress: Told how many deals are done.
+        on_progress: Called with how many deals are done.
 
     Returns:
         The games of all deals asked for, in their order.
@@ -173,3 +177,52 @@ def record_games(
     tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
     start = functools.partial(GameRecorder, recording)
     return (store or recording.store()).fill(tasks, start, processes, on_progress)
+
+
+# --- Logs of Botzone --------------------------------------------------------------------------------------------------
+
+_SEATS = tuple(f"botzone seat {seat}" for seat in range(SEATS))
+"""Who played: a log does not tell the bots' names."""
+
+
+def recorded_match(log: BotzoneLog, number: int) -> RecordedGame | None:
+    """A match as a recorded game; None if it was not played to its end (a fault, or the log is cut short).
+
+    Args:
+        log: The match.
+        number: What the record calls its deal.
+
+    Raises:
+        BotzoneLogError: If it does not replay under our rules.
+    """
+    over, decisions = log.replay()
+    if not over.is_over:
+        return None
+    moves = [decision.move for decision in decisions]
+    return RecordedGame.of(log.deal.state(log.game), moves, over, deal=number, seats="abc")
+
+
+def keep_matches(folder: Path, matches: Sequence[BotzoneLog]) -> DataSet:
+    """Write the matches that were played to their end as a data set.
+
+    Args:
+        folder: Where to; it must hold no data set.
+        matches: Matches of one of the platform's two games.
+
+    Raises:
+        DataSetError: If there are none, they are of both games, or PyArrow is not installed.
+        ResultsFileError: If the folder holds games.
+        BotzoneLogError: If a match does not replay under our rules.
+    """
+    check_tables()
+    played = [game for number, log in enumerate(matches) if (game := recorded_match(log, number)) is not None]
+    if not played:
+        raise DataSetError("no match was played to its end: there is nothing to keep")
+    kind, *others = {log.game.name: log.game for log in matches}.values()
+    if others:
+        names = " and ".join(one.name for one in (kind, *others))
+        raise DataSetError(f"the matches are of {names}, whose rules differ: write a data set of each")
+    settings = games_settings(_SEATS, kind.rules, None, source=f"logs of Botzone, {kind.name}")
+    store = ResultStore(RecordedGame, folder / GAMES, settings, ("deal",), resume=False)
+    store.add(played)
+    return write_data_set(folder)

@@ -22,8 +22,7 @@ from ddz_env.core.actions import NUM_ACTIONS, action_name
 from ddz_env.core.errors import install_hint, shown
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE, observe
 from ddz_env.core.whole_file import replacing
-from ddz_training.data.errors import DataSetError
-from ddz_training.data.games import GameFile, RecordedGame, Thought
+from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
 from ddz_training.measure.store import read_rules_settings
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Row(NamedTuple):
 
     Attributes:
         game: The game.
-        agents: The agents that the letters of its seats stand for.
+        agents: The agents of the letters of its seats.
         ply: Number of the decision in the game.
         stage: Number of the stage in the decision.
         before: The game before the decision.
@@ -154,7 +153,7 @@ def rows_of(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterator
     Args:
         game: The game.
         rules: The rules.
-        agents: The agents that the letters of its seats stand for.
+        agents: The agents of the letters of its seats.
 
     Raises:
         GameRecordError: If it does not replay.
@@ -251,7 +250,7 @@ def read_about(path: Path) -> Mapping[str, Any]:
     """What a table says of its games.
 
     Raises:
-        DataSetError: If it is no table of ours, or one for other observations or actions.
+        DataSetError: If it is not one of our tables, or one for other observations or actions.
     """
     check_tables()
     import pyarrow as pa

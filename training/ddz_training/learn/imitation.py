@@ -28,7 +28,7 @@ from ddz_agents.rules.agent import NO_LABEL, RulesTeacher
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import OBSERVATION_SIZE
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_training.data.errors import DataSetError
+from ddz_training.data.games import DataSetError
 from ddz_training.data.table import read_pieces
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import POLICY, Training

@@ -168,7 +168,7 @@ class _Served:
         return {"place": len(self._agents) - 1, "wants": wants, "cheats": cheats(agent)}
 
     def rehearse(self, rules: Rules) -> None:
-        """Play a little of a game that nobody else plays; what goes wrong shows in the games."""
+        """Play a little of a game that is not counted; faults show again in the games."""
         warm_up(functools.partial(make_agent, self._spec), rules, _REHEARSAL_SECONDS)
 
     def act(self, place: int, view: View | State, rng: np.random.Generator | None) -> tuple[int, tuple[int, ...]]:
@@ -182,7 +182,7 @@ class _Served:
 
 
 def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
-    """Answer until nobody asks any more: the life of an agent's process."""
+    """Answer until the pipe is closed: the life of an agent's process."""
     os.environ.update(mark)
     serve_parent()
     served = _Served(spec)

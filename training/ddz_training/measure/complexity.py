@@ -77,7 +77,7 @@ _Weight = Callable[[Sequence[int]], int]
 
 
 def _placements(sizes: tuple[int, int, int], weight: _Weight) -> int:
-    """Ways to place all cards in four places, of which the first three take so many."""
+    """Ways to place all cards in four places, of which the first three take these numbers."""
     return int(_distributions(sizes, weight)[sizes])
 
 
@@ -142,7 +142,7 @@ def playouts(states: Sequence[State], games: int, seed: int, first: int = 0, cou
         counting: One of :data:`COUNTINGS`.
 
     Raises:
-        InvalidExperimentError: If there is no such counting.
+        InvalidExperimentError: If the counting is unknown.
 
     Example:
         >>> games = playouts([State.from_hands(["34", "5", "6"], check_sizes=False)], 100, seed=1)
@@ -277,7 +277,7 @@ def adjacent_means_stop(samples: Samples, difference: float) -> npt.NDArray[np.b
     """Where the mean has just changed by less than a difference: the thesis's test (section 4.4.1), after each sample.
 
     The next sample moves the mean by its distance from the mean, divided by their number, so this says little of the
-    mean's error: rewards of +1 and -1 fulfil it after about 10,000 games, whatever they are.
+    mean's error: rewards of +1 and -1 fulfil it after about 10,000 games of any kind.
 
     Args:
         samples: In the order in which they came, ``[samples]``.

@@ -22,8 +22,8 @@ from ddz_training.measure.duplicate import (
     DealPlayer,
     DealWorker,
     GameRecord,
-    Match,
     check_agents,
+    matches,
     seatings,
 )
 from ddz_training.measure.errors import InvalidArenaError
@@ -90,6 +90,11 @@ class Arena:
         )
 
     @property
+    def specs(self) -> dict[str, str]:
+        """Specification of each agent by its label."""
+        return dict(zip(self.labels, self.agents, strict=True))
+
+    @property
     def pairs(self) -> int:
         """How many pairs of agents there are."""
         return math.comb(len(self.agents), 2)
@@ -152,7 +157,7 @@ def run_arena(
         processes: Worker processes; 1 plays in this process.
         store: Where to keep each deal as soon as it and all before it are done (:meth:`Arena.store`).  Deals that it
             already holds are not played again.
-        on_progress: Told how many deals (times pairs) are done.
+        on_progress: Called with how many deals (times pairs) are done.
 
     Returns:
         The records of all deals asked for, in the order (deal, pair).
@@ -169,10 +174,5 @@ def run_arena(
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
     check_agents(arena.agents, arena.time_limit)
-    named = list(zip(arena.labels, arena.agents, strict=True))
-    tasks = {
-        (deal, a, b): Match((a, b), deal, (spec_a, spec_b))
-        for deal in numbers
-        for (a, spec_a), (b, spec_b) in itertools.combinations(named, 2)
-    }
-    return (store or arena.store()).fill(tasks, arena.worker, processes, on_progress)
+    pairs = list(itertools.combinations(arena.labels, 2))
+    return (store or arena.store()).fill(matches(arena.specs, pairs, numbers), arena.worker, processes, on_progress)

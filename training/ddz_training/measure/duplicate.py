@@ -1,7 +1,7 @@
 """Duplicate deals: every deal is played once from each side, so that luck of the cards cancels.
 
 With a fixed landlord a deal is two games on identical cards: A is the landlord against two B peasants, then B
-is the landlord against two A peasants.  With an auction nobody knows who will be the landlord, so a deal is six
+is the landlord against two A peasants.  With an auction the landlord is not known beforehand, so a deal is six
 games on identical cards and the same opener: A alone in seat 0, 1 and 2 against two B, and the same with A and B
 exchanged.  (Then A and B may be peasants together.)
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
@@ -60,9 +60,9 @@ class GameRecord:
         b: Label of the pair's second agent.
         game: Number of the game within the deal (0, 1; 0..5 with an auction).
         seats: Who sat where, a letter a seat: ``abb`` is A in seat 0 and B in the others.
-        landlord: The landlord's seat, -1 if nobody bid.
-        landlord_agent: Label of the landlord's agent, empty if nobody bid.
-        winner: ``landlord``, ``peasants``, or empty if nobody bid.
+        landlord: The landlord's seat, -1 without a bid.
+        landlord_agent: Label of the landlord's agent, empty without a bid.
+        winner: ``landlord``, ``peasants``, or empty without a bid.
         win: Each seat's return under win scoring.
         stake: Each seat's return under stake scoring.
         botzone: Each seat's return under Botzone's scoring.
@@ -95,11 +95,11 @@ class GameRecord:
     fault: str = ""
 
     def label(self, letter: str) -> str:
-        """The agent that a letter of ``seats`` stands for."""
+        """The agent of a letter in ``seats``."""
         return self.a if letter == "a" else self.b
 
     def side(self, seat: int) -> str:
-        """``landlord`` or ``peasants``; empty if nobody bid."""
+        """``landlord`` or ``peasants``; empty without a bid."""
         if self.landlord < 0:
             return ""
         return SIDES[0] if seat == self.landlord else SIDES[1]
@@ -217,7 +217,7 @@ class AgentKeeper:
 
 
 def close_or_warn(agent: Agent, name: str) -> None:
-    """Close an agent.  There is no game to lose any more: if it fails, an :class:`AgentFaultWarning` says so."""
+    """Close an agent.  It can lose no game now: if it fails, an :class:`AgentFaultWarning` says so."""
     try:
         call(name, 0, "close", close, agent)
     except AgentFaultError as error:
@@ -280,7 +280,7 @@ def forfeited(state: State, seats: str, letter: str) -> State:
     """A game that an agent lost by a fault, as if it were over.
 
     All seats of that agent lose and all others win, at the stake of the moment (bids, bombs, rockets and doublings so
-    far; no spring): whoever sits alone counts as the landlord.  With a fixed landlord that is who the landlord is.
+    far; no spring): the agent that sits alone counts as the landlord, which it is under a fixed landlord.
 
     Args:
         state: The game where it broke off; it stays as it is.
@@ -376,7 +376,7 @@ class DealPlayer(AgentKeeper):
             deal: Number of the deal under the seed.
             game: Number of the game within the deal.
             seats: Who sits where, a letter a seat.
-            specs: The specification that each letter stands for.
+            specs: The specification of each letter.
             labels: What errors call each.
             watched: Puts a wrapper around the agent of a seat, from the agent and its label; its decisions are timed
                 by default.
@@ -469,6 +469,19 @@ class Match(NamedTuple):
     labels: tuple[str, str]
     deal: int
     specs: tuple[str, str]
+
+
+def matches(
+    agents: Mapping[str, str], pairs: Sequence[tuple[str, str]], deals: Iterable[int]
+) -> dict[tuple[int, str, str], Match]:
+    """Deals of pairs, by what names each in a file of games (:data:`KEY`).
+
+    Args:
+        agents: Specification of each agent by its label.
+        pairs: Labels.
+        deals: Numbers of the deals.
+    """
+    return {(deal, a, b): Match((a, b), deal, (agents[a], agents[b])) for deal in deals for a, b in pairs}
 
 
 class DealWorker(Generic[_Result]):

@@ -45,13 +45,13 @@ Play = Callable[[Sequence[int]], Sequence[int]]
 where the deal says nothing."""
 
 MOST = 1_000_000
-"""The most iterations that are tried unless told otherwise."""
+"""The most iterations that are tried by default."""
 
 STEP_DEALS = 500
 """Duplicate deals of a step of the binary search: the thesis's 1,000 games."""
 
 _OFFSETS = np.linspace(-1, 1, 5)
-"""Octaves from the likeliest equivalent at which is played: its own place tells most, the others tell the slope."""
+"""Octaves from the likeliest equivalent at which is played: its own place is most informative, others show slope."""
 _LATTICE = 4
 """Places an octave at which is played."""
 _RAMP = 4
@@ -169,7 +169,7 @@ def initial_bounds(
 
 
 def binary_search(play: Play, bounds: Bounds, deals: int) -> Found:
-    """Algorithm 4: halve an interval by the wins in so many deals, until they are equal or nothing is left.
+    """Algorithm 4: halve an interval by the wins in some deals, until they are equal or nothing is left.
 
     Args:
         play: Plays deals.
@@ -191,7 +191,7 @@ def binary_search(play: Play, bounds: Bounds, deals: int) -> Found:
 
 
 def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | None = None) -> Found:
-    """Play where it tells most until the interval is narrow, or the deals are used up.
+    """Play where it is most informative until the interval is narrow, or the deals are used up.
 
     Args:
         play: Plays deals.
@@ -241,7 +241,7 @@ def _beyond(known: Posterior, played: _Played, options: SequentialOptions) -> in
 # --- The games behind it ----------------------------------------------------------------------------------------------
 
 SEARCH = "isuct"
-"""The search that iterations are counted of unless told otherwise."""
+"""The search that iterations are counted of by default."""
 
 _AGENT, _OTHER = "agent", "search"
 
@@ -284,7 +284,7 @@ class Ladder(NamedTuple):
     make_generator: MakeGenerator = agent_generator
 
     def rung(self, iterations: int) -> str:
-        """The search with so many iterations.
+        """The search with this number of iterations.
 
         Example:
             >>> Ladder("rules", "isuct:exploration=0.5").rung(800)
@@ -320,7 +320,7 @@ class DuelWorker:
         self._player = DealPlayer(ladder.rules, ladder.seed, False, make_generator=ladder.make_generator)
 
     def play(self, task: tuple[int, int]) -> Duel:
-        """Play a deal, by its number, against so many iterations."""
+        """Play a deal, by its number, against a number of iterations."""
         deal, iterations = task
         rung = self._ladder.rung(iterations)
         if rung != self._rung:
@@ -349,7 +349,7 @@ def playing(
         ladder: Who plays.
         store: Has the deals played before, and gets the others as they come.
         processes: Worker processes; the results do not depend on them.
-        on_progress: Told how many deals are played, of how many that are known to be wanted.
+        on_progress: Called with how many deals are played, of how many that are known to be wanted.
 
     Yields:
         Plays deals for a search of an equivalent.

@@ -26,7 +26,7 @@ class ClusterError(DouDizhuError):
 
 
 class ResultsFileError(DouDizhuError):
-    """A results file cannot be read, already exists, or has a suffix that is no format."""
+    """A results file cannot be read, already exists, or has an unknown suffix."""
 
 
 class SettingsMismatchError(ResultsFileError):
@@ -42,7 +42,7 @@ class OtherCodeError(SettingsMismatchError):
 
 
 class InUseError(DouDizhuError):
-    """Another process writes to the same file or folder; the message names the process."""
+    """Another process writes to the same file or folder."""
 
 
 class InvalidExperimentError(DouDizhuError):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ddz_training.measure.contest import Arena
-from ddz_training.measure.duplicate import KEY, GameRecord, Match, check_agents
+from ddz_training.measure.duplicate import KEY, GameRecord, Match, check_agents, matches
 from ddz_training.measure.errors import InvalidArenaError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.markdown import Spare, Table
 from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
@@ -74,7 +74,7 @@ class LeagueStore(ResultStore[GameRecord]):
         resume: Whether an existing file is resumed; otherwise it is refused.
 
     Raises:
-        SettingsMismatchError: If the file was written under other settings, or a label stands for another agent.
+        SettingsMismatchError: If the file was written under other settings, or a label names another agent.
         ResultsFileError, AgentChangedError, InUseError, UnknownAgentError: As for a store.
     """
 
@@ -84,15 +84,11 @@ class LeagueStore(ResultStore[GameRecord]):
         super().__init__(GameRecord, path, settings, KEY, agents=arena.agents, resume=resume, free=("agents", "rounds"))
         self.arena = arena
         known = self.settings["agents"]
-        for label, spec in self._specs.items():
+        for label, spec in arena.specs.items():
             if known.get(label, spec) != spec:
                 raise SettingsMismatchError(
                     f"{path} has another agent {label!r}, {known[label]!r}: give this one another --name"
                 )
-
-    @property
-    def _specs(self) -> dict[str, str]:
-        return dict(zip(self.arena.labels, self.arena.agents, strict=True))
 
     @property
     def rounds(self) -> list[tuple[int, Pair, int, int]]:
@@ -101,7 +97,7 @@ class LeagueStore(ResultStore[GameRecord]):
 
     def join(self) -> None:
         """Enter the agents of this run."""
-        self.note(agents={**self.settings["agents"], **self._specs})
+        self.note(agents={**self.settings["agents"], **self.arena.specs})
 
     def tally(self) -> dict[Pair, tuple[int, float]]:
         """Games and wins of the pair's first agent, by pair."""
@@ -129,13 +125,13 @@ class LeagueStore(ResultStore[GameRecord]):
 
     def missing(self) -> list[Match]:
         """What has been scheduled for the agents of this run and not been played, in the order of the rounds."""
-        specs = self._specs
+        specs = self.arena.specs
         return [
-            Match((a, b), deal, (specs[a], specs[b]))
-            for _, (a, b), first, deals in self.rounds
-            if a in specs and b in specs
-            for deal in range(first, first + deals)
-            if (deal, a, b) not in self.found
+            match
+            for _, pair, first, deals in self.rounds
+            if specs.keys() >= {*pair}
+            for key, match in matches(specs, [pair], range(first, first + deals)).items()
+            if key not in self.found
         ]
 
 
@@ -175,7 +171,7 @@ def play_league(
         block: Deals that are scheduled at a time.
         processes: Worker processes; results do not depend on them.
         until_decided: Whether to end after the round in which the last pair was decided (:func:`decided_pairs`).
-        on_progress: Told how many deals (times pairs) are done.
+        on_progress: Called with how many deals (times pairs) are done.
 
     Raises:
         InvalidArenaError: If a number is out of range.
@@ -269,7 +265,7 @@ _COLUMNS = ("overall", "landlord", "peasants")
 def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, anchor: str | None) -> Table:
     """The ratings, the best first.
 
-    The share of games won is no column: whom an agent met, the schedule has decided.
+    There is no column for the share of games won, since the schedule decides whom an agent meets.
 
     Args:
         ratings: The ratings.

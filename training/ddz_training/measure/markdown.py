@@ -14,7 +14,7 @@ class Spare(NamedTuple):
 
     Attributes:
         heading: The heading of the column.
-        interval: Whether only the intervals in it go, which stand in brackets.
+        interval: Whether only the intervals in it go, which are in brackets.
     """
 
     heading: str
@@ -29,7 +29,7 @@ class Table:
         title: Its title; a page has headings of its own.
         header: Heads of the columns.
         lines: The cells, line by line.
-        note: What stands below it.
+        note: The text below it.
         spare: What a narrow screen leaves out, in this order; a page has all.
     """
 

@@ -11,7 +11,7 @@ from ddz_training.measure.statistics import Interval
 
 BLUE, ORANGE, GREY = "#4477aa", "#ee7733", "#bbbbbb"
 PAPER: dict[str, Any] = {"marker": "D", "linestyle": "", "color": "#cc3311", "markeredgecolor": "white", "zorder": 5}
-"""How the paper's figures are marked; over bars they stand a little to the left of ours."""
+"""How the paper's figures are marked; over bars they are a little to the left of ours."""
 
 _DPI = 90
 

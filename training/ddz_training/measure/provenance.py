@@ -1,6 +1,6 @@
 """What a file of results says of the code and the files behind it, and when it may be resumed.
 
-A file of an agent that was replaced is refused: the same name would stand for two agents.  Other code is refused only
+A file of an agent that was replaced is refused: one name would mean two agents.  Other code is refused only
 when something is to be added, so that old files can always be read, and may be allowed: not every edit changes a move,
 but the file must not look as if one version had played it all.  It then names every version that added to it.
 """

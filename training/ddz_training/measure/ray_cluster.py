@@ -57,7 +57,7 @@ def _release_all(ray: Any) -> None:
 def _ray() -> Any:
     if importlib.util.find_spec("ray") is None:
         raise ClusterError(f"--ray needs Ray: {install_hint('ray')}")
-    # What Ray says of itself is no part of a command's output, and nobody is told that it runs.
+    # Ray's words about itself do not belong in a command's output, and its usage statistics are not sent.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_task_oom_retries", str(_ATTEMPTS - 1))  # Ray's own is for ever
@@ -67,7 +67,7 @@ def _ray() -> Any:
 
 
 def _join(ray: Any, processes: int) -> None:
-    """Join the cluster that is there, or begin one of so many cores."""
+    """Join the cluster that is there, or begin one with this many cores."""
     if ray.is_initialized():
         return
     quiet = {"logging_level": logging.ERROR, "include_dashboard": False}

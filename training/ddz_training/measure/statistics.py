@@ -4,7 +4,7 @@
   law of succession, and statistical inference", JASA 22, 1927).  After an auction the games of one deal are not
   independent, and the interval is somewhat too narrow.
 * A difference of two agents against one opponent is paired by deal, too (:func:`paired_difference`).
-* What is no mean, such as a rating, takes the percentiles of a bootstrap that draws whole deals
+* What is not a mean, such as a rating, takes the percentiles of a bootstrap that draws whole deals
   (:func:`bootstrap_sums`; B. Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics 7, 1979;
   clusters: A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8).
 * These hold for a number of deals that was fixed beforehand; :func:`confidence_sequence` may be looked at after every
@@ -64,7 +64,7 @@ class Interval:
         return (self.high - self.low) / 2
 
     def text(self, form: str = ".1f", scale: float = 100) -> str:
-        """The estimate, in per cent unless told otherwise; a dash where there is none.
+        """The estimate, in per cent by default; a dash where there is none.
 
         Example:
             >>> Interval(0.5, 0.42, 0.58, 10).text(), Interval(0.05, -0.02, 0.12, 10).text("+.1f")
@@ -111,7 +111,7 @@ class Interval:
         return self.plus_minus("+.3f" if 0 < self.half_width <= 0.02 else "+.2f")
 
     def elo(self) -> str:
-        """A rating with its interval, if it has one: whoever is rated 0 has none.
+        """A rating with its interval, if it has one: the anchor, rated 0, has none.
 
         Example:
             >>> Interval(-12.3, -40.0, -0.2, 400).elo(), Interval(0, 0, 0, 400).elo()
@@ -120,7 +120,7 @@ class Interval:
         return self.both("+.0f", 1).replace("-0", "+0") if self.half_width > 0 or self.mean else "0"
 
     def plus_minus(self, form: str = "+.2f", scale: float = 1) -> str:
-        """The estimate with half the width of its interval, where it has one; a score unless told otherwise.
+        """The estimate with half the width of its interval, where it has one; a score by default.
 
         Example:
             >>> interval = Interval(0.25, 0.125, 0.375, 10)
@@ -248,7 +248,7 @@ class AgentResult:
         games: Games.
         landlord_wins: Win rate as landlord, Wilson.
         peasant_wins: Win rate as peasants, Wilson.
-        wins: Win rate over both, paired by deal.  A game in which nobody bid is half a win.
+        wins: Win rate over both, paired by deal.  A game without a bid is half a win.
         landlord_score: Average score as landlord.
         peasant_score: Average score of its peasants together.
         score: Average score a game, paired by deal.
@@ -297,7 +297,7 @@ def seats_of(record: GameRecord, letter: str, side: str | None = None) -> list[i
 
 
 def win_share(record: GameRecord, letter: str) -> float:
-    """The share of an agent's seats that won; one half if nobody bid.  A fault loses the game."""
+    """The share of an agent's seats that won; one half without a bid.  A fault loses the game."""
     if record.fault_by:
         return float(letter != record.fault_by)
     if not record.winner:

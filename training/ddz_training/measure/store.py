@@ -18,6 +18,7 @@ import functools
 import io
 import json
 import math
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -474,6 +475,8 @@ class ResultStore(Generic[_Result]):
                 self.export(self._text)
             db.execute("PRAGMA journal_mode = DELETE")
             if self._text != self._file:
+                if os.name == "nt":  # which removes no open file
+                    db.close()
                 self._file.unlink()
 
     def _take(self, path: Path, saved: Saved) -> None:
@@ -524,7 +527,7 @@ class ResultStore(Generic[_Result]):
 
 
 def claim(path: Path, *, folder: bool = False) -> FileLock:
-    """Claim a file or a folder that is no file of results: a lock of the operating system (:mod:`filelock`).
+    """Claim a file or a folder that does not hold results: a lock of the operating system (:mod:`filelock`).
 
     Args:
         path: The file or folder; it need not exist.

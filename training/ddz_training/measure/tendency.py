@@ -123,7 +123,7 @@ def judge_deals(
         path: Where to save them, a line each; a file of an earlier run is resumed.
         first_deal: Number of the first.
         processes: Worker processes; the results do not depend on them.
-        on_progress: Told how many are done.
+        on_progress: Called with how many are done.
 
     Raises:
         UnknownAgentError: If an agent does not exist.
@@ -150,7 +150,7 @@ def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int) -> 
         seed: The seed that they will be dealt from.
 
     Raises:
-        ResultsFileError: If it is no file of deals.
+        ResultsFileError: If it is not a file of deals.
         InvalidArenaError: If there are none, or they are of other rules or another seed.
     """
     settings, rows = read_results(path)
@@ -176,7 +176,7 @@ def settled_at(tendencies: Sequence[str], difference: float = 1e-4) -> int | Non
     """After how many deals no further one has changed a share by ``difference``; None if the last deal still has.
 
     Algorithm 2 stops at the first deal that changes little, which may be the second; here all later ones must, too.  A
-    deal changes the shares by at most one over their number, so this is before 10,000 deals, whatever they are.
+    deal changes the shares by at most one over their number, so this is before 10,000 deals, for any deals.
 
     Example:
         >>> settled_at(["none", "landlord"] * 100, 0.01)

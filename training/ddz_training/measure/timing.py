@@ -32,7 +32,7 @@ class ThinkingClock(event.Listener):  # type: ignore[misc]  # Numba ships no typ
     """A clock that stands still while Numba compiles.
 
     Args:
-        clock: The clock that tells the time, in seconds.
+        clock: The time, in seconds.
 
     Example:
         >>> clock = ThinkingClock(time.perf_counter)

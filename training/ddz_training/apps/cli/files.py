@@ -35,8 +35,7 @@ with lazily():
     from ddz_training.apps.web import games as web_games
     from ddz_training.apps.web import routes, serving
     from ddz_training.apps.web import server as web_server
-    from ddz_training.data import botzone_logs, dataset
-    from ddz_training.data import errors as data_errors
+    from ddz_training.data import dataset
     from ddz_training.data import games as data_games
     from ddz_training.data import recording as data_recording
     from ddz_training.data import table as data_table
@@ -110,7 +109,7 @@ def replay(
     chosen = [one for one in file.games if deal is None or (one.deal, one.game) == (deal, game)]
     if not chosen:
         what = "games" if deal is None else f"game {game} of deal {deal}"
-        raise data_errors.DataSetError(f"{games} has no {what}")
+        raise data_games.DataSetError(f"{games} has no {what}")
     if deal is not None:
         typer.echo(chosen[0].record(file.rules, file.agents), nl=False)
         return
@@ -242,7 +241,7 @@ def log(
         for each in matches:
             tell(each.record())
         return
-    made = botzone_logs.keep_matches(out, matches)
+    made = data_recording.keep_matches(out, matches)
     left_out = len(matches) - made.games
     kept = f"{plural(made.games, 'game')}, {plural(made.rows, 'row')}"
     tell(f"{quoted(out)}: {kept}; left out, not ended by play: {left_out}")

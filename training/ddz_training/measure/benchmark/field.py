@@ -1,9 +1,9 @@
 """What is fixed: the deals, and the field that is played against, and how a change of either is noticed.
 
 Of the deals there is one list to choose by and another to report on.  A list is a seed; deal ``n`` of it is
-``State.new(seed, "standard", n)``.  A committed SHA-256 is of all its deals as text, so that whoever deals them in
-another way can compare: a line a deal, the landlord's twenty cards first, then both other hands in playing order, with
-blanks between.
+``State.new(seed, "standard", n)``.  A committed SHA-256 is of all its deals as text, so that other
+programs that deal them can compare: a line a deal, the landlord's twenty cards first, then both other hands in playing
+order, with blanks between.
 
 Every option of the field's players is written out.  A committed sample of positions comes with the move that each
 player of the field chose in it.  Before a player plays, it is asked again: another move is another player, and its
@@ -127,7 +127,7 @@ def deal_list(name: str) -> DealList:
 
 
 SAMPLE_SEED = 71_400_003
-"""The seed of the deals of the sample, and of the generators of whoever is asked in it."""
+"""The seed of the deals of the sample, and of the generators of the agents that play in it."""
 
 _FOLDER = Path(str(resources.files("ddz_training.measure.benchmark")))
 POSITIONS_FILE = _FOLDER / "positions.json"
@@ -198,14 +198,14 @@ def read_positions() -> list[Position]:
 
 
 def chosen_moves(agent: str, positions: Sequence[Position]) -> list[str]:
-    """What an agent plays in positions; it is told of the game so far as in any game.
+    """What an agent plays in positions; it observes the game so far, as in any game.
 
     Args:
         agent: Its specification.
         positions: The positions.
 
     Raises:
-        UnknownAgentError: If there is no such agent.
+        UnknownAgentError: If the agent does not exist.
     """
     return asked(agent, lambda made: [str(_choice(made, position)) for position in positions])
 

@@ -24,9 +24,9 @@ from ddz_training.measure.duplicate import (
     DealPlayer,
     DealWorker,
     GameRecord,
-    Match,
     asked,
     check_agents,
+    matches,
     seatings,
 )
 from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
@@ -83,14 +83,6 @@ class Contest:
             "deals": self.deals.settings,
             "agents": self.agents,
             "moves": {name: digest(frozen_moves()[name]) for name in self.agents if name in FIELD},
-        }
-
-    def matches(self, deals: int) -> dict[tuple[Any, ...], Match]:
-        """The first deals of every pair."""
-        return {
-            (deal, a, b): Match((a, b), deal, (self.agents[a], self.agents[b]))
-            for deal in range(deals)
-            for a, b in self.pairs
         }
 
     def store(self, path: Path | None) -> ResultStore[GameRecord]:
@@ -175,10 +167,10 @@ def play_contest(
     for name, spec in contest.agents.items():
         if name not in FIELD and asked(spec, cheats):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
-    matches, kept = contest.matches(deals), store or contest.store(None)
-    if not matches.keys() <= kept.found.keys():
+    wanted, kept = matches(contest.agents, contest.pairs, range(deals)), store or contest.store(None)
+    if not wanted.keys() <= kept.found.keys():
         contest.check_members()
-    return kept.fill(matches, contest.worker, processes, on_progress)
+    return kept.fill(wanted, contest.worker, processes, on_progress)
 
 
 @dataclass(frozen=True)
@@ -305,11 +297,11 @@ def replay(
     Provenance.of(contest.agents.values()).check_files(Provenance(files=results.files), results.path)
     contest.check_members()
     count = results.deals if sample is None else min(sample, results.deals)
-    matches = contest.matches(results.deals)
+    known = matches(contest.agents, contest.pairs, range(results.deals))
     chosen = [
         (int(deal), *pair) for pair in contest.pairs for deal in sorted(rng.choice(results.deals, count, replace=False))
     ]
-    store.fill({key: matches[key] for key in chosen}, contest.worker, processes, on_progress)
+    store.fill({key: known[key] for key in chosen}, contest.worker, processes, on_progress)
     said = grouped(results.records, lambda one: (one.deal, one.a, one.b))
     different = [key for key in chosen if _ended(store.found[key]) != _ended(said[key])]
     if different:

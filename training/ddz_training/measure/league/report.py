@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from ddz_training.measure.league.bradley_terry import Rating
 from ddz_training.measure.league.playing import decided_pairs
 from ddz_training.measure.markdown import Spare, Table
 from ddz_training.measure.match.duplicate import GameRecord
 from ddz_training.measure.match.statistics import Interval, by_pair, wins_by_deal
-from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
+from ddz_training.measure.plotting import Panel, Series, save_plot
 
 _COLUMNS = ("overall", "landlord", "peasants")
 
@@ -62,15 +60,9 @@ def cross_table(ratings: Sequence[Rating], games: Sequence[GameRecord]) -> Table
 
 def plot_ratings(ratings: Sequence[Rating], path: Path) -> None:
     """Draw the ratings with their intervals, the best at the top."""
-    figure, axes = new_axes(7, 1.2 + 0.45 * len(ratings))
-    styles = (("overall", "D", "black", 0.0), ("landlord", "o", ORANGE, -0.2), ("peasants", "s", BLUE, 0.2))
-    for column, marker, color, shift in styles:
-        every: list[Interval] = [getattr(rating, column) for rating in ratings]
-        ends = np.fmax(0.0, np.array([(one.mean - one.low, one.high - one.mean) for one in every]).T)
-        means, places = [one.mean for one in every], np.arange(len(every)) + shift
-        style = {"fmt": marker, "color": color, "capsize": 2, "markersize": 5}
-        axes.errorbar(means, places, xerr=ends, label=column, **style)
-    axes.axvline(0, color=GREY, linewidth=1, zorder=0)
-    axes.set_yticks(range(len(ratings)), [rating.agent for rating in ratings])
-    axes.invert_yaxis()
-    finish_figure(figure, axes, path, "Elo points", "", loc="best")
+    names = [rating.agent for rating in ratings]
+    series = [
+        Series(column, names, [getattr(rating, column) for rating in ratings], "list", scale=1)
+        for column in ("overall", "landlord", "peasants")
+    ]
+    save_plot(path, Panel(series, "Elo points", upright={"": 0}), size=(7, 1.2 + 0.45 * len(ratings)))

@@ -75,9 +75,8 @@ def test_the_committed_results_come_out_again(pair: tuple[str, str]) -> None:
     assert result in committed(PairResult, "agents")
 
 
-def test_the_committed_inference_comes_out_again_and_reaches_the_papers_figures() -> None:
+def test_the_committed_inference_reaches_the_papers_figures() -> None:
     saved = committed(KnownResult, "inference")
-    assert mini.MINI_INFERENCE.run(tasks=[(1, deal) for deal in range(4000, 4010)]).results == saved[4000:4010]
     for moves, paper in ((mini.FOURTH_TURN, 48), (None, 74)):
         assert 100 * share_known(saved, 1, moves) == pytest.approx(paper, abs=1)
 

@@ -27,13 +27,12 @@ from ddz_env.core.options import Range
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, Table, chosen, grouped
 from ddz_training.experiments.full_branching import count_choices
 from ddz_training.experiments.tendency import THESIS_2020
 from ddz_training.measure.complexity import counting
 from ddz_training.measure.complexity.playouts import BOARD_GAMES, Playouts, board_playouts, load_game, playouts
 from ddz_training.measure.complexity.stopping import LEAST, adjacent_means_stop, first_stop, standard_error_stop
-from ddz_training.measure.match.duplicate import check_agents
 from ddz_training.measure.plotting import Panel, Series, save_plot
 
 # --- State and game tree ----------------------------------------------------------------------------------------------
@@ -90,16 +89,14 @@ class SizeResult:
 
 
 @dataclass(frozen=True)
-class SizeOptions(ParallelOptions):
+class SizeOptions(ChosenOptions):
     """Which games are played.
 
     Attributes:
-        only: Only these; may be repeated.
         blocks: Hundreds of random games each.
         bot_blocks: Hundreds of games of agents each.
     """
 
-    only: tuple[str, ...] | None = None
     blocks: Annotated[int, Range(1)] = 100
     bot_blocks: Annotated[int, Range(1)] = 10
 
@@ -138,12 +135,8 @@ def _log_mean(logs: npt.NDArray[np.float64]) -> float:
     return top + math.log10(float(np.mean(10 ** (logs - top))))
 
 
-_AGENTS = sorted({play.agent for play in PLAYS.values()})
-
-
 def _blocks(options: SizeOptions) -> list[tuple[str, int]]:
     names = chosen("games", options.only, PLAYS)
-    check_agents(_AGENTS)
     blocks = {name: options.blocks if PLAYS[name].agent == "random" else options.bot_blocks for name in names}
     return [(name, block) for name in names for block in range(blocks[name])]
 
@@ -197,7 +190,7 @@ TREE_SIZE = Experiment(
     "hundreds of games",
     _blocks,
     {"tree-size": ex.compared("State and game-tree complexity", compare_sizes)},
-    agents=_AGENTS,
+    agents=("policy",),
     source=f"{THESIS_2020}, section 4.1",
 )
 
@@ -265,17 +258,15 @@ class ChildResult:
 
 
 @dataclass(frozen=True)
-class ComplexityOptions(ParallelOptions):
+class ComplexityOptions(ChosenOptions):
     """Which games, and when their means count as settled.
 
     Attributes:
-        only: Only this game; may be repeated.
         difference: The thesis's rule: the last game has changed both means by less.
         value_error: The other rule: the largest standard error of the mean reward.
         depth_error: And of the mean length.
     """
 
-    only: tuple[str, ...] | None = None
     difference: Annotated[float, Range(1e-6, 1)] = 1e-4
     value_error: Annotated[float, Range(1e-4, 1)] = 0.01
     depth_error: Annotated[float, Range(1e-3, 100)] = 0.25

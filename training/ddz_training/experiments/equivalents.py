@@ -17,7 +17,7 @@ from ddz_agents.rules.agent import Rule
 from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, Table, chosen, grouped
 from ddz_training.measure import equivalent as finding
 from ddz_training.measure.equivalent import Ladder, as_text, here, of_text
 from ddz_training.measure.match.duplicate import DealPlayer
@@ -56,11 +56,10 @@ THESIS_KNOWLEDGE = {"pass": "1,217 → 1,192", "bombs": "1,217 → 1,221", "cont
 
 
 @dataclass(frozen=True)
-class EquivalentsOptions(ParallelOptions):
+class EquivalentsOptions(ChosenOptions):
     """Whose equivalents are found, and how exactly.
 
     Attributes:
-        only: Only this agent; may be repeated.
         rules: The rules.
         deals: Duplicate deals against the search, at most; two games each.
         precision: A search for an equivalent ends when its interval reaches no farther than a factor of this.
@@ -68,7 +67,6 @@ class EquivalentsOptions(ParallelOptions):
         rung_deals: Duplicate deals against the rule agent, or against the agent that knows everything.
     """
 
-    only: tuple[str, ...] | None = None
     rules: str = "half-deck"
     deals: Annotated[int, Range(1)] = 2000
     precision: Annotated[float, Range(1, above=True)] = 1.25

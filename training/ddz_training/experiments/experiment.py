@@ -60,6 +60,17 @@ class ParallelOptions(SeedOptions):
 
 
 @dataclass(frozen=True)
+class ChosenOptions(ParallelOptions):
+    """Options of an experiment of which a part may be chosen.
+
+    Attributes:
+        only: Only this part, by its name in the tables; may be repeated.
+    """
+
+    only: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Comparison:
     """A figure of a paper beside ours.
 
@@ -188,7 +199,7 @@ class Experiment(Generic[_Options, _Result]):
 
     def __post_init__(self) -> None:
         work: Any = self.work
-        start, play = (work.__init__, work.play) if isinstance(work, type) else (work, work)
+        start, play = (work.__init__, work.play) if hasattr(work, "play") else (work, work)
         defaults: dict[str, Callable[[], Any]] = {
             "file": lambda: self.name.replace("-", "_"),
             "about": lambda: work.__doc__,
@@ -231,8 +242,8 @@ class Experiment(Generic[_Options, _Result]):
         key = self.key or [one.name for one in fields(self.result)][: len(next(iter(todo), ()))]  # type: ignore[arg-type]
         per_key = None if self.per_key is None else self.per_key(options)
         store = ResultStore(self.result, path, settings | dict(self.more(options)), key, agents=agents, per_key=per_key)
-        makes_workers = len(inspect.signature(self.work).parameters) == 1
-        work: Any = self.work if makes_workers else functools.partial(Each, self.work)
+        work: Any = self.work
+        work = work if len(inspect.signature(work).parameters) == 1 else functools.partial(Each, work)
         results = store.fill(todo, functools.partial(work, options), getattr(options, "processes", 1), on_progress)
         return Saved(store.results if self.whole else results, store.settings, store.path)
 

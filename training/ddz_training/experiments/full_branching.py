@@ -195,7 +195,6 @@ BRANCHING = ex.Experiment(
     lambda options: [(player, deal) for player in PLAYERS for deal in range(options.deals)],
     {"full-branching": ex.compared("Branching with and without grouping", compare_branching, games_note)},
     more=lambda options: {"deals": DEAL_LIST},
-    agents=PLAYERS,
     file="full_branching",
     source=f"{PAPER}, section II.C",
     plot=plot_branching,

@@ -265,7 +265,6 @@ def lineup_experiment(
         functools.partial(_games, cast),
         {f"full-{name}": ex.compared(title, functools.partial(compare, rows), games_note)},
         more=lambda given: {"deals": DEAL_LIST, "agents": dict(cast(given).agents)},
-        agents=lambda tasks: dict.fromkeys(spec for *_, specs in tasks.values() for spec in specs),
         file=f"full_{name}",
         source=f"{PAPER}, {section}",
         plot=plot,

@@ -288,6 +288,5 @@ HAND_INFERENCE = Experiment(
     lambda options: [(player, game) for player in PLAYERS for game in range(options.games)],
     {"hand-inference": player_table, "hand-inference-stages": stage_table},
     settings=("seed", "particles"),
-    agents=lambda tasks: dict.fromkeys(PLAYERS[player] for player, _ in tasks),
     plot=plot_hand_inference,
 )

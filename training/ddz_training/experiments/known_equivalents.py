@@ -150,7 +150,6 @@ EQUIVALENT_KNOWN = Experiment(
     _recoveries,
     {"equivalent-known": known_table},
     whole=True,
-    agents=(SEARCH,),
     source="Peking University thesis 2020, section 5.1.3",
 )
 

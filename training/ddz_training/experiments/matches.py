@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, SeedOptions, Table
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, SeedOptions, Table
 from ddz_training.measure.match.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
 from ddz_training.measure.match.results import Key
 from ddz_training.measure.match.statistics import Interval, normal_interval, paired_difference, within, won_by_side
@@ -22,7 +22,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class DealOptions(ParallelOptions):
+class DealOptions(ChosenOptions):
     """Which duplicate deals are played.
 
     Attributes:

@@ -198,6 +198,5 @@ PARALLEL_FORMS = _InTurn(
     {"parallel-forms": forms_table, "parallel-forms-paper": ex.compared("Table 3.1", compare_forms)},
     settings=("seed", "deals", "processes"),
     more=lambda options: {"agent": _agent(options)},
-    agents=(OPPONENT,),
     source="Wang 2020 (thesis, in Chinese), table 3.1",
 )

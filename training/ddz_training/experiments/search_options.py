@@ -169,9 +169,8 @@ EQUAL_TIMES = Experiment(
     {},
     settings=("base", "seed"),
     key=("variant",),
-    agents=lambda tasks: [VARIANTS[name].format(1) for (name,) in tasks],
 )
-"""Done before ``search-options``, whose table shows what it found; it is no command."""
+"""Done before ``search-options``, whose table shows what it found; not a command of its own."""
 
 
 def equal_times(path: Path | None, base_iterations: int, names: Iterable[str]) -> dict[str, EqualTime]:
@@ -199,12 +198,10 @@ class SearchOptions(DealOptions):
     """What is compared.
 
     Attributes:
-        only: Only this variant; may be repeated.
         against: Opponent: isuct (the plain search) or an agent; may be repeated.
         iterations: Iterations of the plain search; they set the time for all.
     """
 
-    only: tuple[str, ...] | None = None
     against: tuple[str, ...] | None = None
     iterations: Annotated[int, Range(1)] = 1500
     deals: Annotated[int, Range(1)] = 1000
@@ -277,13 +274,8 @@ DEPTHS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class DepthOptions(DealOptions):
-    """Which searches play how much against the rule agent.
+    """Which searches play how much against the rule agent."""
 
-    Attributes:
-        only: Only this search; may be repeated.
-    """
-
-    only: tuple[str, ...] | None = None
     first_deal: Annotated[int, Range(0)] = 70_000
 
 

@@ -95,12 +95,10 @@ class StrengthOptions(DealOptions):
     """What is played.
 
     Attributes:
-        only: Only this pairing (policy-rules, search-policy ...); may be repeated.
         deals: Duplicate deals of every pairing; 500 to 10,000 by default.
         neural: The agent that searches with the policy.
     """
 
-    only: tuple[str, ...] | None = None
     deals: Annotated[int, Range(1)] | None = None  # type: ignore[assignment]  # as many as the pairing has
     neural: str = NEURAL
     first_deal: Annotated[int, Range(0)] = FIRST_DEAL
@@ -233,12 +231,14 @@ class PointsResult:
 
 
 @dataclass(frozen=True)
-class PointsOptions(DealOptions):
+class PointsOptions(ParallelOptions):
     """What is played.
 
     Attributes:
         agent: Who plays for points.
         opponent: Whom it meets; may be repeated; by default fixed thresholds and expected payoff, with three players.
+        deals: Duplicate deals against each.
+        first_deal: Number of the first deal under the seed.
     """
 
     agent: str = POINTS_AGENT
@@ -365,13 +365,8 @@ NAMED = (
 
 @dataclass(frozen=True)
 class AgentStrengthOptions(DealOptions):
-    """What is played.
+    """What is played."""
 
-    Attributes:
-        only: Only this agent; may be repeated.
-    """
-
-    only: tuple[str, ...] | None = None
     first_deal: Annotated[int, Range(0)] = 9_000_000
 
 

@@ -11,8 +11,9 @@ of 5 % are ((1.96 + 0.84) * standard deviation / (mean - 0.5)) squared.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -21,9 +22,9 @@ import numpy.typing as npt
 
 from ddz_env import Rules
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, Table, chosen, grouped
 from ddz_training.measure.match import statistics
-from ddz_training.measure.match.duplicate import DealPlayer, check_agents
+from ddz_training.measure.match.duplicate import DealPlayer
 from ddz_training.measure.match.statistics import Interval
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.tendency import TENDENCIES, Judges, settled_at, shares
@@ -59,15 +60,13 @@ class TendencyResult:
 
 
 @dataclass(frozen=True)
-class TendencyOptions(ParallelOptions):
+class TendencyOptions(ChosenOptions):
     """Who judges how many deals.
 
     Attributes:
-        only: Only these judges; may be repeated.
         deals: Deals for each, from number 0 on.
     """
 
-    only: tuple[str, ...] | None = None
     deals: Annotated[int, Range(1)] = 2_000
 
 
@@ -83,16 +82,6 @@ def judge_deal(options: TendencyOptions, name: str, deal: int) -> list[TendencyR
     """
     judged = Judges(*JUDGES[name], seed=options.seed).judge(_player(options.seed), deal)
     return [TendencyResult(name, deal, judged.tendency, judged.top_wins)]
-
-
-def _deals(options: TendencyOptions) -> list[tuple[str, int]]:
-    names = chosen("judges", options.only, JUDGES)
-    check_agents(_agents(names))
-    return [(name, deal) for name in names for deal in range(options.deals)]
-
-
-def _agents(names: Iterable[str]) -> list[str]:
-    return sorted({agent for name in names for kind in JUDGES[name] for agent in kind})
 
 
 def _by_judges(saved: Saved[TendencyResult]) -> dict[str, list[TendencyResult]]:
@@ -135,9 +124,9 @@ TENDENCY = Experiment(
     "tendency",
     judge_deal,
     "deals",
-    _deals,
+    lambda options: list(product(chosen("judges", options.only, JUDGES), range(options.deals))),
     {"tendency": tendency_table},
-    agents=_agents(JUDGES),
+    agents=("policy",),
     source=f"{THESIS_2020}, algorithms 1 and 2, table 4.1, figure 4.1",
     plot=plot_tendency,
 )
@@ -181,16 +170,14 @@ class SavingsResult:
 
 
 @dataclass(frozen=True)
-class SavingsOptions(ParallelOptions):
+class SavingsOptions(ChosenOptions):
     """Who is compared on how many deals.
 
     Attributes:
-        only: Only this pair; may be repeated.
         deals: Deals for each.
         first_deal: Number of the first.
     """
 
-    only: tuple[str, ...] | None = None
     deals: Annotated[int, Range(2)] = 2_000
     first_deal: Annotated[int, Range(0)] = 100_000
 
@@ -207,10 +194,8 @@ def play_judged(options: SavingsOptions, pair: str, deal: int) -> list[SavingsRe
 
 
 def _compared_deals(options: SavingsOptions) -> list[tuple[str, int]]:
-    names = chosen("pair", options.only, PAIRS)
-    check_agents([*_agents(JUDGED_BY), *(agent for name in names for agent in PAIRS[name])])
     deals = range(options.first_deal, options.first_deal + options.deals)
-    return [(name, deal) for name in names for deal in deals]
+    return list(product(chosen("pair", options.only, PAIRS), deals))
 
 
 def need(sums: FloatArray) -> FloatArray:
@@ -293,6 +278,6 @@ TENDENCY_SAVINGS = Experiment(
     "deals",
     _compared_deals,
     {"games-saved": savings_table},
-    agents=_agents(JUDGED_BY),
+    agents=("policy",),
     source=f"{THESIS_2020}, section 4.2.3",
 )

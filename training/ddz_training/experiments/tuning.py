@@ -15,7 +15,7 @@ from typing import Annotated
 import numpy as np
 
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, Table, chosen, grouped
 from ddz_training.learn.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deals
 from ddz_training.measure.match.statistics import Interval, normal_interval
 from ddz_training.measure.plotting import Panel, Series, save_plot
@@ -54,11 +54,10 @@ class TuningResult:
 
 
 @dataclass(frozen=True)
-class TuningOptions(ParallelOptions):
+class TuningOptions(ChosenOptions):
     """What is tuned, and with how many games; a position's weights get a twentieth of the deals, two games each.
 
     Attributes:
-        only: Only this subject; may be repeated.
         evaluations: Weights that each method tries.
         deals: Deals that weights are tried on, unless they are clearly worse before.
         batch: Deals of a batch, after each of which they may be.
@@ -66,7 +65,6 @@ class TuningOptions(ParallelOptions):
         fresh: Deals on which the one that is chosen is played.
     """
 
-    only: tuple[str, ...] | None = None
     evaluations: Annotated[int, Range(POINTS)] = 60
     deals: Annotated[int, Range(40)] = 20_000
     batch: Annotated[int, Range(40)] = 2_000

@@ -93,6 +93,7 @@ class SizeOptions(ChosenOptions):
     """Which games are played.
 
     Attributes:
+        only: Only these; may be repeated.
         blocks: Hundreds of random games each.
         bot_blocks: Hundreds of games of agents each.
     """
@@ -262,6 +263,7 @@ class ComplexityOptions(ChosenOptions):
     """Which games, and when their means count as settled.
 
     Attributes:
+        only: Only this game; may be repeated.
         difference: The thesis's rule: the last game has changed both means by less.
         value_error: The other rule: the largest standard error of the mean reward.
         depth_error: And of the mean length.

@@ -60,6 +60,7 @@ class EquivalentsOptions(ChosenOptions):
     """Whose equivalents are found, and how exactly.
 
     Attributes:
+        only: Only this agent; may be repeated.
         rules: The rules.
         deals: Duplicate deals against the search, at most; two games each.
         precision: A search for an equivalent ends when its interval reaches no farther than a factor of this.

@@ -17,7 +17,6 @@ from typing import Annotated, Any, Concatenate, Generic, TypeVar, get_args, get_
 
 from ddz_env.core.errors import unknown
 from ddz_env.core.options import Options, Range
-from ddz_training.measure.markdown import Lines as Lines
 from ddz_training.measure.markdown import Spare as Spare
 from ddz_training.measure.markdown import Table as Table
 from ddz_training.measure.match.errors import InvalidExperimentError
@@ -64,7 +63,7 @@ class ChosenOptions(ParallelOptions):
     """Options of an experiment of which a part may be chosen.
 
     Attributes:
-        only: Only this part, by its name in the tables; may be repeated.
+        only: Only this part; may be repeated.
     """
 
     only: tuple[str, ...] | None = None

@@ -397,43 +397,10 @@ class ExplorationOptions(FullOptions):
     at: tuple[float, ...] | None = None
 
 
-def sweep_cast(
-    name: str, paper: Iterable[float], base: float, landlord: Callable[[Any, Any], str], options: Any
-) -> Cast:
-    """A landlord for each value of a parameter; a file may hold the games of other values as well.
-
-    Args:
-        name: The parameter.
-        paper: The values that the paper tries.
-        base: The value that the others are compared with.
-        landlord: The landlord, from the options and a value.
-        options: The options; their values are played.
-
-    Raises:
-        InvalidExperimentError: If a value is not one of the sweep's.
-    """
-    known, peasant = {f"{value:g}": value for value in paper}, options.determinized
-    tried = ex.chosen(name, [f"{value:g}" for value in options.at or ()], known)
-    landlords = {label: landlord(options, value) for label, value in known.items() if label in tried}
-    lineups = {label: (agent, peasant, peasant) for label, agent in landlords.items()}
-    return Cast(lineups, {"landlord at the base": landlord(options, base), "peasants": peasant})
-
-
-def plot_sweep(name: str, paper: Mapping[float, str], saved: ex.Saved[GameResult], path: Path) -> None:
-    """Win rates over the values tried."""
-    found = {result.lineup for result in saved.results}
-    values = [value for value in paper if f"{value:g}" in found]
-    rates = [win_rate(saved.results, f"{value:g}") for value in values]
-    printed = [float(paper[value]) if paper[value][:1].isdigit() else math.nan for value in values]
-    series = Series("", values, rates, paper=[] if all(map(math.isnan, printed)) else printed)
-    ticks = {"xscale": "log", "xticks": values, "xticklabels": [f"{value:g}" for value in values]}
-    save_plot(path, Panel([series], name, "landlord wins, %", axes=ticks))
-
-
 def sweep(
     name: str, base: float, paper: Mapping[float, str], landlord: Callable[[Any, Any], str]
 ) -> ex.Experiment[FullOptions, GameResult]:
-    """An experiment that tries values of a parameter.
+    """An experiment that tries values of a parameter; a file may hold the games of other values as well.
 
     Args:
         name: The parameter.
@@ -441,13 +408,29 @@ def sweep(
         paper: What the paper says of each value, or the win rate in percent that it prints.
         landlord: The landlord, from the options and a value.  Its docstring is the help of the command.
     """
-    rates = [Row(f"{name} {value:,g}", said, f"{value:g}") for value, said in paper.items()]
+    values = {f"{value:g}": value for value in paper}
+    rates = [Row(f"{name} {value:,g}", paper[value], label) for label, value in values.items()]
     gains = [Row(f"{row.what} over {base:,g}", "", row.lineup, f"{base:g}") for row in rates]
-    rows = [*rates, *(row for row in gains if row.lineup != row.base)]
-    title, cast = f"Information-set UCT as landlord: {name}", functools.partial(sweep_cast, name, paper, base, landlord)
-    plot = functools.partial(plot_sweep, name, paper)
+
+    def cast(options: Any) -> Cast:
+        tried, peasant = ex.chosen(name, [f"{value:g}" for value in options.at or ()], values), options.determinized
+        lineups = {
+            label: (landlord(options, value), peasant, peasant) for label, value in values.items() if label in tried
+        }
+        return Cast(lineups, {"landlord at the base": landlord(options, base), "peasants": peasant})
+
+    def plot(saved: ex.Saved[GameResult], path: Path) -> None:
+        played = {result.lineup for result in saved.results}
+        shown = [row for row in rates if row.lineup in played]
+        places = [values[row.lineup] for row in shown]
+        printed = [float(row.paper) if row.paper[:1].isdigit() else math.nan for row in shown]
+        series = Series("", places, [row.rate(saved.results) for row in shown], paper=printed)
+        ticks = {"xscale": "log", "xticks": places, "xticklabels": [row.lineup for row in shown]}
+        save_plot(path, Panel([series], name, "landlord wins, %", axes=ticks))
+
     own = {"about": landlord.__doc__, "options": get_type_hints(landlord)["options"]}
-    return lineup_experiment(name, "section IV.D", title, cast, rows, plot, **own)
+    rows = [*rates, *(row for row in gains if row.lineup != row.base)]
+    return lineup_experiment(name, "section IV.D", f"Information-set UCT as landlord: {name}", cast, rows, plot, **own)
 
 
 def with_iterations(options: IterationsOptions, iterations: float) -> str:

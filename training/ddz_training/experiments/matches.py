@@ -74,11 +74,6 @@ def matches(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] = {}
     }
 
 
-def match_agents(tasks: Mapping[Key, Match]) -> Iterable[str]:
-    """Who plays in some tasks."""
-    return dict.fromkeys(spec for match in tasks.values() for spec in match.specs)
-
-
 def match_result(kind: Callable[..., _Result], records: Sequence[GameRecord]) -> list[_Result]:
     """Who won a deal, in the first five fields of a result."""
     game, _, wins = won_by_side(records)
@@ -127,14 +122,17 @@ def rates(
         player: More arguments of what plays the deals.
         more: More of :class:`~ddz_training.experiments.experiment.Experiment`.
     """
-    line = line or functools.partial(match_result, result)
-    given = {"about": pairs.__doc__, "options": get_type_hints(pairs)["options"], "agents": match_agents, **more}
-    work = functools.partial(deal_worker, line, rules, player)
-
-    def tasks(options: _Options) -> dict[Key, Match]:
-        return matches(pairs(options), getattr(options, "first_deal", first), specs)
-
-    return Experiment(name, work, "duplicate deals", tasks, tables, result=result, **given)
+    given = {"about": pairs.__doc__, "options": get_type_hints(pairs)["options"], **more}
+    return Experiment(
+        name,
+        functools.partial(deal_worker, line or functools.partial(match_result, result), rules, player),
+        "duplicate deals",
+        lambda options: matches(pairs(options), getattr(options, "first_deal", first), specs),
+        tables,
+        agents=lambda tasks: dict.fromkeys(spec for match in tasks.values() for spec in match.specs),
+        result=result,
+        **given,
+    )
 
 
 def won(result: Any) -> float:

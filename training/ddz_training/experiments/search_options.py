@@ -198,6 +198,7 @@ class SearchOptions(DealOptions):
     """What is compared.
 
     Attributes:
+        only: Only this variant; may be repeated.
         against: Opponent: isuct (the plain search) or an agent; may be repeated.
         iterations: Iterations of the plain search; they set the time for all.
     """
@@ -274,7 +275,11 @@ DEPTHS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class DepthOptions(DealOptions):
-    """Which searches play how much against the rule agent."""
+    """Which searches play how much against the rule agent.
+
+    Attributes:
+        only: Only this search; may be repeated.
+    """
 
     first_deal: Annotated[int, Range(0)] = 70_000
 

@@ -95,6 +95,7 @@ class StrengthOptions(DealOptions):
     """What is played.
 
     Attributes:
+        only: Only this pairing (policy-rules, search-policy ...); may be repeated.
         deals: Duplicate deals of every pairing; 500 to 10,000 by default.
         neural: The agent that searches with the policy.
     """
@@ -138,15 +139,11 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
     for agent, opponent in sorted(groups, key=place):
         own = groups[agent, opponent]
         over = play.win_gain(own, groups.get((POLICY, opponent), []) if agent != POLICY else [])
-        rates = win_interval(own).both(to="–"), *play.side_rates(own), score_interval(own).plus_minus()
+        scores = statistics.normal_interval([(one.landlord_score + one.peasants_score) / 2 for one in own])
+        rates = win_interval(own).both(to="–"), *play.side_rates(own), scores.plus_minus()
         gained = over.both("+.1f") if over.count else ""
         lines.append((f"`{agent}`", f"`{opponent}`", f"{len(own):,}", *rates, gained, *_median_times(own)))
     return lines
-
-
-def score_interval(results: Sequence[StrengthResult]) -> Interval:
-    """The mean stake of a game with its 95 % interval over deals."""
-    return statistics.normal_interval([(result.landlord_score + result.peasants_score) / 2 for result in results])
 
 
 def strength_table(saved: Saved[StrengthResult]) -> Table:
@@ -365,7 +362,11 @@ NAMED = (
 
 @dataclass(frozen=True)
 class AgentStrengthOptions(DealOptions):
-    """What is played."""
+    """What is played.
+
+    Attributes:
+        only: Only this agent; may be repeated.
+    """
 
     first_deal: Annotated[int, Range(0)] = 9_000_000
 

@@ -64,6 +64,7 @@ class TendencyOptions(ChosenOptions):
     """Who judges how many deals.
 
     Attributes:
+        only: Only these judges; may be repeated.
         deals: Deals for each, from number 0 on.
     """
 
@@ -174,6 +175,7 @@ class SavingsOptions(ChosenOptions):
     """Who is compared on how many deals.
 
     Attributes:
+        only: Only this pair; may be repeated.
         deals: Deals for each.
         first_deal: Number of the first.
     """

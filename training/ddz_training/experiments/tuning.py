@@ -58,6 +58,7 @@ class TuningOptions(ChosenOptions):
     """What is tuned, and with how many games; a position's weights get a twentieth of the deals, two games each.
 
     Attributes:
+        only: Only this subject; may be repeated.
         evaluations: Weights that each method tries.
         deals: Deals that weights are tried on, unless they are clearly worse before.
         batch: Deals of a batch, after each of which they may be.

@@ -113,7 +113,7 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
             places = _draw_named(axes, series, number, len(panel.series))
         else:
             _draw_series(axes, series)
-        if series.paper:
+        if not all(map(math.isnan, series.paper)):
             named = "paper" in axes.get_legend_handles_labels()[1]
             beside = [place - 0.1 for place in places] if series.kind == "bars" else places
             axes.plot(beside, series.paper, label=None if named else "paper", **_PAPER)

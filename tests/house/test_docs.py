@@ -104,7 +104,7 @@ def test_readme_and_model_card_have_the_results_of_the_docs(tmp_path: Path) -> N
     assert generated_pages(tmp_path) == [readme, card]
     refresh([readme, card])
     text = card.read_text(encoding="utf-8")
-    assert "| `policy` | `rules` | 2 | 75.0 (26.0–100.0) | 50.0 | 100.0 | +1.50 ±2.94 |  | 0.50 | 0.10 | 65 |" in text
+    assert "| `policy` | `rules` | 2 | 75.0 (26.0–100.0) | 50.0 | 100.0 | +1.50 ±2.94 |  | 0.50 | 0.10 |" in text
     assert "from number 70 on under seed 3, `results/policy_strength.csv`; the weights are `abc`." in text
     assert "| `policy` v `rules` | 2 | 75.0 (26.0–100.0) |" in readme.read_text(encoding="utf-8")
 

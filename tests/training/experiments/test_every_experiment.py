@@ -1,160 +1,178 @@
-"""What holds for any experiment: it resumes to the same file, keeps to its settings, and refuses wrong names."""
+"""What holds for any experiment: it resumes to the same results, keeps to its settings, and refuses wrong names."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
-from random import Random
 from typing import Any, NamedTuple
 
 import pytest
 
-from ddz_env.core.errors import UnknownAgentError
+from ddz_training.apps.documentation import block
 from ddz_training.experiments import mini
 from ddz_training.experiments.experiment import Experiment, read_saved
 from ddz_training.experiments.registry import load_experiment, load_experiments
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.plotting import can_plot
-from ddz_training.measure.store import read_results
 from tests.rooms import ROOT
 from tests.training.apps.terminal import ddz
 
 pytest.importorskip("torch")
 
 RESULTS = ROOT / "docs" / "results"
-SEARCH = "neural-ismcts:iterations=4,trees=1,batch=2"
-TIMES = ("ms", "opponent_ms")
+TIMES = {"ms", "opponent_ms", "seconds", "start", "worked", "spent"}
+"""What no two runs share."""
 
 
 class Case(NamedTuple):
-    """A run of a second or two: the options that are given, the tasks if not those of the options, other settings."""
+    """A run of a second or two: the options that are given, and the tasks if not those of the options."""
 
     options: dict[str, Any]
     tasks: list[Any] | None = None
-    other: dict[str, Any] | None = None
 
 
-SEED = {"seed": 1}
-TREES = {"processes": 1, "trees": 2, "tree_iterations": 4}
+TREES = {"trees": 2, "tree_iterations": 4}
+HILL = {"only": ("landlord",), "evaluations": 12, "deals": 40, "batch": 40, "choice": 40, "fresh": 40}
 CASES: dict[str, Case] = {
+    "mini-census": Case({}),
     "mini-agents": Case({}, [("cheating", "determinized"), ("determinized+incorrect", "determinized+correct")]),
     "mini-inference": Case({}, [(1, deal) for deal in range(4000, 4004)]),
-    "mini-uct": Case({"games": 2, "seed": 7}, [(deal,) for deal in range(4000, 4003)], {"seed": 8}),
-    "landlord": Case({"deals": 3, "games": 2, **TREES}, other={"tree_iterations": 5}),
-    "branching": Case({"deals": 3}, other=SEED),
-    "hand-inference": Case({"particles": 50}, [("rules", 0), ("rules", 1)], {"particles": 60}),
-    "search-options": Case(
-        {"only": ("plain", "4 trees"), "against": ("isuct", "rules"), "iterations": 4, "deals": 2}, other=SEED
-    ),
-    "search-gains": Case({"agent": ("policy", "random"), "games": 3, "playouts": 8}, other={"playouts": 9}),
-    "policy-strength": Case({"only": ("policy-rules", "search-policy"), "deals": 2, "neural": SEARCH}, other=SEED),
-    "points-strength": Case({"agent": "rules", "opponent": ("random-staged",), "deals": 3}, other=SEED),
+    "mini-uct": Case({}, [(4000,), (4001,)]),
+    "cheating": Case({"deals": 2, **TREES}),
+    "landlord": Case({"deals": 3, "games": 2, **TREES}),
+    "thresholds": Case({"deals": 2, **TREES}),
+    "iterations": Case({"deals": 2, "at": (500, 10_000), **TREES}),
+    "exploration": Case({"deals": 2, "at": (0.1, 1.0), **TREES}),
+    "branching": Case({}, [("rules", 0), ("random", 3)]),
+    "hand-inference": Case({}, [("rules", 0), ("random", 1)]),
+    "search-options": Case({"only": ("plain", "4 trees"), "against": ("isuct", "rules"), "iterations": 4, "deals": 2}),
+    "search-depth": Case({"only": ("open hands, depth 1",), "deals": 2}),
+    "search-gains": Case({"agent": ("policy", "random"), "games": 3, "playouts": 8}),
+    "solver-curve": Case({"nodes": 300_000}, [("10+10+10", 0), ("11+11+11", 1)]),
+    "tuning": Case(HILL),
+    "policy-strength": Case({"only": ("policy-rules", "policy-random"), "deals": 2}),
+    "points-strength": Case({"opponent": ("rules",), "deals": 2}),
+    "agent-strength": Case({"only": ("random", "rlcard-rule"), "deals": 2}),
+    "levels": Case({"deals": 2, "slow": 1}),
+    "chances": Case({"games": 2}),
+    "exploitability": Case({}, [("CFR 10",), ("rules",)]),
+    "mini-mccfr": Case({}, [(0,), (1_000,)]),
+    "win-rate": Case({}, [("rules", 0), ("rules", 1)]),
+    "bidders": Case({"deals": 2}),
+    "equivalents": Case({"only": ("random", "rlcard-rule"), "deals": 20, "most": 8, "rung_deals": 2}),
+    "equivalent-known": Case({"known": (2,), "repetitions": 2, "deals": 10}),
+    "equivalent-simulated": Case({}, [("steep", "sequential", 0), ("flat", "binary", 1)]),
+    "holdem": Case({"matches": 1}, [("payoff", "random", 0), ("payoff", "random", 1)]),
+    "parallel-forms": Case({"deals": 2, "iterations": 20, "processes": 2}, [("serial", 0), ("serial", 1)]),
+    "tendency": Case({}, [("rules v random", 0), ("rules v rlcard-rule", 5)]),
+    "tendency-savings": Case({}, [("rules v rlcard-rule", 100_000), ("search 200 v 100", 100_001)]),
+    "tree-size": Case({}, [("random, by moves", 0), ("bots, rules", 0)]),
+    "complexity": Case({}, [("deal 2", 0), ("deal 2", 5)]),
 }
-LONG = ("mini-inference", "policy-strength")
-
-
-def killing(after: int) -> Callable[[int, int], None]:
-    """Ends a run after some tasks, unless these are all."""
-
-    def tell(done: int, total: int) -> None:
-        if done == after < total:
-            raise KeyboardInterrupt
-
-    return tell
+PUBLISHED = {
+    *("mini-inference", "branching", "hand-inference", "solver-curve", "exploitability", "mini-mccfr", "win-rate"),
+    *("equivalent-simulated", "tendency", "tendency-savings", "tree-size", "complexity", "holdem", "mini-uct"),
+    *("search-depth", "agent-strength", "policy-strength", "points-strength", "bidders"),
+}
+"""Cases whose results come out as they were published."""
+LONG = ["mini-inference", "mini-agents", "exploitability", "search-gains", "levels", "equivalents", "mini-mccfr"]
+EXTRAS = {"exploitability": "pyspiel", "mini-mccfr": "pyspiel", "holdem": "rlcard"}
 
 
 def small(name: str, **more: Any) -> tuple[Experiment[Any, Any], Any]:
+    pytest.importorskip(EXTRAS.get(name, "torch"))
     experiment = load_experiment(name)
     given = {**CASES[name].options, **more}
-    if hasattr(experiment.options(), "processes"):
+    if "processes" in {option.name for option in fields(experiment.options)}:
         given.setdefault("processes", 1)
     return experiment, experiment.options(**given)
 
 
-def lines(path: Path) -> list[dict[str, Any]]:
-    """The results of a file, without the times, which no two runs share."""
-    return [{name: cell for name, cell in row.items() if name not in TIMES} for row in read_results(path)[1]]
+def lines(experiment: Experiment[Any, Any], path: Path) -> list[dict[str, Any]]:
+    """The results of a file, without the times."""
+    results = read_saved(experiment.result, path).results
+    return [{name: value for name, value in asdict(one).items() if name not in TIMES} for one in results]
 
 
-def typed(options: dict[str, Any]) -> list[str]:
-    pairs = [(name, one) for name, value in options.items() for one in (value if isinstance(value, tuple) else [value])]
-    return [f"--{name.replace('_', '-')}={value}" for name, value in pairs]
+def killing(done: int, total: int) -> None:
+    """Ends a run after its first task."""
+    if done == 1 < total:
+        raise KeyboardInterrupt
+
+
+def test_every_experiment_has_a_case() -> None:
+    assert {experiment.name for experiment in load_experiments()} == {*CASES}
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in CASES]
 )
-def test_a_killed_run_goes_on_to_the_same_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever its file was cut off; a file of other settings is refused; the command shows it without playing."""
-    if name == "mini-agents":
-        some = mini.mini_deals()[4000:4010]
-        monkeypatch.setattr(mini, "mini_deals", lambda: some)
-    whole, cut, case = tmp_path / "whole.csv", tmp_path / "cut.csv", CASES[name]
-    told: list[tuple[int, int]] = []
-    experiment, options = small(name)
-    results = experiment.run(options, whole, lambda *done: told.append(done), case.tasks).results
+def test_a_killed_run_goes_on_to_the_same_results(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is played twice, a file of other settings is refused, and the tables are those of the pages."""
+    if name in ("mini-census", "mini-agents"):
+        few = mini.mini_deals()[::800]
+        monkeypatch.setattr(mini, "mini_deals", lambda: few)
+    whole, cut, told = tmp_path / "whole.csv", tmp_path / "cut.csv", list[tuple[int, int]]()
+    (experiment, options), tasks = small(name), CASES[name].tasks
+    experiment.run(options, whole, tasks=tasks)
     for beside in tmp_path.glob("whole_*"):  # what was measured before
         shutil.copy(beside, beside.with_name(beside.name.replace("whole", "cut")))
     with pytest.raises(KeyboardInterrupt):
-        experiment.run(options, cut, killing(1), case.tasks)
-    assert 0 < len(lines(cut)) < len(results)
-    for _ in range(4 if name == "landlord" else 2):
-        experiment.run(options, cut, tasks=case.tasks)
-        assert lines(cut) == lines(whole)
-        complete = cut.read_bytes()
-        cut.write_bytes(complete[: -Random(name).randrange(1, len(complete) // 2)])
-    cut.write_bytes(complete)
-    told.clear()
-    experiment.run(options, cut, lambda *done: told.append(done), case.tasks)
+        experiment.run(options, cut, killing, tasks)
+    assert 0 < len(lines(experiment, cut)) < len(lines(experiment, whole))
+    experiment.run(options, cut, tasks=tasks)
+    assert lines(experiment, cut) == lines(experiment, whole)
+    again = experiment.run(options, cut, lambda *done: told.append(done), tasks)
     assert {done for done, _ in told} == {told[0][1]}, "nothing is played again"
-    if case.other:
+    published = lines(experiment, RESULTS / f"{experiment.file}.csv") if name in PUBLISHED else lines(experiment, cut)
+    assert all(line in published for line in lines(experiment, whole))
+    if experiment.settings:
         with pytest.raises(SettingsMismatchError):
-            experiment.run(small(name, **case.other)[1], cut, tasks=case.tasks)
-    if case.tasks is None:
-        printed = ddz("reproduce", name, "--out", cut, *typed(case.options))
-        assert printed.exit_code == 0, printed.output
-        assert next(iter(experiment.tables.values()))(read_saved(experiment.result, cut)).title[:20] in printed.output
-        assert lines(cut) == lines(whole)
+            experiment.run(replace(options, seed=options.seed + 1), cut, tasks=tasks)
+    for table in experiment.tables:
+        committed = block(table, RESULTS).splitlines()
+        first = experiment.tables[table](again).markdown().splitlines()
+        assert first[0].split("|")[1] == committed[0].split("|")[1], table
+        assert len(first) > 2 or name == "equivalents"
 
 
-@pytest.mark.parametrize("name", ["landlord", pytest.param("search-gains", marks=pytest.mark.long)])
-def test_results_do_not_depend_on_the_processes(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["landlord", pytest.param("points-strength", marks=pytest.mark.long)])
+def test_results_do_not_depend_on_the_processes_and_the_command_shows_them(name: str, tmp_path: Path) -> None:
     experiment, one = small(name)
     for processes in (1, 2):
-        experiment.run(replace(one, processes=processes), tmp_path / f"{processes}.csv")
-    assert lines(tmp_path / "2.csv") == lines(tmp_path / "1.csv")
+        saved = experiment.run(replace(one, processes=processes), tmp_path / f"{processes}.csv")
+    assert lines(experiment, tmp_path / "1.csv") == lines(experiment, tmp_path / "2.csv")
+    given = [(option, part) for option, value in CASES[name].options.items() for part in _parts(value)]
+    typed = [f"--{option.replace('_', '-')}={part}" for option, part in given]
+    printed = ddz("reproduce", name, "--out", tmp_path / "2.csv", *typed)
+    assert printed.exit_code == 0, printed.output
+    assert next(iter(experiment.tables.values()))(saved).title[:20] in printed.output
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [
-        ("search-options", {"against": ("ruels",)}),
-        ("search-gains", {"agent": ("random", "nobody")}),
-        ("policy-strength", {"neural": "neural-ismcst"}),
-        ("points-strength", {"opponent": ("nobody",)}),
-    ],
-)
-def test_unknown_agents_are_refused_before_anything_is_written(
-    name: str, wrong: dict[str, Any], tmp_path: Path
-) -> None:
-    experiment, options = small(name, **wrong)
-    with pytest.raises(UnknownAgentError):
-        experiment.run(options, tmp_path / "results.csv")
-    assert not list(tmp_path.iterdir())
+def _parts(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 @pytest.mark.parametrize(
     ("command", "message"),
     [
         ("landlord --options wings=2", "there is no option 'wings'"),
-        ("exploration --at 0.3", "not among"),
+        ("landlord --deals 1001", "deals"),
+        ("exploration --at 0.3", "unknown exploration '0.3'"),
         ("search-options --only nothing", "4 trees"),
+        ("search-options --against ruels", "did you mean 'rules'?"),
+        ("search-gains --agent random --agent random", "each once"),
+        ("search-gains --agent random --agent nobody", "nobody"),
         ("policy-strength --only nothing", "search-rollout"),
+        ("policy-strength --neural neural-ismcst", "did you mean 'neural-ismcts'?"),
+        ("points-strength --opponent nobody", "nobody"),
+        ("equivalents --only ruels", "did you mean 'rules'?"),
+        ("tuning --only peasant", "peasants"),
+        ("tendency --only none", "policy v rules"),
     ],
 )
-def test_commands_say_what_is_wrong(command: str, message: str, tmp_path: Path) -> None:
+def test_commands_say_what_is_wrong_before_anything_is_written(command: str, message: str, tmp_path: Path) -> None:
     result = ddz("reproduce", *command.split(), "--out", tmp_path / "results.csv")
     assert (result.exit_code, message in " ".join(result.output.split())) == (2, True)
     assert not list(tmp_path.iterdir())
@@ -163,9 +181,8 @@ def test_commands_say_what_is_wrong(command: str, message: str, tmp_path: Path) 
 @pytest.mark.skipif(not can_plot(), reason="matplotlib is not installed")
 @pytest.mark.parametrize("name", [one.name for one in load_experiments() if one.plot])
 def test_committed_results_are_drawn(name: str, tmp_path: Path) -> None:
-    experiment = load_experiment(name)
+    experiment, path = load_experiment(name), tmp_path / "deeper" / "plot.png"
     assert experiment.plot is not None
-    saved = read_saved(experiment.result, RESULTS / f"{experiment.file}.csv")
-    experiment.plot(saved, tmp_path / "deeper" / "plot.png")
-    assert (tmp_path / "deeper" / "plot.png").read_bytes().startswith(b"\x89PNG")
-    assert 3_000 < (tmp_path / "deeper" / "plot.png").stat().st_size < 200_000
+    experiment.plot(read_saved(experiment.result, RESULTS / f"{experiment.file}.csv"), path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert 3_000 < path.stat().st_size < 200_000

@@ -19,59 +19,47 @@ EVALUATIONS = "update,opponent,deals,wins,low,high\n"
 @pytest.fixture
 def runs(tmp_path: Path) -> tuple[Path, Path]:
     """Two runs: of two updates and an evaluation, and one that is still writing its files."""
-    first, second = tmp_path / "first", tmp_path / "second"
-    for folder in (first, second):
-        folder.mkdir()
-    (first / "curves.csv").write_text(CURVES + "1,1000,50,0.5,1800\n2,2500,90,0.4,3600\n", encoding="utf-8")
     lines = "1,random,20,0.7,0.6,0.8\n2,random,20,0.9,0.85,0.95\n2,rules,20,0.25,0.2,0.3\n"
-    (first / "evaluations.csv").write_text(EVALUATIONS + lines, encoding="utf-8")
-    (second / "curves.csv").write_text(CURVES + "1,700,30,0.3,900\n2,9", encoding="utf-8")
-    (second / "evaluations.csv").write_text(EVALUATIONS, encoding="utf-8")
-    return first, second
+    for name, curves, evaluations in (
+        ("first", "1,1000,50,0.5,1800\n2,2500,90,0.4,3600\n", lines),
+        ("second", "1,700,30,0.3,900\n2,9", ""),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "curves.csv").write_text(CURVES + curves, encoding="utf-8")
+        (tmp_path / name / "evaluations.csv").write_text(EVALUATIONS + evaluations, encoding="utf-8")
+    return tmp_path / "first", tmp_path / "second"
 
 
 def test_stages_are_read_as_they_were_saved(runs: tuple[Path, Path], tmp_path: Path) -> None:
     stages = [read_run("one", runs[0]), read_run("two", runs[1])]
     save_training(stages, tmp_path / "out")
     loaded = load_training(tmp_path / "out")
-    assert [stage.name for stage in loaded] == ["one", "two"]
     for stage, before in zip(loaded, stages, strict=True):
-        assert [{**line, "stage": stage.name} for line in before.updates] == stage.updates
-        assert [{**line, "stage": stage.name} for line in before.evaluations] == stage.evaluations
-    text = (tmp_path / "out" / "training_curves.csv").read_text(encoding="utf-8")
-    assert text.startswith("stage,update,decisions,games,entropy,seconds\none,1,1000,")
-
-
-def test_a_line_a_stage_and_one_for_all(runs: tuple[Path, Path]) -> None:
-    assert stage_table([read_run("one", runs[0]), read_run("two", runs[1])]).lines == [
+        assert stage.name == before.name
+        assert stage.updates == [{**line, "stage": stage.name} for line in before.updates]
+        assert stage.evaluations == [{**line, "stage": stage.name} for line in before.evaluations]
+    assert stage_table(stages).lines == [
         ("one", "2", "90", "2,500", "1.00", "90.0 (85.0–95.0)", "25.0 (20.0–30.0)"),
         ("two", "1", "30", "700", "0.25", "", ""),
         ("all", "3", "120", "3,200", "1.25", "", ""),
     ]
+    if can_plot():
+        plot_training(loaded, tmp_path / "deeper" / "plot.png")
+        assert (tmp_path / "deeper" / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_what_is_no_curve_is_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:
-    for text, message in ((CURVES, "no update yet"), ("a,b\n1,2\n", "no update, decisions, games, seconds")):
+    for text, message in ((CURVES, "no update yet"), ("a,b\n1,2\n", "no such curve: it has no update")):
         (runs[0] / "curves.csv").write_text(text, encoding="utf-8")
         with pytest.raises(InvalidExperimentError, match=message):
             read_run("one", runs[0])
     (tmp_path / "out.csv").touch()
     with pytest.raises(InvalidExperimentError, match="must be a folder"):
         save_training([], tmp_path / "out.csv")
-
-
-@pytest.mark.parametrize("written", ["warm.safetensors", "01/policy.safetensors"])
-def test_runs_without_curves_are_told_which_have_them(written: str, tmp_path: Path) -> None:
-    (tmp_path / written).parent.mkdir(exist_ok=True)
-    (tmp_path / written).touch()
-    told = refused("train", "curves", tmp_path)
-    assert "name folders of ddz train selfplay and dmc" in told
+    (tmp_path / "warm.safetensors").touch()
+    assert "name folders of ddz train selfplay and dmc" in refused("train", "curves", tmp_path)
     assert "name folders of runs" in refused("train", "curves")
-
-
-def test_the_curves_of_a_run_lie_in_its_folder_unless_told_otherwise(runs: tuple[Path, Path]) -> None:
-    assert ddz("train", "curves", *runs).exit_code == 0
-    assert [stage.name for stage in load_training(runs[1])] == ["first", "second"]
+    assert "there is no" in refused("train", "curves", "--out", tmp_path / "none")
 
 
 def test_pages_have_the_table_once_there_are_curves(runs: tuple[Path, Path], tmp_path: Path) -> None:
@@ -84,25 +72,16 @@ def test_pages_have_the_table_once_there_are_curves(runs: tuple[Path, Path], tmp
 def test_the_command_puts_runs_together_and_goes_by_its_own_files_after_that(
     runs: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    command, plot = ("train", "curves", "--out", tmp_path / "out"), tmp_path / "deeper" / "plot.png"
-    first = ddz(*command, f"alone={runs[0]}", runs[1])
-    assert first.exit_code == 0, first.output
-    if can_plot():
-        plot_training(load_training(tmp_path / "out"), plot)
-        assert plot.read_bytes().startswith(b"\x89PNG")
-    assert "alone" in first.output
-    assert "second" in first.output
-    assert ddz(*command).output == first.output
-    assert "there is no" in refused("train", "curves", "--out", tmp_path / "none")
-
-
-def test_a_stage_joins_those_that_are_there_and_replaces_its_namesake(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    """A stage that is added replaces its namesake; by default the files lie in the last run's folder."""
     out = tmp_path / "out"
-    save_training([read_run("one", runs[0]), read_run("two", runs[1])], out)
+    first = ddz("train", "curves", "--out", out, f"alone={runs[0]}", runs[1])
+    assert first.exit_code == 0, first.output
+    assert ddz("train", "curves", "--out", out).output == first.output
     (runs[1] / "evaluations.csv").write_text(EVALUATIONS.strip() + ",more\n1,rules,9,0.5,0.4,0.6,7\n", encoding="utf-8")
-    added = ddz("train", "curves", "--out", out, "--add", f"two={runs[1]}", f"new={runs[0]}")
+    added = ddz("train", "curves", "--out", out, "--add", f"second={runs[1]}", f"new={runs[0]}")
     assert added.exit_code == 0, added.output
     stages = load_training(out)
-    assert [stage.name for stage in stages] == ["one", "two", "new"]
-    assert [len(stage.evaluations) for stage in stages] == [3, 1, 3]
+    assert [(stage.name, len(stage.evaluations)) for stage in stages] == [("alone", 3), ("second", 1), ("new", 3)]
     assert (stages[0].evaluations[0]["more"], stages[1].evaluations[0]["more"]) == ("", "7")
+    assert ddz("train", "curves", *runs).exit_code == 0
+    assert [stage.name for stage in load_training(runs[1])] == ["first", "second"]

@@ -137,11 +137,11 @@ def test_the_experiment_judges_the_same_deals_by_all_and_its_table_counts_them(t
 def test_the_games_needed_are_the_formula_s() -> None:
     wins = np.array([[1, 1], [1, 0], [0, 1], [1, 0], [0, 0]] * 20 + [[1, 1]] * 20, dtype=np.float64)
     values = wins.mean(axis=1)
-    found = need(len(wins), values.sum(), (values**2).sum())
+    mean, deviation, duplicate, single = need(np.array([len(wins), values.sum(), (values**2).sum()]))
     z = 1.959964 + 0.841621
-    assert found.mean == pytest.approx(values.mean())
-    assert found.duplicate == pytest.approx(2 * z**2 * values.var(ddof=1) / (values.mean() - 0.5) ** 2)
-    assert found.single == pytest.approx(z**2 * wins.mean() * (1 - wins.mean()) / (wins.mean() - 0.5) ** 2)
+    assert (mean, deviation) == pytest.approx((values.mean(), values.std(ddof=1)))
+    assert duplicate == pytest.approx(2 * z**2 * values.var(ddof=1) / (values.mean() - 0.5) ** 2)
+    assert single == pytest.approx(z**2 * wins.mean() * (1 - wins.mean()) / (wins.mean() - 0.5) ** 2)
 
 
 def test_deals_that_the_cards_decide_cost_games_and_the_ratio_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,14 @@
 """Bidding: bidders against each other, and how many dealt worlds a hand's win rate takes before the auction.
 
 The rule agent, which plays all cards of the bidders' deals, draws nothing, so a deal with a given landlord always ends
-alike, and a bidder that counts from dealt worlds sees the same ones whoever bids against it.  Both are computed once a
+alike, and a bidder that counts from dealt worlds sees the same ones against every opponent.  Both are computed once a
 deal, and every pairing's six auctions (and doublings) are played over them: the bidders are the agents themselves, and
 only their worlds and the card play come from the deal's table.  Where all decline, the deal ends with zero for all.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -32,9 +33,9 @@ from ddz_training.experiments.experiment import Experiment, ParallelOptions, Sav
 from ddz_training.experiments.matches import AUCTION_HEADER, Pair, auction_cells, deals_note
 from ddz_training.measure.duplicate import check_agents, seatings
 from ddz_training.measure.store import Key
-from ddz_training.measure.workers import Worker
 
 PLAYER = "rules"
+_bidder = functools.cache(make_agent)
 
 _SEARCH = "payoff-search:iterations=500,simulation="
 
@@ -46,7 +47,7 @@ PAIRINGS = (
     (f"{_SEARCH}stake", f"{_SEARCH}random"),
     (f"{_SEARCH}dealt", "payoff"),
 )
-"""Who bids against whom unless told otherwise: expected payoff against fixed rules, simulations against each other."""
+"""Who bids against whom by default: expected payoff against fixed rules, simulations against each other."""
 
 
 @dataclass(frozen=True)
@@ -126,9 +127,9 @@ class DealTable:
         return rows
 
 
-def play_pairing(bidders: Mapping[str, Agent], table: DealTable, a: str, b: str) -> BidderResult:
+def play_pairing(table: DealTable, a: str, b: str) -> BidderResult:
     """The six games of a deal: A alone in each seat against two Bs, and the reverse."""
-    agents = {"a": bidders[a], "b": bidders[b]}
+    agents = {"a": _bidder(a), "b": _bidder(b)}
     for agent in agents.values():
         if isinstance(agent, PayoffAgent):
             agent.dealt = table.dealt  # type: ignore[method-assign]
@@ -172,18 +173,10 @@ class BidderOptions(ParallelOptions):
     rules: str = "bidding"
 
 
-class _BidWorker(Worker[tuple[int, Sequence[Pair]], list[BidderResult]]):
-    """Plays every pairing on a deal."""
-
-    def __init__(self, options: BidderOptions) -> None:
-        self._options, self._rules, self._player = options, Rules.preset(_rules(options)), make_agent(PLAYER)
-        self._bidders: dict[str, Agent] = {}
-
-    def play(self, task: tuple[int, Sequence[Pair]]) -> list[BidderResult]:
-        deal, pairings = task
-        self._bidders |= {spec: make_agent(spec) for pair in pairings for spec in pair if spec not in self._bidders}
-        table = DealTable(self._options.seed, deal, self._options.worlds, self._rules, self._player)
-        return [play_pairing(self._bidders, table, *pair) for pair in pairings]
+def play_auctions(options: BidderOptions, deal: int, pairings: Sequence[Pair]) -> list[BidderResult]:
+    """Bidders against each other on duplicate deals: expected payoff, fixed rules, and searches of the auction."""
+    table = DealTable(options.seed, deal, options.worlds, Rules.preset(_rules(options)), _bidder(PLAYER))
+    return [play_pairing(table, *pair) for pair in pairings]
 
 
 def _rules(options: BidderOptions) -> str:
@@ -229,14 +222,12 @@ def bidder_table(saved: Saved[BidderResult]) -> Table:
 
 
 BIDDERS = Experiment(
-    name="bidders",
-    about="Bidders against each other on duplicate deals: expected payoff, fixed rules, and searches of the auction.",
-    unit="duplicate deals",
-    options=BidderOptions,
-    result=BidderResult,
+    "bidders",
+    play_auctions,
+    "duplicate deals",
+    _auctions,
+    {"bidders": bidder_table},
     key=("deal",),
-    tasks=_auctions,
-    worker=_BidWorker,
     settings=("seed", "worlds"),
     more=lambda options: {
         "rules": _rules(options),
@@ -245,7 +236,6 @@ BIDDERS = Experiment(
     },
     agents=_bidders,
     per_key=lambda options: len(_pairings(options)),
-    tables={"bidders": bidder_table},
 )
 
 
@@ -291,9 +281,8 @@ class WinRateOptions(ex.SeedOptions):
     worlds: Annotated[int, Range(100)] = 1000
 
 
-def _count(options: WinRateOptions, task: tuple[str, int]) -> list[SettlingResult]:
-    """Count a hand's win rates as worlds are added."""
-    player, hand = task
+def count_wins(options: WinRateOptions, player: str, hand: int) -> list[SettlingResult]:
+    """How the win rate of a hand before bidding settles as worlds are dealt, by the rule agent and the policy."""
     view = State.new(options.seed, WORLDS_RULES, hand).view()
     found = outcomes(view, agent_generator([options.seed, hand]), options.worlds, make_agent(player))
     return [SettlingResult(player, hand, *line) for line in settling(found.wins(view.seat))]
@@ -329,15 +318,12 @@ def _mean_and_most(what: str, paper: str, values: Sequence[float]) -> ex.Compari
 
 
 WIN_RATE = Experiment(
-    name="win-rate",
-    about="How the win rate of a hand before bidding settles as worlds are dealt, by the rule agent and the policy.",
-    unit="hands",
-    options=WinRateOptions,
-    result=SettlingResult,
-    tasks=lambda options: [(player, hand) for player in PLAYERS for hand in range(options.hands)],
-    work=_count,
+    "win-rate",
+    count_wins,
+    "hands",
+    lambda options: [(player, hand) for player in PLAYERS for hand in range(options.hands)],
+    {"win-rate": settling_table, "win-rate-paper": ex.compared("Table 1", compare_settling)},
     settings=("seed", "worlds"),
     agents=PLAYERS,
-    tables={"win-rate": settling_table, "win-rate-paper": ex.compared("Table 1", compare_settling)},
     source="Wang et al., expected payoff with UCT, table 1",
 )

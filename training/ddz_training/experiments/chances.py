@@ -7,6 +7,7 @@ even numbers, and the table counts those with odd ones.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -16,16 +17,14 @@ import numpy as np
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
-from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural_search.judge import SHIPPED, WORLDS, Calibration, Judge, fitted
 from ddz_env import State
 from ddz_env.core.options import Range
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.generators import published_generator
-from ddz_env.playing.provenance import file_digest
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table
+from ddz_training.experiments.strengths import shipped_fingerprint
 from ddz_training.measure.statistics import normal_interval, within
-from ddz_training.measure.workers import Worker
 
 FIRST_DEAL = 7_000_000
 TENTHS = 10
@@ -66,31 +65,30 @@ class ChanceResult:
     won: int
 
 
-class _Player(Worker[tuple[int], list[ChanceResult]]):
-    """Plays one game after the other."""
+@functools.cache
+def _player() -> tuple[ModelAgent, Judge]:
+    model = load_policy()
+    return ModelAgent(model), Judge(model)
 
-    def __init__(self, options: ChanceOptions) -> None:
-        model = load_policy()
-        self._options, self._agent, self._judge = options, ModelAgent(model), Judge(model)
 
-    def play(self, task: tuple[int]) -> list[ChanceResult]:
-        """The decisions of a deal that are looked at."""
-        (deal,), seed, rng = task, self._options.seed, published_generator
-        state, moments = State.new(seed, game=deal), []
-        while not state.is_over:
-            view = state.view()
-            move = self._agent.act(view, rng([seed, deal, _GAME]))  # the likeliest: it draws nothing
-            if len(legal_ids(state.row, state.rule_words)) > 1:
-                moments.append((len(state.history), view, move))
-            state.step(move)
-        returns = state.returns()
-        count = min(self._options.decisions, len(moments))
-        chosen = sorted(rng([seed, deal, _CHOICE]).choice(len(moments), count, replace=False).tolist())
-        lines = []
-        for number, view, move in (moments[place] for place in chosen):
-            mean = float(self._judge.means(view, [move], rng([seed, deal, _WORLDS, number]))[0])
-            lines.append(ChanceResult(deal, number, int(view.seat == view.landlord), mean, int(returns[view.seat] > 0)))
-        return lines
+def play_and_judge(options: ChanceOptions, deal: int) -> list[ChanceResult]:
+    """Whether the chances of winning that ddz web shows are borne out, in games of the policy with itself."""
+    (agent, judge), seed, rng = _player(), options.seed, published_generator
+    state, moments = State.new(seed, game=deal), []
+    while not state.is_over:
+        view = state.view()
+        move = agent.act(view, rng([seed, deal, _GAME]))  # the likeliest: it draws nothing
+        if len(legal_ids(state.row, state.rule_words)) > 1:
+            moments.append((len(state.history), view, move))
+        state.step(move)
+    returns = state.returns()
+    count = min(options.decisions, len(moments))
+    chosen = sorted(rng([seed, deal, _CHOICE]).choice(len(moments), count, replace=False).tolist())
+    lines = []
+    for number, view, move in (moments[place] for place in chosen):
+        mean = float(judge.means(view, [move], rng([seed, deal, _WORLDS, number]))[0])
+        lines.append(ChanceResult(deal, number, int(view.seat == view.landlord), mean, int(returns[view.seat] > 0)))
+    return lines
 
 
 def fit(results: Sequence[ChanceResult]) -> Calibration:
@@ -102,7 +100,7 @@ def fit(results: Sequence[ChanceResult]) -> Calibration:
 
 
 def told_and_won(results: Sequence[ChanceResult], calibration: Calibration = SHIPPED) -> list[list[tuple[float, int]]]:
-    """The chances told in the games with odd numbers and whether these were won, in ten parts by the chance told."""
+    """The chances given in the games with odd numbers and whether these were won, in ten parts by the chance."""
     odd = [result for result in results if result.deal % 2]
     told = [float(calibration[one.landlord].chances(np.array([one.mean]))[0]) for one in odd]
     tenths: list[list[tuple[float, int]]] = [[] for _ in range(TENTHS)]
@@ -112,7 +110,7 @@ def told_and_won(results: Sequence[ChanceResult], calibration: Calibration = SHI
 
 
 def chances_table(saved: Saved[ChanceResult]) -> Table:
-    """What was told beside what came of it."""
+    """The chances given beside the games won."""
     lines = []
     for place, part in enumerate(told_and_won(saved.results)):
         if part:
@@ -126,15 +124,12 @@ def chances_table(saved: Saved[ChanceResult]) -> Table:
 
 
 CHANCES = Experiment(
-    name="chances",
-    about="Whether the chances of winning that ddz web shows are borne out, in games of the policy with itself.",
-    unit="games",
-    options=ChanceOptions,
-    result=ChanceResult,
-    tasks=lambda options: [(deal,) for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)],
-    worker=_Player,
+    "chances",
+    play_and_judge,
+    "games",
+    lambda options: [(deal,) for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)],
+    {"chances": chances_table},
     settings=("seed", "decisions"),
-    more=lambda options: {"worlds": WORLDS, "weights": file_digest(shipped_policy_path())},
+    more=lambda options: {"worlds": WORLDS, "weights": shipped_fingerprint()},
     agents=("policy",),
-    tables={"chances": chances_table},
 )

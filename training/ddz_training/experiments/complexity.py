@@ -22,12 +22,14 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env import Rules, State
+from ddz_env import State
 from ddz_env.core.options import Range
 from ddz_env.playing.game import play_one, seat_generators
+from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, Table, chosen, grouped
 from ddz_training.experiments.full_branching import count_choices
+from ddz_training.experiments.tendency import THESIS_2020
 from ddz_training.measure import complexity as counting
 from ddz_training.measure.complexity import (
     BOARD_GAMES,
@@ -40,8 +42,7 @@ from ddz_training.measure.complexity import (
     playouts,
     standard_error_stop,
 )
-from ddz_training.measure.duplicate import AgentKeeper, check_agents
-from ddz_training.measure.plotting import BLUE, new_grid, save_figure
+from ddz_training.measure.plotting import Panel, Series, save_plot
 
 # --- State and game tree ----------------------------------------------------------------------------------------------
 
@@ -55,32 +56,22 @@ class Play(NamedTuple):
     Attributes:
         agent: Who plays every seat.
         counting: What is one choice (:data:`ddz_training.measure.complexity.COUNTINGS`).
-        rules: The rules.
-        chains: Whether chains, planes and shuttles are left in.
+        rules: Name of the rules.
     """
 
     agent: str = "random"
     counting: str = "moves"
     rules: str = "botzone"
-    chains: bool = True
-
-    def make_rules(self) -> Rules:
-        """The rules, without the chains if they are left out."""
-        rules = Rules.preset(self.rules)
-        if self.chains:
-            return rules
-        left = (one for one in rules.categories if not one.endswith("chain"))
-        return rules.replace(categories=tuple(one for one in left if not one.startswith(("plane", "shuttle"))))
 
 
 PLAYS: Mapping[str, Play] = {
     "random, by moves": Play(),
     "random, by cards": Play(counting="cards"),
-    "random, by cards, no chains": Play(counting="cards", chains=False),
     "half-deck, random, by moves": Play(rules="half-deck"),
     "bots, rules": Play(agent="rules"),
     "bots, policy": Play(agent="policy"),
 }
+"""A file may hold others: of rules without chains, where games are longer."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +98,7 @@ class SizeResult:
 
 
 @dataclass(frozen=True)
-class SizeOptions(ParallelOptions):
+class SizeOptions(ChosenOptions):
     """Which games are played.
 
     Attributes:
@@ -116,43 +107,36 @@ class SizeOptions(ParallelOptions):
         bot_blocks: Hundreds of games of agents each.
     """
 
-    only: tuple[str, ...] | None = None
     blocks: Annotated[int, Range(1)] = 100
     bot_blocks: Annotated[int, Range(1)] = 10
 
 
-class _Counter(AgentKeeper):
-    """Plays hundreds of games."""
+def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]:
+    """State and game-tree complexity: lengths and choices of random games and of games between bots.
 
-    def __init__(self, options: SizeOptions) -> None:
-        super().__init__()
-        self._seed = options.seed
+    Some two CPU minutes; the counts of deals and states are exact.
+    """
+    play, first = PLAYS[name], block * BLOCK
+    states = [State.new(options.seed, play.rules, deal) for deal in range(first, first + BLOCK)]
+    if play.agent == "random":
+        found = playouts(states, BLOCK, options.seed, first, play.counting)
+    else:
+        found = _played(states, play.agent, options.seed, first)
+    logs = found.products / math.log(10)
+    counts = int(found.lengths.sum()), int(found.choices.sum())
+    return [SizeResult(name, block, *counts, float(logs.mean()), _log_mean(logs), int((found.rewards > 0).sum()))]
 
-    def play(self, task: tuple[str, int]) -> list[SizeResult]:
-        """Play a hundred games and count."""
-        name, block = task
-        play, first = PLAYS[name], block * BLOCK
-        states = [State.new(self._seed, play.make_rules(), deal) for deal in range(first, first + BLOCK)]
-        if play.agent == "random":
-            found = playouts(states, BLOCK, self._seed, first, play.counting)
-        else:
-            found = self._played(states, play.agent, first)
-        logs = found.products / math.log(10)
-        counts = int(found.lengths.sum()), int(found.choices.sum())
-        return [SizeResult(name, block, *counts, float(logs.mean()), _log_mean(logs), int((found.rewards > 0).sum()))]
 
-    def _played(self, states: Sequence[State], name: str, first: int) -> Playouts:
-        """Games between copies of an agent."""
-        games = []
-        for number, state in enumerate(states, first):
-            agents = [self.agent(name, seat) for seat in range(state.rules.players)]
-            rngs = seat_generators([self._seed, number], len(agents))
-            counts = []
-            while not state.is_over:
-                counts.append(count_choices(state).whole_moves)
-                play_one(state, agents, rngs)
-            games.append((state.returns("win")[0], len(counts), sum(counts), float(np.log(counts).sum())))
-        return Playouts(*(np.array(column) for column in zip(*games, strict=True)))
+def _played(states: Sequence[State], name: str, seed: int, first: int) -> Playouts:
+    """Games between copies of an agent."""
+    games, agents = [], [make_agent(name) for _ in range(states[0].rules.players)]
+    for number, state in enumerate(states, first):
+        rngs, counts = seat_generators([seed, number], len(agents)), []
+        while not state.is_over:
+            counts.append(count_choices(state).whole_moves)
+            play_one(state, agents, rngs)
+        games.append((state.returns("win")[0], len(counts), sum(counts), float(np.log(counts).sum())))
+    return Playouts(*(np.array(column) for column in zip(*games, strict=True)))
 
 
 def _log_mean(logs: npt.NDArray[np.float64]) -> float:
@@ -161,30 +145,24 @@ def _log_mean(logs: npt.NDArray[np.float64]) -> float:
     return top + math.log10(float(np.mean(10 ** (logs - top))))
 
 
-_AGENTS = sorted({play.agent for play in PLAYS.values()})
-
-
 def _blocks(options: SizeOptions) -> list[tuple[str, int]]:
     names = chosen("games", options.only, PLAYS)
-    check_agents(_AGENTS)
     blocks = {name: options.blocks if PLAYS[name].agent == "random" else options.bot_blocks for name in names}
     return [(name, block) for name in names for block in range(blocks[name])]
 
 
 def compare_sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
     """The thesis's figures beside ours."""
-    cards, ranks = "cards told apart", "ranks only"
-    for what, paper, number, note in (
-        ("deals", "8 × 10^26", counting.deals_by_cards(), f"exact, {cards}"),
-        ("deals", "", counting.deals_by_ranks(), f"exact, {ranks}"),
-        ("states", "10^43", counting.states_by_cards(), f"deals × 2^54, {cards}"),
-        ("states", "", counting.states_by_ranks(), f"the same, {ranks}"),
-        ("positions", "", counting.positions_by_cards(), f"who holds what, without the trick, {cards}"),
-        ("positions", "", counting.positions_by_ranks(), f"the same, {ranks}"),
+    for what, paper, by_cards, by_ranks, note in (
+        ("deals", "8 × 10^26", counting.deals_by_cards(), counting.deals_by_ranks(), "exact"),
+        ("states", "10^43", counting.states_by_cards(), counting.states_by_ranks(), "deals × 2^54"),
+        ("positions", "", counting.positions_by_cards(), counting.positions_by_ranks(), "hands, without the trick"),
     ):
-        yield ex.Comparison(what, paper, _power(number), note)
-    for name, blocks in grouped(results, "play", order=PLAYS).items():
-        yield from _compare_play(name, blocks)
+        yield ex.Comparison(what, paper, _power(by_cards), f"{note}, cards told apart")
+        yield ex.Comparison(what, "", _power(by_ranks), f"{note}, ranks only")
+    groups = grouped(results, "play")
+    for name in (name for name in PLAYS if name in groups):
+        yield from _compare_play(name, groups[name])
     printed, again = f"10^{counting.tree_exponent(15, 72):.1f}", "deals × C(34,17) × 15^72, worked out again"
     yield ex.Comparison("game tree, the thesis's own figures", "10^125", printed, again)
 
@@ -205,7 +183,7 @@ def _compare_play(name: str, blocks: Sequence[SizeResult]) -> Iterable[ex.Compar
         knuth = f"10^{_log_mean(np.array([block.log_products for block in blocks])):.1f}"
         typical = float(np.mean([block.log_product for block in blocks]))
         yield ex.Comparison(f"{name}: leaves of a deal's tree", "", knuth, f"Knuth; a typical game 10^{typical:.1f}")
-    if play.rules == "botzone" and play.chains:
+    if play.rules == "botzone":
         exponent = counting.tree_exponent(branching, float(lengths.mean()))
         yield ex.Comparison(f"{name}: game tree by the thesis's formula", "", f"10^{exponent:.1f}")
 
@@ -217,19 +195,13 @@ def _power(number: int) -> str:
 
 
 TREE_SIZE = Experiment(
-    name="tree-size",
-    about="""State and game-tree complexity: lengths and choices of random games and of games between bots.
-
-    Some two CPU minutes; the counts of deals and states are exact.
-    """,
-    unit="hundreds of games",
-    options=SizeOptions,
-    result=SizeResult,
-    tasks=_blocks,
-    worker=_Counter,
-    agents=_AGENTS,
-    tables={"tree-size": ex.compared("State and game-tree complexity", compare_sizes)},
-    source="Wang Zhengfei, thesis, Peking University 2020, section 4.1",
+    "tree-size",
+    count_games,
+    "hundreds of games",
+    _blocks,
+    {"tree-size": ex.compared("State and game-tree complexity", compare_sizes)},
+    agents=("policy",),
+    source=f"{THESIS_2020}, section 4.1",
 )
 
 
@@ -261,7 +233,7 @@ THESIS: Mapping[str, str] = {
 """Table 4.5 as it is printed; 4.3 has the same for the deals, with depths cut to whole numbers."""
 
 BIN = 5
-"""Lengths of games are counted in steps of so many decisions."""
+"""Lengths of games are counted in steps of this many decisions."""
 
 _PIECE = 5_000
 
@@ -296,7 +268,7 @@ class ChildResult:
 
 
 @dataclass(frozen=True)
-class ComplexityOptions(ParallelOptions):
+class ComplexityOptions(ChosenOptions):
     """Which games, and when their means count as settled.
 
     Attributes:
@@ -306,7 +278,6 @@ class ComplexityOptions(ParallelOptions):
         depth_error: And of the mean length.
     """
 
-    only: tuple[str, ...] | None = None
     difference: Annotated[float, Range(1e-6, 1)] = 1e-4
     value_error: Annotated[float, Range(1e-4, 1)] = 0.01
     depth_error: Annotated[float, Range(1e-3, 100)] = 0.25
@@ -337,9 +308,12 @@ def sampler(game: str, child: int, seed: int) -> Callable[[int, int], Playouts]:
     return lambda games, first: board_playouts(board, games, seed, first)
 
 
-def _probe(options: ComplexityOptions, task: tuple[str, int]) -> list[ChildResult]:
-    """Sample a first move."""
-    game, number = task
+def sample_move(options: ComplexityOptions, game: str, number: int) -> list[ChildResult]:
+    """Monte Carlo complexity of table 4.4's three deals, Reversi and Awari: eleven numbers each.
+
+    Random games from every first move until their means settle: some six CPU minutes. Reversi and Awari are OpenSpiel's
+    (extra peers).
+    """
     key = np.random.SeedSequence([options.seed, GAMES.index(game), number]).generate_state(1, np.uint64)
     sample = sampler(game, number, int(key[0]))
     values, depths = np.empty(0), np.empty(0)
@@ -406,43 +380,31 @@ def error_table(saved: Saved[ChildResult]) -> Table:
 def plot_complexity(saved: Saved[ChildResult], path: Path) -> None:
     """Figures 4.2 to 4.5, a row each, and a column a game."""
     games = grouped(saved.results, "game", order=GAMES)
-    figure, rows = new_grid(len(games), 4)
-    for column, (game, children) in enumerate(games.items()):
-        panels = [axes[column] for axes in rows]
-        panels[0].set_title(game)
-        for place, name in ((0, "iterations"), (1, "value"), (3, "depth")):
-            numbers = [getattr(one, name) for one in children]
-            panels[place].hist(numbers, bins=20, weights=[100 / len(numbers)] * len(numbers), color=BLUE)
-        counts = np.array([sum(counts) for counts in zip_longest(*(one.lengths for one in children), fillvalue=0)])
-        panels[2].bar(np.arange(len(counts)) * BIN, 100 * counts / counts.sum(), BIN, align="edge", color=BLUE)
-    labels = (
-        ("4.2: games of a first move", "% of first moves"),
-        ("4.3: value", "% of first moves"),
-        ("4.4: length of a game", "% of games"),
-        ("4.5: mean length", "% of first moves"),
-    )
-    for axes, (below, beside) in zip(rows, labels, strict=True):
-        axes[0].set_ylabel(beside)
-        for panel in axes:
-            panel.set_xlabel(below)
-    save_figure(figure, path)
+    figures = {"iterations": "4.2: games", "value": "4.3: value", "lengths": "4.4: length", "depth": "4.5: mean length"}
+    panels = []
+    for name, below in figures.items():
+        for game, children in games.items():
+            if name == "lengths":
+                counts = [sum(found) for found in zip_longest(*(one.lengths for one in children), fillvalue=0)]
+                places = [BIN * (place + 0.5) for place in range(len(counts))]
+                style = {"weights": [100 * count / sum(counts) for count in counts]}
+                bins = range(0, BIN * len(counts) + 1, BIN)
+                series = Series("", bins, places, "histogram", style=style)
+            else:
+                numbers = [getattr(one, name) for one in children]
+                series = Series("", np.histogram_bin_edges(numbers, 20).tolist(), numbers, "histogram")
+            panels.append(Panel([series], below, "%", game))
+    save_plot(path, *panels, columns=len(games), size=(2.8 * len(games), 8.0))
 
 
 COMPLEXITY = Experiment(
-    name="complexity",
-    about="""Monte Carlo complexity of table 4.4's three deals, Reversi and Awari: eleven numbers each.
-
-    Random games from every first move until their means settle: some six CPU minutes. Reversi and Awari are OpenSpiel's
-    (extra peers).
-    """,
-    unit="first moves",
-    options=ComplexityOptions,
-    result=ChildResult,
-    tasks=_children,
-    work=_probe,
+    "complexity",
+    sample_move,
+    "first moves",
+    _children,
+    {"complexity": complexity_table, "complexity-errors": error_table},
     settings=("seed", "difference"),
     more=lambda options: {"rules": RULES, "errors": [options.value_error, options.depth_error], "least": LEAST},
-    tables={"complexity": complexity_table, "complexity-errors": error_table},
-    source="Wang Zhengfei, thesis, Peking University 2020, algorithm 3, tables 4.2 to 4.5",
+    source=f"{THESIS_2020}, algorithm 3, tables 4.2 to 4.5",
     plot=plot_complexity,
 )

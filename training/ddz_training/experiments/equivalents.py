@@ -5,9 +5,9 @@ The equivalent of an agent is the number of iterations with which a search is it
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from statistics import correlation
 from typing import Annotated, Any, get_args
@@ -17,12 +17,11 @@ from ddz_agents.rules.agent import Rule
 from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments.experiment import Each, Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, Table, chosen, grouped
 from ddz_training.measure import equivalent as finding
 from ddz_training.measure.duplicate import DealPlayer
-from ddz_training.measure.equivalent import Ladder, Tallies, as_text, here, of_text
+from ddz_training.measure.equivalent import Ladder, as_text, here, of_text
 from ddz_training.measure.statistics import Interval, normal_interval, wins_by_deal
-from ddz_training.measure.store import Key, OnProgress, ResultStore
 
 LADDERS = ("isuct", "rollout:particles=0")
 """The search that equivalents are counted in, and the one where that search is never the agent's equal."""
@@ -57,7 +56,7 @@ THESIS_KNOWLEDGE = {"pass": "1,217 → 1,192", "bombs": "1,217 → 1,221", "cont
 
 
 @dataclass(frozen=True)
-class EquivalentsOptions(ParallelOptions):
+class EquivalentsOptions(ChosenOptions):
     """Whose equivalents are found, and how exactly.
 
     Attributes:
@@ -69,7 +68,6 @@ class EquivalentsOptions(ParallelOptions):
         rung_deals: Duplicate deals against the rule agent, or against the agent that knows everything.
     """
 
-    only: tuple[str, ...] | None = None
     rules: str = "half-deck"
     deals: Annotated[int, Range(1)] = 2000
     precision: Annotated[float, Range(1, above=True)] = 1.25
@@ -110,56 +108,46 @@ class EquivalentResult:
     margin: Annotated[float, ".4f"]
 
     @property
-    def tallies(self) -> Tallies:
-        """What was played."""
-        return of_text(self.played)
-
-    @property
     def found(self) -> finding.Found:
-        """The equivalent."""
-        deals = sum(tally.deals for tally in self.tallies.values())
-        return finding.Found(Interval(self.iterations, self.low, self.high, deals), self.tallies, self.beyond)
+        """The equivalent, and what was played."""
+        tallies = of_text(self.played)
+        deals = sum(tally.deals for tally in tallies.values())
+        return finding.Found(Interval(self.iterations, self.low, self.high, deals), tallies, self.beyond)
 
 
 _ALL = {name: (agent, "rules") for name, agent in AGENTS.items()} | dict(KNOWLEDGE)
 """Specification, and the agent that is compared with besides, by name."""
 
 
-def _find(options: EquivalentsOptions, task: tuple[str, str, str]) -> list[EquivalentResult]:
+def find_equivalents(options: EquivalentsOptions, name: str, preset: str) -> list[EquivalentResult]:
+    """Monte Carlo equivalents of agents, and of agents without a part of their knowledge."""
+    found = []
+    for search in LADDERS:
+        found.append(_find(options, name, preset, search))
+        if found[-1].beyond <= 0:
+            break
+    return found
+
+
+def _find(options: EquivalentsOptions, name: str, preset: str, search: str) -> EquivalentResult:
     """Find one equivalent, and play against the agent that the agent is compared with."""
-    name, preset, search = task
     (agent, against), rules = _ALL[name], Rules.preset(preset)
     wanted = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
     with here(Ladder(agent, search, rules, options.seed, published_generator)) as play:
         found = finding.sequential_search(play, wanted)
     value, tallies, share = found.iterations, as_text(found.tallies), _share(agent, against, rules, options)
     equivalent = value.mean, value.low, value.high, found.beyond, tallies
-    return [EquivalentResult(name, agent, preset, search, *equivalent, against, share.mean, share.half_width)]
+    return EquivalentResult(name, agent, preset, search, *equivalent, against, share.mean, share.half_width)
 
 
 def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) -> Interval:
     """The agent's share of the games against the one that it is compared with."""
     if agent == against:
         return Interval(0.5, 0.5, 0.5, 0)
-    player = DealPlayer(rules, options.seed, False, make_generator=published_generator)
-    try:
-        games = [player.play(deal, (agent, against), ("a", "b")) for deal in range(options.rung_deals)]
-    finally:
-        player.close()
-    return normal_interval([*wins_by_deal([game for deal in games for game in deal], "a").values()])
-
-
-def _climb(
-    options: EquivalentsOptions, tasks: Iterable[Key], store: ResultStore[EquivalentResult], on_progress: OnProgress
-) -> list[EquivalentResult]:
-    """First in the one search, then in the other for those that the first one never equals."""
-    results: list[EquivalentResult] = []
-    for search in LADDERS:
-        beyond = {result.name for result in results if result.beyond > 0}
-        todo = [(name, rules, search) for name, rules, _ in tasks if search == LADDERS[0] or name in beyond]
-        start = functools.partial(Each, _find, options)
-        results += store.fill({task: task for task in todo}, start, options.processes, on_progress)
-    return results
+    with closing(DealPlayer(rules, options.seed, False, make_generator=published_generator)) as player:
+        deals = range(options.rung_deals)
+        games = [game for deal in deals for game in player.play(deal, (agent, against), ("a", "b"))]
+    return normal_interval([*wins_by_deal(games, "a").values()])
 
 
 def _of(saved: Saved[EquivalentResult], names: Iterable[str], search: str) -> dict[tuple[str, str], EquivalentResult]:
@@ -205,8 +193,8 @@ def _height(result: EquivalentResult) -> float:
     """The equivalent; beyond all that was tried, by the wins at the edge."""
     if result.beyond <= 0:
         return result.iterations
-    edge = max(result.tallies)
-    return edge * (1 + finding.wins(result.tallies[edge]).mean)
+    edge, tally = max(result.found.tallies.items())
+    return edge * (1 + finding.wins(tally).mean)
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
@@ -256,17 +244,14 @@ def change(full: EquivalentResult, without: EquivalentResult) -> Interval:
 
 
 EQUIVALENTS = Experiment(
-    name="equivalents",
-    about="Monte Carlo equivalents of agents, and of agents without a part of their knowledge.",
-    unit="equivalents",
-    options=EquivalentsOptions,
-    result=EquivalentResult,
-    key=("name", "rules", "search"),
-    tasks=lambda options: [(name, options.rules, LADDERS[0]) for name in chosen("agent", options.only, _ALL)],
-    fill=_climb,
+    "equivalents",
+    find_equivalents,
+    "equivalents",
+    lambda options: [(name, options.rules) for name in chosen("agent", options.only, _ALL)],
+    {"equivalents": equivalents_table, "equivalent-knowledge": knowledge_table},
+    key=("name", "rules"),
     whole=True,
     settings=("seed", "deals", "precision", "most", "rung_deals"),
     agents=("policy",),
-    tables={"equivalents": equivalents_table, "equivalent-knowledge": knowledge_table},
     source="Peking University thesis 2020, sections 5.3 and 5.4",
 )

@@ -8,16 +8,16 @@ those of the command, and the tables are the blocks of the pages.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Concatenate, Generic, TypeVar, get_args, get_type_hints
 
 from ddz_env.core.errors import unknown
 from ddz_env.core.options import Options, Range
 from ddz_training.measure.errors import InvalidExperimentError
-from ddz_training.measure.markdown import Lines as Lines
 from ddz_training.measure.markdown import Spare as Spare
 from ddz_training.measure.markdown import Table as Table
 from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress, of_rows, read_results
@@ -56,6 +56,17 @@ class ParallelOptions(SeedOptions):
     """
 
     processes: Annotated[int, Range(1, 2**16)] = 2
+
+
+@dataclass(frozen=True)
+class ChosenOptions(ParallelOptions):
+    """Options of an experiment of which a part may be chosen.
+
+    Attributes:
+        only: Only this part; may be repeated.
+    """
+
+    only: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -124,12 +135,12 @@ def compared(
 class Each(Worker[Any, Sequence[_Result]]):
     """Does the tasks of an experiment that keeps nothing from one to the next."""
 
-    def __init__(self, work: Callable[[Any, Any], Sequence[_Result]], options: Any) -> None:
+    def __init__(self, work: Callable[..., Sequence[_Result]], options: Any) -> None:
         self._work, self._options = work, options
 
-    def play(self, task: Any) -> Sequence[_Result]:
+    def play(self, task: Sequence[Any]) -> Sequence[_Result]:
         """Do one."""
-        return self._work(self._options, task)
+        return self._work(self._options, *task)
 
 
 @dataclass(frozen=True)
@@ -141,40 +152,35 @@ class Experiment(Generic[_Options, _Result]):
 
     Attributes:
         name: Its name in ``ddz reproduce`` and in the settings of its files.
-        about: The help of its command.
+        work: Does a task in any process, from the options and the parts of the task; or makes, from the options, a
+            worker that keeps something from one task to the next.  Its docstring is the help of the command, and
+            its annotations name the classes of options and results.  Picklable, so no lambda.
         unit: What its progress bar counts.
-        options: Its options.
-        result: The dataclass of a line of its file.
         tasks: The tasks, from the options: tuples of the key's values, or a mapping from these to what ``work`` gets.
             It refuses names and agents that do not exist, before there is a file.
-        work: Does a task in any process, from the options and the task; picklable, so no lambda.
-        worker: Instead of ``work`` where something is kept from one task to the next: makes what does tasks.
-        fill: Instead of both where tasks are not done one by one: does them, from the options, the tasks, the store
-            and whom to tell how far it is.
+        tables: What the command prints and pages show, by the name that a page has in its marker.
         key: The fields of a result that name its task; by default its first ones, as many as a task has.
         settings: Names of the options that results depend on.
         more: What else they depend on, from the options.
         agents: The agents whose files they depend on, or what finds them in the mapping of tasks.
         whole: Whether a run shows all results of its file, not those of its own tasks only.
         per_key: Results of a complete task, from the options; None where any number is complete.
-        tables: What the command prints and pages show, by the name that a page has in its marker.
         file: Its file in a folder of results, without the suffix; by default its name.  A page may append a variant to
             a table's name (``full-landlord-plain``), which is then that of the file too (``full_landlord_plain.csv``).
         source: Paper and section, or ``own``.
         plot: Draws the results to a file.
         pages: Further blocks that only pages have, from the folder of results.
+        prepare: Changes the tasks before they are done, from the options, the file and the tasks.
+        about: The help of its command, by default the docstring of ``work``.
+        options: The class of its options, by default that of ``work``.
+        result: The dataclass of a line of its file, by default that of ``work``.
     """
 
     name: str
-    about: str
+    work: Callable[Concatenate[_Options, ...], Sequence[_Result] | Worker[Any, Sequence[_Result]]]
     unit: str
-    options: type[_Options]
-    result: type[_Result]
     tasks: Callable[[_Options], Tasks]
     tables: Mapping[str, Callable[[Saved[_Result]], Table]]
-    work: Callable[[_Options, Any], Sequence[_Result]] | None = None
-    worker: Callable[[_Options], Worker[Any, Sequence[_Result]]] | None = None
-    fill: Callable[[_Options, Mapping[Key, Any], ResultStore[_Result], OnProgress], Sequence[_Result]] | None = None
     key: Sequence[str] = ()
     settings: Sequence[str] = ("seed",)
     more: Callable[[_Options], Mapping[str, Any]] = lambda options: {}
@@ -185,9 +191,22 @@ class Experiment(Generic[_Options, _Result]):
     source: str = "own"
     plot: Callable[[Saved[_Result], Path], None] | None = None
     pages: Mapping[str, Callable[[Path], str]] = field(default_factory=dict)
+    prepare: Callable[[_Options, Path | None, Mapping[Key, Any]], Mapping[Key, Any]] | None = None
+    about: str = ""
+    options: type[_Options] = None  # type: ignore[assignment]  # that of the work
+    result: type[_Result] = None  # type: ignore[assignment]  # that of the work
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "file", self.file or self.name.replace("-", "_"))
+        work: Any = self.work
+        start, play = (work.__init__, work.play) if hasattr(work, "play") else (work, work)
+        defaults: dict[str, Callable[[], Any]] = {
+            "file": lambda: self.name.replace("-", "_"),
+            "about": lambda: work.__doc__,
+            "options": lambda: get_type_hints(start)["options"],
+            "result": lambda: get_args(get_type_hints(play)["return"])[0],
+        }
+        for name, default in defaults.items():
+            object.__setattr__(self, name, getattr(self, name) or default())
 
     def run(
         self,
@@ -200,7 +219,7 @@ class Experiment(Generic[_Options, _Result]):
 
         Args:
             options: What is done; the defaults if None.
-            path: Where to save, task by task; a file of an earlier run is resumed, and may hold more than is asked for.
+            path: Where to save, task by task; a file of an earlier run is resumed, and may hold other tasks' results.
             on_progress: Told how many tasks are done.
             tasks: Other tasks than those of the options.
 
@@ -216,19 +235,16 @@ class Experiment(Generic[_Options, _Result]):
         options = self.options() if options is None else options
         todo = self.tasks(options) if tasks is None else tasks
         todo = todo if isinstance(todo, Mapping) else {task: task for task in todo}
+        todo = self.prepare(options, path, todo) if self.prepare else todo
         settings = {"experiment": self.name, **{name: getattr(options, name) for name in self.settings}}
         agents = self.agents(todo) if callable(self.agents) else self.agents
         key = self.key or [one.name for one in fields(self.result)][: len(next(iter(todo), ()))]  # type: ignore[arg-type]
         per_key = None if self.per_key is None else self.per_key(options)
         store = ResultStore(self.result, path, settings | dict(self.more(options)), key, agents=agents, per_key=per_key)
-        results = (self.fill or self._fill)(options, todo, store, on_progress)
+        work: Any = self.work
+        work = work if len(inspect.signature(work).parameters) == 1 else functools.partial(Each, work)
+        results = store.fill(todo, functools.partial(work, options), getattr(options, "processes", 1), on_progress)
         return Saved(store.results if self.whole else results, store.settings, store.path)
-
-    def _fill(
-        self, options: _Options, tasks: Mapping[Key, Any], store: ResultStore[_Result], on_progress: OnProgress
-    ) -> Sequence[_Result]:
-        make = self.worker or functools.partial(Each, self.work)  # type: ignore[arg-type]  # one of the two is given
-        return store.fill(tasks, functools.partial(make, options), getattr(options, "processes", 1), on_progress)
 
     def block(self, name: str, folder: Path) -> Callable[[], str] | None:
         """What makes a block of a page by its name; None if it is no block of this experiment.
@@ -272,7 +288,7 @@ def grouped(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) 
 
 
 def chosen(what: str, names: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
-    """The names that were asked for, or all that are known where none was.
+    """The names that were given, or all that are known where none was.
 
     Raises:
         InvalidExperimentError: If there is one that does not exist.

@@ -8,7 +8,7 @@ The first decision is the landlord's lead, and follows from the deal alone.  Lat
 deals are played through by the rule agent or at random.
 
 Suits never matter, and a whole move is a set of ranks here.  Whether the paper counts so is not said; the first
-decision is therefore counted a third way, with the cards of a rank told apart by their suits.
+decision is therefore counted a third way, with suits counted.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from ddz_env.core.engine.moves import list_moves
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.experiment import Comparison, Experiment, Saved, compared, grouped
-from ddz_training.experiments.full_games import DEAL_LIST, DealOptions, game_number, games_note, new_game
-from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments.experiment import grouped
+from ddz_training.experiments.full_games import DEAL_LIST, PAPER, ListOptions, game_number, games_note, new_game
+from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import clustered_interval, wilson_interval
 
 PLAYERS = ("rules", "random")
@@ -52,7 +53,7 @@ class Choices:
 
     @classmethod
     def parse(cls, text: str) -> Choices:
-        """The inverse of ``str``: both counts, or one that stands for both.
+        """The inverse of ``str``: both counts, or one where they are equal.
 
         Example:
             >>> Choices.parse("31/108"), str(Choices.parse("7"))
@@ -69,7 +70,7 @@ class BranchingResult:
     Attributes:
         player: Who played it through.
         deal: Number of the deal.
-        first_by_suit: Whole moves of the first decision, with cards told apart by suit.
+        first_by_suit: Whole moves of the first decision, with suits counted.
         leads: Choices wherever a seat had the lead, in order; the first is the landlord's first decision.
         follows: Choices wherever a seat had to beat a move or pass.
     """
@@ -98,7 +99,7 @@ def count_choices(state: State) -> Choices:
 
 
 def count_by_suit(state: State) -> int:
-    """Count the whole moves of the seat to act with cards told apart by suit: one for each set of cards of the move.
+    """Count the whole moves of the seat to act, suits included: one for each set of cards of the move.
 
     Example:
         >>> state = State.from_hands(["3334", "5", "6"], check_sizes=False)
@@ -112,9 +113,12 @@ def count_by_suit(state: State) -> int:
     )
 
 
-def _follow(options: DealOptions, task: tuple[str, int]) -> list[BranchingResult]:
-    """Play a deal through and count."""
-    player, deal = task
+def play_through(options: ListOptions, player: str, deal: int) -> list[BranchingResult]:
+    """Choices at a decision with and without grouping: 20 to 70 against more than 300.
+
+    Plays every deal with the rule agent and at random, half a CPU minute in total; the first decision depends only on
+    the deal.
+    """
     state = new_game(deal)
     first_by_suit, agents = count_by_suit(state), [make_agent(player)] * state.rules.players
     number = game_number("branching", player, deal, 0)
@@ -127,87 +131,71 @@ def _follow(options: DealOptions, task: tuple[str, int]) -> list[BranchingResult
     return [BranchingResult(player, deal, first_by_suit, leads, follows)]
 
 
-def compare_branching(results: Sequence[BranchingResult]) -> list[Comparison]:
+def compare_branching(results: Sequence[BranchingResult]) -> list[ex.Comparison]:
     """The paper's words beside our distributions."""
     players = grouped(results, "player", order=PLAYERS)
     firsts = next(iter(players.values()))  # the deals alone decide them
-    main_groups = [[result.first.main_groups] for result in firsts]
-    whole_moves = [[result.first.whole_moves] for result in firsts]
+    groups, moves = ([[getattr(one.first, name)] for one in firsts] for name in ("main_groups", "whole_moves"))
     by_suit = [[result.first_by_suit] for result in firsts]
     lines = [
-        *_distribution("first decision, main groups", "20 to 70", main_groups),
-        _share("first decision, 20 to 70 main groups", "typical", main_groups, lambda count: 20 <= count <= 70),
-        *_distribution("first decision, whole moves", "", whole_moves),
-        _share("first decision, more than 300 whole moves", "often", whole_moves, lambda count: count > 300),
-        *_distribution("first decision, whole moves by suit", "", by_suit),
+        _median("first decision, main groups", "20 to 70", groups),
+        _share("first decision, 20 to 70 main groups", "typical", groups, lambda count: 20 <= count <= 70),
+        _median("first decision, whole moves", "", moves),
+        _share("first decision, more than 300 whole moves", "often", moves, lambda count: count > 300),
+        _median("first decision, whole moves by suit", "", by_suit),
         _share("first decision, more than 300 whole moves by suit", "often", by_suit, lambda count: count > 300),
     ]
     for player, own in players.items():
-        main_groups = [[choices.main_groups for choices in result.later] for result in own]
-        whole_moves = [[choices.whole_moves for choices in result.later] for result in own]
         name = f"later, played by {player}"
+        groups = [[choices.main_groups for choices in result.later] for result in own]
+        moves = [[choices.whole_moves for choices in result.later] for result in own]
         lines += [
-            *_distribution(f"{name}, main groups", "", main_groups),
-            _share(f"{name}, fewer than 10 main groups", "typical", main_groups, lambda count: count < 10),
-            _share(f"{name}, a single choice", "often", whole_moves, lambda count: count == 1),
-            *_distribution(f"{name}, whole moves", "", whole_moves),
+            _median(f"{name}, main groups", "", groups),
+            _share(f"{name}, fewer than 10 main groups", "typical", groups, lambda count: count < 10),
+            _share(f"{name}, a single choice", "often", moves, lambda count: count == 1),
+            _median(f"{name}, whole moves", "", moves),
         ]
     return lines
 
 
-def _distribution(what: str, paper: str, games: Sequence[Sequence[int]]) -> list[Comparison]:
-    """Median and mean of a count over all decisions of some games; the mean's interval is clustered by game."""
+def _median(what: str, paper: str, games: Sequence[Sequence[int]]) -> ex.Comparison:
+    """The median of a count over all decisions of some games."""
     every = [count for game in games for count in game]
     low, median, high = np.percentile(every, (5, 50, 95), method="inverted_cdf")
-    mean = clustered_interval(games)
-    return [
-        Comparison(f"{what}, median", paper, f"{median:g}", f"5 to 95 % of {len(every):,}: {low:g} to {high:g}"),
-        Comparison(f"{what}, mean", "", mean.text(scale=1), mean.span(scale=1)),
-    ]
+    return ex.Comparison(f"{what}, median", paper, f"{median:g}", f"5 to 95 % of {len(every):,}: {low:g} to {high:g}")
 
 
-def _share(what: str, paper: str, games: Sequence[Sequence[int]], belongs: Callable[[int], bool]) -> Comparison:
+def _share(what: str, paper: str, games: Sequence[Sequence[int]], belongs: Callable[[int], bool]) -> ex.Comparison:
     """The share of some counts: Wilson's interval for a decision a game, else clustered by game."""
     belonging = [[float(belongs(count)) for count in game] for game in games]
     alone = all(len(game) == 1 for game in games)
     share = wilson_interval(sum(map(sum, belonging)), len(games)) if alone else clustered_interval(belonging)
-    return Comparison(f"{what}, %", paper, share.text(), share.span())
+    return ex.Comparison(f"{what}, %", paper, share.text(), share.span())
 
 
-def plot_branching(saved: Saved[BranchingResult], path: Path) -> None:
+def plot_branching(saved: ex.Saved[BranchingResult], path: Path) -> None:
     """The landlord's first decision, counted three ways."""
-    figure, axes = new_axes(6.5)
     first = {result.deal: result for result in saved.results}.values()
-    counted = (
-        ("main groups", BLUE, [result.first.main_groups for result in first]),
-        ("whole moves", ORANGE, [result.first.whole_moves for result in first]),
-        ("whole moves, cards told apart by suit", GREY, [result.first_by_suit for result in first]),
-    )
-    bins = [10 * 2 ** (step / 4) for step in range(37)]
-    for label, color, counts in counted:
-        axes.hist(counts, bins=bins, label=label, color=color, alpha=0.7)
-    axes.axvspan(20, 70, color="black", alpha=0.06, label="paper, grouped: 20 to 70")
-    axes.axvline(300, color="black", linestyle=":", label="paper, not grouped: often more")
-    axes.set_xscale("log")
-    finish_figure(figure, axes, path, "choices at the first decision", "deals", fontsize=8)
+    counted = {
+        "main groups": [result.first.main_groups for result in first],
+        "whole moves": [result.first.whole_moves for result in first],
+        "whole moves, cards told apart by suit": [result.first_by_suit for result in first],
+    }
+    bins, style = [10 * 2 ** (step / 4) for step in range(37)], {"alpha": 0.7}
+    series = [Series(label, bins, counts, "histogram", style=style) for label, counts in counted.items()]
+    printed = {"paper, grouped: from 20": 20.0, "to 70": 70.0, "paper, not grouped: often more": 300.0}
+    axes = {"xscale": "log"}
+    save_plot(path, Panel(series, "choices at the first decision", "% of deals", upright=printed, axes=axes))
 
 
-BRANCHING = Experiment(
-    name="branching",
-    about="""Choices at a decision with and without grouping: 20 to 70 against more than 300.
-
-    Plays every deal with the rule agent and at random, half a CPU minute in total; the first decision depends only on
-    the deal.
-    """,
-    unit="games",
-    options=DealOptions,
-    result=BranchingResult,
-    tasks=lambda options: [(player, deal) for player in PLAYERS for deal in range(options.deals)],
-    work=_follow,
+BRANCHING = ex.Experiment(
+    "branching",
+    play_through,
+    "games",
+    lambda options: [(player, deal) for player in PLAYERS for deal in range(options.deals)],
+    {"full-branching": ex.compared("Branching with and without grouping", compare_branching, games_note)},
     more=lambda options: {"deals": DEAL_LIST},
-    agents=lambda tasks: dict.fromkeys(player for player, _ in tasks),
-    tables={"full-branching": compared("Branching with and without grouping", compare_branching, games_note)},
     file="full_branching",
-    source="Whitehouse, Powley and Cowling 2011, section II.C",
+    source=f"{PAPER}, section II.C",
     plot=plot_branching,
 )

@@ -34,7 +34,7 @@ from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table, grouped
-from ddz_training.measure.plotting import finish_figure, new_axes
+from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval
 
 _WATCHES = 2
@@ -56,7 +56,7 @@ def hidden_counts(row: npt.NDArray[np.uint64], seat: int) -> Counts:
         seat: The observer.
 
     Returns:
-        Cards by holder (three seats, then nobody) and rank, shape ``[4, 15]``; none of the observer's own and none of
+        Cards by holder (three seats, then undealt) and rank, shape ``[4, 15]``; none of the observer's own and none of
         the face-up landlord cards.
     """
     counts = np.array([word_to_counts(int(row[word])) for word in (HANDS, HANDS + 1, HANDS + 2, HIDDEN)])
@@ -206,9 +206,8 @@ class WatchOptions(SeedOptions):
     particles: Annotated[int, Range(1)] = DEFAULT_PARTICLES
 
 
-def _watch(options: WatchOptions, task: tuple[str, int]) -> list[WatchResult]:
-    """Play a game, then look at it from every seat at some of its decisions."""
-    player, game = task
+def watch(options: WatchOptions, player: str, game: int) -> list[WatchResult]:
+    """How much the moves reveal about the hidden hands of the full game (left open by the paper)."""
     rng = np.random.default_rng([options.seed, game, 3])
     results = []
     for state, seat in watched(PLAYERS[player], options.seed, game, rng):
@@ -217,15 +216,10 @@ def _watch(options: WatchOptions, task: tuple[str, int]) -> list[WatchResult]:
         rules = infer(view, rng, options.particles, RulesPlayer(FAITHFUL))
         scored = [log_probability(truth, inferred_splits(truth, view, known)) for known in (default, rules)]
         nats = log_probability(truth, plain_splits(truth)), *scored, default.ess
-        counts = len(view.history), sum(mover != seat for mover, _ in view.history), hidden_ranks(truth)
+        counts = len(view.history), sum(mover != seat for mover, _ in view.history), int((truth.sum(axis=0) > 0).sum())
         # Rounded as a file holds them, so that a run and its file say the same.
         results.append(WatchResult(player, game, seat, *counts, *(round(value, 5) for value in nats)))
     return results
-
-
-def hidden_ranks(truth: Counts) -> int:
-    """How many ranks have cards that the observer cannot place."""
-    return int((truth.sum(axis=0) > 0).sum())
 
 
 def probability(results: Sequence[WatchResult], belief: str) -> float:
@@ -273,28 +267,26 @@ def stage_table(saved: Saved[WatchResult]) -> Table:
 
 def plot_hand_inference(saved: Saved[WatchResult], path: Path) -> None:
     """The mean probability (geometric) of a rank's true split by decisions so far, a panel for each kind of player."""
-    by_player = grouped(saved.results, "player")
-    figure, panels = new_axes(3.2 * len(by_player), 3.4, len(by_player))
-    panels = panels if len(by_player) > 1 else [panels]
-    for panel, (player, own) in zip(panels, by_player.items(), strict=True):
-        for belief, label in (("uniform", "plain determinization"), *BELIEFS.items()):
-            line = [probability(_in_stage(own, stage), belief) for stage in STAGES]
-            panel.plot([f"{first}–{last}" for first, last in STAGES], line, marker="o", label=label)
-        panel.set_title(f"games of {player}")
-        panel.set_xlabel("decisions of hidden seats")
-    finish_figure(figure, panels[0], path, "decisions of hidden seats", "probability of a rank's true split")
+    stages, panels = [f"{first}–{last}" for first, last in STAGES], []
+    for player, own in grouped(saved.results, "player").items():
+        series = [
+            Series(
+                label, stages, [probability(_in_stage(own, stage), belief) for stage in STAGES], style={"marker": "o"}
+            )
+            for belief, label in (("uniform", "plain determinization"), *BELIEFS.items())
+        ]
+        panels.append(
+            Panel(series, "decisions of hidden seats", "probability of a rank's true split", f"games of {player}")
+        )
+    save_plot(path, *panels, size=(3.2 * len(panels), 3.4))
 
 
 HAND_INFERENCE = Experiment(
-    name="hand-inference",
-    about="How much the moves reveal about the hidden hands of the full game (left open by the paper).",
-    unit="games",
-    options=WatchOptions,
-    result=WatchResult,
-    tasks=lambda options: [(player, game) for player in PLAYERS for game in range(options.games)],
-    work=_watch,
+    "hand-inference",
+    watch,
+    "games",
+    lambda options: [(player, game) for player in PLAYERS for game in range(options.games)],
+    {"hand-inference": player_table, "hand-inference-stages": stage_table},
     settings=("seed", "particles"),
-    agents=lambda tasks: dict.fromkeys(PLAYERS[player] for player, _ in tasks),
-    tables={"hand-inference": player_table, "hand-inference-stages": stage_table},
     plot=plot_hand_inference,
 )

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any
 
 from ddz_agents.bidding.holdem.agents import HoldemAgent, make_holdem_agent
@@ -19,13 +20,13 @@ from ddz_env.core.errors import DouDizhuError, install_hint
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import agent_generator
 from ddz_training.experiments.experiment import Comparison, Experiment, ParallelOptions, Saved, Table, compared, grouped
-from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
+from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval
 
 HANDS = 100
 PAIRINGS = (("uct-stake", "payoff"), ("uct-dealt", "payoff"), ("uct-stake", "uct-dealt"), ("payoff", "random"))
 """The paper's algorithm 2, then its algorithm 1, against its program; both against each other; a yardstick."""
-NAMES = {"uct-stake": "UCT, win rate by stake", "uct-dealt": "UCT, win rate by dealt hands", "payoff": "payoff"}
+NAMES = {"uct-stake": "UCT, win rate by stake", "uct-dealt": "UCT, win rate by dealt hands"}
 _SMALL, _LARGE = STACK // 4, STACK // 2
 """The paper counts hands with less than 5,000 and more than 10,000 of 20,000 chips bet."""
 
@@ -106,8 +107,8 @@ class HoldemMatchOptions(ParallelOptions):
     matches: Annotated[int, Range(1)] = 10
 
 
-def _play_match(options: HoldemMatchOptions, task: tuple[str, str, int]) -> list[HoldemResult]:
-    a, b, match = task
+def play_match(options: HoldemMatchOptions, a: str, b: str, match: int) -> list[HoldemResult]:
+    """Matches of 100 hands of no-limit hold'em: UCT with expected-payoff simulations against the policy alone."""
     env, agents = holdem_env(), (make_holdem_agent(a), make_holdem_agent(b))
     results = []
     for hand in range(HANDS):
@@ -146,9 +147,8 @@ def holdem_table(saved: Saved[HoldemResult]) -> Table:
 
 def _bets(own: Sequence[HoldemResult]) -> tuple[str, str]:
     """How many of the hands had small and large bets, in per cent."""
-    tests = [one.bet < _SMALL for one in own], [one.bet > _LARGE for one in own]
-    small, large = (f"{100 * sum(test) / len(own):.1f}" for test in tests)
-    return small, large
+    small, large = (sum(one.bet < _SMALL for one in own), sum(one.bet > _LARGE for one in own))
+    return f"{100 * small / len(own):.1f}", f"{100 * large / len(own):.1f}"
 
 
 _PRINTED = {
@@ -176,30 +176,23 @@ def compare_holdem(results: Sequence[HoldemResult]) -> Iterable[Comparison]:
 
 def plot_holdem(saved: Saved[HoldemResult], path: Path) -> None:
     """Cumulative chips over the hands of each match, and their mean (the paper's figure 7)."""
-    figure, axes = new_axes(6.4)
-    hands = range(1, HANDS + 1)
-    for agent, colour in (("uct-stake", BLUE), ("uct-dealt", ORANGE)):
-        own = grouped(saved.results, "a", "b").get((agent, "payoff"), [])
+    hands, series = range(1, HANDS + 1), []
+    for agent, color in (("uct-stake", "C0"), ("uct-dealt", "C1")):
+        own = [result for result in saved.results if (result.a, result.b) == (agent, "payoff")]
         matches = [list(accumulate(result.chips for result in match)) for match in grouped(own, "match").values()]
-        for match in matches:
-            axes.plot(hands, match, color=colour, alpha=0.2)
-        if matches:
-            mean = [sum(chips) / len(matches) for chips in zip(*matches, strict=True)]
-            axes.plot(hands, mean, color=colour, linewidth=2, label=f"{NAMES[agent]}: mean")
-    axes.axhline(0, color=GREY, linewidth=1)
-    finish_figure(figure, axes, path, "hands", "chips won from the policy")
+        series += [Series("", hands, match, style={"color": color, "alpha": 0.2}) for match in matches]
+        means = [fmean(chips) for chips in zip(*matches, strict=True)]
+        series.append(Series(f"{NAMES[agent]}: mean", hands[: len(means)], means, style={"color": color}))
+    save_plot(path, Panel(series, "hands", "chips won from the policy", across={"": 0}))
 
 
 HOLDEM = Experiment(
-    name="holdem",
-    about="Matches of 100 hands of no-limit hold'em: UCT with expected-payoff simulations against the policy alone.",
-    unit="matches",
-    options=HoldemMatchOptions,
-    result=HoldemResult,
-    tasks=_matches,
-    work=_play_match,
+    "holdem",
+    play_match,
+    "matches",
+    _matches,
+    {"holdem": holdem_table, "holdem-paper": compared("Tables and figures of the paper", compare_holdem)},
     per_key=lambda options: HANDS,
-    tables={"holdem": holdem_table, "holdem-paper": compared("Tables and figures of the paper", compare_holdem)},
     source="Wang et al., expected payoff with UCT, table 2, figures 7 and 8",
     plot=plot_holdem,
 )

@@ -22,9 +22,6 @@ from ddz_training.measure.equivalent import SEARCH, Bounds, Ladder, here
 from ddz_training.measure.statistics import wilson_interval
 from ddz_training.measure.store import Key
 
-# The validation of the thesis, tables 5.1 and 5.2.  It looks between 1 and twice the answer, so that its first step is
-# the answer.  Here the bounds are drawn from [m/8, m] and [m, 8m].
-
 Method = Literal["sequential", "binary"]
 
 THESIS_KNOWN = {500: "485 ± 40", 1000: "1,020 ± 100", 2000: "1,980 ± 120"}
@@ -80,11 +77,6 @@ class KnownResult:
     high: Annotated[float, ".1f"]
     deals: int
 
-    @property
-    def covered(self) -> bool:
-        """Whether the interval holds the truth."""
-        return self.low <= self.known <= self.high
-
 
 def draw_bounds(known: int, rng: np.random.Generator) -> Bounds:
     """Bounds from [m/8, m] and [m, 8m]."""
@@ -98,9 +90,8 @@ def _search(method: str, play: finding.Play, bounds: Bounds, options: KnownOptio
     return finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
 
 
-def _recover(options: KnownOptions, task: tuple[int, str, int, int]) -> list[KnownResult]:
-    """Look for the equivalent of one search."""
-    known, method, budget, repetition = task
+def recover(options: KnownOptions, known: int, method: str, budget: int, repetition: int) -> list[KnownResult]:
+    """Recover the iterations of searches that have known ones, from games against other numbers of iterations."""
     key = [options.seed, known, repetition]
     bounds = draw_bounds(known, np.random.default_rng(key))
     seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
@@ -140,7 +131,7 @@ def known_table(saved: Saved[KnownResult]) -> Table:
             f"{known * ratio:,.0f} ± {known * ratio * spread:,.0f}",
             f"{ratio:.2f} ± {ratio * spread:.2f}",
             f"{ratio * spread / math.sqrt(len(results)):.2f}",
-            f"{sum(one.covered for one in results)} of {len(results)}",
+            f"{sum(one.low <= known <= one.high for one in results)} of {len(results)}",
             f"{2 * fmean(one.deals for one in results):,.0f}",
         )
         lines.append((f"{known:,}", method, *cells, THESIS_KNOWN.get(known, "–")))
@@ -153,16 +144,12 @@ def known_table(saved: Saved[KnownResult]) -> Table:
 
 
 EQUIVALENT_KNOWN = Experiment(
-    name="equivalent-known",
-    about="Recover the iterations of searches that have known ones, from games against other numbers of iterations.",
-    unit="searches",
-    options=KnownOptions,
-    result=KnownResult,
-    tasks=_recoveries,
-    work=_recover,
+    "equivalent-known",
+    recover,
+    "searches",
+    _recoveries,
+    {"equivalent-known": known_table},
     whole=True,
-    agents=(SEARCH,),
-    tables={"equivalent-known": known_table},
     source="Peking University thesis 2020, section 5.1.3",
 )
 
@@ -251,9 +238,8 @@ class SimulatedResult:
     deals: Annotated[float, ".1f"]
 
 
-def _simulate(options: SimulatedOptions, task: tuple[str, str, int]) -> list[SimulatedResult]:
-    """Simulate one batch."""
-    curve, method, batch = task
+def simulate(options: SimulatedOptions, curve: str, method: str, batch: int) -> list[SimulatedResult]:
+    """Simulated searches for Monte Carlo equivalents with a known answer: coverage, error and games."""
     rng = np.random.default_rng([options.seed, [*CURVES].index(curve), method == "binary", batch])
     found = []
     for _ in range(_BATCH):
@@ -291,13 +277,10 @@ def simulated_table(saved: Saved[SimulatedResult]) -> Table:
 
 
 EQUIVALENT_SIMULATED = Experiment(
-    name="equivalent-simulated",
-    about="Simulated searches for Monte Carlo equivalents with a known answer: coverage, error and games.",
-    unit="batches of 50 searches",
-    options=SimulatedOptions,
-    result=SimulatedResult,
-    tasks=_batches,
-    work=_simulate,
+    "equivalent-simulated",
+    simulate,
+    "batches of 50 searches",
+    _batches,
+    {"equivalent-simulated": simulated_table},
     settings=("seed", "known", "deals", "step_deals"),
-    tables={"equivalent-simulated": simulated_table},
 )

@@ -6,17 +6,33 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 from ddz_env import Rules
+from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments.experiment import Saved, SeedOptions
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, SeedOptions, Table
 from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
 from ddz_training.measure.statistics import Interval, normal_interval, paired_difference, within, won_by_side
 from ddz_training.measure.store import Key
 
 Pair = tuple[str, str]
-_Line = TypeVar("_Line")
+_Options = TypeVar("_Options", bound=SeedOptions)
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class DealOptions(ChosenOptions):
+    """Which duplicate deals are played.
+
+    Attributes:
+        seed: Seed of deals and agents.
+        deals: Duplicate deals of every pair; two games each.
+        first_deal: Number of the first deal under the seed.
+    """
+
+    deals: Annotated[int, Range(1)] = 200
+    first_deal: Annotated[int, Range(0)] = 0
 
 
 @dataclass(frozen=True)
@@ -38,7 +54,7 @@ class MatchResult:
     peasants: int
 
 
-def matches(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] | None = None) -> dict[Key, Match]:
+def matches(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] = {}) -> dict[Key, Match]:
     """The tasks of pairs that play duplicate deals.
 
     Args:
@@ -49,7 +65,6 @@ def matches(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] | No
     Raises:
         UnknownAgentError: If an agent does not exist.
     """
-    specs = specs or {}
     played = {pair: (specs.get(pair[0], pair[0]), specs.get(pair[1], pair[1])) for pair in pairs}
     check_agents(spec for both in played.values() for spec in both)
     return {
@@ -59,35 +74,65 @@ def matches(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] | No
     }
 
 
-def match_agents(tasks: Mapping[Key, Match]) -> Iterable[str]:
-    """Who plays in some tasks."""
-    return dict.fromkeys(spec for match in tasks.values() for spec in match.specs)
+def match_result(kind: Callable[..., _Result], records: Sequence[GameRecord]) -> list[_Result]:
+    """Who won a deal, in the first five fields of a result."""
+    game, _, wins = won_by_side(records)
+    return [kind(game.a, game.b, game.deal, *wins)]
 
 
 def deal_worker(
-    line: Callable[[Sequence[GameRecord]], list[Any]], rules: str = "standard", **player: Any
-) -> Callable[[SeedOptions], DealWorker[list[Any]]]:
-    """What makes the worker of an experiment.
-
-    Args:
-        line: Makes the results of a deal from its games; picklable.
-        rules: The rules.
-        player: More arguments of :class:`~ddz_training.measure.duplicate.DealPlayer`.
-    """
-    return functools.partial(_deal_worker, line, rules, player)
-
-
-def _deal_worker(
     line: Callable[[Sequence[GameRecord]], list[Any]], rules: str, player: Mapping[str, Any], options: SeedOptions
 ) -> DealWorker[list[Any]]:
+    """What plays deals and makes the results of each from its games.
+
+    Args:
+        line: Makes the results; picklable.
+        rules: The rules.
+        player: More arguments of :class:`~ddz_training.measure.duplicate.DealPlayer`.
+        options: The experiment's.
+    """
     named = {"make_generator": published_generator, **player}
     return DealWorker(line, functools.partial(DealPlayer, Rules.preset(rules), options.seed, **named))
 
 
-def match_line(kind: Callable[..., _Line], records: Sequence[GameRecord]) -> list[_Line]:
-    """Who won a deal, in the first five fields of a result."""
-    game, _, wins = won_by_side(records)
-    return [kind(game.a, game.b, game.deal, *wins)]
+def rates(
+    name: str,
+    pairs: Callable[[_Options], Mapping[Pair, int]],
+    tables: Mapping[str, Callable[[Saved[Any]], Table]],
+    *,
+    first: int = 0,
+    specs: Mapping[str, str] = {},
+    result: type[Any] = MatchResult,
+    line: Callable[[Sequence[GameRecord]], list[Any]] | None = None,
+    rules: str = "standard",
+    player: Mapping[str, Any] = {},
+    **more: Any,
+) -> Experiment[_Options, Any]:
+    """An experiment in which pairs of agents play duplicate deals.
+
+    Args:
+        name: Its name.
+        pairs: Who meets whom on how many deals, from the options.  Its docstring is the help of the command.
+        tables: Its tables.
+        first: Number of the first deal, where that is no option.
+        specs: Specifications of names that are none themselves.
+        result: The dataclass of a deal.
+        line: Makes it from the games of a deal; by default who won them.
+        rules: The rules.
+        player: More arguments of what plays the deals.
+        more: More of :class:`~ddz_training.experiments.experiment.Experiment`.
+    """
+    given = {"about": pairs.__doc__, "options": get_type_hints(pairs)["options"], **more}
+    return Experiment(
+        name,
+        functools.partial(deal_worker, line or functools.partial(match_result, result), rules, player),
+        "duplicate deals",
+        lambda options: matches(pairs(options), getattr(options, "first_deal", first), specs),
+        tables,
+        agents=lambda tasks: dict.fromkeys(spec for match in tasks.values() for spec in match.specs),
+        result=result,
+        **given,
+    )
 
 
 def won(result: Any) -> float:

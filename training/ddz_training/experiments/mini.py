@@ -1,4 +1,4 @@
-"""Mini Dou Dizhu (Whitehouse, Powley and Cowling 2011): its 8,832 deals and their exact agents.
+"""Mini Dou Dizhu (Whitehouse, Powley and Cowling 2011): its 8,832 deals, their exact agents and UCT.
 
 All deals are played, or solved, and weighted by their probabilities.
 """
@@ -6,6 +6,7 @@ All deals are played, or solved, and weighted by their probabilities.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,21 +15,29 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from ddz_agents.mini.information_set import shares
 
 from ddz_agents.mini import agents as exact
 from ddz_agents.mini.inference import History, Inference
-from ddz_agents.open_cards.information_set import shares
 from ddz_agents.open_cards.minimax import MinimaxSolver
+from ddz_agents.tree_search.agent import DeterminizedUctAgent, IsUctAgent
+from ddz_env import State
 from ddz_env.core.engine.deal import start_game
 from ddz_env.core.engine.layout import HANDS, HIDDEN, ROW_WORDS, SEAT, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import remove_hand
 from ddz_env.core.notation import Hand, counts_to_word
+from ddz_env.core.options import Range
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.view import write_view
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, Table, grouped
-from ddz_training.measure.plotting import BLUE, finish_figure, new_axes
+from ddz_training.experiments.experiment import Experiment, NoOptions, Saved, Table, grouped
+from ddz_training.measure.markdown import markdown_table
+from ddz_training.measure.plotting import Panel, Series, save_plot
+from ddz_training.measure.statistics import Z95, Interval
 from ddz_training.measure.workers import Worker
 
 PAPER = "Whitehouse, Powley and Cowling 2011"
@@ -112,51 +121,49 @@ class HandResult:
     win_probability: float
 
 
-class _Census(Worker[Sequence[MiniDeal], list[HandResult]]):
-    """Solves the deals of one hand at a time."""
+class Census(Worker[Sequence[MiniDeal], list[HandResult]]):
+    """Count and solve the 8,832 deals of Mini: at most 66 states, 70.7 % for player 1."""
 
     def __init__(self, options: NoOptions) -> None:
         self._solver = MinimaxSolver(MINI, epsilon=0.0, table_bits=TABLE_BITS)
 
     def play(self, deals: Sequence[MiniDeal]) -> list[HandResult]:
+        """Solve the deals of one hand."""
         won = [deal.probability for deal in deals if self._solver.value(deal.row) > 0]
         return [HandResult(deals[0].hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
 
 
-def compare_mini_census(results: Sequence[HandResult]) -> list[Comparison]:
+def compare_mini_census(results: Sequence[HandResult]) -> list[ex.Comparison]:
     """The paper's figures beside ours."""
     states, wins = [result.states for result in results], sum(result.wins for result in results)
     rate, weighted = f"{100 * sum(result.win_probability for result in results):.2f}", "exact, weighted by probability"
     return [
-        Comparison("deals", "8832", str(sum(states)), "exact"),
-        Comparison("states in the largest information set", "66", str(max(states)), "exact"),
-        Comparison("player 1 wins with perfect information, %", "70.7", rate, weighted),
-        Comparison("deals that player 1 wins", "", str(wins), "exact, not weighted"),
+        ex.Comparison("deals", "8832", str(sum(states)), "exact"),
+        ex.Comparison("states in the largest information set", "66", str(max(states)), "exact"),
+        ex.Comparison("player 1 wins with perfect information, %", "70.7", rate, weighted),
+        ex.Comparison("deals that player 1 wins", "", str(wins), "exact, not weighted"),
     ]
 
 
 def plot_mini_census(saved: Saved[HandResult], path: Path) -> None:
     """Player 1's hands by how often they win with perfect play."""
-    results = saved.results
-    figure, axes = new_axes(6.5)
-    rates = [result.win_probability / result.probability for result in results]
-    axes.hist(rates, bins=20, range=(0, 1), weights=[100 * result.probability for result in results], color=BLUE)
-    mean = sum(result.win_probability for result in results)
-    axes.axvline(mean, color="black", linestyle="--", label=f"all deals: {100 * mean:.2f} %")
+    rates = [result.win_probability / result.probability for result in saved.results]
+    weights = [100 * result.probability for result in saved.results]
+    mean = sum(result.win_probability for result in saved.results)
+    hands = Series("", [place / 20 for place in range(21)], rates, "histogram", style={"weights": weights})
     below = "deals with the hand that player 1 wins, by perfect play on perfect information"
-    finish_figure(figure, axes, path, below, "% of hands, by probability")
+    save_plot(
+        path, Panel([hands], below, "% of hands, by probability", upright={f"all deals: {100 * mean:.2f} %": mean})
+    )
 
 
 MINI_CENSUS = Experiment(
-    name="mini-census",
-    about="Count and solve the 8,832 deals of Mini: at most 66 states, 70.7 % for player 1.",
-    unit="hands of player 1",
-    options=NoOptions,
-    result=HandResult,
-    tasks=lambda options: {(hand,): deals for hand, deals in grouped(mini_deals(), "hand").items()},
-    worker=_Census,
+    "mini-census",
+    Census,
+    "hands of player 1",
+    lambda options: {(hand,): deals for hand, deals in grouped(mini_deals(), "hand").items()},
+    {"mini-census": ex.compared("Mini Dou Dizhu: census", compare_mini_census)},
     settings=(),
-    tables={"mini-census": ex.compared("Mini Dou Dizhu: census", compare_mini_census)},
     source=f"{PAPER}, sections II.D and III.C",
     plot=plot_mini_census,
 )
@@ -194,11 +201,11 @@ class PairResult:
     deals_won: int
 
 
-class _Pairs(Worker[tuple[str, str], list[PairResult]]):
-    """Plays one pair at a time on every deal; the agents share their solvers and their memories."""
+class Pairs(Worker[tuple[str, str], list[PairResult]]):
+    """Play every pair of exact agents on all deals of Mini (figure 3 of Whitehouse et al. 2011)."""
 
     def __init__(self, options: NoOptions) -> None:
-        self._deals, self._solvers = mini_deals(), exact.Solvers(TABLE_BITS)
+        self._solvers = exact.Solvers(TABLE_BITS)
         self._plain: dict[str, exact.ExactAgent] = {
             CHEATING: exact.CheatingMinimaxAgent(self._solvers),
             EXPECTIMAX: exact.InformationSetExpectimaxAgent(solvers=self._solvers),
@@ -206,9 +213,10 @@ class _Pairs(Worker[tuple[str, str], list[PairResult]]):
         }
 
     def play(self, pair: tuple[str, str]) -> list[PairResult]:
-        agents = self._pair(*pair)
-        won = [deal.probability for deal in self._deals if play_exact(deal, agents)[0] == 0]
-        return [PairResult(*pair, round(sum(won) / sum(deal.probability for deal in self._deals), 6), len(won))]
+        """Play a pair on every deal; the agents share their solvers and their memories."""
+        agents, deals = self._pair(*pair), mini_deals()
+        won = [deal.probability for deal in deals if play_exact(deal, agents)[0] == 0]
+        return [PairResult(*pair, round(sum(won) / sum(deal.probability for deal in deals), 6), len(won))]
 
     def _pair(self, player_1: str, player_2: str) -> tuple[exact.ExactAgent, exact.ExactAgent]:
         """The agents of a game; a correct model is the very agent on the other side."""
@@ -252,12 +260,12 @@ _WORDS = (
 """Figure 3 is a bar chart without numbers; section IV.B puts the differences into words."""
 
 
-def compare_mini_agents(results: Sequence[PairResult]) -> Iterable[Comparison]:
+def compare_mini_agents(results: Sequence[PairResult]) -> Iterable[ex.Comparison]:
     """The paper's words beside our means over the opponents, in percentage points."""
     for what, better, worse, paper in _WORDS:
         if gaps := advantage(results, better, worse):
             note = f"{min(gaps):+.1f} to {max(gaps):+.1f} over {len(gaps)} opponents"
-            yield Comparison(f"{what}, points", paper, f"{fmean(gaps):+.1f}", note)
+            yield ex.Comparison(f"{what}, points", paper, f"{fmean(gaps):+.1f}", note)
 
 
 def pair_table(saved: Saved[PairResult]) -> Table:
@@ -269,38 +277,25 @@ def pair_table(saved: Saved[PairResult]) -> Table:
 
 
 def plot_mini_agents(saved: Saved[PairResult], path: Path) -> None:
-    """Figure 3 of the paper: groups by player 2, bars by player 1; a pair without a result is named in its place."""
-    figure, axes = new_axes(9.0)
+    """Figure 3 of the paper: groups by player 2, bars by player 1."""
     rates = _rates(saved.results)
-    absent: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "bottom", "fontsize": 7, "color": "grey"}
-    groups = [two for two in KINDS if any((one, two) in rates for one in KINDS)]
-    for index, one in enumerate(KINDS):
-        places = {two: group + 0.16 * (index - 2) for group, two in enumerate(groups)}
-        played = [two for two in groups if (one, two) in rates]
-        drawn = axes.bar([places[two] for two in played], [rates[one, two] for two in played], width=0.15, label=one)
-        axes.bar_label(drawn, fmt="%.0f", fontsize=7)
-        for two in (two for two in groups if two not in played):
-            axes.text(places[two], 1, "not defined" if one == two == CORRECT else "not played", **absent)
-    axes.set_xticks(range(len(groups)), [group.replace("+", "\n+ ") for group in groups])
-    axes.set_ylim(0, 105)
-    legend = {"title": "player 1", "loc": "center left", "bbox_to_anchor": (1, 0.5)}
-    finish_figure(figure, axes, path, "player 2", "player 1 wins, %", **legend)
+    names = [kind.replace("+", "\n+ ") for kind in KINDS]
+    bars = [Series(one, names, [rates.get((one, two), math.nan) for two in KINDS], "bars") for one in KINDS]
+    panel = Panel(bars, "player 2", "player 1 wins, %", axes={"ylim": (0, 130)})
+    save_plot(path, panel, size=(9.0, 3.6))
 
 
 MINI_AGENTS = Experiment(
-    name="mini-agents",
-    about="Play every pair of exact agents on all deals of Mini (figure 3 of Whitehouse et al. 2011).",
-    unit="pairs of agents",
-    options=NoOptions,
-    result=PairResult,
-    tasks=lambda options: PAIRS,
-    worker=_Pairs,
-    settings=(),
-    more=lambda options: {"deals": len(mini_deals())},
-    tables={
+    "mini-agents",
+    Pairs,
+    "pairs of agents",
+    lambda options: PAIRS,
+    {
         "mini-pairs": pair_table,
         "mini-agents": ex.compared("Figure 3: differences as player 1, means over the opponents", compare_mini_agents),
     },
+    settings=(),
+    more=lambda options: {"deals": len(mini_deals())},
     source=f"{PAPER}, section IV.B, figure 3",
     plot=plot_mini_agents,
 )
@@ -310,7 +305,7 @@ MINI_AGENTS = Experiment(
 #
 # Against expectimax it assigns the true state probability 1 by the fourth turn in 48 % of the deals, and by the end of
 # the game in 74 %.  A turn is read as one move of each player, the agent is player 1 (the other seat is measured as
-# well), and "by the end" includes what the opponent's last move tells.
+# well), and "by the end" includes what the opponent's last move reveals.
 
 NEVER = -1
 FOURTH_TURN = 8
@@ -334,8 +329,8 @@ class KnownResult:
     known_after: int
 
 
-class _Watcher(Worker[tuple[int, int], list[KnownResult]]):
-    """Plays determinized minimax with the correct model of expectimax, and looks into its head."""
+class Watcher(Worker[tuple[int, int], list[KnownResult]]):
+    """How often determinized minimax with the correct model knows the true state: 48 % and 74 %."""
 
     def __init__(self, options: NoOptions) -> None:
         solvers = exact.Solvers(TABLE_BITS)
@@ -344,6 +339,7 @@ class _Watcher(Worker[tuple[int, int], list[KnownResult]]):
         self._inference = Inference(MINI, self._expectimax)
 
     def play(self, task: tuple[int, int]) -> list[KnownResult]:
+        """Play it against expectimax, and look into its head."""
         player, number = task
         deal = mini_deals()[number]
         agents = (self._agent, self._expectimax) if player == 1 else (self._expectimax, self._agent)
@@ -358,7 +354,7 @@ class _Watcher(Worker[tuple[int, int], list[KnownResult]]):
 
 
 def share_known(results: Sequence[KnownResult], player: int, moves: int | None, *, weighted: bool = True) -> float:
-    """The share of deals in which the state is known after so many moves (None: by the end)."""
+    """The share of deals in which the state is known after some number of moves (None: by the end)."""
     known, total = 0.0, 0.0
     for result in results:
         if result.player == player:
@@ -369,40 +365,171 @@ def share_known(results: Sequence[KnownResult], player: int, moves: int | None, 
     return known / total
 
 
-def compare_mini_inference(results: Sequence[KnownResult]) -> Iterable[Comparison]:
+def compare_mini_inference(results: Sequence[KnownResult]) -> Iterable[ex.Comparison]:
     """The paper's figures beside ours; the agent was most likely its player 1."""
     for player in sorted({result.player for result in results}):
         for label, moves, paper in (("by the fourth turn", FOURTH_TURN, "48"), ("by the end", None, "74")):
             ours, plain = (100 * share_known(results, player, moves, weighted=weighted) for weighted in (True, False))
             note = f"exact; {plain:.1f} if every deal counts alike"
             what = f"state known {label}, as player {player}, %"
-            yield Comparison(what, paper if player == 1 else "", f"{ours:.1f}", note)
+            yield ex.Comparison(what, paper if player == 1 else "", f"{ours:.1f}", note)
 
 
 def plot_mini_inference(saved: Saved[KnownResult], path: Path) -> None:
     """The share of deals in which the state is known, move by move."""
-    results = saved.results
-    figure, axes = new_axes(6.5)
-    moves = range(max(result.moves for result in results) + 1)
-    for player in sorted({result.player for result in results}):
-        axes.plot(moves, [100 * share_known(results, player, n) for n in moves], label=f"as player {player}")
-    axes.plot([FOURTH_TURN], [48], "k+", markersize=10, label="paper, fourth turn")
-    axes.axhline(74, color="black", linestyle=":", linewidth=1, label="paper, end of the game")
-    axes.set_ylim(0, 100)
-    below = "moves played (both players, passes included)"
-    finish_figure(figure, axes, path, below, "deals with the true state known, %")
+    moves = range(max(result.moves for result in saved.results) + 1)
+    shares = {
+        player: [100 * share_known(saved.results, player, n) for n in moves]
+        for player in sorted({result.player for result in saved.results})
+    }
+    lines = [Series(f"as player {player}", moves, share) for player, share in shares.items()]
+    printed = Series("paper, fourth turn", [FOURTH_TURN], [48], "points")
+    below, beside = "moves played (both players, passes included)", "deals with the true state known, %"
+    ends = {"paper, end of the game": 74.0}
+    save_plot(path, Panel([*lines, printed], below, beside, across=ends, axes={"ylim": (0, 100)}))
 
 
 MINI_INFERENCE = Experiment(
-    name="mini-inference",
-    about="How often determinized minimax with the correct model knows the true state: 48 % and 74 %.",
-    unit="games",
-    options=NoOptions,
-    result=KnownResult,
-    tasks=lambda options: [(player, deal.number) for player in (1, 2) for deal in mini_deals()],
-    worker=_Watcher,
+    "mini-inference",
+    Watcher,
+    "games",
+    lambda options: [(player, deal.number) for player in (1, 2) for deal in mini_deals()],
+    {"mini-inference": ex.compared("Inference against expectimax on Mini", compare_mini_inference)},
     settings=(),
-    tables={"mini-inference": ex.compared("Inference against expectimax on Mini", compare_mini_inference)},
     source=f"{PAPER}, section IV.B.3",
     plot=plot_mini_inference,
+)
+
+
+# --- Section IV.C: information-set UCT and determinized UCT as player 1 against determinized UCT ----------------------
+
+PAPER_RATES = {"isuct": "67.2", "duct": "62.7"}
+UCT_NAMES = {"isuct": "information-set UCT 4,000", "duct": "determinized UCT 20 × 200"}
+FILES = {
+    "mini_uct.csv": "taken at once, in simulations and by the agent",
+    "mini_uct_plain.csv": "not taken at once (`--no-finish`): the paper to the letter",
+}
+"""The files that the page compares, and what they differ in."""
+
+
+@dataclass(frozen=True)
+class UctResult:
+    """One deal.
+
+    Attributes:
+        deal: Its number.
+        isuct_wins: Games that information-set UCT won as player 1.
+        duct_wins: Games that determinized UCT won.
+    """
+
+    deal: int
+    isuct_wins: int
+    duct_wins: int
+
+
+@dataclass(frozen=True)
+class UctOptions(ex.SeedOptions):
+    """What may differ from our default searches.
+
+    Attributes:
+        seed: Seed of all agents.
+        games: Games for each deal and agent; the paper played 10.
+        exploration: Exploration constant of all agents.
+        finish: Take finishing moves at once (the paper does not).
+    """
+
+    games: Annotated[int, Range(1)] = 10
+    exploration: Annotated[float, Range(0)] = 1.0
+    finish: bool = True
+
+
+def _searches(options: UctOptions) -> dict[str, Any]:
+    return {"exploration": options.exploration, "finish": options.finish}
+
+
+class UctGames(Worker[tuple[int], list[UctResult]]):
+    """Information-set UCT and determinized UCT on all deals of Mini: 67.2 % and 62.7 %."""
+
+    def __init__(self, options: UctOptions) -> None:
+        self._seed, self._games, same = options.seed, options.games, _searches(options)
+        self._contenders: list[Agent] = [IsUctAgent(4000, **same), DeterminizedUctAgent(200, trees=20, **same)]
+        self._opponent: Agent = DeterminizedUctAgent(200, trees=20, **same)
+
+    def play(self, task: tuple[int]) -> list[UctResult]:
+        """Play all games of a deal."""
+        deal = mini_deals()[task[0]]
+        return [UctResult(deal.number, *(self._wins(deal, kind) for kind in range(len(self._contenders))))]
+
+    def _wins(self, deal: MiniDeal, kind: int) -> int:
+        """Games that player 1 wins.  Numbers of games never repeat over deals, repetitions and kinds."""
+        won, agents = 0, [self._contenders[kind], self._opponent]
+        for repetition in range(self._games):
+            number = (repetition * len(mini_deals()) + deal.number) * len(self._contenders) + kind
+            rngs = seat_generators([self._seed, number], 2, published_generator)
+            won += play_game(State(deal.row.copy(), MINI), agents, rngs).winner == 0
+        return won
+
+
+def uct_rate(results: Sequence[UctResult], kind: str, games: int) -> Interval:
+    """The probability that player 1 wins a randomly dealt game, with a 95 % interval.
+
+    All deals are played, so only the agents' own randomness spreads the estimate: the variance is the sum over deals of
+    the squared probability times that of the deal's mean, ``m (g - m) / (g² (g - 1))`` for ``m`` wins of ``g`` games
+    (at most ``1 / (4 g)`` is assumed where one game was played).
+    """
+    deals = mini_deals()
+    mass = sum(deals[result.deal].probability for result in results)
+    mean = variance = 0.0
+    for result in results:
+        share, won = deals[result.deal].probability / mass, getattr(result, f"{kind}_wins")
+        mean += share * won / games
+        variance += share**2 * (won * (games - won) / (games**2 * (games - 1)) if games > 1 else 0.25)
+    margin = Z95 * math.sqrt(variance)
+    return Interval(mean, mean - margin, mean + margin, games * len(results))
+
+
+def _uct_rates(saved: Saved[UctResult]) -> dict[str, Interval]:
+    return {kind: uct_rate(saved.results, kind, saved.settings["games"]) for kind in PAPER_RATES}
+
+
+def uct_table(saved: Saved[UctResult]) -> Table:
+    """The paper's figures beside ours."""
+    lines = [
+        ex.Comparison(
+            f"{UCT_NAMES[kind]} as player 1, %", PAPER_RATES[kind], rate.text(), f"{rate.span()}; {rate.count:,} games"
+        )
+        for kind, rate in _uct_rates(saved).items()
+    ]
+    return ex.comparison_table("UCT on Mini against determinized UCT 20 × 200", lines, ex.computed_from(saved))
+
+
+def _page_table(folder: Path) -> str:
+    """Player 1's win rate on Mini as our searches are and as the paper's are."""
+    lines = []
+    for name, what in FILES.items():
+        saved = ex.read_saved(UctResult, folder / name)
+        games = saved.settings["games"] * len(saved.results)
+        lines.append((what, f"`{name}`", f"{games:,}", *(rate.both() for rate in _uct_rates(saved).values())))
+    header = ("finishing moves", "file", "games each", "information-set %", "determinized %")
+    return markdown_table(header, [*lines, ("paper", "", "", *PAPER_RATES.values())])
+
+
+def plot_mini_uct(saved: Saved[UctResult], path: Path) -> None:
+    """Both kinds of player 1 beside the paper."""
+    printed = [float(rate) for rate in PAPER_RATES.values()]
+    bars = Series("", [*PAPER_RATES], [*_uct_rates(saved).values()], "bars", printed)
+    save_plot(path, Panel([bars], "", "player 1 wins, %", axes={"ylim": (0, 100)}), size=(5.5, 3.6))
+
+
+MINI_UCT = Experiment(
+    "mini-uct",
+    UctGames,
+    "deals",
+    lambda options: [(deal.number,) for deal in mini_deals()],
+    {"mini-uct-rates": uct_table},
+    settings=("seed", "games"),
+    more=lambda options: {name: value for name, value in _searches(options).items() if value != 1},
+    source=f"{PAPER}, section IV.C",
+    plot=plot_mini_uct,
+    pages={"mini-uct": _page_table},
 )

@@ -16,7 +16,7 @@ from ddz_training.measure.workers import Worker
 
 # --- Exploitability: what a perfect opponent wins against our agents --------------------------------------------------
 #
-# Each agent is asked in every information state that it can reach, so that it becomes a table; OpenSpiel then
+# Each agent moves in every information state that it can reach, which makes it a table; OpenSpiel then
 # calculates what the best response to that table wins, and how near its own CFR and CFR+ come to an equilibrium.
 
 MICRO = "python_ddz(rules=micro)"
@@ -45,7 +45,7 @@ class ExploitResult:
 
     Attributes:
         player: The agent, or the solver with its iterations.
-        samples: How often it was asked in each information state that it reaches; 0 for a solver, whose table is exact.
+        samples: How often it moved in each information state that it reaches; 0 for a solver, whose table is exact.
         player_1: Its return as player 1 against the best response.
         player_2: Its return as player 2 against the best response.
     """
@@ -63,48 +63,44 @@ class ExploitResult:
 
 @dataclass(frozen=True)
 class ExploitOptions(SeedOptions):
-    """How the agents are asked.
+    """How the agents become tables.
 
     Attributes:
-        samples: Questions to each agent in each information state that it reaches.
+        samples: Moves of each agent in each information state that it reaches.
     """
 
     samples: Annotated[int, Range(1, 2**20)] = 25
 
 
-class _Exploiter(Worker[tuple[str], list[ExploitResult]]):
-    """Calculates the best response to one player at a time."""
+@functools.cache
+def _explored(name: str) -> tuple[Any, Any]:
+    """A game as a tree, and its information states."""
+    import pyspiel
 
-    def __init__(self, options: ExploitOptions) -> None:
-        import pyspiel
+    from ddz_env.peers.openspiel import policies
 
-        from ddz_env.peers.openspiel import policies
+    game = pyspiel.load_game(name)
+    return pyspiel.convert_to_cached_tree(game), policies.information_states(game)
 
-        self._options, self._pyspiel, self._policies = options, pyspiel, policies
-        self._game = pyspiel.load_game(MICRO)
-        self._tree = pyspiel.convert_to_cached_tree(self._game)
-        self._situations = functools.cache(lambda: policies.information_states(self._game))
 
-    def play(self, task: tuple[str]) -> list[ExploitResult]:
-        (player,), options = task, self._options
-        if player in SOLVERS:
-            policy, samples = self._solution(player), 0
-        else:
-            samples = options.samples
-            policy = self._policies.tabular_policy(self._situations(), make_agent(player), samples, options.seed)
-        surest = [-self._best_response(policy, against=seat) for seat in (0, 1)]
-        return [ExploitResult(player, samples, *surest)]
+def exploit(options: ExploitOptions, player: str) -> list[ExploitResult]:
+    """What the best response wins against our agents on micro, and how near CFR comes to an equilibrium."""
+    import pyspiel
 
-    def _solution(self, solver: str) -> Any:
-        kind, _, iterations = solver.partition(" ")
-        search = {"CFR": self._pyspiel.CFRSolver, "CFR+": self._pyspiel.CFRPlusSolver}[kind](self._tree)
+    from ddz_env.peers.openspiel import policies
+
+    (tree, situations), samples = _explored(MICRO), 0 if player in SOLVERS else options.samples
+    if samples:
+        policy = policies.tabular_policy(situations, make_agent(player), samples, options.seed)
+    else:
+        kind, _, iterations = player.partition(" ")
+        solver = {"CFR": pyspiel.CFRSolver, "CFR+": pyspiel.CFRPlusSolver}[kind](tree)
         for _ in range(int(iterations)):
-            search.evaluate_and_update_policy()
-        return search.tabular_average_policy()
-
-    def _best_response(self, policy: Any, against: int) -> float:
-        responder = self._pyspiel.TabularBestResponse(self._tree, 1 - against, policy)
-        return float(responder.value_from_state(self._tree.new_initial_state()))
+            solver.evaluate_and_update_policy()
+        policy = solver.tabular_average_policy()
+    responders = [pyspiel.TabularBestResponse(tree, 1 - seat, policy) for seat in (0, 1)]
+    surest = [-float(responder.value_from_state(tree.new_initial_state())) for responder in responders]
+    return [ExploitResult(player, samples, *surest)]
 
 
 def exploitability_table(saved: Saved[ExploitResult]) -> Table:
@@ -123,16 +119,13 @@ def exploitability_table(saved: Saved[ExploitResult]) -> Table:
 
 
 EXPLOITABILITY = Experiment(
-    name="exploitability",
-    about="What the best response wins against our agents on micro, and how near CFR comes to an equilibrium.",
-    unit="players",
-    options=ExploitOptions,
-    result=ExploitResult,
-    tasks=lambda options: [(player,) for player in (*SOLVERS, *AGENTS)],
-    worker=_Exploiter,
+    "exploitability",
+    exploit,
+    "players",
+    lambda options: [(player,) for player in (*SOLVERS, *AGENTS)],
+    {"exploitability": exploitability_table},
     settings=("seed", "samples"),
     agents=lambda tasks: [player for (player,) in tasks if player not in SOLVERS],
-    tables={"exploitability": exploitability_table},
 )
 
 
@@ -174,8 +167,8 @@ class MccfrOptions(SeedOptions):
     games: Annotated[int, Range(1, 2**20)] = 1_000
 
 
-class _Sampler(Worker[tuple[int], list[MccfrResult]]):
-    """Trains on, from one number of iterations to the next."""
+class Sampler(Worker[tuple[int], list[MccfrResult]]):
+    """Outcome-sampling MCCFR on Mini: its average policy against random play."""
 
     def __init__(self, options: MccfrOptions) -> None:
         import pyspiel
@@ -187,6 +180,7 @@ class _Sampler(Worker[tuple[int], list[MccfrResult]]):
         self._solver = pyspiel.OutcomeSamplingMCCFRSolver(self._game, seed=options.seed % 2**31)
 
     def play(self, task: tuple[int]) -> list[MccfrResult]:
+        """Train on to a number of iterations, and try the policy."""
         (iterations,) = task
         for _ in range(self._done, iterations):
             self._solver.run_iteration()
@@ -222,14 +216,11 @@ def mini_mccfr_table(saved: Saved[MccfrResult]) -> Table:
 
 
 MINI_MCCFR = Experiment(
-    name="mini-mccfr",
-    about="Outcome-sampling MCCFR on Mini: its average policy against random play.",
-    unit="policies",
-    options=MccfrOptions,
-    result=MccfrResult,
-    tasks=lambda options: [(iterations,) for iterations in ITERATIONS],
-    worker=_Sampler,
+    "mini-mccfr",
+    Sampler,
+    "policies",
+    lambda options: [(iterations,) for iterations in ITERATIONS],
+    {"mini-mccfr": mini_mccfr_table},
     settings=("seed", "games"),
-    tables={"mini-mccfr": mini_mccfr_table},
     source="Lanctot, Waugh, Zinkevich and Bowling 2009; OpenSpiel's solver",
 )

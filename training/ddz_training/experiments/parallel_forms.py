@@ -25,7 +25,7 @@ from ddz_training.experiments.experiment import Experiment, ParallelOptions, Sav
 from ddz_training.measure.duplicate import DealPlayer, check_agents
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.ray_cluster import on_ray
-from ddz_training.measure.store import Key, OnProgress, ResultStore
+from ddz_training.measure.store import Key
 from ddz_training.measure.workers import Share, Worker, executed_by, on_this_machine, workers
 
 FORMS = ("serial", "processes", "ray")
@@ -99,9 +99,8 @@ class _Player(Worker[int, _Played]):
         self._player.close()
 
 
-def _run(options: FormOptions, task: tuple[str, int]) -> list[FormResult]:
-    """Play all games in a form, here: whatever else is shared, these forms are compared by themselves."""
-    form, repetition = task
+def run_form(options: FormOptions, form: str, repetition: int) -> list[FormResult]:
+    """Play the same search games serially, in processes and on Ray, and compare the times and the results."""
     count = 1 if form == "serial" else options.processes
     make = functools.partial(_Player, options.seed, _agent(options))
     begun = time.perf_counter()
@@ -149,11 +148,12 @@ def _runs(options: FormOptions) -> Mapping[Key, Any]:
     return {(form, number): (form, number) for number in range(options.repetitions) for form in FORMS}
 
 
-def _take_turns(
-    options: FormOptions, tasks: Mapping[Key, Any], store: ResultStore[FormResult], on_progress: OnProgress
-) -> list[FormResult]:
-    with executed_by(on_this_machine):
-        return store.fill(tasks, functools.partial(ex.Each, _run, options), 1, on_progress)
+class _InTurn(Experiment[FormOptions, FormResult]):
+    """Does one run after the other here, whatever else is shared: what is measured is the sharing itself."""
+
+    def run(self, *given: Any, **named: Any) -> Saved[FormResult]:
+        with executed_by(lambda make, processes: on_this_machine(make, 1)):
+            return super().run(*given, **named)
 
 
 def forms_table(saved: Saved[FormResult]) -> Table:
@@ -190,17 +190,13 @@ def _ratio(what: str, paper: str, ratios: Sequence[float]) -> ex.Comparison:
     return ex.Comparison(what, paper, f"{median(ratios):.2f}", span)
 
 
-PARALLEL_FORMS = Experiment(
-    name="parallel-forms",
-    about="Play the same search games serially, in processes and on Ray, and compare the times and the results.",
-    unit="runs",
-    options=FormOptions,
-    result=FormResult,
-    tasks=_runs,
-    fill=_take_turns,
+PARALLEL_FORMS = _InTurn(
+    "parallel-forms",
+    run_form,
+    "runs",
+    _runs,
+    {"parallel-forms": forms_table, "parallel-forms-paper": ex.compared("Table 3.1", compare_forms)},
     settings=("seed", "deals", "processes"),
     more=lambda options: {"agent": _agent(options)},
-    agents=(OPPONENT,),
-    tables={"parallel-forms": forms_table, "parallel-forms-paper": ex.compared("Table 3.1", compare_forms)},
     source="Wang 2020 (thesis, in Chinese), table 3.1",
 )

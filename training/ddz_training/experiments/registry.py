@@ -1,4 +1,4 @@
-"""All experiments.  A module is imported when its experiment is asked for, so that the command line starts at once."""
+"""All experiments.  A module is imported with its first experiment, so that the command line starts at once."""
 
 from __future__ import annotations
 
@@ -9,20 +9,16 @@ from typing import Any
 from ddz_training.experiments.experiment import Experiment
 
 _MODULES = (
-    ("mini", "mini-census mini-agents mini-inference"),
-    ("mini_uct", "mini-uct"),
-    ("full_tables", "cheating landlord thresholds iterations exploration"),
+    ("mini", "mini-census mini-agents mini-inference mini-uct"),
+    ("full_games", "cheating landlord thresholds iterations exploration"),
     ("full_branching", "branching"),
     ("hidden_hands", "hand-inference"),
-    ("search_options", "search-options"),
+    ("search_options", "search-options search-depth"),
     ("search_gains", "search-gains"),
-    ("search_options", "search-depth"),
     ("solver_curve", "solver-curve"),
     ("tuning", "tuning"),
-    ("strengths", "policy-strength"),
-    ("levels", "levels"),
+    ("strengths", "policy-strength points-strength levels agent-strength"),
     ("chances", "chances"),
-    ("strengths", "agent-strength points-strength"),
     ("openspiel", "exploitability mini-mccfr"),
     ("bidders", "win-rate bidders"),
     ("equivalents", "equivalents"),

@@ -1,11 +1,11 @@
 """What the decisions of a search over the policy are worth in the deals that are really played.
 
-The policy plays itself.  At every decision that it has not settled, each search is asked what it would play instead,
+The policy plays itself.  At every decision that it has not settled, each search chooses what it would play instead,
 from the view of the seat to act.  What the search's move and the policy's are worth is then counted where nothing is
 hidden: in games that all seats play on from the same deal as the policy draws.  The deal played is a draw from
-everything that the seat could not tell apart, so the mean gain is what the search's move wins there if all goes on by
+everything that the seat could not distinguish, so the mean gain is what the search's move wins there if all goes on by
 the policy.  Added up over a game, half of it predicts what the search would win over both sides of a duplicate deal; it
-is no more than a prediction, for no decision follows from another.  Every search is asked about the same decisions, and
+is only a prediction, for no decision follows from another.  Every search sees the same decisions, and
 no move is charged with the luck of the game around it: differences show after far fewer games than a match takes.
 """
 
@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -37,9 +37,9 @@ from ddz_training.experiments.experiment import Experiment, ParallelOptions, Sav
 from ddz_training.experiments.strengths import shipped_fingerprint
 from ddz_training.measure.duplicate import SIDES, AgentKeeper, check_agents
 from ddz_training.measure.errors import InvalidExperimentError
-from ddz_training.measure.plotting import BLUE, GREY, new_axes, save_figure
+from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import normal_interval, paired_difference
-from ddz_training.measure.store import Key, OnProgress, ResultStore
+from ddz_training.measure.store import Key
 from ddz_training.measure.timing import thinking_time
 
 SEARCHES = ("neural-ismcts", "neural-ismcts:particles=256", "neural-ismcts:particles=0")
@@ -111,28 +111,32 @@ def worth(model: PolicyModel, state: State, action: int, playouts: int, rng: np.
     return float((1.0 + values.mean()) / 2.0)
 
 
-class _GainWorker(AgentKeeper):
-    """Looks at games in one process."""
+class GainWorker(AgentKeeper):
+    """What the decisions of the search over the policy are worth in the deals that are really played."""
 
     def __init__(self, options: GainOptions) -> None:
         super().__init__(timed=Rules())
-        self._seed, self._playouts = options.seed, options.playouts
-        self._model = load_policy(None)
+        self._seed, self._playouts, self._model = options.seed, options.playouts, load_policy(None)
+        self._decisions = functools.lru_cache(maxsize=1)(self._play_game)
+        self._value = functools.lru_cache(maxsize=1024)(self._play_on)
 
-    def play(self, task: tuple[int, list[str]]) -> list[GainResult]:
-        """The results of some searches in a game."""
-        game, agents = task
-        decisions = self._decisions(game)
+    def play(self, task: tuple[str, int]) -> list[GainResult]:
+        """What a search changes in a game."""
+        spec, game = task
+        agent, decisions = self.agent(spec), self._decisions(game)
+        changed, seconds, gains = 0, 0.0, {True: 0.0, False: 0.0}
+        for place, (state, own) in enumerate(decisions):
+            seen, rng = sight(agent, state), published_generator([self._seed, game, place])
+            began = thinking_time()
+            action = agent.act(seen, rng).main
+            seconds += thinking_time() - began
+            if action != own:
+                changed += 1
+                gain = self._value(game, place, action) - self._value(game, place, own)
+                gains[state.role() == "landlord"] += gain
+        return [GainResult(spec, game, len(decisions), changed, gains[True], gains[False], round(1000 * seconds, 1))]
 
-        @functools.cache
-        def value(place: int, action: int) -> float:
-            """The chance of the seat at one of the decisions if it takes an action."""
-            rng = np.random.default_rng([self._seed, game, place, 1 + action])
-            return worth(self._model, decisions[place][0], action, self._playouts, rng)
-
-        return [self._look(spec, game, decisions, value) for spec in agents]
-
-    def _decisions(self, game: int) -> list[tuple[State, int]]:
+    def _play_game(self, game: int) -> list[tuple[State, int]]:
         """Play a game by the policy's likeliest moves; the decisions not settled, and what it does there."""
         state, agent, rng = State.new(self._seed, game=game), ModelAgent(self._model), np.random.default_rng(0)
         found = []
@@ -144,20 +148,10 @@ class _GainWorker(AgentKeeper):
             state.step(move)
         return found
 
-    def _look(
-        self, spec: str, game: int, decisions: Sequence[tuple[State, int]], value: Callable[[int, int], float]
-    ) -> GainResult:
-        agent = self.agent(spec)
-        changed, seconds, gains = 0, 0.0, {True: 0.0, False: 0.0}
-        for place, (state, own) in enumerate(decisions):
-            seen, rng = sight(agent, state), published_generator([self._seed, game, place])
-            began = thinking_time()
-            action = agent.act(seen, rng).main
-            seconds += thinking_time() - began
-            if action != own:
-                changed += 1
-                gains[state.role() == "landlord"] += value(place, action) - value(place, own)
-        return GainResult(spec, game, len(decisions), changed, gains[True], gains[False], round(1000 * seconds, 1))
+    def _play_on(self, game: int, place: int, action: int) -> float:
+        """The chance of the seat at one of the decisions of a game if it takes an action."""
+        rng = np.random.default_rng([self._seed, game, place, 1 + action])
+        return worth(self._model, self._decisions(game)[place][0], action, self._playouts, rng)
 
 
 @dataclass(frozen=True)
@@ -175,29 +169,15 @@ class GainOptions(ParallelOptions):
     playouts: Annotated[int, Range(1)] = 64
 
     def check(self) -> None:
-        """Refuse a search that stands twice."""
+        """Refuse a search that is given twice."""
         if self.agent is not None and (not self.agent or len(set(self.agent)) < len(self.agent)):
             raise InvalidExperimentError(f"agent={list(self.agent)} must be one or more, each once")
 
 
-def _games(options: GainOptions) -> Iterable[Key]:
+def _games(options: GainOptions) -> list[Key]:
     agents = options.agent or SEARCHES
     check_agents(agents)
-    return [(spec, game) for spec in agents for game in range(options.games)]
-
-
-def _look_at_games(
-    options: GainOptions, tasks: Mapping[Key, Any], store: ResultStore[GainResult], on_progress: OnProgress
-) -> list[GainResult]:
-    """Every game once, whichever searches have not looked at it yet."""
-    missing: dict[int, list[str]] = {game: [] for _, game in tasks}
-    for spec, game in tasks:
-        if (spec, game) not in store.found:
-            missing[game].append(spec)
-    todo = [(game, agents) for game, agents in missing.items() if agents]
-    start = functools.partial(_GainWorker, options)
-    store.gather(todo, start, options.processes, on_progress, len(missing) - len(todo))
-    return [result for task in tasks for result in store.found.get(task, ())]
+    return [(spec, game) for game in range(options.games) for spec in agents]
 
 
 GAIN_HEADER = ("search", "games", "decisions", "changed %", "ms", "landlord", "peasants", "both", "over the first")
@@ -245,35 +225,26 @@ def gain_table(saved: Saved[GainResult]) -> Table:
 
 def plot_gains(saved: Saved[GainResult], path: Path) -> None:
     """Gains by time a decision: a line for the default search's budgets, dots for other searches."""
-    figure, axes = new_axes(6.4)
     groups = grouped(saved.results, "agent")
-    for specs, color, line in ((BUDGETS, BLUE, "-"), ([spec for spec in groups if spec not in BUDGETS], GREY, "")):
-        found = [groups[spec] for spec in specs if spec in groups]
-        gains = [normal_interval([predicted(result) for result in own]) for own in found]
-        axes.errorbar(
-            [milliseconds(own) for own in found],
-            [gain.mean for gain in gains],
-            yerr=[gain.mean - gain.low for gain in gains],
-            color=color, linestyle=line, marker="o", capsize=2,
-        )  # fmt: skip
-    axes.axhline(0, color=GREY, linestyle=":")
-    axes.set_xscale("log")
-    axes.set_xlabel("milliseconds a decision that is not settled")
-    axes.set_ylabel("gain over the policy, points")
-    save_figure(figure, path)
+    series = []
+    for label, kind, specs in (
+        ("the default search's budgets", "line", [spec for spec in BUDGETS if spec in groups]),
+        ("other searches", "points", [spec for spec in groups if spec not in BUDGETS]),
+    ):
+        gains = [normal_interval([predicted(result) for result in groups[spec]]) for spec in specs]
+        series.append(Series(label, [milliseconds(groups[spec]) for spec in specs], gains, kind, scale=1))
+    below, beside = "milliseconds a decision that is not settled", "gain over the policy, points"
+    save_plot(path, Panel(series, below, beside, across={"": 0}, axes={"xscale": "log"}))
 
 
 SEARCH_GAINS = Experiment(
-    name="search-gains",
-    about="What the decisions of the search over the policy are worth in the deals that are really played.",
-    unit="games",
-    options=GainOptions,
-    result=GainResult,
-    tasks=_games,
-    fill=_look_at_games,
+    "search-gains",
+    GainWorker,
+    "games of a search",
+    _games,
+    {"search-gains": gain_table},
     settings=("seed", "playouts"),
     more=lambda options: {"weights": shipped_fingerprint()},
     agents=lambda tasks: dict.fromkeys(spec for spec, _ in tasks),
-    tables={"search-gains": gain_table},
     plot=plot_gains,
 )

@@ -7,11 +7,10 @@ with its own; the numbers found are saved with the results and used again when a
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -19,12 +18,12 @@ from ddz_env import State, View
 from ddz_env.core.options import Range
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches as play
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
-from ddz_training.measure.duplicate import Match, check_agents
+from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table, chosen, grouped, read_saved
+from ddz_training.experiments.matches import DealOptions, Pair
+from ddz_training.measure.duplicate import Match
 from ddz_training.measure.statistics import normal_interval
-from ddz_training.measure.store import Key, OnProgress, ResultStore
+from ddz_training.measure.store import Key
 from ddz_training.measure.timing import processor_time
 
 PLAIN = "isuct"
@@ -64,10 +63,6 @@ class DealResult:
     deal: int
     landlord: int
     peasants: int
-
-
-_player = play.deal_worker(functools.partial(play.match_line, DealResult), timing=False)
-"""Makes what plays."""
 
 
 def option_cells(results: Sequence[DealResult]) -> list[tuple[str, ...]]:
@@ -121,10 +116,10 @@ def microseconds_a_decision(agent: Agent, views: Sequence[View]) -> float:
 
 
 def calibrate(variant: str, target: float, views: Sequence[View]) -> EqualTime:
-    """Iterations with which a variant costs so many microseconds a decision, to 4 per cent if the clock allows it.
+    """Iterations with which a variant costs the given microseconds a decision, to 4 per cent if the clock allows it.
 
-    Cost is nearly a fixed part (inference has a large one) and so much an iteration: after the first step, which takes
-    it as proportional, each step follows the line through what was measured, at most fourfold.
+    Cost is nearly a fixed part (inference has a large one) and a constant an iteration: after the first step, which
+    takes it as proportional, each step follows the line through what was measured, at most fourfold.
     """
     iterations, best = 64, EqualTime(variant, 64, float("inf"))
     measured: list[tuple[int, float]] = []
@@ -135,42 +130,62 @@ def calibrate(variant: str, target: float, views: Sequence[View]) -> EqualTime:
             best = EqualTime(variant, iterations, cost)
         if abs(cost / target - 1) < 0.04:
             break
-        wanted = iterations + (target - cost) / _cost_of_an_iteration(measured)
+        tried, costs = np.array(measured, np.float64).T
+        slope = float(np.polyfit(tried, costs, 1)[0]) if len(measured) > 1 else 0.0
+        wanted = iterations + (target - cost) / (slope if slope > 0 else cost / iterations)
         iterations = max(16, round(min(4.0 * iterations, max(0.25 * iterations, wanted))))
     return best
 
 
-def _cost_of_an_iteration(measured: Sequence[tuple[int, float]]) -> float:
-    """Slope of the least-squares line through iterations and costs; the last ratio if it does not rise."""
-    iterations, costs = np.array(measured, np.float64).T
-    spread = iterations - iterations.mean()
-    rise = float(spread @ costs)
-    return rise / float(spread @ spread) if rise > 0 else float(costs[-1] / iterations[-1])
+@dataclass(frozen=True)
+class TimeOptions(SeedOptions):
+    """How equal times are found.
+
+    Attributes:
+        seed: Seed of the positions that are timed.
+        base: Iterations of the plain search.
+        target: Microseconds a decision that the others are to take.
+    """
+
+    seed: Annotated[int, Range(0, 2**64 - 1)] = 7
+    base: Annotated[int, Range(1)] = 1500
+    target: Annotated[float, Range(0)] = 0.0
 
 
-def equal_times(path: Path | None, base_iterations: int, names: Iterable[str], seed: int = 7) -> dict[str, EqualTime]:
+def _time(options: TimeOptions, name: str) -> list[EqualTime]:
+    """The iterations with which every option of the search takes as long as the plain search."""
+    views = positions(60, options.seed)
+    if name != "plain":
+        return [calibrate(name, options.target, views)]
+    plain = make_agent(VARIANTS[name].format(options.base))
+    return [EqualTime(name, options.base, microseconds_a_decision(plain, views))]
+
+
+EQUAL_TIMES = Experiment(
+    "search-budgets",
+    _time,
+    "variants",
+    lambda options: [(name,) for name in VARIANTS],
+    {},
+    settings=("base", "seed"),
+    key=("variant",),
+)
+"""Done before ``search-options``, whose table shows what it found; not a command of its own."""
+
+
+def equal_times(path: Path | None, base_iterations: int, names: Iterable[str]) -> dict[str, EqualTime]:
     """The iterations of equal time, from the file of an earlier run where it has them.
 
     Args:
         path: Where to save them; None saves nothing.
         base_iterations: Iterations of the plain search.
         names: Variants, of ``VARIANTS``.
-        seed: Seed of the positions that are timed.
     """
-    settings = {"experiment": "search-budgets", "base": base_iterations, "seed": seed}
-    agents = (VARIANTS[name].format(base_iterations) for name in names)
-    store = ResultStore(EqualTime, path, settings, ("variant",), agents=agents)
-    known = {found.variant: found for found in store.results}
-    views = positions(60, seed)
-    for name in dict.fromkeys(("plain", *names)):
-        if name not in known:
-            if name == "plain":
-                cost = microseconds_a_decision(make_agent(VARIANTS[name].format(base_iterations)), views)
-                known[name] = EqualTime(name, base_iterations, cost)
-            else:
-                known[name] = calibrate(name, known["plain"].microseconds, views)
-            store.add([known[name]])
-    return known
+    options = TimeOptions(base=base_iterations)
+    [plain] = EQUAL_TIMES.run(options, path, tasks=[("plain",)]).results
+    others = [(name,) for name in dict.fromkeys(names) if name != "plain"]
+    found = EQUAL_TIMES.run(replace(options, target=plain.microseconds), path, tasks=others).results
+    return {one.variant: one for one in (plain, *found)}
 
 
 def times_beside(path: Path) -> Path:
@@ -179,65 +194,51 @@ def times_beside(path: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class SearchOptions(ParallelOptions):
+class SearchOptions(DealOptions):
     """What is compared.
 
     Attributes:
-        seed: Seed of deals and agents.
         only: Only this variant; may be repeated.
         against: Opponent: isuct (the plain search) or an agent; may be repeated.
         iterations: Iterations of the plain search; they set the time for all.
-        deals: Duplicate deals per pair; two games each.
-        first_deal: Number of the first deal under the seed.
     """
 
-    only: tuple[str, ...] | None = None
     against: tuple[str, ...] | None = None
     iterations: Annotated[int, Range(1)] = 1500
     deals: Annotated[int, Range(1)] = 1000
     first_deal: Annotated[int, Range(0)] = 20_000
 
 
-def _meetings(options: SearchOptions) -> Iterable[Key]:
-    names, opponents = options.only or QUICK, options.against or (PLAIN,)
-    chosen("variant", names, VARIANTS)
-    check_agents(opponents)
-    deals = range(options.first_deal, options.first_deal + options.deals)
-    pairs = [(name, opponent) for opponent in opponents for name in names if (name, opponent) != ("plain", PLAIN)]
-    return [(*pair, deal) for pair in pairs for deal in deals]
+def option_pairs(options: SearchOptions) -> dict[Pair, int]:
+    """Every option of the search at equal time against plain information-set UCT.
+
+    First measures how many iterations each gets; then plays, by default 3 CPU minutes for each option.
+    """
+    names = chosen("variant", options.only or QUICK, VARIANTS)
+    pairs = [(name, opponent) for opponent in options.against or (PLAIN,) for name in names]
+    return {pair: options.deals for pair in pairs if pair != ("plain", PLAIN)}
 
 
-def _play_at_equal_time(
-    options: SearchOptions, tasks: Mapping[Key, Any], store: ResultStore[DealResult], on_progress: OnProgress
-) -> list[DealResult]:
-    names = options.only or QUICK
-    known = equal_times(store.path and times_beside(store.path), options.iterations, names)
-    specs = {name: VARIANTS[name].format(known[name].iterations) for name in names}
+def _at_equal_time(options: SearchOptions, path: Path | None, tasks: Mapping[Key, Match]) -> Mapping[Key, Match]:
+    known = equal_times(path and times_beside(path), options.iterations, [name for name, *_ in tasks])
     plain = {PLAIN: VARIANTS["plain"].format(options.iterations)}
-    matches = {
-        (name, opponent, deal): Match((name, opponent), deal, (specs[name], str(plain.get(opponent, opponent))))
-        for name, opponent, deal in tasks
-    }
-    start = functools.partial(_player, options)
-    return store.fill(matches, start, options.processes, on_progress)
+    found = {}
+    for (name, opponent, deal), match in tasks.items():
+        specs = VARIANTS[name].format(known[name].iterations), str(plain.get(opponent, opponent))
+        found[name, opponent, deal] = match._replace(specs=specs)
+    return found
 
 
 def option_table(saved: Saved[DealResult]) -> Table:
     """Options of the search at equal time, with the iterations that were calibrated where they are kept."""
-    known = {}
-    if saved.path is not None:
-        known = {found.variant: found for found in ex.read_saved(EqualTime, times_beside(saved.path)).results}
-    lines = []
-    for variant, opponent, *cells in option_cells(saved.results):
-        times = known.get(variant)
-        budget = (str(times.iterations), f"{times.microseconds / 1000:.2f}") if times else ("", "")
-        lines.append((variant, opponent, *budget, *cells))
+    times = read_saved(EqualTime, times_beside(saved.path)).results if saved.path else ()
+    budgets = {one.variant: (str(one.iterations), f"{one.microseconds / 1000:.2f}") for one in times}
+    lines = [(*cells[:2], *budgets.get(cells[0], ("", "")), *cells[2:]) for cells in option_cells(saved.results)]
     header = ("variant", "against", "iterations", "ms", "deals", "landlord %", "peasants %", "both %", "95 % interval")
     notes = [f"{play.deals_note(saved)}, {saved.name}."]
-    if known:
-        plain = known["plain"]
-        ms = plain.microseconds / 1000
-        notes.append(f"`plain` has {plain.iterations:,} iterations and {ms:.2f} ms a decision.")
+    if budgets:
+        iterations, ms = budgets["plain"]
+        notes.append(f"`plain` has {int(iterations):,} iterations and {ms} ms a decision.")
     groups = grouped(saved.results, "variant", "opponent")
     for (variant, opponent), own in groups.items():  # a sentence for each pair of rows that differ in inference alone
         base = WITHOUT_INFERENCE.get(variant, "")
@@ -248,20 +249,15 @@ def option_table(saved: Saved[DealResult]) -> Table:
     return Table("Options of the search at equal time", header, lines, " ".join(notes))
 
 
-SEARCH_OPTIONS = Experiment(
-    name="search-options",
-    about="""Every option of the search at equal time against plain information-set UCT.
-
-    First measures how many iterations each gets; then plays, by default 3 CPU minutes for each option.
-    """,
-    unit="duplicate deals",
-    options=SearchOptions,
+SEARCH_OPTIONS = play.rates(
+    "search-options",
+    option_pairs,
+    {"search-options": option_table},
+    specs={name: spec.format(1) for name, spec in VARIANTS.items()},
     result=DealResult,
-    tasks=_meetings,
-    fill=_play_at_equal_time,
+    player={"timing": False},
     more=lambda options: {"base": options.iterations},
-    agents=lambda tasks: {opponent for _, opponent, _ in tasks} - {PLAIN},
-    tables={"search-options": option_table},
+    prepare=_at_equal_time,
 )
 
 
@@ -278,23 +274,19 @@ DEPTHS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class DepthOptions(ParallelOptions):
-    """Which searches play how much.
+class DepthOptions(DealOptions):
+    """Which searches play how much against the rule agent.
 
     Attributes:
         only: Only this search; may be repeated.
-        deals: Duplicate deals against the rule agent; two games each.
-        first_deal: Number of the first deal under the seed.
     """
 
-    only: tuple[str, ...] | None = None
-    deals: Annotated[int, Range(1)] = 200
     first_deal: Annotated[int, Range(0)] = 70_000
 
 
-def _depths(options: DepthOptions) -> Mapping[Key, Any]:
-    names = chosen("search", options.only, DEPTHS)
-    return play.matches({(name, RULES): options.deals for name in names}, options.first_deal, DEPTHS)
+def depth_pairs(options: DepthOptions) -> dict[Pair, int]:
+    """Depth-limited searches against the rule agent, by depth."""
+    return {(name, RULES): options.deals for name in chosen("search", options.only, DEPTHS)}
 
 
 def depth_table(saved: Saved[DealResult]) -> Table:
@@ -305,15 +297,12 @@ def depth_table(saved: Saved[DealResult]) -> Table:
     return Table("Strength by depth", header, lines, f"Against `{RULES}`, d{play.deals_note(saved)[1:]}; {saved.name}.")
 
 
-SEARCH_DEPTH = Experiment(
-    name="search-depth",
-    about="Depth-limited searches against the rule agent, by depth.",
-    unit="duplicate deals",
-    options=DepthOptions,
+SEARCH_DEPTH = play.rates(
+    "search-depth",
+    depth_pairs,
+    {"search-depth": depth_table},
+    specs=DEPTHS,
     result=DealResult,
-    tasks=_depths,
-    worker=_player,
-    agents=(RULES,),
-    tables={"search-depth": depth_table},
+    player={"timing": False},
 )
 """Alpha-beta on the true game, and expectiminimax over sampled deals, against the rule agent."""

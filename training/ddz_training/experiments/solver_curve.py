@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +12,9 @@ import numpy as np
 
 from ddz_agents.open_cards.solver.position import dealt_position, open_position
 from ddz_agents.open_cards.solver.solver import OpenSolver
+from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table, grouped
-from ddz_training.measure.workers import Worker
 
 DEALS = ("10+10+10", "11+11+11", "12+12+12", "13+13+14", "15+15+15", "20+17+17")
 """Cards of the hands; the first is the landlord's and leads."""
@@ -53,28 +54,27 @@ class CurveResult:
     seconds: float
 
 
-class _Solver(Worker[tuple[str, int], list[CurveResult]]):
-    """Solves one position at a time, each with an empty table."""
+@functools.cache
+def _solver(rules: Rules, nodes: int) -> OpenSolver:
+    state = open_position("3 5 / 4 / 6")
+    OpenSolver(state.rules, megabytes=1).solve(state)  # compiles, where nothing is compiled
+    return OpenSolver(rules, nodes=nodes)
 
-    def __init__(self, options: SolverCurveOptions) -> None:
-        self._options, state = options, open_position("3 5 / 4 / 6")
-        OpenSolver(state.rules, megabytes=1).solve(state)  # compiles, where nothing is compiled
-        self._solver: OpenSolver | None = None
 
-    def play(self, task: tuple[str, int]) -> list[CurveResult]:
-        cards, number = task
-        sizes = [int(size) for size in cards.split("+")]
-        state = dealt_position(sizes, np.random.default_rng([self._options.seed, number, *sizes]))
-        solver = self._solver = self._solver or OpenSolver(state.rules, nodes=self._options.nodes)
-        solver.clear()
-        began = time.process_time()
-        solution = solver.solve(state)
-        taken = time.process_time() - began
-        return [CurveResult(cards, number, int(solution.landlord_wins is not None), solution.nodes, round(taken, 6))]
+def solve_position(options: SolverCurveOptions, cards: str, number: int) -> list[CurveResult]:
+    """The share of open positions that the exact solver decides, by cards and time."""
+    sizes = [int(size) for size in cards.split("+")]
+    state = dealt_position(sizes, np.random.default_rng([options.seed, number, *sizes]))
+    solver = _solver(state.rules, options.nodes)
+    solver.clear()
+    began = time.process_time()
+    solution = solver.solve(state)
+    taken = time.process_time() - began
+    return [CurveResult(cards, number, int(solution.landlord_wins is not None), solution.nodes, round(taken, 6))]
 
 
 def solved_within(results: Sequence[CurveResult], seconds: float) -> float:
-    """The share of positions solved in so much time, in percent."""
+    """The share of positions solved within a time, in percent."""
     return 100 * sum(result.solved == 1 and result.seconds <= seconds for result in results) / len(results)
 
 
@@ -93,13 +93,10 @@ def curve_table(saved: Saved[CurveResult]) -> Table:
 
 
 SOLVER_CURVE = Experiment(
-    name="solver-curve",
-    about="The share of open positions that the exact solver decides, by cards and time.",
-    unit="positions",
-    options=SolverCurveOptions,
-    result=CurveResult,
-    tasks=lambda options: [(cards, number) for number in range(options.positions) for cards in DEALS],
-    worker=_Solver,
+    "solver-curve",
+    solve_position,
+    "positions",
+    lambda options: [(cards, number) for number in range(options.positions) for cards in DEALS],
+    {"solver-curve": curve_table},
     settings=("seed", "nodes"),
-    tables={"solver-curve": curve_table},
 )

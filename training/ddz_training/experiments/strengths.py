@@ -1,7 +1,6 @@
-"""How strong agents are, on duplicate deals that nothing was chosen on.
+"""How strong agents are, on duplicate deals that nothing was chosen on: the policies that ship, the levels, all agents.
 
-Experiments of the shipped policies and of all named agents.  Where weights play, the file of
-results names them, so that the games of other weights are never mixed in.
+Where weights play, the file of results names them, so that the games of other weights are never mixed in.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 from statistics import fmean, median
 from typing import Annotated, Any
@@ -16,14 +16,14 @@ from typing import Annotated, Any
 from ddz_agents.neural.shipped import shipped_points_path, shipped_policy_path
 from ddz_env.core.options import Range
 from ddz_env.playing.provenance import file_digest
+from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import matches as play
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped, read_saved
-from ddz_training.experiments.matches import MatchResult, win_interval
+from ddz_training.experiments.experiment import ParallelOptions, Saved, Table, chosen, grouped, read_saved
+from ddz_training.experiments.matches import DealOptions, MatchResult, Pair, win_interval
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.markdown import markdown_table
 from ddz_training.measure.statistics import Interval
-from ddz_training.measure.store import Key
 
 Milliseconds = Annotated[float, ".3f"]
 
@@ -53,13 +53,14 @@ def strength_result(records: Sequence[GameRecord]) -> list[StrengthResult]:
 
 
 def _times(records: Sequence[GameRecord]) -> list[float]:
-    """Milliseconds a decision of both agents; 0 where one never came to act."""
+    """Milliseconds a decision of both agents; 0 for an agent that made none."""
     times = [statistics.milliseconds_a_decision([(game, letter) for game in records]) for letter in "ab"]
     return [0.0 if math.isnan(ms) else round(ms, 3) for ms in times]
 
 
-def _weights_note(saved: Saved[Any]) -> str:
-    return f"; the weights are `{saved.settings['weights']}`."
+def _median_times(own: Sequence[Any]) -> list[str]:
+    """Milliseconds of the median deal: compilation in one does not count."""
+    return [f"{median(getattr(result, name) for result in own):.2f}" for name in ("ms", "opponent_ms")]
 
 
 # --- The shipped policy -----------------------------------------------------------------------------------------------
@@ -67,43 +68,21 @@ def _weights_note(saved: Saved[Any]) -> str:
 FIRST_DEAL = 5_000_000
 """Training draws deals of its own, and evaluations during training play those from 1,000,000 on."""
 
-POLICY = "policy"
-NEURAL = "neural-ismcts"
-
-
-@dataclass(frozen=True)
-class Pairing:
-    """A policy, or a search with it, against somebody.
-
-    Attributes:
-        searches: Whether the policy plays inside the search.
-        opponent: Specification of the opponent.
-        deals: Duplicate deals unless another number is asked for.
-        target: Win rate in % to reach; None for none.
-        elsewhere: Win rates in % that others report against such an opponent, from memory and not verified.
-    """
-
-    searches: bool
-    opponent: str
-    deals: int
-    target: float | None = None
-    elsewhere: str = ""
-
-
-PAIRINGS: Mapping[str, Pairing] = {
-    "policy-rlcard-rule": Pairing(False, "rlcard-rule", 10_000, 80, "DouZero 89"),
-    "policy-random": Pairing(False, "random", 2000, 98, "DouZero 98.9, PerfectDou 99.4"),
-    "policy-random-staged": Pairing(False, "random-staged", 2000),
-    "policy-rules": Pairing(False, "rules", 5000, 65),
-    "policy-isuct": Pairing(False, "isuct:iterations=10000", 1000, 50),
-    "policy-rollout": Pairing(False, "rollout", 1000),
-    "search-policy": Pairing(True, POLICY, 1000, 55),
-    "search-rules": Pairing(True, "rules", 1000),
-    "search-rlcard-rule": Pairing(True, "rlcard-rule", 1000),
-    "search-isuct": Pairing(True, "isuct:iterations=10000", 500),
-    "search-rollout": Pairing(True, "rollout", 500),
+POLICY, NEURAL = "policy", "neural-ismcts"
+PAIRINGS: Mapping[str, tuple[str, int]] = {
+    "policy-rlcard-rule": ("rlcard-rule", 10_000),
+    "policy-random": ("random", 2000),
+    "policy-random-staged": ("random-staged", 2000),
+    "policy-rules": ("rules", 5000),
+    "policy-isuct": ("isuct:iterations=10000", 1000),
+    "policy-rollout": ("rollout", 1000),
+    "search-policy": (POLICY, 1000),
+    "search-rules": ("rules", 1000),
+    "search-rlcard-rule": ("rlcard-rule", 1000),
+    "search-isuct": ("isuct:iterations=10000", 500),
+    "search-rollout": ("rollout", 500),
 }
-"""What is played, by name."""
+"""The opponents of the policy, and of the search with it, with the duplicate deals that are played by default."""
 
 
 def shipped_fingerprint() -> str:
@@ -112,31 +91,34 @@ def shipped_fingerprint() -> str:
 
 
 @dataclass(frozen=True)
-class StrengthOptions(ParallelOptions):
+class StrengthOptions(DealOptions):
     """What is played.
 
     Attributes:
-        seed: Seed of deals and agents.
         only: Only this pairing (policy-rules, search-policy ...); may be repeated.
         deals: Duplicate deals of every pairing; 500 to 10,000 by default.
         neural: The agent that searches with the policy.
-        first_deal: Number of the first deal under the seed.
     """
 
-    only: tuple[str, ...] | None = None
-    deals: Annotated[int, Range(1)] | None = None
+    deals: Annotated[int, Range(1)] | None = None  # type: ignore[assignment]  # as many as the pairing has
     neural: str = NEURAL
     first_deal: Annotated[int, Range(0)] = FIRST_DEAL
 
 
-def _pairings(options: StrengthOptions) -> Mapping[Key, Any]:
-    played = [PAIRINGS[name] for name in PAIRINGS if name in chosen("pairing", options.only, PAIRINGS)]
-    pairs = {(options.neural if one.searches else POLICY, one.opponent): options.deals or one.deals for one in played}
-    return play.matches(pairs, options.first_deal)
+def policy_pairs(options: StrengthOptions) -> dict[Pair, int]:
+    """The shipped policy, alone and in the search, against everybody, on deals not used for any choice.
+
+    Pairings that search take hours with their default deals; --only, --deals and --neural set what is played.
+    """
+    names = chosen("pairing", options.only, PAIRINGS)
+    agents = {name: options.neural if name.startswith("search") else POLICY for name in PAIRINGS if name in names}
+    return {(agent, PAIRINGS[name][0]): options.deals or PAIRINGS[name][1] for name, agent in agents.items()}
 
 
-_SIDES = ("agent", "against", "deals", "win %", "landlord %", "peasants %")
-STRENGTH_HEADER = (*_SIDES, "score", "over the policy", "ms", "its ms", "target %", "others %, from memory")
+STRENGTH_HEADER = (
+    *("agent", "against", "deals", "win %", "landlord %", "peasants %"),
+    *("score", "over the policy", "ms", "its ms"),
+)
 """Heads of the columns of :func:`strength_cells`."""
 
 
@@ -144,85 +126,65 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
     """A line a pairing, in the order of ``PAIRINGS``.
 
     Win rates and scores are means over deals of both sides with 95 % intervals; the milliseconds are the median
-    deal's.  What a search wins over the policy alone, in points, is counted on the deals that both have played.  What
-    is not a pairing of ``PAIRINGS`` has no target.
+    deal's.  What a search wins over the policy alone, in points, is counted on the deals that both have played.
     """
     groups = grouped(results, "agent", "opponent")
-    return [
-        (f"`{agent}`", f"`{opponent}`", *_strength(agent, opponent, own, groups.get((POLICY, opponent), [])))
-        for (agent, opponent), own in sorted(groups.items(), key=lambda group: _place(*group[0]))
-    ]
+    order = [(name.startswith("search"), opponent) for name, (opponent, _) in PAIRINGS.items()]
 
+    def place(pair: Pair) -> int:
+        kind = pair[0] != POLICY, pair[1]
+        return order.index(kind) if kind in order else len(order)
 
-def score_interval(results: Sequence[StrengthResult]) -> Interval:
-    """The mean stake of a game with its 95 % interval over deals."""
-    return statistics.normal_interval([(result.landlord_score + result.peasants_score) / 2 for result in results])
-
-
-def _strength(agent: str, opponent: str, own: list[StrengthResult], alone: list[StrengthResult]) -> list[str]:
-    place = _place(agent, opponent)
-    pairing = list(PAIRINGS.values())[place] if place < len(PAIRINGS) else Pairing(False, "", 0)
-    over = play.win_gain(own, [] if own is alone else alone)
-    target = "" if pairing.target is None else f"{pairing.target:g}"
-    gained = over.both("+.1f") if over.count else ""
-    rates = win_interval(own).both(to="–"), *play.side_rates(own), score_interval(own).plus_minus(), gained
-    return [f"{len(own):,}", *rates, *_median_times(own), target, pairing.elsewhere]
-
-
-def _median_times(own: Sequence[Any]) -> list[str]:
-    """Milliseconds of the median deal: compilation in one does not count."""
-    return [f"{median(getattr(result, name) for result in own):.2f}" for name in ("ms", "opponent_ms")]
-
-
-def _place(agent: str, opponent: str) -> int:
-    """The place of a pairing among ``PAIRINGS``, whatever the search's budget; behind them if it is none."""
-    known = [(pairing.searches, pairing.opponent) for pairing in PAIRINGS.values()]
-    pair = agent != POLICY, opponent
-    return known.index(pair) if pair in known else len(known)
+    lines = []
+    for agent, opponent in sorted(groups, key=place):
+        own = groups[agent, opponent]
+        over = play.win_gain(own, groups.get((POLICY, opponent), []) if agent != POLICY else [])
+        scores = statistics.normal_interval([(one.landlord_score + one.peasants_score) / 2 for one in own])
+        rates = win_interval(own).both(to="–"), *play.side_rates(own), scores.plus_minus()
+        gained = over.both("+.1f") if over.count else ""
+        lines.append((f"`{agent}`", f"`{opponent}`", f"{len(own):,}", *rates, gained, *_median_times(own)))
+    return lines
 
 
 def strength_table(saved: Saved[StrengthResult]) -> Table:
     """What the shipped policy wins, alone and in the search."""
     title = "The shipped policy: rates and scores with 95 % intervals, milliseconds a decision"
-    note = f"{play.deals_note(saved)}, {saved.name}{_weights_note(saved)}"
+    note = f"{play.deals_note(saved)}, {saved.name}; the weights are `{saved.settings['weights']}`."
     return Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
+
+
+def _of_policy(folder: Path) -> list[StrengthResult]:
+    """The results of the shipped policy, alone and in the default search."""
+    results = read_saved(StrengthResult, folder / "policy_strength.csv").results
+    return [result for result in results if result.agent in (POLICY, NEURAL)]
 
 
 def _rates(folder: Path) -> str:
     """Win rates of the shipped policy, alone and in the default search, for a page that has no room for more."""
-    results = read_saved(StrengthResult, folder / "policy_strength.csv").results
-    lines = strength_cells([result for result in results if result.agent in (POLICY, NEURAL)])
+    lines = strength_cells(_of_policy(folder))
     return markdown_table(("agents", "N", "win %"), ((f"{line[0]} v {line[1]}", *line[2:4]) for line in lines))
 
 
 def _model_index(folder: Path) -> str:
     """Win rates of the shipped policy alone as the head of a model card has them: Hugging Face's ``model-index``."""
-    results = read_saved(StrengthResult, folder / "policy_strength.csv").results
-    own_games = [result for result in results if result.agent == POLICY]
     lines = ["model-index:", "- name: ddz-env policy", "  results:"]
-    for opponent, own in grouped(own_games, "opponent").items():
-        lines += [
-            "  - task: {type: reinforcement-learning, name: Dou Dizhu}",
-            f"    dataset: {{type: duplicate-deals, name: '{len(own):,} duplicate deals against {opponent}'}}",
-            f"    metrics: [{{type: win_rate, name: win rate of both sides, value: {win_interval(own).mean:.3f}}}]",
-        ]
+    for (agent, opponent), own in grouped(_of_policy(folder), "agent", "opponent").items():
+        if agent == POLICY:
+            lines += [
+                "  - task: {type: reinforcement-learning, name: Dou Dizhu}",
+                f"    dataset: {{type: duplicate-deals, name: '{len(own):,} duplicate deals against {opponent}'}}",
+                f"    metrics: [{{type: win_rate, name: win rate of both sides, value: {win_interval(own).mean:.3f}}}]",
+            ]
     return "\n".join(lines)
 
 
-POLICY_STRENGTH = Experiment(
-    name="policy-strength",
-    about="""The shipped policy, alone and in the search, against everybody, on deals not used for any choice.
-
-    Pairings that search take hours with their default deals; --only, --deals and --neural set what is played.
-    """,
-    unit="duplicate deals",
-    options=StrengthOptions,
+POLICY_STRENGTH = play.rates(
+    "policy-strength",
+    policy_pairs,
+    {"policy-strength": strength_table},
     result=StrengthResult,
-    tasks=_pairings,
-    worker=play.deal_worker(strength_result),
+    line=strength_result,
     more=lambda options: {"weights": shipped_fingerprint()},
-    agents=play.match_agents,
-    tables={"policy-strength": strength_table},
     pages={"policy-rates": _rates, "policy-model-index": _model_index},
 )
 
@@ -249,7 +211,7 @@ class PointsResult:
         score: Mean of the stakes that the agent's seats won together.
         landlord: Games in which an agent of its kind was the landlord.
         won: How many of these it won.
-        declined: Games in which nobody bid.
+        declined: Games without a bid.
         ms: Milliseconds a decision, forced ones included.
         opponent_ms: The same of the opponent.
     """
@@ -282,9 +244,9 @@ class PointsOptions(ParallelOptions):
     first_deal: Annotated[int, Range(0)] = 7_000_000
 
 
-def _points_matches(options: PointsOptions) -> Mapping[Key, Any]:
-    opponents = options.opponent or POINTS_OPPONENTS
-    return play.matches({(options.agent, other): options.deals for other in opponents}, options.first_deal)
+def points_pairs(options: PointsOptions) -> dict[Pair, int]:
+    """What the shipped policy for points wins from bidders and players, auction and doubling included."""
+    return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
 
 
 def points_result(records: Sequence[GameRecord]) -> list[PointsResult]:
@@ -302,59 +264,116 @@ def points_table(saved: Saved[PointsResult]) -> Table:
     for (agent, opponent), own in grouped(saved.results, "agent", "opponent", order=order).items():
         name = f"`{opponent}`" if agent == POINTS_AGENT else f"`{opponent}` (`{agent}`)"
         lines.append((name, *play.auction_cells(own), *_median_times(own)))
+    settings = saved.settings
     note = (
-        f"{play.deals_note(saved)}, six games each, rules `{saved.settings['rules']}`; scores with 95 % intervals over "
-        f"deals. Computed from {saved.name}{_weights_note(saved)}"
+        f"{play.deals_note(saved)}, six games each, rules `{settings['rules']}`; scores with 95 % intervals over "
+        f"deals. Computed from {saved.name}; the weights are `{settings['weights']}`."
     )
     header = ("against", *play.AUCTION_HEADER, "ms", "its ms")
     return Table("The policy for points, stakes won a game", header, lines, note)
 
 
-POINTS_STRENGTH = Experiment(
-    name="points-strength",
-    about="What the shipped policy for points wins from bidders and players, auction and doubling included.",
-    unit="duplicate deals",
-    options=PointsOptions,
+POINTS_STRENGTH = play.rates(
+    "points-strength",
+    points_pairs,
+    {"points-strength": points_table},
     result=PointsResult,
-    tasks=_points_matches,
-    worker=play.deal_worker(points_result, POINTS_RULES),
+    line=points_result,
+    rules=POINTS_RULES,
     more=lambda options: {"rules": POINTS_RULES, "weights": file_digest(shipped_points_path())},
-    agents=play.match_agents,
-    tables={"points-strength": points_table},
 )
 
 
-# --- Every named agent ------------------------------------------------------------------------------------------------
+# --- The levels of play -----------------------------------------------------------------------------------------------
 
-FIRST_OF_AGENTS = 9_000_000
-"""Nothing was chosen on the deals from here on."""
-
-OPPONENT = "rules"
-FAST = ("random", "random-staged", "rules-without", "rules-tuned", "rlcard-rule", "policy", "policy-without")
-SEARCHES = ("isuct", "duct", "cheating-uct", "rollout", "neural-ismcts")
-NAMED = (*FAST, "determinized-solver", "solver", "expectiminimax", "cheating-alpha-beta", *SEARCHES)
-"""All that play whole games under the standard rules and need no file or program of their own."""
+ANCHOR, YARDSTICK = "rules", "random"
+LADDER = (YARDSTICK, *(level.agent for level in LEVELS))
+"""The agents of the levels, each stronger than the one before, above random play."""
+_LEAST, _MOST = 0.001, 0.999
+"""Rates beyond these have no rating."""
 
 
 @dataclass(frozen=True)
-class AgentStrengthOptions(ParallelOptions):
+class LevelOptions(ParallelOptions):
     """What is played.
 
     Attributes:
         seed: Seed of deals and agents.
-        only: Only this agent; may be repeated.
-        deals: Duplicate deals of every agent; two games each.
-        first_deal: Number of the first deal under the seed.
+        deals: Duplicate deals of every pair.
+        slow: Duplicate deals of a pair with the strongest level, which searches.
     """
 
-    only: tuple[str, ...] | None = None
-    deals: Annotated[int, Range(1)] = 200
-    first_deal: Annotated[int, Range(0)] = FIRST_OF_AGENTS
+    deals: Annotated[int, Range(1)] = 1000
+    slow: Annotated[int, Range(1)] = 200
 
 
-def _agent_matches(options: AgentStrengthOptions) -> Mapping[Key, Any]:
-    names = chosen("agent", options.only, NAMED)
-    return play.matches({(name, OPPONENT): options.deals for name in names}, options.first_deal)
+def neighbours(options: LevelOptions) -> dict[Pair, int]:
+    """How far the levels easy, medium, hard and master stand apart, by duplicate deals between neighbours."""
+    pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(LADDER)}
+    return pairs | {(LADDER[-1], LADDER[-2]): options.slow}
+
+
+def level_rates(results: Sequence[MatchResult]) -> Mapping[Pair, Interval]:
+    """The win rate of every pair's stronger agent over both sides, with its 95 % interval over deals."""
+    return {pair: win_interval(own) for pair, own in grouped(results, "agent", "opponent").items()}
+
+
+def ratings(results: Sequence[MatchResult]) -> dict[str, float]:
+    """The rating of every level by its name; the rule agent's is 0."""
+    found = level_rates(results)
+    means = (found[stronger, weaker].mean for weaker, stronger in pairwise(LADDER[1:]))
+    odds = (rate / (1 - rate) for rate in (min(max(mean, _LEAST), _MOST) for mean in means))
+    ladder = dict(zip(LADDER[1:], accumulate((400 * math.log10(one) for one in odds), initial=0.0), strict=True))
+    return {level.name: ladder[level.agent] - ladder[ANCHOR] for level in LEVELS}
+
+
+def levels_table(saved: Saved[MatchResult]) -> Table:
+    """The levels, their ratings, and what each wins against the one below it."""
+    found, rated = level_rates(saved.results), ratings(saved.results)
+    lines = []
+    for level, below in zip(LEVELS, LADDER, strict=False):
+        rate = found[level.agent, below]
+        cells = (level.name, f"`{level.agent}`", f"{rated[level.name]:+.0f}", f"`{below}`", f"{rate.count:,}")
+        lines.append((*cells, rate.both(to="–")))
+    note = f"Ratings are added up from the win rates between neighbours; `{ANCHOR}` is 0. {saved.name}."
+    return Table("Levels of play", ("level", "agent", "Elo", "against", "deals", "win %"), lines, note)
+
+
+LEVELS_OF_PLAY = play.rates(
+    "levels",
+    neighbours,
+    {"levels": levels_table},
+    first=6_000_000,
+)
+"""The ratings of :data:`ddz_env.playing.registry.LEVELS` are these, added up from ``hard`` (the rule agent, 0) in both
+directions.  The agents were chosen on the deals from 500,000 on."""
+
+
+# --- Every named agent ------------------------------------------------------------------------------------------------
+
+OPPONENT = "rules"
+NAMED = (
+    *("random", "random-staged", "rules-without", "rules-tuned", "rlcard-rule", "policy", "policy-without"),
+    *("determinized-solver", "solver", "expectiminimax", "cheating-alpha-beta"),
+    *("isuct", "duct", "cheating-uct", "rollout", "neural-ismcts"),
+)
+"""All that play whole games under the standard rules and need no file or program of their own."""
+
+
+@dataclass(frozen=True)
+class AgentStrengthOptions(DealOptions):
+    """What is played.
+
+    Attributes:
+        only: Only this agent; may be repeated.
+    """
+
+    first_deal: Annotated[int, Range(0)] = 9_000_000
+
+
+def agent_pairs(options: AgentStrengthOptions) -> dict[Pair, int]:
+    """Play every named agent, with its default options, against the rule agent."""
+    return {(name, OPPONENT): options.deals for name in chosen("agent", options.only, NAMED)}
 
 
 def by_agent(results: Sequence[StrengthResult]) -> dict[str, list[StrengthResult]]:
@@ -368,19 +387,16 @@ def agent_strength_table(saved: Saved[StrengthResult]) -> Table:
         (f"`{agent}`", f"{len(own):,}", win_interval(own).both(to="–"), f"{median(line.ms for line in own):.3g}")
         for agent, own in sorted(by_agent(saved.results).items(), key=lambda item: -win_interval(item[1]).mean)
     ]
-    note = f"Duplicate deals from number {FIRST_OF_AGENTS:,} on under seed {saved.settings['seed']}; {saved.name}."
-    return Table("Named agents against `rules`", ("agent", "deals", "win %", "ms a decision"), lines, note)
+    header = ("agent", "deals", "win %", "ms a decision")
+    return Table("Named agents against `rules`", header, lines, f"{play.deals_note(saved)}; {saved.name}.")
 
 
-AGENT_STRENGTH = Experiment(
-    name="agent-strength",
-    about="Play every named agent, with its default options, against the rule agent.",
-    unit="deals",
-    options=AgentStrengthOptions,
+AGENT_STRENGTH = play.rates(
+    "agent-strength",
+    agent_pairs,
+    {"strengths-of-agents": agent_strength_table},
     result=StrengthResult,
-    tasks=_agent_matches,
-    worker=play.deal_worker(strength_result, processor=True),
-    agents=play.match_agents,
-    tables={"strengths-of-agents": agent_strength_table},
+    line=strength_result,
+    player={"processor": True},
 )
 """``ddz agents`` shows the win rates; :mod:`ddz_training.apps.strengths` joins them with larger experiments'."""

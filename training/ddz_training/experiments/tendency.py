@@ -2,32 +2,34 @@
 
 *Tendency*: by who judges the deals.
 
-*Savings*: the games that tell two agents apart, on all deals and on those without a tendency.  The agents that are
+*Savings*: the games that distinguish two agents, on all deals and on those without a tendency.  The agents that are
 compared play every deal from both sides, and the same deals have been judged by others.  A deal's value is the share of
-its two games that an agent won; the deals needed to tell its mean from one half with a power of 80 % at a level of 5 %
-are ((1.96 + 0.84) * standard deviation / (mean - 0.5)) squared.
+its two games that an agent won; the deals needed to distinguish its mean from one half with a power of 80 % at a level
+of 5 % are ((1.96 + 0.84) * standard deviation / (mean - 0.5)) squared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from ddz_env import Rules
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, Table, chosen, grouped
 from ddz_training.measure import statistics
-from ddz_training.measure.duplicate import DealPlayer, check_agents
-from ddz_training.measure.plotting import BLUE, GREY, ORANGE, new_axes, save_figure
+from ddz_training.measure.duplicate import DealPlayer
+from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval
 from ddz_training.measure.tendency import TENDENCIES, Judges, settled_at, shares
-from ddz_training.measure.workers import Worker
 
+THESIS_2020 = "Wang Zhengfei, thesis, Peking University 2020"
 JUDGES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "policy v rules": (("policy",), ("rules",)),
     "rules v rlcard-rule": (("rules",), ("rlcard-rule",)),
@@ -58,7 +60,7 @@ class TendencyResult:
 
 
 @dataclass(frozen=True)
-class TendencyOptions(ParallelOptions):
+class TendencyOptions(ChosenOptions):
     """Who judges how many deals.
 
     Attributes:
@@ -66,36 +68,21 @@ class TendencyOptions(ParallelOptions):
         deals: Deals for each, from number 0 on.
     """
 
-    only: tuple[str, ...] | None = None
     deals: Annotated[int, Range(1)] = 2_000
 
 
-class _Judge(Worker[tuple[str, int], list[TendencyResult]]):
-    """Judges deals, with one player for each pair of judges."""
-
-    def __init__(self, options: TendencyOptions) -> None:
-        self._seed = options.seed
-        self._players: dict[str, DealPlayer] = {}
-
-    def play(self, task: tuple[str, int]) -> list[TendencyResult]:
-        name, deal = task
-        judges = Judges(*JUDGES[name], seed=self._seed)
-        judged = judges.judge(self._players.setdefault(name, judges.player()), deal)
-        return [TendencyResult(name, deal, judged.tendency, judged.top_wins)]
-
-    def close(self) -> None:
-        for player in self._players.values():
-            player.close()
+@functools.cache
+def _player(seed: int) -> DealPlayer:
+    return DealPlayer(Rules(), seed, timing=False)
 
 
-def _deals(options: TendencyOptions) -> list[tuple[str, int]]:
-    names = chosen("judges", options.only, JUDGES)
-    check_agents(_agents(names))
-    return [(name, deal) for name in names for deal in range(options.deals)]
+def judge_deal(options: TendencyOptions, name: str, deal: int) -> list[TendencyResult]:
+    """How many deals lean to the landlord, to the peasants, or to neither, by who judges them.
 
-
-def _agents(names: Iterable[str]) -> list[str]:
-    return sorted({agent for name in names for kind in JUDGES[name] for agent in kind})
+    Each deal is played from both sides by a strong and a weak agent. Some five CPU minutes.
+    """
+    judged = Judges(*JUDGES[name], seed=options.seed).judge(_player(options.seed), deal)
+    return [TendencyResult(name, deal, judged.tendency, judged.top_wins)]
 
 
 def _by_judges(saved: Saved[TendencyResult]) -> dict[str, list[TendencyResult]]:
@@ -125,35 +112,23 @@ def tendency_table(saved: Saved[TendencyResult]) -> Table:
 
 def plot_tendency(saved: Saved[TendencyResult], path: Path) -> None:
     """Figure 4.1: the shares as deals are judged, for each pair of judges."""
-    judges = _by_judges(saved)
-    figure, panels = new_axes(3.2 * len(judges), 3.2, max(2, len(judges)))
-    for axes, (name, results) in zip(panels, judges.items(), strict=False):
+    panels = []
+    for name, results in _by_judges(saved).items():
         found = 100 * shares([result.tendency for result in results])
-        games = 2 * np.arange(1, len(found) + 1)
-        for column, color in enumerate((GREY, BLUE, ORANGE)):
-            axes.plot(games, found[:, column], color=color, label=TENDENCIES[column])
-            axes.axhline(THESIS[TENDENCIES[column]], color=color, linestyle=":", linewidth=1)
-        axes.set_title(name, fontsize=9)
-        axes.set_xlabel("games")
-    panels[0].set_ylabel("% of deals (dotted: thesis)")
-    panels[0].legend(frameon=False, fontsize=8)
-    save_figure(figure, path)
+        games = range(2, 2 * len(found) + 1, 2)
+        lines = [Series(one, games, list(found[:, place])) for place, one in enumerate(TENDENCIES)]
+        panels.append(Panel(lines, "games", "% of deals (dotted: thesis)", name, across={"": THESIS["none"]}))
+    save_plot(path, *panels, size=(3.2 * len(panels), 3.2))
 
 
 TENDENCY = Experiment(
-    name="tendency",
-    about="""How many deals lean to the landlord, to the peasants, or to neither, by who judges them.
-
-    Each deal is played from both sides by a strong and a weak agent. Some five CPU minutes.
-    """,
-    unit="deals",
-    options=TendencyOptions,
-    result=TendencyResult,
-    tasks=_deals,
-    worker=_Judge,
-    agents=_agents(JUDGES),
-    tables={"tendency": tendency_table},
-    source="Wang Zhengfei, thesis, Peking University 2020, algorithms 1 and 2, table 4.1, figure 4.1",
+    "tendency",
+    judge_deal,
+    "deals",
+    lambda options: list(product(chosen("judges", options.only, JUDGES), range(options.deals))),
+    {"tendency": tendency_table},
+    agents=("policy",),
+    source=f"{THESIS_2020}, algorithms 1 and 2, table 4.1, figure 4.1",
     plot=plot_tendency,
 )
 
@@ -169,6 +144,7 @@ PAIRS: Mapping[str, tuple[str, str]] = {
 JUDGED_BY = ("policy v rules", "rules v random")
 """Whose tendencies are tried, of :data:`JUDGES`."""
 
+FloatArray = npt.NDArray[np.float64]
 _QUANTILES = 1.959964 + 0.841621
 _REPLICATES = 2_000
 
@@ -195,7 +171,7 @@ class SavingsResult:
 
 
 @dataclass(frozen=True)
-class SavingsOptions(ParallelOptions):
+class SavingsOptions(ChosenOptions):
     """Who is compared on how many deals.
 
     Attributes:
@@ -204,66 +180,43 @@ class SavingsOptions(ParallelOptions):
         first_deal: Number of the first.
     """
 
-    only: tuple[str, ...] | None = None
     deals: Annotated[int, Range(2)] = 2_000
     first_deal: Annotated[int, Range(0)] = 100_000
 
 
-class _Player(Worker[tuple[str, int], list[SavingsResult]]):
-    """Judges and plays deals."""
+def play_judged(options: SavingsOptions, pair: str, deal: int) -> list[SavingsResult]:
+    """The variance and the games that deals without a tendency save when two agents are compared.
 
-    def __init__(self, options: SavingsOptions) -> None:
-        self._judges = [Judges(*JUDGES[name], seed=options.seed) for name in JUDGED_BY]
-        self._player = DealPlayer(Rules(), options.seed, timing=False)
-
-    def play(self, task: tuple[str, int]) -> list[SavingsResult]:
-        pair, deal = task
-        near, far = (judges.judge(self._player, deal).tendency for judges in self._judges)
-        *_, won = statistics.won_by_side(self._player.play(deal, PAIRS[pair]))
-        return [SavingsResult(pair, deal, near, far, *won)]
-
-    def close(self) -> None:
-        self._player.close()
+    Two pairs play 2,000 deals each from both sides, and two pairs of judges judge them. Some eight CPU minutes.
+    """
+    judges, player = [Judges(*JUDGES[name], seed=options.seed) for name in JUDGED_BY], _player(options.seed)
+    *_, won = statistics.won_by_side(player.play(deal, PAIRS[pair]))
+    near, far = (one.judge(player, deal).tendency for one in judges)
+    return [SavingsResult(pair, deal, near, far, *won)]
 
 
 def _compared_deals(options: SavingsOptions) -> list[tuple[str, int]]:
-    names = chosen("pair", options.only, PAIRS)
-    check_agents([*_agents(JUDGED_BY), *(agent for name in names for agent in PAIRS[name])])
     deals = range(options.first_deal, options.first_deal + options.deals)
-    return [(name, deal) for name in names for deal in deals]
+    return list(product(chosen("pair", options.only, PAIRS), deals))
 
 
-class Need(NamedTuple):
-    """What telling two agents apart takes on some deals.
-
-    Attributes:
-        mean: The first agent's share of wins.
-        deviation: The standard deviation of a deal's value, both games together.
-        duplicate: Games needed where every deal is played from both sides.
-        single: Games needed where a deal is played once, each agent as landlord half the time.
-    """
-
-    mean: float
-    deviation: float
-    duplicate: float
-    single: float
-
-
-def need(count: float, total: float, squares: float) -> Need:
-    """The games that it takes on some deals.
+def need(sums: FloatArray) -> FloatArray:
+    """What distinguishing two agents takes on some deals.
 
     Args:
-        count: How many there are.
-        total: The sum of their values.
-        squares: The sum of the squares of their values.
+        sums: How many deals there are, the sum of their values and that of the squares, ``[..., 3]``.
+
+    Returns:
+        The first agent's share of wins, the standard deviation of a deal's value (both games together), the games
+        needed where every deal is played from both sides, and those where a deal is played once, each agent as landlord
+        half the time, ``[..., 4]``.
     """
+    count, total, squares = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.float64(total) / count
+        mean = total / count
         variance = (squares - count * mean**2) / (count - 1)
-        per_game = np.square(np.divide(_QUANTILES, mean - 0.5))
-        return Need(
-            float(mean), float(np.sqrt(variance)), float(2 * per_game * variance), float(per_game * mean * (1 - mean))
-        )
+        per_game = np.square(_QUANTILES / (mean - 0.5))
+        return np.stack([mean, np.sqrt(variance), 2 * per_game * variance, per_game * mean * (1 - mean)], axis=-1)
 
 
 def ratios(results: Sequence[SavingsResult], judges: str) -> tuple[Interval, Interval]:
@@ -277,23 +230,21 @@ def ratios(results: Sequence[SavingsResult], judges: str) -> tuple[Interval, Int
     """
     even = np.array([getattr(result, judges) == TENDENCIES[0] for result in results])
     every = sums(results)
-    columns = np.concatenate([every, every * even[:, None]], axis=1)
-    replicates = np.array([_ratio(drawn) for drawn in statistics.bootstrap_sums(columns, _REPLICATES)])
-    whole = _ratio(columns.sum(axis=0))
-    ends = [statistics.percentile_interval(whole[column], replicates[:, column], len(results)) for column in (0, 1)]
+    columns = np.concatenate([every * even[:, None], every], axis=1)
+
+    def ratio(added: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(need(added[..., :3])[..., 2:] / need(added[..., 3:])[..., 2:])
+
+    whole, replicates = ratio(columns.sum(axis=0)), ratio(statistics.bootstrap_sums(columns, _REPLICATES))
+    ends = [statistics.percentile_interval(float(whole[kind]), replicates[:, kind], len(results)) for kind in (0, 1)]
     return ends[0], ends[1]
 
 
-def sums(results: Sequence[SavingsResult]) -> npt.NDArray[np.float64]:
+def sums(results: Sequence[SavingsResult]) -> FloatArray:
     """What :func:`need` takes, a deal a row, to be added up: ``[deals, 3]``."""
     values = np.array([(result.as_landlord + result.as_peasants) / 2 for result in results])
     return np.stack([np.ones_like(values), values, values**2], axis=1)
-
-
-def _ratio(columns: npt.NDArray[np.float64]) -> tuple[float, float]:
-    every, even = need(*columns[:3]), need(*columns[3:])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.divide(even.duplicate, every.duplicate)), float(np.divide(even.single, every.single))
 
 
 def savings_table(saved: Saved[SavingsResult]) -> Table:
@@ -303,14 +254,11 @@ def savings_table(saved: Saved[SavingsResult]) -> Table:
         lines.append((pair, "all", "all", "100", *_cells(results), "", ""))
         for column, name in zip(("near", "far"), JUDGED_BY, strict=True):
             groups = grouped(results, column)
-            for tendency in TENDENCIES:
-                these, saving = groups.get(tendency, []), ("", "")
-                if tendency == TENDENCIES[0] and len(these) > 1:
-                    first, second = ratios(results, column)
-                    saving = first.both(".2f", 1), second.both(".2f", 1)
-                if len(these) > 1:
-                    share = f"{100 * len(these) / len(results):.1f}"
-                    lines.append((pair, name, tendency, share, *_cells(these), *saving))
+            for tendency, own in ((one, groups[one]) for one in TENDENCIES if len(groups.get(one, ())) > 1):
+                saving = ratios(results, column) if tendency == TENDENCIES[0] else ()
+                share = f"{100 * len(own) / len(results):.1f}"
+                saved_games = [one.both(".2f", 1) for one in saving] or ["", ""]
+                lines.append((pair, name, tendency, share, *_cells(own), *saved_games))
     header = ("compared", "judges", "tendency", "% of deals", "wins %", "deviation")
     games = ("games, duplicate", "games, single", "duplicate × all", "single × all")
     note = (
@@ -322,23 +270,16 @@ def savings_table(saved: Saved[SavingsResult]) -> Table:
 
 
 def _cells(results: Sequence[SavingsResult]) -> list[str]:
-    found = need(*sums(results).sum(axis=0))
-    games = (f"{number:,.0f}" if number < 10**6 else "> 10⁶" for number in (found.duplicate, found.single))
-    return [f"{100 * found.mean:.1f}", f"{found.deviation:.3f}", *games]
+    mean, deviation, *games = need(sums(results).sum(axis=0)).tolist()
+    return [f"{100 * mean:.1f}", f"{deviation:.3f}", *(f"{one:,.0f}" if one < 10**6 else "> 10⁶" for one in games)]
 
 
 TENDENCY_SAVINGS = Experiment(
-    name="tendency-savings",
-    about="""The variance and the games that deals without a tendency save when two agents are compared.
-
-    Two pairs play 2,000 deals each from both sides, and two pairs of judges judge them. Some eight CPU minutes.
-    """,
-    unit="deals",
-    options=SavingsOptions,
-    result=SavingsResult,
-    tasks=_compared_deals,
-    worker=_Player,
-    agents=_agents(JUDGED_BY),
-    tables={"games-saved": savings_table},
-    source="Wang Zhengfei, thesis, Peking University 2020, section 4.2.3",
+    "tendency-savings",
+    play_judged,
+    "deals",
+    _compared_deals,
+    {"games-saved": savings_table},
+    agents=("policy",),
+    source=f"{THESIS_2020}, section 4.2.3",
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 from ddz_env.core.whole_file import replace_file
 from ddz_training.experiments.experiment import Table
 from ddz_training.measure.errors import InvalidExperimentError
-from ddz_training.measure.plotting import finish_figure, new_axes
+from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval
 
 CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
@@ -113,16 +113,13 @@ def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
         raise InvalidExperimentError(f"there is no {path}")
     try:
         text = path.read_text(encoding="utf-8")
-        reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
-        lines, names = list(reader), list(reader.fieldnames or ())
-        missing = [column for column in columns if column not in names]
-        lines = [] if missing else lines
+        lines = list(csv.DictReader(text[: text.rfind("\n") + 1].splitlines()))
         for line in lines:
-            _ = [float(line[column]) for column in columns if column not in ("stage", "opponent")]
+            _ = [line[column] if column in ("stage", "opponent") else float(line[column]) for column in columns]
+    except KeyError as error:
+        raise InvalidExperimentError(f"{path} is no such curve: it has no {error.args[0]}") from error
     except (OSError, ValueError, TypeError, csv.Error) as error:
         raise InvalidExperimentError(f"{path} is no such curve: {error}") from error
-    if missing:
-        raise InvalidExperimentError(f"{path} is no such curve: it has no {', '.join(missing)}")
     return lines
 
 
@@ -139,9 +136,7 @@ def stage_table(stages: Sequence[Stage]) -> Table:
     """A line a stage, and one for all: how long it took, and how strong the policy was at its end."""
     met = (line["opponent"] for stage in stages for line in stage.evaluations)
     opponents = sorted({*met, "random", "rules"})
-    lines = [
-        (stage.name, *_totals([stage]), *(_rate(stage.last(opponent)) for opponent in opponents)) for stage in stages
-    ]
+    lines = [(stage.name, *_totals([stage]), *map(_rate, map(stage.last, opponents))) for stage in stages]
     header = ("stage", "updates", "games", "decisions learned from", "hours", *(f"v `{name}` %" for name in opponents))
     title = f"Training: {', '.join(stage.name for stage in stages)}"
     return Table(title, header, [*lines, ("all", *_totals(stages), *("" for _ in opponents))])
@@ -152,32 +147,29 @@ def _totals(stages: Sequence[Stage]) -> tuple[str, ...]:
     return *(f"{count:,.0f}" for count in counts), f"{sum(stage.total('seconds') for stage in stages) / 3600:.2f}"
 
 
-def _rate(line: Mapping[str, str] | None) -> str:
-    if line is None:
-        return ""
+def _interval(line: Mapping[str, str]) -> Interval:
     wins, low, high = (float(line[column]) for column in ("wins", "low", "high"))
-    return Interval(wins, low, high, 0).both(to="–")
+    return Interval(wins, low, high, 0)
+
+
+def _rate(line: Mapping[str, str] | None) -> str:
+    return _interval(line).both(to="–") if line else ""
 
 
 def plot_training(stages: Sequence[Stage], path: Path) -> None:
     """Win rates over the decisions learned from, a dotted line where a stage begins."""
-    figure, axes = new_axes(7.0)
-    behind = 0.0
-    points: dict[str, list[tuple[float, float, float, float]]] = {}
+    behind, begins = 0.0, dict[str, float]()
+    points: dict[str, dict[float, Interval]] = {}
     for stage in stages:
-        axes.axvline(behind / 1e6, color="grey", linestyle=":", linewidth=1)
-        axes.annotate(stage.name, (behind / 1e6, 2), color="grey", rotation=90, va="bottom")  # stages may be short
+        begins[stage.name] = behind / 1e6
         for line in stage.evaluations:
-            wins, low, high = (100 * float(line[column]) for column in ("wins", "low", "high"))
-            points.setdefault(line["opponent"], []).append(((behind + stage.decisions(line)) / 1e6, wins, low, high))
+            place = (behind + stage.decisions(line)) / 1e6
+            points.setdefault(line["opponent"], {})[place] = _interval(line)
         behind += stage.total("decisions")
-    for opponent, found in points.items():
-        where, rates, lows, highs = zip(*found, strict=True)
-        axes.plot(where, rates, marker="o", markersize=3, label=f"against {opponent}")
-        axes.fill_between(where, lows, highs, alpha=0.2)
-    axes.set_ylim(0, 100)
-    below = "decisions learned from, millions"
-    finish_figure(figure, axes, path, below, "games won, % (95 % intervals)", loc="lower right")
+    series = [Series(f"against {opponent}", [*found], [*found.values()]) for opponent, found in points.items()]
+    below, beside = "decisions learned from, millions", "games won, % (95 % intervals)"
+    panel = Panel(series, below, beside, upright=begins, axes={"ylim": (0, 100)})
+    save_plot(path, panel, size=(7.0, 3.6))
 
 
 def _stages(results: Path) -> str:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, Table, chosen, grouped
 from ddz_training.learn.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deals
-from ddz_training.measure.plotting import new_axes, save_figure
+from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval
 
 POINTS = 12
@@ -54,7 +54,7 @@ class TuningResult:
 
 
 @dataclass(frozen=True)
-class TuningOptions(ParallelOptions):
+class TuningOptions(ChosenOptions):
     """What is tuned, and with how many games; a position's weights get a twentieth of the deals, two games each.
 
     Attributes:
@@ -66,7 +66,6 @@ class TuningOptions(ParallelOptions):
         fresh: Deals on which the one that is chosen is played.
     """
 
-    only: tuple[str, ...] | None = None
     evaluations: Annotated[int, Range(POINTS)] = 60
     deals: Annotated[int, Range(40)] = 20_000
     batch: Annotated[int, Range(40)] = 2_000
@@ -111,9 +110,8 @@ class Race:
         return float(gains.mean())
 
 
-def _tune(options: TuningOptions, task: tuple[str, str]) -> list[TuningResult]:
-    """Run one method on one subject."""
-    name, method = task
+def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
+    """Three local searches tune the rule agent's prices and the weights of a position."""
     subject = SUBJECTS[name]()
 
     def gains(finalists: Sequence[Floats], first: int, count: int) -> list[tuple[Interval, Floats]]:
@@ -128,12 +126,12 @@ def _tune(options: TuningOptions, task: tuple[str, str]) -> list[TuningResult]:
     lines = []
     for evaluation in np.linspace(1, options.evaluations, POINTS).astype(int).tolist():
         played, gain, weights = race.curve[evaluation - 1]
-        lines.append(_result(task, "search", evaluation, played, gain, weights))
+        lines.append(_result((name, method), "search", evaluation, played, gain, weights))
     others = gains([weights for _, weights in race.finalists[:FINALISTS]], _CHOICE, options.choice)
     gain, weights = max(others, key=lambda other: other[0].mean)
-    lines.append(_result(task, "choice", options.evaluations, played, gain, weights))
+    lines.append(_result((name, method), "choice", options.evaluations, played, gain, weights))
     [(gain, weights)] = gains([weights], _FRESH, options.fresh)
-    return [*lines, _result(task, "fresh", options.evaluations, played, gain, weights)]
+    return [*lines, _result((name, method), "fresh", options.evaluations, played, gain, weights)]
 
 
 def _result(
@@ -157,34 +155,25 @@ def tuning_table(saved: Saved[TuningResult]) -> Table:
 
 def plot_tuning(saved: Saved[TuningResult], path: Path) -> None:
     """The learning curves side by side: the best gain so far over the deals played, and the gain on fresh deals."""
-    runs = grouped(saved.results, "subject", "method")
-    subjects = list(dict.fromkeys(subject for subject, _ in runs))
-    figure, panels = new_axes(3.2 * len(subjects) + 1.0, panels=len(subjects))
-    panels = [panels] if len(subjects) == 1 else panels
-    for subject, axes in zip(subjects, panels, strict=True):
-        for number, method in enumerate(method for name, method in runs if name == subject):
-            curve, fresh = runs[subject, method][:-2], runs[subject, method][-1]
-            played = [result.deals / 1000 for result in curve]
-            drawn = axes.step(played, [result.gain for result in curve], where="post", label=method)
-            style: dict[str, Any] = {"marker": "o", "capsize": 3, "color": drawn[0].get_color()}
-            axes.errorbar([played[-1] * (1.0 + 0.04 * number)], [fresh.gain], yerr=[fresh.margin], **style)
-        axes.set_title(subject)
-        axes.set_xlabel("thousand deals played")
-    panels[0].set_ylabel("gain, points (dots: on fresh deals)")
-    panels[0].legend(frameon=False, fontsize=8)
-    save_figure(figure, path)
+    panels: dict[str, list[Series]] = {}
+    for (subject, method), (*curve, _, fresh) in grouped(saved.results, "subject", "method").items():
+        series = panels.setdefault(subject, [])
+        played, style = [result.deals / 1000 for result in curve], {"color": f"C{len(series) // 2}"}
+        gain = Interval(fresh.gain, fresh.gain - fresh.margin, fresh.gain + fresh.margin, 0)
+        series.append(Series(method, played, [result.gain for result in curve], "steps", style=style))
+        series.append(Series("", played[-1:], [gain], "points", scale=1, style=style))
+    below, beside = "thousand deals played", "gain, points (dots: on fresh deals)"
+    drawn = [Panel(series, below, beside, subject) for subject, series in panels.items()]
+    save_plot(path, *drawn, size=(3.2 * len(drawn) + 1.0, 3.6))
 
 
 TUNING = Experiment(
-    name="tuning",
-    about="Three local searches tune the rule agent's prices and the weights of a position.",
-    unit="runs",
-    options=TuningOptions,
-    result=TuningResult,
-    tasks=lambda options: [(name, method) for name in chosen("subject", options.only, SUBJECTS) for method in METHODS],
-    work=_tune,
+    "tuning",
+    tune,
+    "runs",
+    lambda options: [(name, method) for name in chosen("subject", options.only, SUBJECTS) for method in METHODS],
+    {"tuning": tuning_table},
     settings=("seed", "evaluations", "deals", "batch", "choice", "fresh"),
     per_key=lambda options: POINTS + 2,
-    tables={"tuning": tuning_table},
     plot=plot_tuning,
 )

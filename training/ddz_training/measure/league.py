@@ -22,7 +22,7 @@ from ddz_training.measure.contest import Arena
 from ddz_training.measure.duplicate import KEY, GameRecord, Match, check_agents, matches
 from ddz_training.measure.errors import InvalidArenaError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.markdown import Spare, Table
-from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
+from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.ratings import RIDGE, Rating, fit, information
 from ddz_training.measure.statistics import Interval, balance, by_pair, decided, wins_by_deal
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress, of_rows, read_results
@@ -307,15 +307,9 @@ def cross_table(ratings: Sequence[Rating], games: Sequence[GameRecord]) -> Table
 
 def plot_ratings(ratings: Sequence[Rating], path: Path) -> None:
     """Draw the ratings with their intervals, the best at the top."""
-    figure, axes = new_axes(7, 1.2 + 0.45 * len(ratings))
-    styles = (("overall", "D", "black", 0.0), ("landlord", "o", ORANGE, -0.2), ("peasants", "s", BLUE, 0.2))
-    for column, marker, color, shift in styles:
-        every: list[Interval] = [getattr(rating, column) for rating in ratings]
-        ends = np.fmax(0.0, np.array([(one.mean - one.low, one.high - one.mean) for one in every]).T)
-        means, places = [one.mean for one in every], np.arange(len(every)) + shift
-        style = {"fmt": marker, "color": color, "capsize": 2, "markersize": 5}
-        axes.errorbar(means, places, xerr=ends, label=column, **style)
-    axes.axvline(0, color=GREY, linewidth=1, zorder=0)
-    axes.set_yticks(range(len(ratings)), [rating.agent for rating in ratings])
-    axes.invert_yaxis()
-    finish_figure(figure, axes, path, "Elo points", "", loc="best")
+    names = [rating.agent for rating in ratings]
+    series = [
+        Series(column, names, [getattr(rating, column) for rating in ratings], "list", scale=1)
+        for column in ("overall", "landlord", "peasants")
+    ]
+    save_plot(path, Panel(series, "Elo points", upright={"": 0}), size=(7, 1.2 + 0.45 * len(ratings)))

@@ -1,18 +1,21 @@
-"""What the plots of experiments share."""
+"""What the experiments draw: panels of lines, points, bars and histograms, with the paper's figures as red diamonds."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from ddz_training.measure.statistics import Interval
 
-BLUE, ORANGE, GREY = "#4477aa", "#ee7733", "#bbbbbb"
-PAPER: dict[str, Any] = {"marker": "D", "linestyle": "", "color": "#cc3311", "markeredgecolor": "white", "zorder": 5}
-"""How the paper's figures are marked; over bars they are a little to the left of ours."""
-
+_COLORS = ("#4477aa", "#ee7733", "#bbbbbb", "#228833", "#aa3377", "#66ccee")
+_PAPER: dict[str, Any] = {"marker": "D", "linestyle": "", "color": "#cc3311", "markeredgecolor": "white", "zorder": 5}
+_REFERENCE: dict[str, Any] = {"color": "black", "linestyle": ":", "linewidth": 1}
 _DPI = 90
 
 
@@ -21,63 +24,133 @@ def can_plot() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
-def new_axes(width: float, height: float = 3.6, panels: int = 1) -> tuple[Any, Any]:
-    """A figure that needs no window, and its axes.
+@dataclass(frozen=True)
+class Series:
+    """Numbers that are drawn alike.
+
+    Attributes:
+        label: Its name in the legend; empty for none.
+        x: Places; categories of bars, and the edges of a histogram's bins.
+        y: Numbers, or estimates that are drawn with their 95 % intervals.
+        kind: ``line`` (with a marker at every estimate), ``points``, ``steps``, ``bars``, ``histogram`` (per cent of
+            the numbers) or ``list`` (estimates beside names, the first on top).  A bar that is NaN is labelled as not
+            played.
+        paper: A paper's figures, place by place (of bars a little to the left); NaN where it prints none.
+        scale: What estimates are multiplied by; by default they are drawn in per cent.
+        style: More of matplotlib's arguments.
+    """
+
+    label: str
+    x: Sequence[Any]
+    y: Sequence[float] | Sequence[Interval]
+    kind: str = "line"
+    paper: Sequence[float] = ()
+    scale: float = 100
+    style: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> list[float]:
+        """What is drawn."""
+        return [self.scale * one.mean if isinstance(one, Interval) else one for one in self.y]
+
+    @property
+    def errors(self) -> Any:
+        """How far the intervals reach below and above, ``[2, places]``; None for numbers."""
+        reach = [(one.mean - one.low, one.high - one.mean) for one in self.y if isinstance(one, Interval)]
+        return np.fmax(0.0, self.scale * np.transpose(reach)) if reach else None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A pair of axes.
+
+    Attributes:
+        series: What is drawn.
+        x: What the places are.
+        y: What the numbers are.
+        title: Its heading.
+        across: Heights of dotted lines by their names.
+        upright: Places of dotted lines by their names.
+        axes: More properties of matplotlib's axes, such as ``ylim`` or ``xscale``.
+    """
+
+    series: Sequence[Series]
+    x: str = ""
+    y: str = ""
+    title: str = ""
+    across: Mapping[str, float] = field(default_factory=dict)
+    upright: Mapping[str, float] = field(default_factory=dict)
+    axes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def save_plot(path: Path | BinaryIO, *panels: Panel, columns: int = 0, size: tuple[float, float] = (6.5, 3.6)) -> None:
+    """Draw panels and write the figure, making its directory if need be.
 
     Args:
-        width: In inches.
-        height: In inches.
-        panels: Axes beside each other; of several a list is returned.
+        path: The file, or what takes a PNG.
+        panels: What is drawn, row by row.
+        columns: Panels beside each other; by default all.
+        size: Width and height in inches.
     """
-    figure, (every,) = _bare(width, height, 1, panels, sharey=True)
-    return figure, every[0] if panels == 1 else every
-
-
-def _bare(width: float, height: float, rows: int, columns: int, **shared: Any) -> tuple[Any, Any]:
-    """A figure and its axes, ``[rows, columns]``, without the lines above and to the right."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False, **shared)
-    for axes in grid.flat:
-        axes.spines[["top", "right"]].set_visible(False)
-    return figure, grid
-
-
-def new_grid(columns: int, rows: int, width: float = 2.8, height: float = 2.0) -> tuple[Any, Any]:
-    """A figure that needs no window, and its axes, a list a row.
-
-    Args:
-        columns: Axes beside each other.
-        rows: Axes below each other.
-        width: Inches a column.
-        height: Inches a row.
-    """
-    return _bare(columns * width, rows * height, rows, columns)
-
-
-def finish_figure(figure: Any, axes: Any, path: Path, xlabel: str, ylabel: str, **legend: Any) -> None:
-    """Label a figure, give it a legend, and save it, making its directory if need be."""
-    if xlabel:
-        axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    axes.legend(frameon=False, **legend)
-    save_figure(figure, path)
-
-
-def save_figure(figure: Any, path: Path) -> None:
-    """Write a figure, making its directory if need be."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = columns or len(panels)
+    figure = Figure(figsize=size, dpi=_DPI, layout="constrained")
+    grid = figure.subplots(len(panels) // columns, columns, squeeze=False, sharey="row")
+    for axes, panel in zip(grid.flat, panels, strict=True):
+        _draw_panel(axes, panel)
+    if isinstance(path, Path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
 
 
-def percentages(rates: Sequence[Interval]) -> tuple[list[float], list[float]]:
-    """Heights and half widths for bars."""
-    return [100 * rate.mean for rate in rates], [100 * rate.half_width for rate in rates]
+def _draw_panel(axes: Any, panel: Panel) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_prop_cycle(color=_COLORS)
+    for number, series in enumerate(panel.series):
+        places = series.x
+        if series.kind in ("bars", "list"):
+            places = _draw_named(axes, series, number, len(panel.series))
+        else:
+            _draw_series(axes, series)
+        if not all(map(math.isnan, series.paper)):
+            named = "paper" in axes.get_legend_handles_labels()[1]
+            beside = [place - 0.1 for place in places] if series.kind == "bars" else places
+            axes.plot(beside, series.paper, label=None if named else "paper", **_PAPER)
+    for label, height in panel.across.items():
+        axes.axhline(height, label=label, **_REFERENCE)
+    for label, place in panel.upright.items():
+        axes.axvline(place, label=label, **_REFERENCE)
+    axes.set(xlabel=panel.x, ylabel=panel.y, title=panel.title, **panel.axes)
+    if axes.get_legend_handles_labels()[1]:
+        axes.legend(frameon=False, fontsize=8)
 
 
-def draw_bars(axes: Any, places: Sequence[Any], rates: Sequence[Interval], width: float, **style: Any) -> None:
-    """Bars with their intervals and figures."""
-    heights, errors = percentages(rates)
-    drawn = axes.bar(places, heights, width=width, yerr=errors, capsize=3, **style)
-    axes.bar_label(drawn, fmt="%.1f", padding=2, fontsize=8)
+def _draw_named(axes: Any, series: Series, number: int, count: int) -> list[float]:
+    """Draw one of some series that share names: bars side by side, or a list; returns their places."""
+    width, numbers = 0.8 / count, series.numbers
+    places = [place + (number - (count - 1) / 2) * width for place in range(len(series.x))]
+    if series.kind == "list":
+        axes.errorbar(numbers, places, xerr=series.errors, fmt="o", capsize=2, label=series.label or None)
+        axes.set_yticks(range(len(series.x)), series.x)
+        axes.set_ylim(len(series.x) - 0.5, -0.5)
+        return places
+    drawn = axes.bar(places, numbers, 0.95 * width, yerr=series.errors, label=series.label or None, **series.style)
+    axes.bar_label(drawn, fmt="%.0f" if series.errors is None else "%.1f", padding=2, fontsize=7)
+    axes.set_xticks(range(len(series.x)), series.x)
+    for place in (place for place, height in zip(places, numbers, strict=True) if math.isnan(height)):
+        axes.text(place, 1, "not played", rotation=90, ha="center", va="bottom", fontsize=7, color="grey")
+    return places
+
+
+def _draw_series(axes: Any, series: Series) -> None:
+    label, numbers = series.label or None, series.numbers
+    if series.kind == "histogram":
+        weights = [100 / len(numbers)] * len(numbers)
+        axes.hist(numbers, **{"bins": series.x, "weights": weights, "label": label, **series.style})
+    elif series.kind == "steps":
+        axes.step(series.x, numbers, where="post", label=label, **series.style)
+    else:
+        marked = series.errors is not None or series.kind == "points"
+        style = {"linestyle": "" if series.kind == "points" else "-", "marker": "o" if marked else "", "capsize": 3}
+        axes.errorbar(series.x, numbers, yerr=series.errors, label=label, **{**style, **series.style})

@@ -169,12 +169,7 @@ def report(tables: Iterable[Table], standings: Sequence[statistics.AgentResult])
 
 def _drawn(standings: Sequence[statistics.AgentResult]) -> bytes:
     """Win rates against all others with their intervals, the best on top."""
-    figure, axes = plotting.new_axes(7.0)
-    wins, margins = plotting.percentages([result.wins for result in standings])
-    axes.barh([result.agent for result in standings], wins, xerr=margins, color=plotting.BLUE, capsize=3)
-    axes.invert_yaxis()
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("games won against all others, % (95 % intervals)")
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="png")
+    wins = plotting.Series("", [result.agent for result in standings], [result.wins for result in standings], "list")
+    drawn, below = io.BytesIO(), "games won against all others, % (95 % intervals)"
+    plotting.save_plot(drawn, plotting.Panel([wins], below, axes={"xlim": (0, 100)}))
     return drawn.getvalue()

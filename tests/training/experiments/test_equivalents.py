@@ -1,33 +1,26 @@
-"""Equivalents as experiments: agents, agents without a part of what they know, and searches that are known."""
+"""Equivalents: agents without a part of what they know, and what the tables say."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
 import pytest
+from ddz_agents.neural.stored_policy import read_policy
 
 from ddz_agents.neural.agent import PolicyAgent
 from ddz_agents.neural.blind import BlindPolicyAgent, Input, blinded, columns_of
 from ddz_agents.neural.columns import POLICY_INPUTS, REST_INPUTS, describe_observations
 from ddz_agents.neural.shipped import shipped_policy_path
-from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import Rule, RulesAgent, RulesWithoutAgent, hide_few_cards
 from ddz_env import State
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.core.observation import observe
 from ddz_training.experiments import equivalents as eq
-from ddz_training.experiments.equivalents import EQUIVALENTS, KNOWLEDGE, EquivalentResult
+from ddz_training.experiments.equivalents import KNOWLEDGE, EquivalentResult
 from ddz_training.experiments.experiment import Saved
-from ddz_training.experiments.known_equivalents import (
-    EQUIVALENT_KNOWN,
-    KnownOptions,
-    KnownResult,
-    draw_bounds,
-    known_table,
-)
-from ddz_training.measure.errors import InvalidExperimentError
+from ddz_training.experiments.known_equivalents import KnownResult, draw_bounds, known_table
 
 RNG = np.random.default_rng(0)
 
@@ -48,10 +41,10 @@ def test_each_rule_matters_where_it_should() -> None:
 
 
 def test_without_control_an_enemy_with_few_cards_seems_to_have_three() -> None:
-    landlord = State.from_hands(["3377J", "9", "44"], check_sizes=False)
-    peasant = State.from_hands(["33", "9", "4"], check_sizes=False)
-    peasant.step("3")
-    for state, seen in ((landlord, [5, 3, 3]), (peasant, [3, 1, 1])):
+    for hands, move, seen in ((["3377J", "9", "44"], "", [5, 3, 3]), (["33", "9", "4"], "3", [3, 1, 1])):
+        state = State.from_hands(hands, check_sizes=False)
+        if move:
+            state.step(move)
         hidden = hide_few_cards(state.view().row, state.seat)
         assert [int(hidden[28]) >> 8 * seat & 255 for seat in range(3)] == seen
 
@@ -67,32 +60,26 @@ def test_each_rule_changes_some_moves_and_not_most() -> None:
                 changed[rule] += move != whole
             decisions += 1
             state.step(whole)
-    for rule, count in changed.items():
-        assert 0 < count < decisions / 5, rule
+    assert all(0 < count < decisions / 5 for count in changed.values())
 
 
 def test_a_blind_policy_does_not_read_its_input() -> None:
     """With the input's columns at zero the whole policy computes the same first layer."""
-    stored = load_weights(shipped_policy_path())
-    history, seen = stored.architecture.history, 0
+    stored, seen = read_policy(shipped_policy_path()), 0
+    history = stored.architecture.history
     columns = describe_observations(observe(State.new(3))[None], history)[0]
     for name in get_args(Input):
         layer, where = columns_of(name, history)
-        if layer != "trunk.0.weight":
-            continue
-        blank = columns.copy()
-        blank[where] = 0
-        whole, blind = stored.policy[layer], blinded(stored, name).policy[layer]
-        assert np.allclose(whole @ blank, blind @ columns, atol=1e-4), name
-        seen += where.stop - where.start
+        if layer == "trunk.0.weight":
+            blank = columns.copy()
+            blank[where] = 0
+            whole, blind = stored.policy[layer], blinded(stored, name).policy[layer]
+            assert np.allclose(whole @ blank, blind @ columns, atol=1e-4), name
+            seen += where.stop - where.start
     assert seen == columns.size
-
-
-def test_every_input_of_the_policy_can_be_switched_off() -> None:
-    names = [entry.name for entry in POLICY_INPUTS.inputs]
     rest = ["rest-prospects" if entry.name == "prospects" else entry.name for entry in REST_INPUTS.inputs]
-    assert [*get_args(Input)] == names + rest
-    assert len(KNOWLEDGE) == len(get_args(Rule)) + len(names + rest)
+    assert [*get_args(Input)] == [entry.name for entry in POLICY_INPUTS.inputs] + rest
+    assert len(KNOWLEDGE) == len(get_args(Rule)) + len(get_args(Input))
 
 
 def test_a_blind_policy_plays_otherwise() -> None:
@@ -113,58 +100,37 @@ def result(name: str, agent: str, iterations: float, *, wins: float = 0.5, beyon
     return EquivalentResult(name, agent, "half-deck", "isuct", *known, beyond, ("100:6/2/2",), against, wins, 0.02)
 
 
-SAVED = Saved(
-    [
+def test_agents_are_ranked_by_wins_and_a_rule_is_worth_the_factor_of_the_equivalents() -> None:
+    every = [
         result("rules", "rules", 1200.0),
         result("random", "random", 4.0, wins=0.1),
         result("policy", "policy", 5000.0, wins=0.6, beyond=1),
         result("rules without control", "rules-without:rule=control", 600.0, wins=0.46),
-    ],
-    {"deals": 10},
-)
-
-
-def test_agents_are_ranked_by_their_wins_against_the_rule_agent() -> None:
-    table = eq.equivalents_table(SAVED)
-    assert [line[1:5] for line in table.lines] == [
+    ]
+    saved = Saved(every, {"deals": 10})
+    assert [line[1:5] for line in eq.equivalents_table(saved).lines] == [
         ("policy", "1", "60.0 ±2.0", "> 100 (wins 70.0 %)"),
         ("rules", "2", "–", "1,200 (600–2,400)"),
         ("random", "3", "10.0 ±2.0", "4.0 (2.0–8.0)"),
     ]
-
-
-def test_the_value_of_a_rule_is_the_factor_of_the_equivalents() -> None:
-    (line,) = eq.knowledge_table(SAVED).lines
+    (line,) = eq.knowledge_table(saved).lines
     factor = f"0.50 ({0.5 / 2**2**0.5:.2f} to {0.5 * 2**2**0.5:.2f})"
     assert line[2:6] == ("1,200 (600–2,400)", "600 (300–1,200)", factor, "46.0 ±2.0")
 
 
-def test_equivalents_are_found_and_resumed(tmp_path: Path) -> None:
-    path = tmp_path / "equivalents.csv"
-    options = eq.EquivalentsOptions(only=("random",), deals=20, most=8, rung_deals=2, processes=1)
-    first = EQUIVALENTS.run(options, path).results
-    assert [one.name for one in first] == ["random"]
-    assert first[0].found.iterations.count == 20
-    assert EQUIVALENTS.run(options, path).results[0].played == first[0].played
-    assert len(path.read_text().splitlines()) == 3
-    with pytest.raises(InvalidExperimentError, match="unknown agent 'ruels'"):
-        EQUIVALENTS.run(eq.EquivalentsOptions(only=("ruels",)))
+def test_an_agent_beyond_the_first_ladder_climbs_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    for beyond, ladders in ((0, eq.LADDERS[:1]), (1, eq.LADDERS)):
+        found = replace(result("rules", "rules", 9.0, beyond=beyond), rules="half-deck")
+        monkeypatch.setattr(eq, "_find", lambda *task, found=found: replace(found, search=task[-1]))
+        climbed = eq.EQUIVALENTS.run(eq.EquivalentsOptions(only=("rules",), processes=1)).results
+        assert [one.search for one in climbed] == [*ladders]
 
 
-def test_bounds_are_drawn_on_both_sides() -> None:
+def test_bounds_are_drawn_on_both_sides_and_what_was_found_is_told() -> None:
     rng = np.random.default_rng(1)
     drawn = np.array([draw_bounds(800, rng) for _ in range(400)])
     assert drawn.min(axis=0).tolist() == pytest.approx([100, 800], abs=60)
     assert drawn.max(axis=0).tolist() == pytest.approx([800, 6400], abs=60)
-
-
-def test_known_searches_are_recovered_and_told(tmp_path: Path) -> None:
-    options = KnownOptions(known=(2,), repetitions=2, deals=10, processes=1)
-    saved = EQUIVALENT_KNOWN.run(options, tmp_path / "known.csv")
-    assert [(one.lower <= 2 <= one.upper, one.deals) for one in saved.results] == [(True, 10)] * 2
-    options = KnownOptions(known=(2,), method="binary", repetitions=1, step_deals=2, processes=1)
-    both = EQUIVALENT_KNOWN.run(options, saved.path)
-    assert [one.method for one in both.results] == ["sequential", "sequential", "binary"]
     ones = [KnownResult(500, "sequential", 60, n, 60, 4000, found, 300, 600, 60) for n, found in enumerate((250, 1000))]
     (line,) = known_table(Saved(ones, {})).lines
     assert line[5:10] == ("500 ± 490", "1.00 ± 0.98", "0.69", "2 of 2", "120")

@@ -15,10 +15,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from ddz_agents.mini.information_set import shares
 
 from ddz_agents.mini import agents as exact
 from ddz_agents.mini.inference import History, Inference
+from ddz_agents.open_cards.information_set import shares
 from ddz_agents.open_cards.minimax import MinimaxSolver
 from ddz_agents.tree_search.agent import DeterminizedUctAgent, IsUctAgent
 from ddz_env import State

@@ -76,7 +76,7 @@ PUBLISHED = {
     *("search-depth", "agent-strength", "policy-strength", "points-strength", "bidders"),
 }
 """Cases whose results come out as they were published."""
-LONG = "mini-inference mini-agents exploitability search-gains levels equivalents mini-mccfr".split()
+LONG = ["mini-inference", "mini-agents", "exploitability", "search-gains", "levels", "equivalents", "mini-mccfr"]
 EXTRAS = {"exploitability": "pyspiel", "mini-mccfr": "pyspiel", "holdem": "rlcard"}
 
 

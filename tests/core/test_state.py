@@ -66,6 +66,11 @@ def test_a_first_kicker_is_offered_where_the_set_can_be_completed(hand: str, kic
         assert all(second > first for second in state.legal_actions())
 
 
+def test_no_whole_move_is_lost_where_there_are_more_than_usual() -> None:
+    state = State.from_hands(["333444555666789TJQKA", "3", "4"], rules="rlcard", check_sizes=False)
+    assert len(set(state.legal_moves())) == 519
+
+
 def test_the_landlord_of_a_half_deck_keeps_more_than_three_cards() -> None:
     """Else it is dealt again, by the thesis; 3 happens about once in 3,000 deals."""
     sizes = {len(State.new(seed, "half-deck").hand(0)) for seed in range(2500)}

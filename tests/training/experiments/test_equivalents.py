@@ -7,12 +7,12 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from ddz_agents.neural.stored_policy import read_policy
 
 from ddz_agents.neural.agent import PolicyAgent
 from ddz_agents.neural.blind import BlindPolicyAgent, Input, blinded, columns_of
 from ddz_agents.neural.columns import POLICY_INPUTS, REST_INPUTS, describe_observations
 from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import Rule, RulesAgent, RulesWithoutAgent, hide_few_cards
 from ddz_env import State
 from ddz_env.core.errors import InvalidAgentOptionError
@@ -65,7 +65,7 @@ def test_each_rule_changes_some_moves_and_not_most() -> None:
 
 def test_a_blind_policy_does_not_read_its_input() -> None:
     """With the input's columns at zero the whole policy computes the same first layer."""
-    stored, seen = read_policy(shipped_policy_path()), 0
+    stored, seen = load_weights(shipped_policy_path()), 0
     history = stored.architecture.history
     columns = describe_observations(observe(State.new(3))[None], history)[0]
     for name in get_args(Input):

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.agent import ModelAgent
-from ddz_agents.neural.network import NetworkPolicy
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, State, View
 from ddz_env.core.actions import MAIN_GROUPS
@@ -23,7 +22,8 @@ from ddz_training.experiments.matches import win_gain, win_interval
 from ddz_training.experiments.search_gains import SEARCH_GAINS, GainOptions, GainResult
 from ddz_training.experiments.search_options import SEARCH_OPTIONS, DealResult, EqualTime
 from ddz_training.measure.errors import SettingsMismatchError
-from tests.agents.neural.test_neural_network import small_networks
+from tests.agents.neural.test_networks import small_networks
+from tests.oracles.network_policy import NetworkPolicy
 from tests.rooms import ROOT
 
 TINY = so.SearchOptions(only=("plain", "4 trees"), against=("isuct", "rules"), iterations=4, deals=2, processes=1)

@@ -456,7 +456,7 @@ def test_options_that_went_are_read_where_they_meant_what_stayed() -> None:
     """From the settings of 0.2.0 in checkpoints, and as they were written behind ``--set``."""
     went = {"lookahead": 0.0, "candidates": 4, "least": 0.01, "floor": 0.02, "precision": "float32", "graphs": True}
     went |= {"upper": 1.0, "magnet": 0.0, "auxiliary": 0.0}
-    config = SelfPlayConfig(lam=0.9)
+    config = SelfPlayConfig(lam=0.8)
     assert SelfPlayConfig.from_dict(config.as_dict() | went) == config
     assert SelfPlayConfig.read(["lookahead=0", "floor=0.3", "lam=0.9", "precision=float32"]) == {"lam": 0.9}
     others = {"lookahead": 0.8, "least": 0.1, "precision": "bfloat16", "upper": 0.25, "magnet": 0.1, "auxiliary": 1.0}

@@ -99,22 +99,22 @@ class SelfPlayConfig(TrainingSettings):
     }
     objective: Objective = "win"
     architecture: Architecture = dataclasses.field(default_factory=Architecture)
-    num_games: Count = 1024
+    num_games: Count = 256
     groups: Count = 2
-    steps: Count = 128
-    epochs: Count = 1
-    minibatch: Count = 4096
+    steps: Count = 64
+    epochs: Count = 2
+    minibatch: Count = 1024
     shard: Count = 1024
     device: Literal["cpu", "cuda"] = "cpu"
-    learning_rate: Positive = 4e-4
+    learning_rate: Positive = 1e-3
     final_learning_rate: Share = 0.05
     adam_epsilon: Positive = 1e-5
     max_gradient: Positive = 1.0
     clip: Positive = 0.2
     settled_share: PositiveShare = 0.125
     gamma: Share = 1.0
-    lam: Share = 0.95
-    entropy: NotNegative = 0.006
+    lam: Share = 0.9
+    entropy: NotNegative = 0.01
     final_entropy: NotNegative = 0.002
     value_weight: NotNegative = 0.25
     critic_updates: Natural = 0
@@ -127,8 +127,8 @@ class SelfPlayConfig(TrainingSettings):
     snapshot_every: Count = 20
     average: Share = 0.99
     critic_average: Share = 0.9
-    checkpoint_every: Count = 10
-    evaluate_every: Natural = 50
+    checkpoint_every: Count = 50
+    evaluate_every: Natural = 200
     evaluate_deals: Natural = 100
     opponents: tuple[str, ...] = ("random", "rules")
 

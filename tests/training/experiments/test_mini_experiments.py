@@ -142,7 +142,7 @@ def test_a_store_survives_a_cut_anywhere_and_names_with_commas(tmp_path: Path) -
     saved = store(path)
     saved.add([Line("one, two", 'three "four"'), Line("3", "4")])
     whole = path.read_bytes()
-    for length in range(whole.index(b"\na,b"), len(whole) + 1):
+    for length in range(whole.index(b"a,b\n") + 4, len(whole) + 1):
         path.write_bytes(whole[:length])
         results = store(path).results
         assert results == saved.results[: len(results)]

@@ -73,7 +73,7 @@ class _Column(NamedTuple):
     def cell(self, value: Any) -> Any:
         """The value as SQLite keeps it."""
         if self.kind == "JSON":
-            return json.dumps(value, ensure_ascii=False)
+            return json.dumps(value, ensure_ascii=False, default=str)
         return value if isinstance(value, (int, float)) else self.text(value)
 
 
@@ -411,7 +411,7 @@ class ResultStore(Generic[_Result]):
             ResultsFileError: If the file cannot be written.
         """
         text = io.StringIO()
-        write = functools.partial(json.dumps, ensure_ascii=False)
+        write = functools.partial(json.dumps, ensure_ascii=False, default=str)
         if path.suffix.lower() == ".jsonl":
             text.write(write({"settings": self.settings}, sort_keys=True) + "\n")
             text.writelines(write(vars(result)) + "\n" for result in self.results)

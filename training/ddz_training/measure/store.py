@@ -21,7 +21,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -41,6 +41,7 @@ DATABASES = (".sqlite", ".db")
 
 _LONGEST = 1 << 20
 """More characters than any line of settings has."""
+_MAGIC = b"SQLite format 3\0"
 _TAKEN = "being written by another process: wait until it has ended, or name another"
 _TYPED: dict[str, Any] = {"detect_types": sqlite3.PARSE_DECLTYPES}
 
@@ -72,7 +73,7 @@ class _Column(NamedTuple):
     def cell(self, value: Any) -> Any:
         """The value as SQLite keeps it."""
         if self.kind == "JSON":
-            return json.dumps(value, ensure_ascii=False)
+            return json.dumps(value, ensure_ascii=False, default=str)
         return value if isinstance(value, (int, float)) else self.text(value)
 
 
@@ -157,7 +158,9 @@ def _read(path: Path) -> Saved | None:
     text = real_path(path)
     file = _database(text)
     if _has_contents(file):
-        with _errors(path), closing(sqlite3.connect(file, 0, **_TYPED)) as db:
+        with _errors(path), file.open("rb") as start, closing(sqlite3.connect(file, 0, **_TYPED)) as db:
+            if start.read(len(_MAGIC)) != _MAGIC:  # SQLite takes a very short file for an empty database
+                raise ResultsFileError(f"{path} is not a database")
             if saved := _of_database(db):
                 return saved
     return _of_text(path) if text != file and _has_contents(text) else None
@@ -408,7 +411,7 @@ class ResultStore(Generic[_Result]):
             ResultsFileError: If the file cannot be written.
         """
         text = io.StringIO()
-        write = functools.partial(json.dumps, ensure_ascii=False)
+        write = functools.partial(json.dumps, ensure_ascii=False, default=str)
         if path.suffix.lower() == ".jsonl":
             text.write(write({"settings": self.settings}, sort_keys=True) + "\n")
             text.writelines(write(vars(result)) + "\n" for result in self.results)
@@ -561,6 +564,8 @@ def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     Raises:
         InUseError: If another process has it.
     """
+    inner = real_path(path) if folder else real_path(path).parent
+    made = [each for each in (inner, *inner.parents) if not each.exists()]
     lock = claim(path, folder=folder)
     try:
         yield real_path(path)
@@ -568,6 +573,9 @@ def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
         if lock.lock_counter == 1:
             Path(lock.lock_file).unlink(missing_ok=True)  # a process that has just opened it sees that
         lock.release()
+        with suppress(OSError):  # folders that were made for nothing go
+            for each in made:
+                each.rmdir()
 
 
 # --- Rules as settings ------------------------------------------------------------------------------------------------

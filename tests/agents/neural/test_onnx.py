@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from ddz_agents.neural import onnx_export, tensor_file
 from ddz_agents.neural.agent import ModelAgent, PolicyAgent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -158,7 +159,7 @@ def wait_for_more(path: Path, games: int) -> None:
 def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
     specs = ("random", "random-staged", "rules")
     command = [sys.executable, "-m", "ddz_training", "rate", *specs]
-    command += ["--no-timing", "--block", "10", "--deals", "2000", "--resume", "--out"]
+    command += ["--no-timing", "--deals", "2000", "--out"]
     moments, kept, path = random.Random(2), set[GameRecord](), tmp_path / "cut.sqlite"
     for number in range(20):
         process = subprocess.Popen(
@@ -185,8 +186,8 @@ def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
     assert len(kept) > 100
     played = Arena(specs, timing=False)
     deals = len(kept) // 6 + 20
-    play(path, deals, played, resume=True, processes=2, block=10)
-    play(tmp_path / "whole.sqlite", deals, played, processes=2, block=10)
+    play(path, deals, played, resume=True, processes=2, block=25)
+    play(tmp_path / "whole.sqlite", deals, played, processes=2, block=25)
     assert content(path) == content(tmp_path / "whole.sqlite")
 
 
@@ -248,24 +249,25 @@ def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_tables_of_a_league_come_from_its_file(short: Path) -> None:
     rate = ("rate", "--out", "a.sqlite")
-    first = ddz(*rate, "random", "random-staged", "--deals", 6, "--processes", 1, "--csv", "a.csv")
+    first = ddz(*rate, "random", "random-staged", "--deals", 6, "--processes", 1, "--table", "a.csv")
     assert first.exit_code == 0, first.output
-    again = ddz(*rate, "--csv", "b.csv", "--cross-csv", "cross.csv", "--anchor", "random")
+    again = ddz(*rate, "--table", "b.csv", "--anchor", "random")
     assert again.exit_code == 0, again.output
     assert "12 games · standard rules · seed 0" in first.stdout
     assert "Cross-table" in again.stdout
     assert (short / "a.csv").read_text().splitlines()[0].startswith("agent,overall,overall_low,overall_high,landlord")
     assert "random,0.0,0.0,0.0" in (short / "b.csv").read_text()
-    assert len((short / "cross.csv").read_text().splitlines()) == 3
+    assert ddz(*rate, "--table", "both.json").exit_code == 0
+    assert [pair["deals"] for pair in json.loads((short / "both.json").read_text())["pairs"]] == [6, 6]
 
 
 def test_an_anchor_that_neither_the_file_nor_the_run_knows_is_refused_before_a_game(short: Path) -> None:
     more = ("--deals", 3, "--processes", 1, "--out", "a.sqlite")
     assert ddz("rate", "random", "random-staged", *more).exit_code == 0
-    before, anchor = content(short / "a.sqlite"), ("--resume", "--anchor")
+    before, anchor = content(short / "a.sqlite"), ("--anchor",)
     assert "choose from random, rules, random-staged" in refused("rate", "random", "rules", *more, *anchor, "nobody")
     assert content(short / "a.sqlite") == before
-    joined = ddz("rate", "random", "rules", *more, "--resume", "--anchor", "random-staged")
+    joined = ddz("rate", "random", "rules", *more, "--anchor", "random-staged")
     assert joined.exit_code == 0, joined.output
 
 
@@ -286,7 +288,7 @@ def test_bad_requests_are_one_line(arguments: str, message: str, short: Path) ->
 
 
 def test_a_league_that_is_decided_ends(short: Path) -> None:
-    result = ddz("rate", "random", "rules", "--deals", 400, "--block", 20, "--until-decided", "--processes", 1)
+    result = ddz("rate", "random", "rules", "--deals", 400, "--until-decided", "--processes", 1)
     assert result.exit_code == 0, result.output
     assert 40 <= len(content(short / "league.sqlite")[0]) < 200
     assert "*" in result.stdout

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_type_hi
 import click
 from click.core import ParameterSource
 
+import ddz_env
 from ddz_env.core.errors import DouDizhuError, command_line, did_you_mean, install_hint
 from ddz_env.core.options import Option, Options, Range
 from ddz_training.apps.cli.console import complain, tell
@@ -171,6 +172,11 @@ class UnderRules(Command):
     """
 
     rules: str = "standard"
+
+    @property
+    def preset(self) -> ddz_env.Rules:
+        """The rules."""
+        return ddz_env.Rules.preset(self.rules)
 
 
 class Playing(UnderRules):
@@ -395,7 +401,8 @@ class Main(Group):
                 _complain_of_agents()
                 if ctx.params["ray"]:
                     ctx.with_resource(ray_cluster.on_ray())
-                ctx.with_resource(provenance.other_code(ctx.params["allow_other_code"]))
+                if ctx.params["allow_other_code"]:
+                    ctx.with_resource(provenance.other_code())
                 super().invoke(ctx)
         except (Exception, KeyboardInterrupt) as error:
             fault = fault_of(error)

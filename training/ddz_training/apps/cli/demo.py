@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
-from ddz_env import Rules
+import ddz_env
 from ddz_env.core.errors import DouDizhuError, command_line, plural
 from ddz_env.core.options import Range
 from ddz_env.core.whole_file import replace_file
@@ -131,7 +131,7 @@ def warm_up(specifications: Iterable[str]) -> None:
     """Compile every agent's kernels, in a process of its own: those of the comparison find them in the cache."""
     ordered_map.serve_parent()
     for specification in specifications:
-        timing.warm_up(functools.partial(registry.make_agent, specification), Rules())
+        timing.warm_up(functools.partial(registry.make_agent, specification), ddz_env.Rules())
 
 
 def _train(folder: Path, minutes: float, seed: int) -> None:

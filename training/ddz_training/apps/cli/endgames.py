@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar
 
 import click
 
-from ddz_env import Rules
 from ddz_env.core.errors import DouDizhuError, plural
 from ddz_env.core.options import Range
 from ddz_env.core.whole_file import replace_file
@@ -135,7 +134,7 @@ class Solve(UnderRules):
 
     def _state(self, text: str) -> game_state.State:
         options = {"turn": self.turn, "to_beat": self.to_beat, "landlord": self.landlord, "played": self.at}
-        return solver_position.open_position(text, Rules.preset(self.rules), **options)  # type: ignore[arg-type]
+        return solver_position.open_position(text, self.preset, **options)  # type: ignore[arg-type]
 
     def _answer(
         self, solver: open_solver.OpenSolver, state: game_state.State, solution: open_solver.Solution
@@ -275,7 +274,7 @@ class Bidding(UnderRules):
 
     def run(self) -> None:
         """Deal worlds and print what came of them."""
-        preset = Rules.preset(self.rules)
+        preset = self.preset
         if not self.bottom:
             self.leave_out("roles come with the landlord cards (--bottom)", "role")
         elif self.bid == 0:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import click
 
-from ddz_env import Rules
 from ddz_env.core.errors import plural
 from ddz_env.core.folders import user_folder
 from ddz_env.core.options import Range
@@ -73,7 +72,7 @@ class Record(Playing):
     def run(self) -> None:
         """Play the games and write the tables."""
         data_table.check_tables()
-        recording = data_recording.Recording(self.agents, Rules.preset(self.rules), self.seed, self.visits)
+        recording = data_recording.Recording(self.agents, self.preset, self.seed, self.visits)
         settings: dict[str, Any] = {
             "first_deal": self.first_deal,
             "processes": self.processes,

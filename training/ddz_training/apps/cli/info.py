@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 from pathlib import Path
 
-from ddz_env import Rules
+import ddz_env
 from ddz_env.core.errors import DouDizhuError, plural
 from ddz_env.core.options import as_written
 from ddz_training.apps.cli.command import Argument, Command, UnderRules, unmarked
@@ -113,9 +113,9 @@ class ListRules(Command):
         if self.preset is None:
             show(tables.preset_differences())
             return
-        chosen, plain = Rules.preset(self.preset), Rules()
+        chosen, plain = ddz_env.Rules.preset(self.preset), ddz_env.Rules()
         lines = []
-        for field in dataclasses.fields(Rules):
+        for field in dataclasses.fields(ddz_env.Rules):
             value, usual = getattr(chosen, field.name), getattr(plain, field.name)
             lines.append((field.name, _text(value), "" if value == usual else _text(usual)))
         show(Table(f"Rules {self.preset}", ("option", "value", "standard, where it differs"), lines))

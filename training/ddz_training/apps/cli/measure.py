@@ -14,7 +14,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import click
 
-from ddz_env import Rules
 from ddz_env.core.checks import check_choice
 from ddz_env.core.errors import plural
 from ddz_env.core.whole_file import replace_file
@@ -81,7 +80,7 @@ class Match(SavedGames):
         on_fault = "stop" if click.get_current_context().find_root().params["debug"] else "lose"
         named = [agent.partition("=")[::2] if re.match("[^:=]+=", agent) else ("", agent) for agent in agents]
         names = tuple(name or agent for name, agent in named) if any(name for name, _ in named) else ()
-        settings = (Rules.preset(self.rules), self.seed, self.timing, self.time_limit, on_fault, names)
+        settings = (self.preset, self.seed, self.timing, self.time_limit, on_fault, names)
         return round_robin.Arena(tuple(agent for _, agent in named), *settings)
 
     @contextmanager
@@ -248,7 +247,7 @@ class Arena(Match):
         if self.deal_file is None:
             self.leave_out("only --deal-file knows what deals lean to", "tendency")
             return None
-        numbers = deal_tendency.deals_of_file(self.deal_file, self.tendency, Rules.preset(self.rules), self.seed)
+        numbers = deal_tendency.deals_of_file(self.deal_file, self.tendency, self.preset, self.seed)
         left = [number for number in numbers if number >= self.first_deal]
         if not left:
             found = plural(len(numbers), "deal") + (f" of tendency {self.tendency!r}" if self.tendency else "")

@@ -6,7 +6,6 @@ import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_training.apps.cli.command import (
     Argument,
@@ -67,7 +66,7 @@ class Equivalent(SavedGames):
 
     def run(self) -> None:
         """Play duels until the number is known."""
-        ladder = duels.Ladder(self.agent, self.search, Rules.preset(self.rules), self.seed)
+        ladder = duels.Ladder(self.agent, self.search, self.preset, self.seed)
         ladder.check()
         found = with_bar("deals", lambda tell: self._find(ladder, tell))
         show(_equivalent_table(ladder, found))
@@ -127,7 +126,7 @@ class Tendency(SavedGames):
 
     def run(self) -> None:
         """Judge them and count."""
-        judges = deal_tendency.Judges(self.top, self.bottom, Rules.preset(self.rules), self.seed)
+        judges = deal_tendency.Judges(self.top, self.bottom, self.preset, self.seed)
         settings = {"first_deal": self.first_deal, "processes": self.processes}
         judged = with_bar(
             "deals",

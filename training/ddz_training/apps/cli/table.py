@@ -11,7 +11,6 @@ from typing import Annotated
 
 import click
 
-from ddz_env import Rules
 from ddz_env.core.checks import check_integer
 from ddz_env.core.errors import DouDizhuError, plural
 from ddz_env.core.options import Range
@@ -57,9 +56,7 @@ class Game(UnderRules):
             pause: Seconds after the move of an agent.
         """
         say = table_texts.Texts(self.language)
-        deal = table_session.Deal(
-            Rules.preset(self.rules), secrets.randbelow(2**32) if self.seed is None else self.seed
-        )
+        deal = table_session.Deal(self.preset, secrets.randbelow(2**32) if self.seed is None else self.seed)
         session = table_session.Session(table_session.Record(deal, tuple(players)))
         tell(say("seed", seed=deal.seed))
         try:
@@ -90,7 +87,7 @@ class Play(Game):
 
     def run(self) -> None:
         """Play."""
-        seats = Rules.preset(self.rules).players
+        seats = self.preset.players
         own = check_integer("--seat", self.seat, 0, seats - 1, match_errors.InvalidArenaError)
         names = [name.strip() for name in self.agents.split(";")]
         if len(names) == 1:
@@ -120,7 +117,7 @@ class Watch(Game):
 
     def run(self) -> None:
         """Let them play."""
-        seats = Rules.preset(self.rules).players
+        seats = self.preset.players
         players = self.agents * seats if len(self.agents) == 1 else self.agents
         if len(players) != seats or table_session.PERSON in players:
             wanted = f"name one agent, or {seats}: one a seat (ddz play is for people)"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from ddz_env import Rules
+import ddz_env
 from ddz_env.core.errors import plural
 from ddz_training.apps.cli.command import Argument, Command, Count, Group, Natural, follow, follow_policy, rules_words
 from ddz_training.apps.cli.console import bars, complain, quoted, remark, show, stopping, tell
@@ -349,7 +349,7 @@ class Imitate(Training):
         if self.data is None:
             return self.rules or "standard"
         played = data_table.rules_of_tables(self.data)
-        if self.rules is not None and Rules.preset(self.rules) != played:
+        if self.rules is not None and ddz_env.Rules.preset(self.rules) != played:
             why = f"{self.data} was played under the {played.name} rules, not {self.rules}: leave out --rules"
             raise learn_errors.InvalidTrainingError(why)
         return played.name

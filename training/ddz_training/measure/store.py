@@ -316,7 +316,7 @@ class ResultStore(Generic[_Result]):
         self._file = _database(self._text)
         if saved := _read(self.path):
             if not resume:
-                raise ResultsFileError(f"{self.path} exists: add --resume to resume it, or name another file")
+                raise ResultsFileError(f"{self.path} exists: name another file, or resume it (resume=True)")
             self._take(self.path, saved)
 
     @property

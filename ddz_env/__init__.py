@@ -4,17 +4,39 @@ Importing the package registers its environments with Gymnasium and, from versio
 registry for third parties before: import ``ddz_env.dou_dizhu_v0`` there, as with ``pettingzoo.classic.chess_v6``.
 """
 
+import importlib as _importlib
+from typing import TYPE_CHECKING, Any
+
 import gymnasium as _gymnasium
 import pettingzoo as _pettingzoo  # type: ignore[import-untyped]
 
-from ddz_env.core.notation import Hand, Move
-from ddz_env.core.rules import PRESETS, Rules
-from ddz_env.core.state import State
-from ddz_env.core.view import View
+if TYPE_CHECKING:
+    from ddz_env.core.notation import Hand, Move
+    from ddz_env.core.rules import PRESETS, Rules
+    from ddz_env.core.state import State
+    from ddz_env.core.view import View
 
 __version__ = "0.2.0"
 
 __all__ = ["PRESETS", "Hand", "Move", "Rules", "State", "View", "__version__"]
+
+_MODULES = {
+    "Hand": "notation",
+    "Move": "notation",
+    "PRESETS": "rules",
+    "Rules": "rules",
+    "State": "state",
+    "View": "view",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of ``__all__`` at its first use, and with it Numba: the help of ``ddz`` does not need it."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'ddz_env' has no attribute {name!r}")
+    globals()[name] = getattr(_importlib.import_module(f"ddz_env.core.{_MODULES[name]}"), name)
+    return globals()[name]
+
 
 if "ddz_env/DouDizhu-v0" not in _gymnasium.registry:
     _gymnasium.register(

@@ -31,6 +31,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import math
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,9 +49,6 @@ from typing import (
     get_type_hints,
 )
 
-import numpy as np
-
-from ddz_env.core.docstrings import own_docstring
 from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean, shown
 
 _Options = TypeVar("_Options", bound="Options")
@@ -84,7 +82,7 @@ class Range(NamedTuple):
     above: bool = False
 
     def __contains__(self, value: object) -> bool:
-        if not isinstance(value, (int, float, np.number)):
+        if not isinstance(value, (int, float)):
             return False
         low = self.least is None or (value > self.least if self.above else value >= self.least)
         return bool(low and (self.most is None or value <= self.most))
@@ -156,15 +154,16 @@ class Option(NamedTuple):
         Raises:
             DouDizhuError: ``error``, if it is not one of the values allowed.
         """
+        value = _plain(value)
         if value is None and self.optional:
             return None
         for choice in self.choices:
-            if type(value) in (type(choice), np.str_) and value == choice:
+            if type(value) is type(choice) and value == choice:
                 return choice
-        if isinstance(value, (bool, np.bool_)):
+        if isinstance(value, bool):
             if bool in self.kinds:
-                return bool(value)
-        elif isinstance(value, (int, float, np.integer, np.floating)):
+                return value
+        elif isinstance(value, (int, float)):
             number = self._number(value)
             if number is not None:
                 return number
@@ -172,6 +171,8 @@ class Option(NamedTuple):
                 return str(value)
         elif isinstance(value, (list, tuple)) and tuple in self.kinds:
             return tuple(self._entry(place).checked(entry, error) for place, entry in enumerate(value))
+        elif isinstance(value, str) and Path in self.kinds:
+            return value if str in self.kinds else Path(value)
         elif isinstance(value, self._others):
             return value
         wanted = f"{'one of ' if len(self.choices) > 1 else ''}{self.values}"
@@ -185,7 +186,7 @@ class Option(NamedTuple):
     def _number(self, value: Any) -> int | float | None:
         """The number as a type that it may have; None if it has none, or is out of range."""
         # Integers are compared as they are: as floats those of hundreds of digits would overflow.
-        if not (isinstance(value, int) or np.isfinite(value)) or value not in self.range:
+        if not (isinstance(value, int) or math.isfinite(value)) or value not in self.range:
             return None
         if int in self.kinds and value == int(value):
             return int(value)
@@ -209,8 +210,11 @@ class Option(NamedTuple):
         if tuple in self.kinds:
             parts = filter(None, (part.strip() for part in text.split(",")))
             return tuple(self._entry(place).read(part, error) for place, part in enumerate(parts))
+        if text in self.choices:
+            return text
         value = plain_value(text)
-        return self.checked(text if str in self.kinds and value is not None else value, error)
+        is_text = value is not None and (str in self.kinds or Path in self.kinds)
+        return self.checked(text if is_text else value, error)
 
     @property
     def _others(self) -> tuple[type, ...]:
@@ -390,6 +394,11 @@ def as_written(value: object) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
+def _plain(value: Any) -> Any:
+    """A scalar of NumPy as Python's own."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
 def plain_value(text: str) -> Any:
     """The value that a text looks like: ``true``, ``false``, ``none``, an integer, a float, or itself."""
     words = {"true": True, "false": False, "none": None}
@@ -477,7 +486,7 @@ def meanings(cls: type) -> dict[str, str]:
     """What the docstrings of a class and its bases say of each attribute, by name."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        _, _, text = own_docstring(base).partition("Attributes:\n")
+        _, _, text = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")
         for name, meaning in re.findall(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |^\S|\Z)", text, re.DOTALL | re.MULTILINE):
             found[name] = " ".join(meaning.split())
     return found

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import shlex
 from fnmatch import fnmatch
 
 from ddz_training.apps.cli import COMMANDS
-from ddz_training.apps.cli.files import web
+from ddz_training.apps.cli.files import Web
 from tests.release import pyproject
 from tests.rooms import ROOT
 
@@ -52,14 +51,13 @@ def test_the_image_has_a_python_that_is_supported_and_a_user_without_rights() ->
 
 
 def test_what_it_runs_are_commands_and_the_port_is_the_servers() -> None:
-    commands = (command for group in COMMANDS.values() for command in group)
-    names = {command.__name__: inspect.signature(command).parameters for command in commands}
+    names = {name: command for group in COMMANDS.values() for name, command in group.items()}
     command = json.loads(next(rest for step, rest in STEPS if step == "CMD"))
     shown = re.sub(r" \\\n#\s*", " ", TEXT)
     runs = [shlex.split(line) for line in re.findall(r"(?m) ddz-env (ddz .*)$", shown)]
     assert len(runs) == 2
     for ddz, name, *options in (command, *runs):
         assert ddz == "ddz"
-        assert all(option[2:].replace("-", "_") in names[name] for option in options if option.startswith("--"))
+        assert all(option in names[name].typed().values() for option in options if option.startswith("--"))
     [port] = [rest for step, rest in STEPS if step == "EXPOSE"]
-    assert int(port) == inspect.signature(web).parameters["port"].default
+    assert int(port) == Web().port

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from ddz_agents.random import RandomAgent
 from ddz_env import Move, Rules, State

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from ddz_env import Move, Rules, State, View, gym
 from ddz_env.core.errors import InvalidMoveError
@@ -294,18 +294,18 @@ def test_the_command_counts_faults_prints_the_table_and_says_so_in_its_exit_code
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = arena("Quits", "--deals", "2", "--out", "games.csv", "--csv", "table.csv")
+    done = arena("Quits", "--deals", "2", "--out", "games.csv", "--table", "table.csv")
     assert done.exit_code == 3
     assert "2 duplicate deals" in done.output
     told = f"{__name__}:Quits failed, and so lost, 4 of its 4 games; first in deal 0, game 0, seat 0, act: S"
     assert told in done.output
     assert ",4\n" in (tmp_path / "table.csv").read_text()
-    again = arena("Quits", "--deals", "2", "--out", "games.csv", "--resume")
+    again = arena("Quits", "--deals", "2", "--out", "games.csv")
     assert (again.exit_code, "lost, 4 of its 4 games" in again.output) == (3, True)
-    stopped = arena("Late", "--deals", "9", "--on-fault", "stop")
-    assert stopped.exit_code == 2
-    for part in ("[123] duplicate deal", "Late' failed in seat", "in reset: SystemExit: 0"):
-        assert re.search(part, stopped.output)
+    stopped = arena("Late", "--deals", "9", "--debug")
+    assert isinstance(stopped.exception, AgentFailedError)
+    for part in ("Late' failed in seat", "in reset: SystemExit: 0"):
+        assert re.search(part, str(stopped.exception))
 
 
 def test_a_fault_in_close_keeps_the_table_and_one_in_construction_comes_first() -> None:

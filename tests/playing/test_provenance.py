@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_env.playing.provenance import _tree_hash, agent_files, code_stamp, file_digest
@@ -223,10 +223,10 @@ def test_the_commands_take_the_flag_and_store_digests(tmp_path: Path, monkeypatc
     path, table, census = (tmp_path / name for name in ("games.csv", "table.json", "census.csv"))
     play(path, 1)
     own, stamp = code_stamp(), other_stamp(monkeypatch)
-    again = ("arena", "random", "random-staged", "--no-timing", "--processes", "1", "--out", str(path), "--resume")
+    again = ("arena", "random", "random-staged", "--no-timing", "--processes", "1", "--out", str(path))
     again = (*again, "--deals", "2")
     assert refuses(*again)
-    assert ddz(*again, "--allow-other-code", "--json", str(table)).exit_code == 0
+    assert ddz(*again, "--allow-other-code", "--table", str(table)).exit_code == 0
     assert json.loads(table.read_text())["settings"]["code"] == [own, stamp]
     committed = COMMITTED.read_text().splitlines(keepends=True)
     census.write_text("".join(committed[:-1]))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from ddz_agents.random import RandomAgent
 from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError

@@ -72,7 +72,7 @@ def _samples(folder: Path) -> Iterator[tuple[str, Path, Path, list[str]]]:
     for suffix in ("csv", "jsonl"):
         path = folder / f"games.{suffix}"
         _make(*games, str(path), "--deals", "2")
-        yield f"results ({suffix})", path, path, [*games, str(path), "--deals", "3", "--resume"]
+        yield f"results ({suffix})", path, path, [*games, str(path), "--deals", "3"]
     run = folder / "run"
     selfplay = ["train", "selfplay", "--out", str(run)]
     _make(*selfplay, "--updates", "1", *_SMALL_RUN)

@@ -44,8 +44,7 @@ class Job:
 
 def _arena(*agents: str) -> Callable[[Path, int, bool], list[str]]:
     def command(out: Path, size: int, resume: bool) -> list[str]:
-        again = ["--resume"] if resume else []
-        return ["arena", *agents, "--no-timing", "--seed", "4", "--deals", str(size), "--out", str(out), *again]
+        return ["arena", *agents, "--no-timing", "--seed", "4", "--deals", str(size), "--out", str(out)]
 
     return command
 

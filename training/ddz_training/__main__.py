@@ -60,11 +60,11 @@ def main() -> None:
     signals = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
     for number in signals:
         signal.signal(number, _leave)
-    from ddz_training.apps.cli import app
+    from ddz_training.apps.cli import main as run
     from ddz_training.apps.cli.signals import watch
 
     watch()
-    app()
+    run()
 
 
 if __name__ == "__main__":

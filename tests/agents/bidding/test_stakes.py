@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from ddz_agents.bidding.hand import hand_view
 from ddz_agents.bidding.payoff import expected_payoff, final_payoff, opponent_win_rate

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from ddz_agents.neural import onnx_export, tensor_file
 from ddz_agents.neural.agent import ModelAgent, PolicyAgent

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from ddz_agents.mini.agents import DeterminizedMinimaxAgent
 from ddz_agents.open_cards.minimax import MinimaxSolver
@@ -287,22 +287,22 @@ def test_new_puzzles_have_one_winning_move() -> None:
 
 
 def test_the_command_answers_in_json_and_in_words(tmp_path: Path) -> None:
-    found = json.loads(told("solve", "KK5543 / 225543", "--json", "--all", "--stake", "--megabytes", "1"))
+    found = json.loads(told("solve", "KK5543 / 225543", "--json", "--all", "--stake"))
     assert found["winner"] in ("first", "second")
     assert found["line"][0] == found["move"]
     assert any(found["moves"].values()) == (found["winner"] == "first")
     assert (found["stake"] > 0) == (found["winner"] == "first")
-    second = told("solve", "KK5543 / 225543", "--landlord", "2", "--stake", "--json", "--megabytes", "1")
+    second = told("solve", "KK5543 / 225543", "--landlord", "2", "--stake", "--json")
     assert json.loads(second)["stake"] == -found["stake"]
     file = tmp_path / "positions.txt"
     file.write_text("# two of them\n3 / 4\n34 / 5 / 67: 3, pass\n", encoding="utf-8")
-    words = told("solve", "--file", str(file), "--megabytes", "1")
+    words = told("solve", "--file", str(file))
     assert "3 / 4: the first hand wins (" in words
     assert "34 / 5 / 67: 3, pass: the peasants win (" in words
     assert ddz("solve", "3333 / 34").exit_code == 2
     hard = dealt_position([10, 10, 10], np.random.default_rng(1))
     text = " / ".join(str(hard.hand(seat)) for seat in range(3))
-    stopped = ddz("solve", text, "--nodes", "1", "--json", "--megabytes", "1")
+    stopped = ddz("solve", text, "--nodes", "1", "--json")
     assert stopped.exit_code == 4
     assert json.loads(stopped.output)["reason"] == "nodes"
 

@@ -8,24 +8,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
+import click
 import pytest
-import typer
-from rich.markup import render
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from ddz_training.apps.cli import app, console
+from ddz_training.apps.cli.command import Group
 from tests.rooms import pythonpath
-
-COMMANDS = typer.main.get_command(app)
 
 
 def ddz(*arguments: object, width: int = 160, text: str | None = None) -> Result:
-    """Run a command whose screen is so wide; all commands are made once, which the runner would do for each call."""
+    """Run a command whose screen is so wide."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(console, "_LOG_WIDTH", width)
-        patch.setattr("typer.testing._get_command", lambda _: COMMANDS, raising=False)
         environment = {"COLUMNS": str(width), "NO_COLOR": "1"}
         return CliRunner().invoke(app, list(map(str, arguments)), input=text, env=environment)
 
@@ -61,15 +57,19 @@ def wait_until(process: subprocess.Popen[str], ready: Callable[[], bool]) -> Non
         time.sleep(0.02)
 
 
-def commands(command: Any = COMMANDS, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def commands(
+    command: click.Command = app, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every command of ``ddz`` with the words that lead to it."""
     yield path, command
-    if hasattr(command, "list_commands"):
-        context = command.context_class(command)
+    if isinstance(command, Group):
+        context = click.Context(command)
         for name in command.list_commands(context):
-            yield from commands(command.get_command(context, name), (*path, name))
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from commands(below, (*path, name))
 
 
-def examples(command: Any) -> list[str]:
+def examples(command: click.Command) -> list[str]:
     """The command lines at the end of a help."""
-    return [line.strip() for line in render(command.epilog or "").plain.splitlines() if line.startswith("  ddz")]
+    return [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  ddz")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -12,24 +11,182 @@ from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
+import click
 import pytest
-import typer
-from rich.console import Console
-from rich.progress import Progress
 
-from ddz_training.apps.cli import named_commands
-from ddz_training.apps.cli.console import counting_bar, share_bar, stopping
+from ddz_env.core.errors import command_line
+from ddz_env.playing.registry import LEVELS, agent_names, agent_options
+from ddz_training.apps.cli import GONE, measure, named_commands
+from ddz_training.apps.cli.command import ClickCommand, Group
+from ddz_training.apps.cli.console import quoted, stopping
 from ddz_training.apps.cli.signals import STOPPING
-from ddz_training.apps.cli.training_bars import training_bar
-from tests.training.apps.terminal import ddz, refused, start_ddz, wait_until
+from ddz_training.apps.cli.train import training_bar
+from ddz_training.apps.strengths import strengths
+from ddz_training.measure.store import read_results
+from tests.rooms import ROOT
+from tests.training.apps.terminal import commands, ddz, examples, refused, start_ddz, wait_until
+
+TWO = ("random", "random-staged", "--deals", "1", "--processes", "1")
+PAGE = 4096
+"""Bytes of the smallest transaction of SQLite."""
 
 
-def shown(progress: Progress, width: int) -> list[str]:
-    """The lines of a bar, as plain text."""
-    screen = io.StringIO()
-    Console(file=screen, width=width).print(progress)
-    return screen.getvalue().splitlines()
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, an empty one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# --- what every command has --------------------------------------------------
+
+
+def test_every_help_fits_and_has_examples_that_can_be_typed() -> None:
+    seen = 0
+    for path, command in commands():
+        told = ddz(*path, "-h", width=80)
+        assert told.exit_code == 0, told.output
+        assert not [line for line in told.output.splitlines() if len(line) > 80 and "  ddz" not in line], path
+        assert not re.search(r"`|:\w+:", told.output), path
+        lines = examples(command)
+        assert lines, f"ddz {' '.join(path)} has no example"
+        for line in lines:
+            seen += 1
+            assert line in told.output
+            words = shlex.split(line)[1:]
+            if not isinstance(command, Group):
+                assert words[: len(path)] == list(path)
+                command.make_context(path[-1], words[len(path) :])
+    assert seen >= 40
+
+
+def test_no_command_has_more_than_twelve_options() -> None:
+    for path, command in commands():
+        if isinstance(command, ClickCommand):
+            options = [typed for typed in command.typed.values() if typed.startswith("-")]
+            assert len(options) <= 12, (path, options)
+
+
+def test_the_help_lists_commands_under_five_headings() -> None:
+    told = ddz("--help").stdout
+    assert re.findall(r"(?m)^(\w+):$", told) == ["Options", "Play", "Compare", "Train", "Study", "Borders"]
+    for name in {name.split()[0] for _, name, _ in named_commands()}:
+        assert re.search(rf"(?m)^  {name} ", told)
+    assert not re.search(r"(?m)^  (docs|hand) ", told)
+
+
+@pytest.mark.parametrize(("old", "instead"), GONE.items())
+def test_a_command_that_went_says_what_to_do_instead(old: str, instead: str) -> None:
+    for line in (old, f"--debug {old} x --y z"):
+        assert refused(*shlex.split(line)) == f"{old} went: {instead} instead"
+    for command in re.findall(r"ddz ([a-z ]+)", instead):
+        assert ddz(*command.split(), "-h").exit_code == 0, command
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("arena random rules --csv x.csv", "--csv went: --table FILE.csv writes the final table"),
+        ("arena random rules --name a", "--name went: write NAME=AGENT"),
+        ("arena random rules --scoring chess", "--scoring='chess' must be one of win, stake, botzone"),
+        ("train sb3 --out x --num-envs 4", "--num-envs went: write --set num_envs=VALUE"),
+        ("arena random rules --deals 0", "--deals=0 must be a whole number of at least 1"),
+        ("arena random rules --deals many", "--deals='many' must be a whole number of at least 1"),
+        ("arena random rules --tendency peasant", "must be one of none, landlord, peasants (did you mean 'peasants'?)"),
+        ("study equivalent rules --method fast", "--method='fast' must be one of sequential, binary"),
+        ("puzzles first", "NUMBER='first' must be a whole number of at least 1"),
+    ],
+)
+def test_a_wrong_value_and_an_option_that_went_are_one_line_that_says_what_is_right(line: str, message: str) -> None:
+    assert message in refused(*line.split())
+
+
+def test_unknown_commands_and_options_are_usage_errors_with_what_is_near() -> None:
+    for line, near in (
+        ("arnea", "'arena'"),
+        ("train selfply", "'selfplay'"),
+        ("arena random rules --deal 3", "'--deals'"),
+    ):
+        told = ddz(*line.split())
+        assert (told.exit_code, near in told.stderr, "Usage" in told.stderr) == (2, True, True), told.output
+    assert "Missing option '--out'" in ddz("record", "rules").stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "more", "expected"),
+    [
+        ("random 'a b' --out='a b.csv'", {}, "ddz arena random 'a b' --out 'a b.csv'"),
+        ("a=random b=rules --scoring stake", {"deals": 4}, "ddz arena a=random b=rules --deals 4 --scoring stake"),
+        ("random rules --deals 3 --no-timing", {"deals": None}, "ddz arena random rules --no-timing"),
+        ("--deals 3 -- -odd rules", {"timing": True}, "ddz arena --deals 3 --timing -- -odd rules"),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="the quotes of POSIX shells")
+def test_a_command_is_written_again_as_it_was_typed(
+    typed: str, more: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[measure.Arena] = []
+    monkeypatch.setattr(measure.Arena, "run", lambda command: found.append(command))
+    assert ddz("arena", *shlex.split(typed)).exit_code == 0
+    assert found[0].resuming(**more) == expected
+
+
+def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "run_with_progress", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(measure.Rate, "_play_league", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(measure.Rate, "_report", Mock())
+    folder = here / ("a long name " * 12).strip()
+    folder.mkdir()
+    for name, file in (("arena", folder / "games.csv"), ("rate", folder / "league.sqlite")):
+        words = (name, "random", "rules", "--out", file)
+        told = ddz(*words, width=40)
+        assert told.exit_code == 130, told.output
+        [line] = [line for line in told.output.splitlines() if "go on with" in line]
+        assert line.endswith(f"{quoted(file)} is valid, go on with: {command_line('ddz', *words)}")
+
+
+@pytest.mark.parametrize(
+    ("line", "following"),
+    [
+        ("arena random random --deals 1 --no-timing", "arena random random --deals 4 --processes 1 --out games.csv"),
+        ("arena random random --deals 1 --no-timing --out games.csv", "--out games.csv"),
+        ("study tendency --top random --bottom random --deals 2", "tendency --deals 2 --top random --bottom random"),
+        ("study tendency --top random --bottom random --deals 9 --out d.csv", "arena random random --deal-file d.csv"),
+    ],
+)
+def test_the_command_that_comes_next_can_be_typed(line: str, following: str, here: Path) -> None:
+    result = ddz(*line.split(), "--processes", "1")
+    assert result.exit_code == 0, result.output
+    [told] = re.findall(r"(?m)^  (ddz .*)$", result.stderr)
+    assert following in told
+    again = ddz(*shlex.split(told)[1:])
+    assert again.exit_code == 0, again.output
+
+
+@pytest.mark.parametrize("width", [60, 1000])
+def test_tables_fit_the_screen_and_lose_nothing(width: int, here: Path) -> None:
+    (here / "docs").mkdir()
+    (here / "docs" / "results").symlink_to(ROOT / "docs" / "results")
+    arena = "arena a-very-long-name-of-an-agent-that-has-no-end=random random --deals 2 --processes 1"
+    for line in (
+        "actions",
+        "agents",
+        "agents isuct",
+        arena,
+        "rules",
+        "rules rlcard",
+        "train curves --out docs/results",
+    ):
+        lines = ddz(*line.split(), width=width).stdout.splitlines()
+        assert max(map(len, lines)) <= width, line
+        assert not [one for one in lines if "…" in one and "actor" not in one], line
+
+
+# --- single commands ---------------------------------------------------------
 
 
 def test_a_run_that_is_asked_to_stop_ends_after_its_block_with_advice_and_the_code_of_an_interruption(
@@ -46,7 +203,7 @@ def test_a_run_that_is_asked_to_stop_ends_after_its_block_with_advice_and_the_co
     before = signal.getsignal(signal.SIGTERM)
     run()
     assert capsys.readouterr().err == ""
-    with pytest.raises(typer.Exit) as ended:
+    with pytest.raises(click.exceptions.Exit) as ended:
         run(signal.SIGTERM)
     assert ended.value.exit_code == 130
     told = capsys.readouterr()
@@ -79,42 +236,25 @@ def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: 
     assert "25 %" in told
 
 
-@pytest.mark.parametrize("width", [60, 80, 160])
-def test_a_bar_loses_nothing_on_a_narrow_screen(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ddz_training.apps.cli.console._LOG_WIDTH", width)
-    share, count = share_bar(), counting_bar()
-    state = "update 120 · 1,203,400 games · 41,230 decisions/s · entropy 0.51 · critic explains 78 %"
-    share.add_task("training", total=60.0, completed=15.0, state=state)
-    count.add_task("deals × 120 pairs", total=120_000, completed=15_000)
-    bar, *words = shown(share, width)
-    assert bar.startswith("training")
-    assert " 25 % " in bar
-    assert " ".join(words).split() == state.split()
-    [counted] = shown(count, width)
-    assert counted.startswith("deals × 120 pairs")
-    assert " 15000/120000 " in counted
-    for line in (bar, counted):
-        assert re.search(r"\d:\d\d:\d\d eta -:--:--", line)  # seconds may pass between the task and the picture
-        assert len(line.rstrip()) <= width
-
-
-def test_arena_prints_a_table_and_writes_files(tmp_path: Path) -> None:
-    table, summary, games = tmp_path / "t.csv", tmp_path / "t.json", tmp_path / "games.jsonl"
-    two = ("arena", "random", "random-staged")
-    result = ddz(*two, "--deals", 5, "--processes", 1, "--csv", table, "--json", summary, "--out", games)
+def test_arena_prints_a_table_and_writes_files(here: Path) -> None:
+    settings = ("--deals", 5, "--processes", 1, "--out", "games.jsonl")
+    two = ("arena", "one=random", "two=random-staged", *settings)
+    result = ddz(*two, "--table", "t.json")
     assert result.exit_code == 0, result.output
-    for text in ("random-staged", "landlord", "peasants", "overall", "95 %"):
+    for text in ("one", "landlord", "peasants", "overall", "95 %"):
         assert text in result.output
     assert "score" not in result.output  # it would repeat the win rates
-    document = json.loads(summary.read_text())
+    assert "random" not in result.stdout
+    document = json.loads(Path("t.json").read_text())
     assert document["settings"]["agents"] == ["random", "random-staged"]
     assert [row["deals"] for row in document["results"]] == [5, 5]
     assert {"mean", "low", "high", "count"} == set(document["results"][0]["wins"])
-    assert table.read_text().splitlines()[0].startswith("agent,opponent,deals,games,landlord_wins,landlord_wins_low")
-    assert len(games.read_text().splitlines()) == 11
-    assert ddz(*two, "--deals", "5", "--out", games, "--resume").exit_code == 0
-    assert "--resume" in refused(*two, "--out", games)
-    assert "seed" in refused(*two, "--seed", "9", "--out", games, "--resume")
+    assert len(Path("games.jsonl").read_text().splitlines()) == 11
+    assert "names" in refused("arena", "random", "random-staged", *settings)  # they belong to the file's settings
+    assert ddz(*two, "--resume", "--table", "t.csv").exit_code == 0
+    assert Path("t.csv").read_text().startswith("agent,opponent,deals,games,landlord_wins,landlord_wins_low")
+    assert "seed" in refused(*two, "--seed", "9")
+    assert "tells no two agents apart" in refused("arena", "a=random", "a=rules")
 
 
 def test_arena_of_three_ends_with_standings() -> None:
@@ -139,10 +279,11 @@ IGNORED = [
     ("bidding 3344567TJQQKA22BR --bottom 359 --bid 0", "--bid"),
     ("bidding 3344567TJQQKA22BR --bottom 359 --bid 2 --rules standard,doubling=true", "--bid"),
     ("replay game.txt --game 1", "--game"),
-    ("rate --out l.sqlite --rules bidding --no-timing", "--rules and --no-timing"),
+    ("arena random rules --tendency none", "--tendency"),
+    ("rate --out l.sqlite --rules bidding --no-timing", "--rules and --timing"),
     ("rate --out l.sqlite --deals 200", "--deals"),
     ("solve 'KK5543 / 225543' --landlord 2", "--landlord"),
-    ("puzzles 12 --make 3", "the number"),
+    ("puzzles 12 --make 3", "NUMBER"),
     ("puzzles --make 3 --answer", "--answer"),
     ("puzzles --answer", "--answer"),
     ("puzzles --deal 9+9", "--deal"),
@@ -155,13 +296,9 @@ IGNORED = [
 
 
 @pytest.mark.parametrize(("line", "without_effect"), IGNORED)
-def test_an_option_that_would_be_ignored_is_refused_before_any_work(
-    line: str, without_effect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder").mkdir()
+def test_an_option_that_would_be_ignored_is_refused_before_any_work(line: str, without_effect: str, here: Path) -> None:
     assert refused(*shlex.split(line)).endswith(f": leave out {without_effect}")
-    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+    assert not list(here.iterdir())
 
 
 NO_FILE = [f"train {name} --out empty" for name in ("curves", "dmc", "sb3", "selfplay")]
@@ -179,8 +316,6 @@ WRONG = {
     "no module 'mymodule' in the current folder or on the path": ["arena mymodule:MyAgent random"],
     "no module 'json.nosuch' in the current folder or on the path": ["arena json.nosuch:Foo random"],
     "did you mean 'botzone'?": ["arena botzon:./bot random"],
-    "unknown scoring 'chess'": ["arena random random --scoring chess"],
-    "--out": ["arena random random --resume"],
     "cannot read 'Z'": ["actions zebra"],
     "is no move": ["actions 34J"],
     "seat 0 has 2 cards": ["bidding 34"],
@@ -201,17 +336,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("line", "message"), [(line, message) for message, lines in WRONG.items() for line in lines])
-def test_every_command_says_in_one_line_what_is_wrong(
-    line: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_says_in_one_line_what_is_wrong(line: str, message: str, here: Path) -> None:
     if line.startswith(("train", "demo", "export")):
         pytest.importorskip("torch")
     if line.startswith("web"):
         pytest.importorskip("starlette")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty").touch()
+    (here / "empty").touch()
     assert message in refused(*line.split())
-    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+    assert [path.name for path in here.iterdir()] == ["empty"]
 
 
 def test_no_command_is_without_a_wrong_input() -> None:
@@ -221,9 +353,17 @@ def test_no_command_is_without_a_wrong_input() -> None:
     assert [name for name in names if not any(line.startswith(f"{name} ") for line in tried)] == ["reproduce"]
 
 
-def test_unknown_commands_and_options_are_usage_errors() -> None:
-    assert ddz("dance").exit_code == 2
-    assert ddz("arena", "random", "random", "--deals", "0").exit_code == 2
+def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None:
+    listed = ddz("agents").stdout
+    for name in agent_names():
+        assert len(re.findall(rf"(?m)^{name} +[\d–]", listed)) == 1, name
+        told = ddz("agents", name).output
+        assert not re.search(r"`|:\w+:`", told)
+        for option in agent_options(name):
+            assert re.search(rf"(?m)^{option.name} +{re.escape(option.written)}", told), option.name
+    for level in LEVELS:
+        assert f"The level {level.name} is {level.agent}" in ddz("agents", level.name).output
+    assert next(name for name in listed.split() if name in strengths()) == next(iter(strengths()))
 
 
 @pytest.mark.parametrize(
@@ -247,19 +387,20 @@ def test_what_is_looked_up_is_told(line: str, told: str) -> None:
 @pytest.mark.parametrize("with_signal", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.long)])
 def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_signal: str) -> None:
     arena = ("arena", "random", "random-staged", "--no-timing", "--seed", "4")
-    whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
+    whole, cut, log = (tmp_path / name for name in ("whole.csv", "cut.csv", "cut.csv.sqlite-wal"))
     process = start_ddz(*arena, "--deals", "100000", "--out", str(cut), cwd=tmp_path)
-    wait_until(process, lambda: cut.exists() and cut.read_bytes().count(b"\n") >= 24)
+    wait_until(process, lambda: log.exists() and log.stat().st_size > 20 * PAGE)
     os.killpg(process.pid, getattr(signal, with_signal))
     _, errors = process.communicate(timeout=60)
     if with_signal == "SIGINT":
         assert process.returncode == 130
         [said] = re.findall("go on with: (.+)\n", errors)
-        assert sorted(shlex.split(said)) == sorted(["ddz", *arena, "--deals", "100000", "--out", str(cut), "--resume"])
-    kept = cut.read_bytes().count(b"\n") // 2
+        assert sorted(shlex.split(said)) == sorted(["ddz", *arena, "--deals", "100000", "--out", str(cut)])
+    kept = len(read_results(cut)[1]) // 2
+    assert kept > 5
     deals = str(kept + 5)
-    for file, more in ((cut, ["--resume"]), (whole, [])):
-        done = start_ddz(*arena, "--deals", deals, "--out", str(file), *more, cwd=tmp_path)
+    for file in (cut, whole):
+        done = start_ddz(*arena, "--deals", deals, "--out", str(file), cwd=tmp_path)
         _, errors = done.communicate(timeout=300)
         assert done.returncode == 0, errors
     assert cut.read_bytes() == whole.read_bytes()

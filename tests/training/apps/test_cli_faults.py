@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import click
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from ddz_env.core.errors import InvalidMoveError
-from ddz_training.apps.cli.commands import EXIT_BAD_INPUT, EXIT_FAULT, FriendlyGroup, fault_of
-from ddz_training.apps.cli.options import OutputError, check_output, check_output_folder
+from ddz_training.apps.cli import info
+from ddz_training.apps.cli.command import EXIT_BAD_INPUT, EXIT_FAULT, fault_of
+from ddz_training.apps.cli.outputs import OutputError, check_output, check_output_folder
 from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, STOPPING, finishing, interruptible
 from tests.rooms import ROOT, pythonpath
 from tests.training.apps.terminal import ddz, refused
@@ -58,18 +58,9 @@ def cut_off() -> SystemError:
 def test_every_error_is_one_message_and_a_traceback_only_on_request(
     error: BaseException, message: str, code: int, debug: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = typer.Typer(cls=FriendlyGroup, pretty_exceptions_enable=False)
-
-    @one.command()
-    def fails() -> None:
-        raise error
-
-    @one.command()
-    def works() -> None:
-        """The group needs two."""
-
+    monkeypatch.setattr(info.ListRules, "run", Mock(side_effect=error))
     monkeypatch.setenv("DDZ_DEBUG", "1" if debug else "0")
-    result = CliRunner().invoke(one, ["fails"])
+    result = ddz("rules")
     if debug:
         assert result.exception is error or result.exit_code == EXIT_INTERRUPTED
     else:
@@ -83,18 +74,16 @@ def test_debug_reaches_the_commands_of_a_group(tmp_path: Path) -> None:
 
 
 def test_what_the_command_line_says_itself_is_left_to_it() -> None:
-    for error in (typer.Exit(3), typer.Abort(), typer.BadParameter("x"), SystemExit(4), BrokenPipeError()):
+    for error in (click.exceptions.Exit(3), click.Abort(), click.BadParameter("x"), SystemExit(4), BrokenPipeError()):
         assert fault_of(error) is None
 
 
 @pytest.mark.parametrize(
     ("option", "name", "message"),
     [
-        ("--csv", "folder", "is a folder: name a file in it"),
-        ("--json", "folder", "is a folder"),
+        ("--table", "folder", "is a folder: name a file in it"),
         ("--out", "folder", "is a folder"),
-        ("--csv", "file/t.csv", "cannot write"),
-        ("--json", "file/below/t.json", "cannot write"),
+        ("--table", "file/below/t.json", "cannot write"),
         ("--out", "file/t.csv", "cannot write"),
         ("--out", "games.xls", "must end in .csv or .jsonl"),
         pytest.param("--out", "pipe.csv", "is a device or a pipe: name a file", marks=needs_posix),
@@ -135,17 +124,15 @@ KEPT = {
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (f"arena {TWO} --out new.csv --csv ./new.csv", "--out and --csv are both new.csv: name two files"),
-        (f"arena {TWO} --csv new.csv --out new.csv", "--csv and --out are both new.csv: name two files"),
-        (f"arena {TWO} --csv games.csv", "games.csv holds the results of an earlier run: name another file"),
-        (f"arena {TWO} --csv old.safetensors", "old.safetensors must end in .csv"),
-        (f"arena {TWO} --json games.jsonl", "games.jsonl must end in .json"),
-        (f"arena {TWO} --deal-file games.csv --out linked.csv", "--deal-file and --out are both linked.csv"),
-        (f"rate {TWO} --out new.sqlite --csv new.sqlite", "new.sqlite must end in .csv"),
-        (f"rate {TWO} --csv new.csv --cross-csv new.csv", "--csv and --cross-csv are both new.csv"),
+        (f"arena {TWO} --out new.csv --table ./new.csv", "--out and --table are both new.csv: name two files"),
+        (f"arena {TWO} --table games.csv", "games.csv holds the results of an earlier run: name another file"),
+        (f"arena {TWO} --table old.safetensors", "old.safetensors must end in .csv or .json"),
+        (f"arena {TWO} --table games.jsonl", "games.jsonl must end in .csv or .json"),
+        (f"arena {TWO} --deal-file games.csv --out linked.csv", "--out and --deal-file are both games.csv"),
+        (f"rate {TWO} --out new.sqlite --table new.sqlite", "new.sqlite must end in .csv or .json"),
         ("botzone match random random random --out old.txt", "old.txt is there already: name another file"),
         ("puzzles --make 1 --deal 6+6 --out old.txt", "old.txt is there already: name another file"),
-        ("export old.onnx --out old.onnx", "--out and POLICY are both old.onnx: name two files"),
+        ("export old.onnx --out old.onnx", "POLICY and --out are both old.onnx: name two files"),
         ("export --out old.safetensors", "old.safetensors must end in .onnx"),
         ("export --half --out old.safetensors", "old.safetensors is there already: name another file"),
         ("train imitate --out old.safetensors", "old.safetensors is there already: name another file"),
@@ -171,8 +158,8 @@ def test_no_command_replaces_what_it_was_not_asked_to_replace(
 def test_tables_may_go_to_a_device_and_replace_earlier_tables(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     for _ in range(2):
-        assert ddz(*GAMES, "--csv", table, "--json", "/dev/null").exit_code == 0
-    assert ddz(*GAMES, "--csv", "/dev/null", "--json", "/dev/null").exit_code == 0
+        assert ddz(*GAMES, "--table", table).exit_code == 0
+    assert ddz(*GAMES, "--table", "/dev/null").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -264,8 +251,6 @@ def test_a_missing_extra_is_named_with_its_command(
         ("", "play --agents random --lang en <&-", 0, "your move>"),
         ("mkdir gone; cd gone; rmdir ../gone", "--help", 2, "this folder is not there any more"),
         ("", r"arena --out $(printf 'bad\377\376name')", 2, r"bad\\xff\\xfename: names are text in UTF-8"),
-        ("export PYTHONOPTIMIZE=2", "train -h", 0, "Learn all three roles by deep Monte Carlo"),
-        ("export PYTHONOPTIMIZE=2", "agents isuct", 0, "Information-set UCT.*The constant k of figure 2"),
     ],
 )
 def test_what_a_shell_takes_away_is_made_up_for_or_named(
@@ -370,3 +355,64 @@ def test_an_interruption_ends_everything_without_a_traceback(source: str, number
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors.decode()) == (EXIT_INTERRUPTED, said)
+
+
+def test_a_missing_tensorboard_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from ddz_training.learn.errors import MissingTensorBoardError
+    from ddz_training.learn.loop import RunLog
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(MissingTensorBoardError, match=r"pip install -e '\.\[tensorboard\]'"):
+        RunLog({}, None, tmp_path / "t")
+    assert not (tmp_path / "t").exists()
+
+
+def test_curves_and_evaluations_are_written_as_scalars(tmp_path: Path) -> None:
+    """Of a run that was killed after its checkpoint, what it wrote beyond that is hidden by what comes anew."""
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    from ddz_training.learn.imitation import ImitationLine
+    from ddz_training.learn.loop import RunLog
+    from ddz_training.learn.strength import Evaluation
+
+    found = Evaluation(3, "rules", 50, wins=0.75, low=0.7, high=0.8, landlord=0.625, peasants=0.875)
+    first = RunLog({}, None, tmp_path)
+    for decisions, loss in ((10, 0.5), (20, 0.25), (30, 9.0)):
+        first.add(ImitationLine(decisions, loss, 0.5))
+    first.close()
+    second = RunLog({}, None, tmp_path, done=20)
+    second.add(ImitationLine(30, 0.125, 0.5))
+    second.add(found)
+    second.close()
+    events = EventAccumulator(str(tmp_path)).Reload()
+    evaluated = {f"evaluation/rules/{name}" for name in ("wins", "landlord", "peasants")}
+    assert set(events.Tags()["scalars"]) == {"training/loss", "training/agreement"} | evaluated
+    losses, wins = events.Scalars("training/loss"), events.Scalars("evaluation/rules/wins")
+    assert [(event.step, event.value) for event in losses] == [(10, 0.5), (20, 0.25), (30, 0.125)]
+    assert [(event.step, event.value) for event in wins] == [(3, 0.75)]
+
+
+def test_a_setting_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("sb3_contrib")
+    for command in ("selfplay", "sb3"):
+        given = ("--out", tmp_path / "run", "--seed", "3", "--set", "seed=4")
+        updates = ("--updates", "1") if command == "selfplay" else ()
+        assert "seed is given twice: as --seed and by --set seed=" in refused("train", command, *given, *updates)
+
+
+def test_plots_start_at_zero_and_name_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from ddz_training.experiments import mini, mini_uct
+    from ddz_training.experiments.experiment import read_saved
+
+    drawn: list[Any] = []
+    results = ROOT / "docs" / "results"
+    for module, experiment in ((mini_uct, mini_uct.MINI_UCT), (mini, mini.MINI_AGENTS)):
+        monkeypatch.setattr(module, "finish_figure", lambda figure, axes, *rest, **legend: drawn.append(axes))
+        assert experiment.plot is not None
+        experiment.plot(read_saved(experiment.result, results / f"{experiment.file}.csv"), tmp_path / "x.png")
+    assert [axes.get_ylim()[0] for axes in drawn] == [0, 0]
+    assert [text.get_text() for text in drawn[1].texts].count("not defined") == 1
+    assert len(drawn[1].patches) == 24

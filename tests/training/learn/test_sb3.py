@@ -216,7 +216,9 @@ def test_settings_that_cannot_be_read_have_a_named_error(tmp_path: Path) -> None
 def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
     out = tmp_path / "run"
     train_sb3 = ("train", "sb3", "--out", out)
-    small = ["--num-envs", "4", "--evaluate-every", "0", "--threads", "1", "--set", "n_steps=16", "--set", "width=8"]
+    small = ["--threads", "1"]
+    for setting in ("num_envs=4", "evaluate_every=0", "n_steps=16", "width=8"):
+        small += ["--set", setting]
     begun = ddz(*train_sb3, "--timesteps", UPDATE, "--opponents", "rules", *small)
     assert begun.exit_code == 0, begun.output
     assert f"after {UPDATE} steps" in begun.output

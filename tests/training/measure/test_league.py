@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -126,7 +127,7 @@ def test_kills_at_random_moments_lose_nothing_that_was_reported_and_repeat_nothi
 def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> None:
     path = tmp_path / "league.sqlite"
     path.write_bytes(whole.read_bytes())
-    with pytest.raises(ResultsFileError, match="add --resume"):
+    with pytest.raises(ResultsFileError, match="exists: name another file"):
         LeagueStore(path, LEAGUE)
     for other, message in (
         (replace(LEAGUE, seed=5), "seed: the file has 4, this run 5"),
@@ -182,24 +183,25 @@ def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_tables_of_a_league_come_from_its_file(short: Path) -> None:
     rate = ("rate", "--out", "a.sqlite")
-    first = ddz(*rate, "random", "random-staged", "--deals", 6, "--processes", 1, "--csv", "a.csv")
+    first = ddz(*rate, "random", "random-staged", "--deals", 6, "--processes", 1, "--table", "a.csv")
     assert first.exit_code == 0, first.output
-    again = ddz(*rate, "--csv", "b.csv", "--cross-csv", "cross.csv", "--anchor", "random")
+    again = ddz(*rate, "--table", "b.csv", "--anchor", "random")
     assert again.exit_code == 0, again.output
     assert "12 games · standard rules · seed 0" in first.stdout
     assert "Cross-table" in again.stdout
     assert (short / "a.csv").read_text().splitlines()[0].startswith("agent,overall,overall_low,overall_high,landlord")
     assert "random,0.0,0.0,0.0" in (short / "b.csv").read_text()
-    assert len((short / "cross.csv").read_text().splitlines()) == 3
+    assert ddz(*rate, "--table", "both.json").exit_code == 0
+    assert [pair["deals"] for pair in json.loads((short / "both.json").read_text())["pairs"]] == [6, 6]
 
 
 def test_an_anchor_that_neither_the_file_nor_the_run_knows_is_refused_before_a_game(short: Path) -> None:
     more = ("--deals", 3, "--processes", 1, "--out", "a.sqlite")
     assert ddz("rate", "random", "random-staged", *more).exit_code == 0
-    before, anchor = content(short / "a.sqlite"), ("--resume", "--anchor")
+    before, anchor = content(short / "a.sqlite"), ("--anchor",)
     assert "choose from random, rules, random-staged" in refused("rate", "random", "rules", *more, *anchor, "nobody")
     assert content(short / "a.sqlite") == before
-    joined = ddz("rate", "random", "rules", *more, "--resume", "--anchor", "random-staged")
+    joined = ddz("rate", "random", "rules", *more, "--anchor", "random-staged")
     assert joined.exit_code == 0, joined.output
 
 
@@ -220,7 +222,7 @@ def test_bad_requests_are_one_line(arguments: str, message: str, short: Path) ->
 
 
 def test_a_league_that_is_decided_ends(short: Path) -> None:
-    result = ddz("rate", "random", "rules", "--deals", 400, "--block", 20, "--until-decided", "--processes", 1)
+    result = ddz("rate", "random", "rules", "--deals", 400, "--until-decided", "--processes", 1)
     assert result.exit_code == 0, result.output
     assert 40 <= len(content(short / "league.sqlite")[0]) < 200
     assert "*" in result.stdout

@@ -161,7 +161,7 @@ def test_files_of_others_and_damaged_ones_are_refused_by_name_and_left_alone(suf
     for other, error, message in (
         ({"seed": 2}, SettingsMismatchError, "seed: the file has 1, this run 2"),
         ({"kind": Other}, ResultsFileError, "columns|letter"),
-        ({"resume": False}, ResultsFileError, "add --resume"),
+        ({"resume": False}, ResultsFileError, "exists: name another file"),
     ):
         with pytest.raises(error, match=message):
             store(path, **other)  # type: ignore[arg-type]
@@ -253,9 +253,9 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.parametrize(
     "command",
     [
-        "arena random random-staged --no-timing --out games.csv --resume",
+        "arena random random-staged --no-timing --out games.csv",
         "reproduce mini-census --out games.csv",
-        "rate random random-staged --out a.sqlite --resume",
+        "rate random random-staged --out a.sqlite",
         "rate --out a.sqlite",
         "train selfplay --out run --updates 1 --resume",
         "train sb3 --out run --timesteps 1",

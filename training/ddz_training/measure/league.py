@@ -87,7 +87,7 @@ class LeagueStore(ResultStore[GameRecord]):
         for label, spec in arena.specs.items():
             if known.get(label, spec) != spec:
                 raise SettingsMismatchError(
-                    f"{path} has another agent {label!r}, {known[label]!r}: give this one another --name"
+                    f"{path} has another agent {label!r}, {known[label]!r}: give this one another name, NAME=AGENT"
                 )
 
     @property

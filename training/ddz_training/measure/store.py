@@ -319,7 +319,7 @@ class ResultStore(Generic[_Result]):
         self._file = _database(self._text)
         if saved := _read(self.path):
             if not resume:
-                raise ResultsFileError(f"{self.path} exists: add --resume to resume it, or name another file")
+                raise ResultsFileError(f"{self.path} exists: name another file, or resume it (resume=True)")
             self._take(self.path, saved)
 
     @property
@@ -556,7 +556,7 @@ def claim(path: Path, *, folder: bool = False) -> FileLock:
 
 @contextmanager
 def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """:func:`claim` a file or a folder for the time of a ``with`` block.
+    """:func:`claim` a file or a folder for the time of a ``with`` block; folders that are made and stay empty go again.
 
     Yields:
         What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.
@@ -564,18 +564,19 @@ def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     Raises:
         InUseError: If another process has it.
     """
-    inner = real_path(path) if folder else real_path(path).parent
-    made = [each for each in (inner, *inner.parents) if not each.exists()]
+    path = real_path(path)
+    inner = path if folder else path.parent
+    made = [one for one in (inner, *inner.parents) if not one.exists()]
     lock = claim(path, folder=folder)
     try:
-        yield real_path(path)
+        yield path
     finally:
         if lock.lock_counter == 1:
             Path(lock.lock_file).unlink(missing_ok=True)  # a process that has just opened it sees that
         lock.release()
-        with suppress(OSError):  # folders that were made for nothing go
-            for each in made:
-                each.rmdir()
+        with suppress(OSError):  # the first one that is not empty, and all above it, stay
+            for one in made:
+                one.rmdir()
 
 
 # --- Rules as settings ------------------------------------------------------------------------------------------------

@@ -3,44 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-import typer
+import click
 
 from ddz_env import __version__
-from ddz_training.apps.cli.commands import EXIT_BAD_INPUT, FriendlyGroup, FriendlyTyper, examples
-from ddz_training.apps.cli.console import complain
-from ddz_training.apps.cli.demo import demo
-from ddz_training.apps.cli.endgames import bidding, puzzles, solve
-from ddz_training.apps.cli.files import botzone, export, record, replay, web
-from ddz_training.apps.cli.info import actions, agents, docs, rules
+from ddz_training.apps.cli.command import Group, Headings, Main
+from ddz_training.apps.cli.demo import Demo
+from ddz_training.apps.cli.endgames import Bidding, Puzzles, Solve
+from ddz_training.apps.cli.files import Export, Record, Replay, Web, botzone
+from ddz_training.apps.cli.info import Actions, Agents, Docs, ListRules
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.measure import arena, benchmark, rate
-from ddz_training.apps.cli.reproduce import app as reproduce
-from ddz_training.apps.cli.study import app as study
-from ddz_training.apps.cli.table import play, watch
-from ddz_training.apps.cli.train import app as train
+from ddz_training.apps.cli.measure import Arena, Benchmark, Rate
+from ddz_training.apps.cli.study import reproduce, study
+from ddz_training.apps.cli.table import Play, Watch
+from ddz_training.apps.cli.train import train
 from ddz_training.measure.markdown import markdown_table
 
 with lazily():
     from ddz_training.apps import documentation
 
-COMMANDS: Mapping[str, Sequence[Callable[..., None]]] = {
-    "Play": (play, watch, puzzles, solve, bidding, web, rules),
-    "Compare": (agents, arena, rate, benchmark),
-    "Train": (demo, record, replay),
-    "Study": (),
-    "Borders": (export, actions),
-}
-"""The commands by the headings of the help."""
-
-GROUPS: Mapping[str, Mapping[str, typer.Typer]] = {
-    "Train": {"train": train},
+COMMANDS: Headings = {
+    "Play": {
+        "play": Play, "watch": Watch, "puzzles": Puzzles, "solve": Solve, "bidding": Bidding, "web": Web,
+        "rules": ListRules,
+    },
+    "Compare": {"agents": Agents, "arena": Arena, "rate": Rate, "benchmark": Benchmark},
+    "Train": {"train": train, "demo": Demo, "record": Record, "replay": Replay},
     "Study": {"study": study, "reproduce": reproduce},
-    "Borders": {"botzone": botzone},
-}
-"""Groups of commands by the headings of the help; they come first under each."""
+    "Borders": {"botzone": botzone, "export": Export, "actions": Actions},
+    "": {"docs": Docs},
+}  # fmt: skip
+"""The commands by the headings of the help; what has none is not listed."""
 
 GONE = {
     "advise": "ask on the page (ddz web)",
@@ -62,76 +57,32 @@ GONE = {
 }
 """What to do instead of each command that went, by its one or two words."""
 
-
-class CommandLine(FriendlyGroup):
-    """``ddz``: its commands under headings."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse a command that went.
-
-        Raises:
-            Exit: If there is one.
-        """
-        words = [word for word in args if not word.startswith("-")]
-        for name in (" ".join(words[:2]), *words[:1]):
-            if name in GONE:
-                complain(f"{name} went: {GONE[name]} instead")
-                raise typer.Exit(EXIT_BAD_INPUT)
-        return super().parse_args(ctx, args)
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """The names in the order of the headings; what is not under one comes last."""
-        named = [(*GROUPS.get(panel, ()), *(run.__name__ for run in runs)) for panel, runs in COMMANDS.items()]
-        order = [name for names in named for name in names]
-        return [*order, *(name for name in self.commands if name not in order)]
-
-
-app = FriendlyTyper(
-    cls=CommandLine,
-    help="A Dou Dizhu (斗地主) laboratory: play, compare agents, train, study.",
-    epilog=examples("ddz play", "ddz arena rollout rules --deals 200", "ddz agents isuct", "ddz arena -h"),
-    context_settings={"help_option_names": ["-h", "--help"]},
-    no_args_is_help=True,
+app = Main(
+    GONE,
+    (),
+    "A Dou Dizhu (斗地主) laboratory: play, compare agents, train, study.",
+    COMMANDS,
+    "ddz play",
+    "ddz arena rollout rules --deals 200",
+    "ddz agents isuct",
+    "ddz arena -h",
 )
-for panel, commands in COMMANDS.items():
-    for command in commands:
-        app.command(rich_help_panel=panel)(command)
-for panel, groups in GROUPS.items():
-    for name, group in groups.items():
-        app.add_typer(group, name=name, rich_help_panel=panel)
-app.command(hidden=True)(docs)
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"ddz-env {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    _: bool = typer.Option(False, "--version", is_eager=True, callback=_show_version, help="Show the version."),
-    debug: bool = typer.Option(
-        False, "--debug", help="Show the full traceback of an error (works anywhere on the line)."
-    ),
-) -> None:
-    """A Dou Dizhu (斗地主) laboratory: play, compare agents, train, study."""
+click.version_option(__version__, prog_name="ddz-env", message="%(prog)s %(version)s")(app)
 
 
 def named_commands() -> Iterator[tuple[str, str, Any]]:
     """The heading, the name and the command of all that ``ddz --help`` and its groups list, but for experiments."""
-    for name, command in _listed(typer.main.get_command(app)):
-        heading = command.rich_help_panel or ""
-        if name == "reproduce" or not hasattr(command, "list_commands"):
-            yield heading, name, command
-        else:
-            yield from ((heading, f"{name} {below}", one) for below, one in _listed(command))
-
-
-def _listed(group: Any) -> Iterator[tuple[str, Any]]:
-    context = group.context_class(group)
-    commands = ((name, group.get_command(context, name)) for name in group.list_commands(context))
-    return ((name, command) for name, command in commands if not command.hidden)
+    context = click.Context(app)
+    for heading, kinds in app.headings.items():
+        for name in kinds if heading else ():
+            command = app.get_command(context, name)
+            if isinstance(command, Group) and name != "reproduce":
+                yield from (
+                    (heading, f"{name} {below}", command.get_command(context, below))
+                    for below in command.list_commands(context)
+                )
+            else:
+                yield heading, name, command
 
 
 def commands_table() -> str:
@@ -145,4 +96,4 @@ def commands_table() -> str:
 
 def main() -> None:
     """Run ``ddz``."""
-    app()
+    app(prog_name="ddz")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import functools
 import io
@@ -12,28 +11,27 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from rich.console import Console
-
-from ddz_env import Rules
+import ddz_env
 from ddz_env.core.errors import DouDizhuError, command_line, plural
+from ddz_env.core.options import Range
 from ddz_env.core.whole_file import replace_file
-from ddz_env.playing.registry import make_agent
-from ddz_training.apps.cli.commands import follow
+from ddz_training.apps.cli.command import Command, Count, Natural, follow
 from ddz_training.apps.cli.console import quoted, remark, show, tell
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.measure import run_with_progress
-from ddz_training.apps.cli.options import Count, Natural, OutputFolder
-from ddz_training.apps.cli.results import note, results_table
-from ddz_training.apps.cli.training_bars import train_under_bar
-from ddz_training.experiments.experiment import Table
+from ddz_training.apps.cli.measure import note, results_table, run_with_progress
+from ddz_training.apps.cli.outputs import File
+from ddz_training.apps.cli.train import train_under_bar
+from ddz_training.measure.markdown import Table
 
 with lazily():
+    from rich import console as rich_console
+
+    from ddz_env.playing import registry
     from ddz_training.learn import loop
     from ddz_training.learn.ppo import config as ppo_config
     from ddz_training.learn.ppo import selfplay as ppo_selfplay
     from ddz_training.measure import contest as contests
-    from ddz_training.measure import plotting, statistics, timing, workers
+    from ddz_training.measure import statistics, timing, workers
 
 FRESH = "fresh policy"
 ENTRANTS = {
@@ -46,15 +44,14 @@ ENTRANTS = {
 }
 """Who plays, by what tables call it; ``fresh`` is the file of the new policy, ``milliseconds`` what searches think."""
 
-SETTINGS: dict[str, Any] = {"num_games": 256, "steps": 64, "minibatch": 2048, "learning_rate": 1e-3}
-SETTINGS |= {"evaluate_deals": 50, "evaluate_every": 10**9}
-"""Small, frequent updates, since the defaults are for hours; the strength is measured at the end alone."""
+SETTINGS: dict[str, Any] = {"evaluate_deals": 50, "evaluate_every": 10**9}
+"""The strength is measured at the end alone."""
 
 _SCORING = "win"
 _PAIRS = "Games won by the agent of the row against that of the column, in per cent, with half the 95 % interval."
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Dou Dizhu: what ddz demo found</title>
-<style>{{stylesheet}}</style></head><body>{picture}<pre>{{code}}</pre></body></html>
+<style>{stylesheet}</style></head><body><pre>{code}</pre></body></html>
 """
 
 
@@ -62,17 +59,10 @@ class InvalidDemonstrationError(DouDizhuError):
     """The demonstration was asked for something that it cannot do."""
 
 
-def demo(
-    minutes: Annotated[float, typer.Option(min=0.01)] = 0.5,
-    deals: Count = 16,
-    milliseconds: Annotated[float, typer.Option(min=0.1)] = 20.0,
-    seed: Natural = 0,
-    processes: Count = 2,
-    out: OutputFolder = Path("demo-report"),
-) -> None:
+class Demo(Command):
     """Train a policy from nothing, and compare it with the shipped one, searches and baselines.
 
-    Options:
+    Attributes:
         minutes: Minutes of training for the fresh policy.
         deals: Duplicate deals for each pair of agents; each is two games.
         milliseconds: Milliseconds that a search may spend on a decision.
@@ -83,45 +73,64 @@ def demo(
     Example:
         ddz demo --minutes 2 --out demo-report
     """
-    import torch  # noqa: F401  # says at once what is not installed
 
-    fresh = out / "training" / loop.POLICY
-    if "," in str(fresh):
-        raise InvalidDemonstrationError(f"{fresh}: options of agents are separated by commas; name a folder without")
-    agents = {name: text.format(fresh=fresh.as_posix(), milliseconds=milliseconds) for name, text in ENTRANTS.items()}
-    # Searches take long to compile on a fresh machine; meanwhile the policy learns.
-    others = [text for name, text in agents.items() if name != FRESH]
-    compiling = multiprocessing.get_context("spawn").Process(target=warm_up, args=(others,), daemon=True)
-    compiling.start()
-    remark(f"PPO by self-play from random weights, {minutes:g} min", "bold")
-    _train(fresh.parent, minutes, seed)
-    compiling.join()
-    arena = contests.Arena(tuple(agents.values()), seed=seed, names=tuple(agents))
-    remark(f"Every pair on {deals} deals, each played from both sides", "bold")
-    records = run_with_progress(arena, deals, processes=processes)
-    standings = statistics.standings(records)
-    against_all = results_table(standings, "Against all others", _SCORING, ("agent",))
-    commands = {
-        "to train it again": ("train", "selfplay", "--out", out / "again", "--minutes", f"{minutes:g}", "--seed", seed),
-        "to compare them again": ("arena", *agents.values(), "--deals", deals, "--seed", seed),
-    }
-    tables = [
-        dataclasses.replace(against_all, note=note(_SCORING)),
-        win_matrix(statistics.summarize(records), [result.agent for result in standings]),
-        Table("Commands", ("what", "command"), [(what, command_line("ddz", *one)) for what, one in commands.items()]),
-    ]
-    for table in tables[:2]:
-        show(table)
-    replace_file(out / "report.html", report(tables, standings).encode())
-    tell(f"{plural(len(records), 'game')}; the report is {quoted(out / 'report.html')}")
-    follow("to train a policy of your own for longer", "train", "selfplay", "--out", "runs/first", "--minutes", "60")
+    minutes: Annotated[float, Range(0.01)] = 0.5
+    deals: Count = 16
+    milliseconds: Annotated[float, Range(0.1)] = 20.0
+    seed: Natural = 0
+    processes: Count = 2
+    out: Annotated[Path, File(use="folder")] = Path("demo-report")
+
+    def run(self) -> None:
+        """Train, compare and report."""
+        import torch  # noqa: F401  # says at once what is not installed
+
+        fresh = self.out / "training" / loop.POLICY
+        if "," in str(fresh):
+            why = f"{fresh}: options of agents are separated by commas; name a folder without"
+            raise InvalidDemonstrationError(why)
+        values = {"fresh": fresh.as_posix(), "milliseconds": self.milliseconds}
+        agents = {name: text.format(**values) for name, text in ENTRANTS.items()}
+        # Searches take long to compile on a fresh machine; meanwhile the policy learns.
+        others = [text for name, text in agents.items() if name != FRESH]
+        compiling = multiprocessing.get_context("spawn").Process(target=warm_up, args=(others,), daemon=True)
+        compiling.start()
+        remark(f"PPO by self-play from random weights, {self.minutes:g} min", bold=True)
+        _train(fresh.parent, self.minutes, self.seed)
+        compiling.join()
+        arena = contests.Arena(tuple(agents.values()), seed=self.seed, names=tuple(agents))
+        remark(f"Every pair on {self.deals} deals, each played from both sides", bold=True)
+        records = run_with_progress(arena, self.deals, processes=self.processes)
+        standings = statistics.standings(records)
+        tables = [
+            dataclasses.replace(
+                results_table(standings, "Against all others", _SCORING, ("agent",)), note=note(_SCORING)
+            ),
+            win_matrix(statistics.summarize(records), [result.agent for result in standings]),
+        ]
+        for table in tables:
+            show(table)
+        page = report([*tables, self._commands(list(agents.values()))])
+        replace_file(self.out / "report.html", page.encode())
+        tell(f"{plural(len(records), 'game')}; the report is {quoted(self.out / 'report.html')}")
+        longer = ("train", "selfplay", "--out", "runs/first", "--minutes", "60")
+        follow("to train a policy of your own for longer", *longer)
+
+    def _commands(self, agents: Sequence[str]) -> Table:
+        """What repeats both halves of the demonstration."""
+        minutes = f"{self.minutes:g}"
+        again = ("train", "selfplay", "--out", self.out / "again", "--minutes", minutes, "--seed", self.seed)
+        compared = ("arena", *agents, "--deals", self.deals, "--seed", self.seed)
+        commands = {"to train it again": again, "to compare them again": compared}
+        lines = [(what, command_line("ddz", *one)) for what, one in commands.items()]
+        return Table("Commands", ("what", "command"), lines)
 
 
 def warm_up(specifications: Iterable[str]) -> None:
     """Compile every agent's kernels, in a process of its own: those of the comparison find them in the cache."""
     workers.serve_parent()
     for specification in specifications:
-        timing.warm_up(functools.partial(make_agent, specification), Rules())
+        timing.warm_up(functools.partial(registry.make_agent, specification), ddz_env.Rules())
 
 
 def _train(folder: Path, minutes: float, seed: int) -> None:
@@ -150,26 +159,9 @@ def win_matrix(pairs: Sequence[statistics.AgentResult], order: Sequence[str]) ->
     return Table("Pair by pair: win %, row against column", header, lines, _PAIRS)
 
 
-def report(tables: Iterable[Table], standings: Sequence[statistics.AgentResult]) -> str:
-    """A page of HTML that needs no other file: the tables below a picture of the standings.
-
-    Args:
-        tables: The tables.
-        standings: What is drawn, where matplotlib is installed.
-    """
-    screen = Console(record=True, file=io.StringIO(), width=120)
+def report(tables: Iterable[Table]) -> str:
+    """A page of HTML with the tables that needs no other file."""
+    screen = rich_console.Console(record=True, file=io.StringIO(), width=120)
     for table in tables:
         show(table, screen=screen)
-    picture = ""
-    if plotting.can_plot():
-        data = base64.b64encode(_drawn(standings)).decode()
-        picture = f'<img alt="Games won against all others" src="data:image/png;base64,{data}">'
-    return screen.export_html(code_format=_PAGE.format(picture=picture))
-
-
-def _drawn(standings: Sequence[statistics.AgentResult]) -> bytes:
-    """Win rates against all others with their intervals, the best on top."""
-    wins = plotting.Series("", [result.agent for result in standings], [result.wins for result in standings], "list")
-    drawn, below = io.BytesIO(), "games won against all others, % (95 % intervals)"
-    plotting.save_plot(drawn, plotting.Panel([wins], below, axes={"xlim": (0, 100)}))
-    return drawn.getvalue()
+    return screen.export_html(code_format=_PAGE)

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import itertools
 import json as json_module
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-import numpy as np
-import typer
+import click
 
-from ddz_env import Rules, State
-from ddz_env.core.engine.layout import LANDLORD
 from ddz_env.core.errors import DouDizhuError, plural
+from ddz_env.core.options import Range
 from ddz_env.core.whole_file import replace_file
-from ddz_training.apps.cli.commands import leave_out
+from ddz_training.apps.cli.command import Argument, Command, Count, Natural, Seconds, UnderRules
 from ddz_training.apps.cli.console import remark, show, tell
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.options import Natural, OptionalCount, Preset, output_file
+from ddz_training.apps.cli.outputs import File
 from ddz_training.apps.cli.signals import EXIT_INTERRUPTED
 
 with lazily():
+    from numpy import random
+
     from ddz_agents.bidding import hand as bidding_hand
     from ddz_agents.bidding import policy as bidding_policy
     from ddz_agents.open_cards.solver import position as solver_position
     from ddz_agents.open_cards.solver import puzzles as solver_puzzles
     from ddz_agents.open_cards.solver import solver as open_solver
+    from ddz_env.core import state as game_state
+    from ddz_env.core.engine import layout
     from ddz_training.apps import hand_odds
 
 EXIT_UNKNOWN = 4
@@ -36,44 +39,24 @@ _WON = {
     "landlord": "the landlord wins",
     "peasants": "the peasants win",
 }
-"""How each winner of the JSON is told in words."""
+"""How each winner of the JSON is named in words."""
 
 
-def solve(
-    context: typer.Context,
-    position: Annotated[str | None, typer.Argument()] = None,
-    turn: int = 1,
-    to_beat: str | None = None,
-    passed: int = 0,
-    landlord: int = 1,
-    at_move: Annotated[int | None, typer.Option("--at")] = None,
-    file: Path | None = None,
-    rules: Preset = "standard",
-    every: Annotated[bool, typer.Option("--all")] = False,
-    stake: bool = False,
-    nodes: OptionalCount = None,
-    seconds: Annotated[float | None, typer.Option(min=0.001)] = None,
-    megabytes: Annotated[float, typer.Option(min=0.01, max=65536)] = 64,
-    threads: Annotated[int, typer.Option(min=1, max=256)] = 1,
-    as_json: Annotated[bool, typer.Option("--json")] = False,
-) -> None:
+class Solve(UnderRules):
     """Say who wins with all hands known, and by which line.
 
-    Options:
+    Attributes:
         position: Two or three hands, 'KK5543 / 225543'; behind ':' the moves played from there.
         turn: The hand that moves, from 1.
         to_beat: The move on the table; without it the hand leads.
-        passed: Of three hands, how many have passed on that move (0 or 1).
         landlord: The landlord's hand, from 1; the others are one side.
-        at_move: Solve after so many of the moves behind ':'; all by default.
+        at: Solve after so many of the moves behind ':'; all by default.
         file: Solve every line of a file of positions ('#' begins a remark).
-        every: Say of every legal move whether it wins.
+        all_: Say of every legal move whether it wins.
         stake: Also what the landlord wins, in base stakes.
         nodes: Stop a search after so many positions.
         seconds: Stop a position after so many seconds.
-        megabytes: Size of the transposition table.
-        threads: Moves of --all searched at the same time.
-        as_json: Print one JSON object a position.
+        json: Print one JSON object a position.
 
     Example:
         ddz solve 'KK5543 / 225543'
@@ -81,97 +64,105 @@ def solve(
         ddz solve '44668 / 5578 / 3399: 3, 5' --rules rlcard --json
         ddz solve --file positions.txt --seconds 10 --stake
     """
-    if (position is None) == (file is None):
-        raise solver_position.InvalidPositionError("give one position, or --file FILE with one a line")
-    options: dict[str, Any] = {
-        "turn": turn,
-        "to_beat": to_beat,
-        "passed": passed,
-        "landlord": landlord,
-        "played": at_move,
+
+    went: ClassVar[dict[str, str]] = {
+        "passed": "write the pass behind the hands: '44668 / 5578 / 3399: pass'",
+        "megabytes": "the transposition table has 64 MB",
+        "threads": "the moves of --all are searched one after the other",
     }
-    preset = Rules.preset(rules)
-    if file is not None:
-        states = _positions(file, preset, options)
-    else:
-        states = [(position or "", solver_position.open_position(position or "", preset, **options))]
-    if not stake and all(state.rules.players == 2 for _, state in states):
-        leave_out(context, "of two hands only --stake asks who is the landlord", "--landlord")
-    solvers: dict[Any, open_solver.OpenSolver] = {}
-    unknown = False
-    for text, state in states:
-        if state.rules not in solvers:
-            solvers[state.rules] = open_solver.OpenSolver(state.rules, nodes=nodes, megabytes=megabytes)
-        solver = solvers[state.rules]
-        solution = solver.solve(state, seconds=seconds)
-        found = _answer(solver, state, solution, threads if every else 0, stake, seconds)
-        if as_json:
-            typer.echo(json_module.dumps(found, ensure_ascii=False))
-        else:
-            _tell(text, found, solution)
-        unknown = unknown or solution.landlord_wins is None
-        if solution.reason == "interrupted":
-            raise typer.Exit(EXIT_INTERRUPTED)
-    if unknown:
-        raise typer.Exit(EXIT_UNKNOWN)
 
+    position: Argument[str | None] = None
+    turn: int = 1
+    to_beat: str | None = None
+    landlord: int = 1
+    at: int | None = None
+    file: Annotated[Path | None, File(use="read")] = None
+    all_: bool = False
+    stake: bool = False
+    nodes: Count | None = None
+    seconds: Seconds | None = None
+    json: bool = False
 
-def _positions(file: Path, rules: Rules, options: dict[str, Any]) -> list[tuple[str, State]]:
-    """The positions of a file, as text and as states: all of them are read before the first is solved.
+    def run(self) -> None:
+        """Solve the position, or those of the file."""
+        if (self.position is None) == (self.file is None):
+            raise solver_position.InvalidPositionError("give one position, or --file FILE with one a line")
+        states = list(self._states())
+        if not self.stake and all(state.rules.players == 2 for _, state in states):
+            self.leave_out("of two hands only --stake depends on who is the landlord", "landlord")
+        solvers: dict[Any, open_solver.OpenSolver] = {}
+        unknown = False
+        for text, state in states:
+            if state.rules not in solvers:
+                solvers[state.rules] = open_solver.OpenSolver(state.rules, nodes=self.nodes)
+            solver = solvers[state.rules]
+            solution = solver.solve(state, seconds=self.seconds)
+            found = self._answer(solver, state, solution)
+            if self.json:
+                tell(json_module.dumps(found, ensure_ascii=False))
+            else:
+                _tell(text, found, solution)
+            unknown = unknown or solution.landlord_wins is None
+            if solution.reason == "interrupted":
+                raise click.exceptions.Exit(EXIT_INTERRUPTED)
+        if unknown:
+            raise click.exceptions.Exit(EXIT_UNKNOWN)
 
-    Raises:
-        InvalidPositionError: If a line of the file, which it then names, is no position, or there is none.
-    """
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise solver_position.InvalidPositionError(f"{file} is no text: {error}") from error
-    found = []
-    for number, line in enumerate(lines, 1):
-        text = line.partition("#")[0].strip()
+    def _states(self) -> Iterator[tuple[str, game_state.State]]:
+        """The positions as text and as states.
+
+        Raises:
+            InvalidPositionError: If a position cannot be read; one of a file is named by its line.
+        """
+        if self.file is None:
+            yield self.position or "", self._state(self.position or "")
+            return
         try:
-            if text:
-                found.append((text, solver_position.open_position(text, rules, **options)))
-        except DouDizhuError as error:
-            raise solver_position.InvalidPositionError(f"{file}:{number}: {error}") from error
-    if not found:
-        example = "write one a line, as 'KK5543 / 225543'"
-        raise solver_position.InvalidPositionError(f"there is no position in {file}: {example}")
-    return found
+            lines = self.file.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError as error:
+            raise solver_position.InvalidPositionError(f"{self.file} is no text: {error}") from error
+        texts = {number: line.partition("#")[0].strip() for number, line in enumerate(lines, 1)}
+        if not any(texts.values()):
+            example = "write one a line, as 'KK5543 / 225543'"
+            raise solver_position.InvalidPositionError(f"there is no position in {self.file}: {example}")
+        for number, text in texts.items():
+            try:
+                if text:
+                    yield text, self._state(text)
+            except DouDizhuError as error:
+                raise solver_position.InvalidPositionError(f"{self.file}:{number}: {error}") from error
+
+    def _state(self, text: str) -> game_state.State:
+        options = {"turn": self.turn, "to_beat": self.to_beat, "landlord": self.landlord, "played": self.at}
+        return solver_position.open_position(text, self.preset, **options)  # type: ignore[arg-type]
+
+    def _answer(
+        self, solver: open_solver.OpenSolver, state: game_state.State, solution: open_solver.Solution
+    ) -> dict[str, Any]:
+        """What is printed, as JSON has it."""
+        line = solver.line(state, self.seconds) if solution.landlord_wins is not None else []
+        found: dict[str, Any] = {
+            "winner": _winner(state, solution.landlord_wins),
+            "move": str(line[0][1]) if line else None,
+            "line": [str(move) for _, move in line],
+            "nodes": solution.nodes,
+            "seconds": round(solution.seconds, 6),
+        }
+        if solution.reason:
+            found["reason"] = solution.reason
+        if self.all_:
+            found["moves"] = {str(move): wins for move, wins in solver.move_values(state, self.seconds, 1)}
+        if self.stake:
+            found["stake"] = solver.stake(state, self.seconds)
+        return found
 
 
-def _answer(
-    solver: open_solver.OpenSolver,
-    state: State,
-    solution: open_solver.Solution,
-    threads: int,
-    stake: bool,
-    seconds: float | None,
-) -> dict[str, Any]:
-    """What is printed, as JSON has it; the value of every move if there are threads for them."""
-    line = solver.line(state, seconds) if solution.landlord_wins is not None else []
-    found: dict[str, Any] = {
-        "winner": _winner(state, solution.landlord_wins),
-        "move": str(line[0][1]) if line else None,
-        "line": [str(move) for _, move in line],
-        "nodes": solution.nodes,
-        "seconds": round(solution.seconds, 6),
-    }
-    if solution.reason:
-        found["reason"] = solution.reason
-    if threads:
-        found["moves"] = {str(move): wins for move, wins in solver.move_values(state, seconds, threads)}
-    if stake:
-        found["stake"] = solver.stake(state, seconds)
-    return found
-
-
-def _winner(state: State, landlord_wins: bool | None) -> str | None:
+def _winner(state: game_state.State, landlord_wins: bool | None) -> str | None:
     """The side that wins: of two hands the first or the second, of three the landlord or the peasants."""
     if landlord_wins is None:
         return None
     if state.rules.players == 2:
-        return "first" if landlord_wins == (int(state.row[LANDLORD]) == 0) else "second"
+        return "first" if landlord_wins == (int(state.row[layout.LANDLORD]) == 0) else "second"
     return "landlord" if landlord_wins else "peasants"
 
 
@@ -190,18 +181,10 @@ def _tell(text: str, found: dict[str, Any], solution: open_solver.Solution) -> N
         tell(f"  the landlord's stake: {'unknown' if value is None else f'{value:+d}'}")
 
 
-def puzzles(
-    context: typer.Context,
-    number: Annotated[int | None, typer.Argument(min=1)] = None,
-    answer: bool = False,
-    make: OptionalCount = None,
-    deal: str = "8+8",
-    seed: Natural = 1,
-    out: Annotated[Path | None, typer.Option(callback=output_file(new=True))] = None,
-) -> None:
+class Puzzles(Command):
     """Pose endgame puzzles (残局) with exactly one winning first move, or make new ones.
 
-    Options:
+    Attributes:
         number: A puzzle by its number; by default how many of each grade there are.
         answer: Show the winning move and a line to the end.
         make: Make so many new ones instead.
@@ -214,57 +197,57 @@ def puzzles(
         ddz puzzles 12 --answer
         ddz puzzles --make 20 --deal 9+9 --out mine.txt
     """
-    if make is not None:
-        leave_out(context, "--make makes new puzzles", "number", "--answer")
-        rng = np.random.default_rng(seed)
-        made = itertools.islice(solver_puzzles.make_puzzles(solver_position.hand_sizes(deal), rng), make)
-        lines = "".join(f"{puzzle}\n" for puzzle in sorted(made, key=lambda puzzle: puzzle.grade))
-        if out is None:
-            typer.echo(lines, nl=False)
+
+    number: Argument[Count | None] = None
+    answer: bool = False
+    make: Count | None = None
+    deal: str = "8+8"
+    seed: Natural = 1
+    out: Annotated[Path | None, File(use="new")] = None
+
+    def run(self) -> None:
+        """Pose one, make new ones, or count them."""
+        if self.make is not None:
+            self.leave_out("--make makes new puzzles", "number", "answer")
+            self._make(self.make)
+            return
+        self.leave_out("only --make makes new puzzles", "deal", "seed", "out")
+        known = solver_puzzles.shipped_puzzles()
+        if self.number is None:
+            self.leave_out("no puzzle is named by its number", "answer")
+            for grade in sorted({puzzle.grade for puzzle in known}):
+                count = sum(puzzle.grade == grade for puzzle in known)
+                tell(f"grade {grade}: {plural(count, 'puzzle')}")
+            return
+        if self.number > len(known):
+            raise solver_position.InvalidPositionError(f"there is no puzzle {self.number}: there are {len(known)}")
+        puzzle = known[self.number - 1]
+        tell(f"puzzle {self.number}, grade {puzzle.grade}: {puzzle.hands}")
+        tell("The first hand leads. Which move wins?")
+        if self.answer:
+            state = solver_position.open_position(puzzle.hands)
+            line = open_solver.OpenSolver(state.rules).line(state)
+            tell(f"{puzzle.move}: {' '.join(str(move) for _, move in line)}")
+
+    def _make(self, count: int) -> None:
+        every = solver_puzzles.make_puzzles(solver_position.hand_sizes(self.deal), random.default_rng(self.seed))
+        made = sorted(itertools.islice(every, count), key=lambda puzzle: puzzle.grade)
+        lines = "".join(f"{puzzle}\n" for puzzle in made)
+        if self.out is None:
+            click.echo(lines, nl=False)
         else:
-            replace_file(out, lines.encode())
-        return
-    leave_out(context, "only --make makes new puzzles", "--deal", "--seed", "--out")
-    known = solver_puzzles.shipped_puzzles()
-    if number is None:
-        leave_out(context, "no puzzle is named by its number", "--answer")
-        for grade in sorted({puzzle.grade for puzzle in known}):
-            count = sum(puzzle.grade == grade for puzzle in known)
-            tell(f"grade {grade}: {plural(count, 'puzzle')}")
-        return
-    if number > len(known):
-        raise solver_position.InvalidPositionError(f"there is no puzzle {number}: there are {len(known)}")
-    puzzle = known[number - 1]
-    tell(f"puzzle {number}, grade {puzzle.grade}: {puzzle.hands}")
-    remark("The first hand leads. Which move wins?", None)
-    if answer:
-        state = solver_position.open_position(puzzle.hands)
-        line = open_solver.OpenSolver(state.rules).line(state)
-        tell(f"{puzzle.move}: {' '.join(str(move) for _, move in line)}")
+            replace_file(self.out, lines.encode())
 
 
-def bidding(
-    context: typer.Context,
-    cards: Annotated[str, typer.Argument()],
-    bottom: str = "",
-    role: str = "landlord",
-    bid: Annotated[int, typer.Option(min=0, max=3)] = 0,
-    player: list[str] | None = None,
-    worlds: Annotated[int, typer.Option(min=1, max=1000000)] = 500,
-    bankroll: float | None = None,
-    rules: Preset = "bidding,doubling=true",
-    seed: Natural = 0,
-    convergence: bool = False,
-    json: bool = False,
-) -> None:
+class Bidding(UnderRules):
     """Estimate a hand's win rate from dealt worlds, and what bidding (or showing, or doubling) is expected to bring.
 
-    Options:
+    Attributes:
         cards: The 17 cards dealt: 3344567TJQQKA22BR.
         bottom: The three landlord cards: the auction is over; show the hand, or double?
         role: With --bottom: landlord, peasant-down or peasant-up.
         bid: The bid that stands: of the seat before; with --bottom the landlord's.
-        player: Who plays the worlds out; may be repeated (rules and policy by default).
+        player: Who plays the worlds out; may be repeated.
         worlds: How many worlds are dealt.
         bankroll: All that could be lost, in base stakes; none by default: no loss rate.
         seed: Seed of the worlds.
@@ -276,20 +259,36 @@ def bidding(
         ddz bidding 3344567TJQQKA22BR --bid 1 --convergence
         ddz bidding 3344567TJQQKA22BR --bottom 359 --role peasant-up --bid 2 --json
     """
-    if not bottom:
-        leave_out(context, "roles come with the landlord cards (--bottom)", "--role")
-    elif bid == 0:
-        leave_out(context, "with --bottom the bid is the landlord's, which is never 0", "--bid")
-    elif (preset := Rules.preset(rules)).bidding == "fixed":
-        leave_out(context, f"under the {preset.name} rules nobody bids", "--bid")
-    view = bidding_hand.hand_view(cards, rules, bottom, role, bid)
-    options = [bidding_policy.PayoffOptions(worlds, name, bankroll) for name in player or ("rules", "policy")]
-    reports = [hand_odds.report(view, one, seed) for one in options]
-    if json:
-        typer.echo(json_module.dumps([one.as_dict() for one in reports], ensure_ascii=False))
-        return
-    for one in reports:
-        show(one.table())
-    for one in reports if convergence else ():
-        show(one.settling_table())
-    remark("95 % intervals; stakes and payoffs in base stakes.")
+
+    cards: Argument[str]
+    bottom: str = ""
+    role: str = "landlord"
+    bid: Annotated[int, Range(0, 3)] = 0
+    player: tuple[str, ...] = ("rules", "policy")
+    worlds: Annotated[int, Range(1, 1_000_000)] = 500
+    bankroll: float | None = None
+    rules: str = "bidding,doubling=true"
+    seed: Natural = 0
+    convergence: bool = False
+    json: bool = False
+
+    def run(self) -> None:
+        """Deal worlds and print what came of them."""
+        preset = self.preset
+        if not self.bottom:
+            self.leave_out("roles come with the landlord cards (--bottom)", "role")
+        elif self.bid == 0:
+            self.leave_out("with --bottom the bid is the landlord's, which is never 0", "bid")
+        elif preset.bidding == "fixed":
+            self.leave_out(f"the {preset.name} rules have no auction", "bid")
+        view = bidding_hand.hand_view(self.cards, self.rules, self.bottom, self.role, self.bid)
+        options = [bidding_policy.PayoffOptions(self.worlds, name, self.bankroll) for name in self.player]
+        reports = [hand_odds.report(view, one, self.seed) for one in options]
+        if self.json:
+            tell(json_module.dumps([one.as_dict() for one in reports], ensure_ascii=False))
+            return
+        for one in reports:
+            show(one.table())
+        for one in reports if self.convergence else ():
+            show(one.settling_table())
+        remark("95 % intervals; stakes and payoffs in base stakes.", dim=True)

@@ -8,10 +8,10 @@ lost and comes once more.  What was saved is whole at any moment.
 from __future__ import annotations
 
 import os
-import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -31,19 +31,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class _Watch:
     """What the thread and the handlers know of each other."""
 
-    answers = -1
-    """File descriptor to which a handler writes that it was called; -1 while nobody watches."""
+    answers = 0
+    """How many signals the handlers have answered."""
     finishing = False
     """Whether the command finishes what is at hand after the first signal."""
 
 
-def _answered() -> None:
-    if _Watch.answers >= 0:
-        os.write(_Watch.answers, b"!")
-
-
 def _interrupt(number: int, frame: Any) -> None:
-    _answered()
+    _Watch.answers += 1
     raise KeyboardInterrupt
 
 
@@ -98,7 +93,7 @@ def finishing(tell: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
         if asked:
             _interrupt(number, frame)
         asked.append(number)
-        _answered()
+        _Watch.answers += 1
         tell(STOPPING)
 
     _Watch.finishing = True
@@ -118,7 +113,7 @@ def ending(stop: Callable[[], None]) -> Iterator[None]:
     """
 
     def ask(number: int, frame: Any) -> None:
-        _answered()
+        _Watch.answers += 1
         stop()
         force = threading.Timer(PATIENCE, os._exit, (0,))
         force.daemon = True
@@ -134,22 +129,23 @@ def watch() -> None:
         return
     sys.unraisablehook = _unraisable
     heard, arrived = os.pipe()
-    answers, _Watch.answers = os.pipe()
-    for end in (arrived, _Watch.answers):
-        os.set_blocking(end, False)
+    os.set_blocking(arrived, False)
     signal.set_wakeup_fd(arrived, warn_on_full_buffer=False)
-    threading.Thread(target=_listen, args=(heard, answers), name="signals", daemon=True).start()
+    threading.Thread(target=_listen, args=(heard,), name="signals", daemon=True).start()
 
 
-def _listen(heard: int, answers: int) -> None:
+def _listen(heard: int) -> None:
+    came = _Watch.answers
     while number := os.read(heard, 1):
         if number[0] not in _SIGNALS:
             continue
-        if select.select([answers], [], [], PATIENCE)[0]:
-            os.read(answers, 1)
-        elif _Watch.finishing:
-            _Watch.finishing = False  # once more ends at once
-            os.write(2, f"{STOPPING}\n".encode())
-        else:
+        came, deadline = came + 1, time.monotonic() + PATIENCE
+        while _Watch.answers < came and time.monotonic() < deadline:
+            time.sleep(_ONCE_MORE)
+        if _Watch.answers >= came:
+            continue
+        if not _Watch.finishing:
             os.write(2, b"interrupted\n")
             os._exit(EXIT_INTERRUPTED)
+        _Watch.finishing = False  # once more ends at once
+        os.write(2, f"{STOPPING}\n".encode())

@@ -13,9 +13,9 @@ BIN := $(VENV)/bin
 # Every installation goes through the constraints.
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq --constraint constraints.txt
 
-# What is installed, each with a stamp: `make demo` learns and draws; the rest needs everything.
+# What is installed, each with a stamp: `make demo` learns and plays; the rest needs everything.
 EXTRAS := dev,data,notebooks,onnx,peers,plot,render,train,web
-SHOW := plot,train
+SHOW := train
 DEMO := $(VENV)/.demo-installed
 FULL := $(VENV)/.full-installed
 

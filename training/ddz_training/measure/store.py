@@ -21,7 +21,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -556,7 +556,7 @@ def claim(path: Path, *, folder: bool = False) -> FileLock:
 
 @contextmanager
 def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """:func:`claim` a file or a folder for the time of a ``with`` block; folders that are made and stay empty go again.
+    """:func:`claim` a file or a folder for the time of a ``with`` block.
 
     Yields:
         What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.
@@ -564,19 +564,13 @@ def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     Raises:
         InUseError: If another process has it.
     """
-    path = real_path(path)
-    inner = path if folder else path.parent
-    made = [one for one in (inner, *inner.parents) if not one.exists()]
     lock = claim(path, folder=folder)
     try:
-        yield path
+        yield real_path(path)
     finally:
         if lock.lock_counter == 1:
             Path(lock.lock_file).unlink(missing_ok=True)  # a process that has just opened it sees that
         lock.release()
-        with suppress(OSError):  # the first one that is not empty, and all above it, stay
-            for one in made:
-                one.rmdir()
 
 
 # --- Rules as settings ------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ class Command(Options):
     given: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
-        dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+        dataclasses.dataclass(frozen=True, kw_only=True, repr=False, eq=False)(cls)  # made at every start
 
     def run(self) -> None:
         """Do its work.

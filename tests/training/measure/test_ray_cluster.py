@@ -27,7 +27,7 @@ from ddz_training.measure.provenance import Provenance, SameCode
 from ddz_training.measure.ray_cluster import on_ray
 from ddz_training.measure.workers import Share, executed_by, on_this_machine, workers
 from tests.rooms import pythonpath
-from tests.training.apps.terminal import commands, ddz
+from tests.training.apps.terminal import ddz
 
 has_ray = importlib.util.find_spec("ray") is not None
 runs_ray = pytest.mark.skipif(not has_ray, reason="needs Ray")
@@ -172,8 +172,8 @@ def test_what_goes_wrong_in_a_task_is_an_error_here_and_the_others_are_given_up(
     assert len(ray.cancelled) == 2
 
 
-def test_everything_that_is_shared_goes_to_the_executor_that_is_asked_for() -> None:
-    asked: list[int] = []
+def recording(asked: list[int]) -> Any:
+    """An executor on this machine that notes how many processes each call wants."""
 
     @contextmanager
     def elsewhere(make: Callable[[], Any], processes: int, /) -> Iterator[Share[Any, Any]]:
@@ -181,8 +181,13 @@ def test_everything_that_is_shared_goes_to_the_executor_that_is_asked_for() -> N
         with on_this_machine(make, 1) as share:
             yield share
 
+    return executed_by(elsewhere)
+
+
+def test_everything_that_is_shared_goes_to_the_executor_that_is_asked_for() -> None:
+    asked: list[int] = []
     arena = Arena(("random", "random-staged"), timing=False)
-    with executed_by(elsewhere):
+    with recording(asked):
         assert doubled(functools.partial(Doubler, []), [1, 2, 3]) == [2, 4, 6]
         there = run_arena(arena, 3, processes=3)
     assert asked == [2, 3]
@@ -190,18 +195,20 @@ def test_everything_that_is_shared_goes_to_the_executor_that_is_asked_for() -> N
     assert asked == [2, 3]
 
 
+@pytest.mark.parametrize("line", ["--ray arena", "arena --ray"])
+def test_a_command_plays_on_ray_wherever_that_is_typed(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(ray_cluster, "on_ray", lambda: recording(asked))
+    for words, found in ((line.split(), [2]), (["arena"], [2])):
+        result = ddz(*words, "random", "random-staged", "--deals", 3, "--processes", 2)
+        assert (result.exit_code, asked) == (0, found), result.output
+
+
 def test_a_worker_with_other_code_plays_nothing() -> None:
     make = functools.partial(Doubler, [])
     assert SameCode(make, Provenance.of(["rules"]))().play(2) == 4
     with pytest.raises(OtherCodeError, match=r"has the code [0-9.]+ [0-9a-f]+, the process that shares the work has x"):
         SameCode(make, Provenance(("x",)))()
-
-
-def test_whatever_shares_work_takes_ray() -> None:
-    options = {path: {text for option in command.params for text in option.opts} for path, command in commands()}
-    share = {path for path, texts in options.items() if "--processes" in texts} - {("demo",)}  # for one machine
-    assert {("arena",), ("rate",), ("record",), ("study", "tendency"), ("reproduce", "iterations")} <= share
-    assert share == {path for path, texts in options.items() if "--ray" in texts}
 
 
 def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,8 @@ DATABASES = (".sqlite", ".db")
 
 _LONGEST = 1 << 20
 """More characters than any line of settings has."""
-_MAGIC = b"SQLite format 3\0"
+_SMALLEST = 512
+"""Bytes of the smallest database; SQLite takes a file of one byte for an empty one."""
 _TAKEN = "being written by another process: wait until it has ended, or name another"
 _TYPED: dict[str, Any] = {"detect_types": sqlite3.PARSE_DECLTYPES}
 
@@ -158,9 +159,9 @@ def _read(path: Path) -> Saved | None:
     text = real_path(path)
     file = _database(text)
     if _has_contents(file):
-        with _errors(path), file.open("rb") as start, closing(sqlite3.connect(file, 0, **_TYPED)) as db:
-            if start.read(len(_MAGIC)) != _MAGIC:  # SQLite takes a very short file for an empty database
-                raise ResultsFileError(f"{path} is not a database")
+        if file.stat().st_size < _SMALLEST:
+            raise ResultsFileError(f"{path} is not a database")
+        with _errors(path), closing(sqlite3.connect(file, 0, **_TYPED)) as db:
             if saved := _of_database(db):
                 return saved
     return _of_text(path) if text != file and _has_contents(text) else None

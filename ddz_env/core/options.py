@@ -213,7 +213,7 @@ class Option(NamedTuple):
         if text in self.choices:
             return text
         value = plain_value(text)
-        is_text = value is not None and (str in self.kinds or Path in self.kinds)
+        is_text = (value is not None or not self.optional) and (str in self.kinds or Path in self.kinds)
         return self.checked(text if is_text else value, error)
 
     @property

@@ -404,15 +404,17 @@ def test_a_setting_that_is_given_twice_is_refused(tmp_path: Path) -> None:
 
 def test_plots_start_at_zero_and_name_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from ddz_training.experiments import mini, mini_uct
+    from matplotlib.figure import Figure
+
+    from ddz_training.experiments import mini
     from ddz_training.experiments.experiment import read_saved
 
     drawn: list[Any] = []
     results = ROOT / "docs" / "results"
-    for module, experiment in ((mini_uct, mini_uct.MINI_UCT), (mini, mini.MINI_AGENTS)):
-        monkeypatch.setattr(module, "finish_figure", lambda figure, axes, *rest, **legend: drawn.append(axes))
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path: drawn.extend(figure.axes))
+    for experiment in (mini.MINI_UCT, mini.MINI_AGENTS):
         assert experiment.plot is not None
         experiment.plot(read_saved(experiment.result, results / f"{experiment.file}.csv"), tmp_path / "x.png")
     assert [axes.get_ylim()[0] for axes in drawn] == [0, 0]
-    assert [text.get_text() for text in drawn[1].texts].count("not defined") == 1
+    assert [text.get_text() for text in drawn[1].texts].count("not played") == 1
     assert len(drawn[1].patches) == 24

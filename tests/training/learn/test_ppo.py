@@ -181,7 +181,7 @@ def test_what_is_out_of_range_has_a_named_error() -> None:
 
 
 CLIP = 0.2
-SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000, "clip": CLIP}
+SETTINGS: dict[str, Any] = {"epochs": 1, "architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000, "clip": CLIP}
 
 
 def networks(seed: int) -> tuple[PolicyNetwork, Critic]:

@@ -113,11 +113,12 @@ def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
         raise InvalidExperimentError(f"there is no {path}")
     try:
         text = path.read_text(encoding="utf-8")
-        lines = list(csv.DictReader(text[: text.rfind("\n") + 1].splitlines()))
+        found = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
+        lines = list(found)
+        if missing := [column for column in columns if column not in (found.fieldnames or ())]:
+            raise InvalidExperimentError(f"{path} is no such curve: it has no {missing[0]}")
         for line in lines:
             _ = [line[column] if column in ("stage", "opponent") else float(line[column]) for column in columns]
-    except KeyError as error:
-        raise InvalidExperimentError(f"{path} is no such curve: it has no {error.args[0]}") from error
     except (OSError, ValueError, TypeError, csv.Error) as error:
         raise InvalidExperimentError(f"{path} is no such curve: {error}") from error
     return lines

@@ -417,4 +417,4 @@ def test_plots_start_at_zero_and_name_what_is_missing(monkeypatch: pytest.Monkey
         experiment.plot(read_saved(experiment.result, results / f"{experiment.file}.csv"), tmp_path / "x.png")
     assert [axes.get_ylim()[0] for axes in drawn] == [0, 0]
     assert [text.get_text() for text in drawn[1].texts].count("not played") == 1
-    assert len(drawn[1].patches) == 24
+    assert len(drawn[1].patches) == 25

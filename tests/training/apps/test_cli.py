@@ -164,7 +164,7 @@ def test_an_option_that_would_be_ignored_is_refused_before_any_work(
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-NO_FILE = [f"train {name} --out empty" for name in ("curves", "dmc", "sb3", "selfplay")]
+NO_FILE = [f"train {name} --out empty" for name in ("belief", "curves", "dmc", "sb3", "selfplay")]
 WRONG = {
     "no agent is called 'nobody'": [
         *("agents nobody", "arena rules nobody", "benchmark nobody", "botzone bot --agent nobody"),

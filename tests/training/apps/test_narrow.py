@@ -116,7 +116,7 @@ AT_THE_TABLE = {"play", "watch"}
 """What is as wide as the table is: tests/training/apps/test_table_commands.py."""
 NO_TABLE = {
     "botzone bot", "botzone bundle", "botzone log", "botzone match", "export", "puzzles", "record", "replay", "solve",
-    "train imitate", "web",
+    "train belief", "train imitate", "web",
 }  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def test_the_strengths_that_are_shown_are_those_of_the_committed_results() -> No
 
 RUNS = {
     "arena", "benchmark", "demo", "export", "rate", "record", "study equivalent", "study tendency",
-    "train curves", "train dmc", "train imitate", "train sb3", "train selfplay",
+    "train belief", "train curves", "train dmc", "train imitate", "train sb3", "train selfplay",
 }  # fmt: skip
 
 

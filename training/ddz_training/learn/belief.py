@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -181,6 +182,7 @@ class BeliefTraining(Training):
     """
 
     line_type = BeliefLine
+    tables: ClassVar[Mapping[type, str]] = {}
     config: BeliefConfig
 
     def __init__(self, config: BeliefConfig, threads: int | None = 1) -> None:

@@ -21,6 +21,7 @@ with lazily():
     from ddz_agents.neural import sb3_policy
     from ddz_agents.neural import weights as neural_weights
     from ddz_training.experiments import training_curves
+    from ddz_training.learn import belief as belief_run
     from ddz_training.learn import dmc as dmc_run
     from ddz_training.learn import loop
     from ddz_training.learn.ppo import config as ppo_config
@@ -192,6 +193,34 @@ def sb3(
     follow_policy(model, config.rules, trust=True)
 
 
+def belief(
+    out: options.OutputFolder,
+    positions: options.OptionalCount = None,
+    rules: options.TrainedRules = None,
+    seed: options.TrainingSeed = None,
+    threads: options.Threads = 1,
+    tensorboard: options.TensorBoard = None,
+    settings: options.Settings = None,
+) -> None:
+    """Learn where the hidden cards lie, from games of many kinds of players.
+
+    Options:
+        out: Folder for the network.
+        positions: Positions to learn from; 3,000,000 by default.
+
+    Example:
+        ddz train belief --out runs/belief --positions 1000000
+    """
+    given = belief_run.BeliefConfig.given({"rules": rules, "seed": seed, "positions": positions}, settings or ())
+    file = out / belief_run.BELIEF
+    loop.refuse_to_overwrite(file)
+    run = belief_run.BeliefTraining(belief_run.BeliefConfig().changed(given), threads)
+    with writing(out, folder=True), stopping("the network has learned from fewer positions") as asked:
+        train_under_bar(run, loop.Budget(decisions=run.config.positions), out, tensorboard, asked)
+        tell(f"{quoted(file)} after {run.counters.decisions:,} positions")
+    follow("to see what it knows", "reproduce", "belief", "--belief", file)
+
+
 # --- the curves of runs ------------------------------------------------------
 
 
@@ -244,7 +273,7 @@ def _named(run: str) -> tuple[str, Path]:
 
 app = group(
     "Train policies.",
-    (sb3, selfplay, dmc, imitate, curves),
+    (sb3, selfplay, dmc, imitate, belief, curves),
     "ddz train selfplay --out runs/first --minutes 10",
     "ddz arena policy:path=runs/first/policy.safetensors rules",
 )

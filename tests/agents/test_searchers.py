@@ -154,7 +154,7 @@ def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
         ("neural-ismcts:value_share=0.5", "value_share=0.5: this option went, and 1.0 stayed: simulations beside"),
         ("neural-ismcts:root=puct", "root='puct': this option went, and halving stayed: neither PUCT"),
         ("neural-ismcts:mate=search", "mate='search': this option went, and policy stayed"),
-        ("neural-ismcts:inference=weighed", "inference='weighed': this option went, and mixed stayed: worlds"),
+        ("neural-ismcts:inference=mixed", "inference='mixed': this option went, and weighed stayed: at 15 ms"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_exist_are_named(spec: str, message: str) -> None:

@@ -75,7 +75,7 @@ def test_the_shipped_weights_are_named_where_no_others_are() -> None:
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
     for spec in ("policy", "policy:temperature=1", "neural-ismcts:particles=0"):
         assert agent_files(spec) == {"policy.safetensors": digest}
-    assert set(agent_files("neural-ismcts:iterations=4")) == {"policy.safetensors"}
+    assert set(agent_files("neural-ismcts:iterations=4")) == {"policy.safetensors", "belief.safetensors"}
 
 
 def test_every_option_of_every_agent_that_is_a_path_is_named(tmp_path: Path) -> None:

@@ -11,13 +11,16 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PolicyFile
 from ddz_agents.neural.model import Floats, PolicyModel
+from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural_search.evaluation_cache import CachedModel
 from ddz_agents.neural_search.forest import DescentBudget, Forest, halve
 from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
@@ -60,9 +63,11 @@ class ModelSearchOptions(Options):
         candidates: How many of the root's moves are compared: those that the policy likes best.
         settled: A move to which the policy gives at least this probability is played without a search; 1 always
             searches.
-        particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
-            moves of the hidden seats, who may be players like the policy or like the rule agent; 0 draws uniform
-            worlds. Weighing takes at most about half of `milliseconds`, with fewer particles if necessary.
+        particles: Number of determinizations from which worlds are drawn. They come from the belief network (from
+            plain dealing under rules that it does not know: two players, undealt cards), and are weighted by how
+            plausible they make the moves of the hidden seats, who may be players like the policy or like the rule
+            agent; 0 draws uniform worlds. Weighing takes at most about half of `milliseconds`, with fewer particles
+            if necessary.
     """
 
     gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
@@ -76,8 +81,12 @@ class ModelSearchOptions(Options):
         "leaf": ("auto", "nothing was shown to value leaves better than the critic, where there is one (0.2.0)"),
         "ahead": (4, f"0 gained no more {_WHERE}"),
         "simulation": ("random", "simulations of other players gained nothing (ddz reproduce search-options, 0.2.0)"),
-        "inference": ("mixed", f"worlds of a belief network, or of one kind of player, gained no more {_WHERE}"),
-        "belief": (None, f"the worlds of a belief network gained no more {_WHERE}"),
+        "inference": (
+            "weighed",
+            "at 15 ms a decision, on 1,000 deals each against policy and rules, it won 1.35 points (0.49 to 2.21) more "
+            "than mixed, and 2.27 (1.28 to 3.26) more than policy",
+        ),
+        "belief": (None, "there is one belief network, which ddz train belief has trained"),
         "others": ("recognized", f"to take every seat for the policy gained no more {_WHERE}"),
         "final": ("visits", "the choice by value gained nothing (ddz reproduce search-options, 0.2.0)"),
         "endgame": ("search", "a solver for the last cards gained nothing (ddz reproduce search-options, 0.2.0)"),
@@ -95,6 +104,10 @@ class ModelSearchOptions(Options):
 @dataclass(frozen=True)
 class NeuralSearchOptions(ModelSearchOptions, PolicyFile):
     """The policy of ``neural-ismcts``, and how it is searched with."""
+
+    def files(self) -> tuple[Path, ...]:
+        """The policy's file, and the belief network's where there are particles."""
+        return (*super().files(), *([shipped_belief_path()] if self.particles else []))
 
 
 class ModelSearchAgent(SearchAgent[View]):
@@ -121,6 +134,7 @@ class ModelSearchAgent(SearchAgent[View]):
         self.options = options = ModelSearchOptions.of(*values, **named)
         self.model = model
         self._cached = CachedModel(model)
+        self._network = load_belief() if options.particles else None
         self._believed = (LearnedPlayer(self._cached), *map(RulesPlayer, RESPONSES))
         self._price = _FIRST_PRICE
         self._forest = Forest(options.trees, options.batch, Evaluator(self._cached, leaf_kind(model)))
@@ -170,7 +184,8 @@ class ModelSearchAgent(SearchAgent[View]):
             self._price /= 2
             return uniform(), strangers
         began = time.perf_counter()
-        known = inferred(view, rng, particles, self._believed, _ROUNDS)
+        proposal = None if self._network is None else self._network.proposal(view, rng, particles)
+        known = inferred(view, rng, particles, self._believed, _ROUNDS, proposal)
         spent = (time.perf_counter() - began) * 1000
         self._price = max(spent / (particles * moves), self._price / 2)
         if known is None:

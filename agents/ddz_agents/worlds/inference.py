@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,22 @@ MOST_PARTICLES = 100_000
 """The most that an agent may have: a decision then begins with about half a second of inference, with minutes of it
 where a learned policy is the model."""
 
+_LEAST_PROPOSED = 0.1
+"""Floor under the effective number of different deals among proposed ones: they are few."""
 _NO_SEAT = np.uint64(NO_SEAT)
+
+
+class Proposal(NamedTuple):
+    """Deals that something else has drawn, to be weighed.
+
+    Attributes:
+        hands: The three hands now and the cards that are not dealt, shape ``[n, 4]``, uint64.
+        logs: By how much likelier plain dealing gives each deal than what drew it, in nats up to a constant, shape
+            ``[n]``, float64.
+    """
+
+    hands: Words
+    logs: Reals
 
 
 @dataclass(frozen=True)
@@ -84,6 +99,7 @@ def infer(
     *,
     rounds: int = DEFAULT_ROUNDS,
     least_ess: float = 0.02,
+    proposal: Proposal | None = None,
 ) -> Particles:
     """Draw determinizations uniformly, move them towards what the hidden seats' moves say, and weigh them by the rest.
 
@@ -100,6 +116,7 @@ def infer(
             (:func:`ddz_agents.worlds.particles.anneal`); with 0 they stay as drawn, and the weights say everything.
         least_ess: Floor under the effective number of different deals, as a share of those drawn: the weights are
             flattened until it is reached.
+        proposal: Deals to weigh in place of ``particles`` drawn here; with it ``rounds`` has no effect.
 
     Raises:
         InvalidInferenceOptionError: If an option is out of range, or a model answers with something else than was
@@ -117,7 +134,7 @@ def infer(
     options = _InferenceOptions(particles, rounds, least_ess)
     chosen = _as_models(models)
     story = read_story(view)
-    hands = draw_hands(view, rng, options.particles)
+    hands = draw_hands(view, rng, options.particles) if proposal is None else proposal.hands
     check_story(story, view, hands[0])
     weighed = weighed_decisions(story, view.seat, view.rules)
 
@@ -128,8 +145,11 @@ def infer(
         asked.append((deals, _log_likelihoods(chosen, story, deals, weighed, view.rules)))
         return _mixed(asked[-1][1])[deal]
 
-    hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
-    found = tempered(hands, logs, least_ess, exponent)
+    if proposal is None:
+        hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
+        found = tempered(hands, logs, least_ess, exponent)
+    else:
+        found = tempered(hands, proposal.logs + evaluate(hands), least_ess)
     return replace(found, kinds=_kinds(found, asked))
 
 
@@ -196,6 +216,7 @@ def inferred(
     particles: int,
     models: Sequence[PlayerModel] | None = None,
     rounds: int = DEFAULT_ROUNDS,
+    proposal: Proposal | None = None,
 ) -> Particles | None:
     """What :func:`inferred_pool` draws from, with what it says of the players; None if it is nothing.
 
@@ -205,10 +226,13 @@ def inferred(
         particles: How many.
         models: The kinds of players that a hidden seat may be; None for the fitted rule models.
         rounds: Of annealing (:func:`infer`).
+        proposal: Deals to weigh in place of plain ones.
     """
     if not particles:
         return None
     try:
+        if proposal is not None:
+            return infer(view, rng, particles, models, least_ess=_LEAST_PROPOSED, proposal=proposal)
         return infer(view, rng, particles, models, rounds=rounds)
     except InconsistentHistoryError:  # a bare row: there is nothing to infer from
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -343,10 +344,11 @@ def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:
 def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pays_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def priced(view: View, rng: np.random.Generator, particles: int, *how: object) -> None:
+    def priced(view: View, rng: np.random.Generator, particles: int, *how: Any) -> None:
         nonlocal now
         asked.append(particles)
-        assert how == (agent._believed, 2)
+        assert how[:2] == (agent._believed, 2)
+        assert len(how[2].hands) == particles  # what the belief network proposes
         now += price / 1000 * particles * len(view.history)
 
     asked, now = list[int](), 0.0

@@ -269,7 +269,7 @@ def test_a_search_counts_what_the_moves_of_a_seat_have_told() -> None:
     rng = np.random.default_rng(0)
     while (not state.is_over and len(state.history) < 18) or len(state.legal_moves()) == 1:
         state.step(RULES.act(state.view(), rng))
-    agent = ModelSearchAgent(Prefers({0}, 100.0), 30, particles=20)
+    agent = ModelSearchAgent(Prefers({0}, 100.0), 30, particles=50)
     assert agent._inferred(state.view(), rng)[1].tolist() == [seat != state.seat for seat in range(3)]
     assert agent.act(state.view(), rng) in state.legal_moves()
 

@@ -301,7 +301,7 @@ def test_an_option_that_would_be_ignored_is_refused_before_any_work(line: str, w
     assert not list(here.iterdir())
 
 
-NO_FILE = [f"train {name} --out empty" for name in ("curves", "dmc", "sb3", "selfplay")]
+NO_FILE = [f"train {name} --out empty" for name in ("belief", "curves", "dmc", "sb3", "selfplay")]
 WRONG = {
     "no agent is called 'nobody'": [
         *("agents nobody", "arena rules nobody", "benchmark nobody", "botzone bot --agent nobody"),

@@ -21,7 +21,7 @@ from tests.training.apps.terminal import ddz
 pytest.importorskip("torch")
 
 RESULTS = ROOT / "docs" / "results"
-TIMES = {"ms", "opponent_ms", "seconds", "start", "worked", "spent"}
+TIMES = {"ms", "opponent_ms", "particles_ms", "network_ms", "seconds", "start", "worked", "spent"}
 """What no two runs share."""
 
 
@@ -46,6 +46,7 @@ CASES: dict[str, Case] = {
     "exploration": Case({"deals": 2, "at": (0.1, 1.0), **TREES}),
     "branching": Case({}, [("rules", 0), ("random", 3)]),
     "hand-inference": Case({}, [("rules", 0), ("random", 1)]),
+    "belief": Case({}, [("rules", 0), ("random", 0)]),
     "search-options": Case({"only": ("plain", "4 trees"), "against": ("isuct", "rules"), "iterations": 4, "deals": 2}),
     "search-depth": Case({"only": ("open hands, depth 1",), "deals": 2}),
     "search-gains": Case({"agent": ("policy", "random"), "games": 3, "playouts": 8}),
@@ -73,7 +74,7 @@ CASES: dict[str, Case] = {
 PUBLISHED = {
     *("mini-inference", "branching", "hand-inference", "solver-curve", "exploitability", "mini-mccfr", "win-rate"),
     *("equivalent-simulated", "tendency", "tendency-savings", "tree-size", "complexity", "holdem", "mini-uct"),
-    *("search-depth", "agent-strength", "policy-strength", "points-strength", "bidders"),
+    *("belief", "search-depth", "agent-strength", "policy-strength", "points-strength", "bidders"),
 }
 """Cases whose results come out as they were published."""
 LONG = ["mini-inference", "mini-agents", "exploitability", "search-gains", "levels", "equivalents", "mini-mccfr"]

@@ -109,7 +109,9 @@ def log_probability(truth: Counts, splits: FloatArray) -> float:
     return float(np.log(doubted[hidden]).sum())
 
 
-def watched(spec: str, seed: int, game: int, rng: np.random.Generator) -> Iterator[tuple[State, int]]:
+def watched(
+    spec: str, seed: int, game: int, rng: np.random.Generator, *, choices_only: bool = False
+) -> Iterator[tuple[State, int]]:
     """Some decisions of a game between copies of an agent: the game as it stood, and the seat that looks at the others.
 
     Args:
@@ -117,13 +119,15 @@ def watched(spec: str, seed: int, game: int, rng: np.random.Generator) -> Iterat
         seed: Seed of the games.
         game: The game's number.
         rng: Draws the decisions, of a seat only after those of the last have been looked at.
+        choices_only: Whether decisions with one legal move are left out.
     """
     state = State.new(seed=seed, game=game)
     seats = state.rules.players
     agents, rngs = [make_agent(spec)] * seats, seat_generators([seed, game], seats, published_generator)
     moments: list[list[State]] = [[] for _ in range(seats)]
     while not state.is_over:
-        if any(mover != state.seat for mover, _ in state.history):
+        chooses = not choices_only or len(state.legal_moves()) > 1
+        if chooses and any(mover != state.seat for mover, _ in state.history):
             moments[state.seat].append(state.copy())
         play_one(state, agents, rngs)
     for seat, states in enumerate(moments):

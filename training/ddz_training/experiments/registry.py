@@ -13,6 +13,7 @@ _MODULES = (
     ("full_games", "cheating landlord thresholds iterations exploration"),
     ("full_branching", "branching"),
     ("hidden_hands", "hand-inference"),
+    ("belief", "belief"),
     ("search_options", "search-options search-depth"),
     ("search_gains", "search-gains"),
     ("solver_curve", "solver-curve"),

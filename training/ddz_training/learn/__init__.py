@@ -1,1 +1,1 @@
-"""Learning: PPO, deep Monte Carlo, imitation, Stable-Baselines3."""
+"""Learning: PPO, deep Monte Carlo, imitation, belief networks, Stable-Baselines3."""

@@ -1,4 +1,4 @@
-"""The policies that the package ships."""
+"""The policies and the belief network that the package ships."""
 
 from __future__ import annotations
 
@@ -49,3 +49,13 @@ def policy_path(path: str | Path | None = None) -> Path:
     if str(path) == "points":
         return shipped_points_path()
     return shipped_policy_path() if path is None else Path(path)
+
+
+def shipped_belief_path() -> Path:
+    """The file of the belief network that ``neural-ismcts`` draws worlds from.
+
+    Example:
+        >>> shipped_belief_path().name
+        'belief.safetensors'
+    """
+    return Path(str(resources.files(__name__) / "belief.safetensors"))

@@ -50,7 +50,6 @@ GONE = {
     "speed": "make bench in a checkout",
     "study exploit": "ddz train selfplay --set frozen=AGENT --set frozen_share=1",
     "tendency": "ddz study tendency",
-    "train belief": "neural-ismcts, which weighs its worlds by the policy and the rule agent",
     "train distil": "the shipped policy, which needs no PyTorch, or ddz export",
     "train expert": "ddz train selfplay",
     "version": "ddz --version",

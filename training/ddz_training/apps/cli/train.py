@@ -23,9 +23,9 @@ with lazily():
     from ddz_training.data import games as data_games
     from ddz_training.data import table as data_table
     from ddz_training.experiments import training_curves
+    from ddz_training.learn import belief, imitation, loop, strength
     from ddz_training.learn import dmc as dmc_run
     from ddz_training.learn import errors as learn_errors
-    from ddz_training.learn import imitation, loop, strength
     from ddz_training.learn.ppo import selfplay as ppo_selfplay
     from ddz_training.learn.sb3 import train as sb3_train
     from ddz_training.measure import errors as match_errors
@@ -329,6 +329,37 @@ class Imitate(Training):
         return dataclasses.replace(config, decisions=self.decisions or min(config.decisions, few * count))
 
 
+class Belief(Training):
+    """Learn where the hidden cards are, from games of many kinds of players.
+
+    Attributes:
+        out: Folder for the network.
+        positions: Positions to learn from; 3,000,000 by default.
+        rules: A preset, with options behind it if wanted (ddz rules); standard by default.
+        set_: Any other setting, name=value (num_games=512, players=rules,policy ...).
+
+    Example:
+        ddz train belief --out runs/belief --positions 1000000
+    """
+
+    out: Annotated[Path, File(use="folder")]
+    positions: Count | None = None
+    rules: str | None = None
+    set_: tuple[str, ...] = ()
+
+    def run(self) -> None:
+        """Learn, and write the network."""
+        named = {"rules": self.rules, "seed": self.seed, "positions": self.positions}
+        given, file = belief.BeliefConfig.given(named, self.set_), self.out / belief.BELIEF
+        loop.refuse_to_overwrite(file)
+        run = belief.BeliefTraining(belief.BeliefConfig().changed(given), self.threads)
+        advice = "the network has learned from fewer positions"
+        with store.writing(self.out, folder=True), stopping(advice) as ended:
+            train_under_bar(run, loop.Budget(decisions=run.config.positions), self.out, self.tensorboard, ended)
+            tell(f"{quoted(file)} after {run.counters.decisions:,} positions")
+        follow("to see what it knows", "reproduce", "belief", "--belief", file)
+
+
 # --- the curves of runs ------------------------------------------------------
 
 
@@ -385,7 +416,16 @@ def _named(run: str) -> tuple[str, Path]:
 train = Group(
     ("train",),
     "Train policies.",
-    {"Commands": {"sb3": Sb3, "selfplay": SelfPlay, "dmc": Dmc, "imitate": Imitate, "curves": Curves}},
+    {
+        "Commands": {
+            "sb3": Sb3,
+            "selfplay": SelfPlay,
+            "dmc": Dmc,
+            "imitate": Imitate,
+            "belief": Belief,
+            "curves": Curves,
+        }
+    },
     "ddz train selfplay --out runs/first --minutes 10",
     "ddz arena policy:path=runs/first/policy.safetensors rules",
 )

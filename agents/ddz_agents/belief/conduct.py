@@ -1,0 +1,134 @@
+"""How each seat has played so far, in a few counts: what kind of player sits there.
+
+Everything is public, so the counts follow from the moves alone.  An answer to the partner's move is counted apart from
+one to an enemy's: a peasant that never passes there plays badly, and a pass says less about the hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env import Move
+from ddz_env.core.actions import BID_BASE
+from ddz_env.core.engine.compiling import kernel, pure_kernel
+from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
+from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEG_ROCKET, SEGMENT_CARDS
+
+TALLIES = ("leads", "cards", "solos", "answers", "passes", "helps", "yields", "follows", "jumps", "bombs")
+"""What is counted: leads, the cards and the solos among them; answers to an enemy's move, and passes among them; the
+same where the move to beat was the partner's; moves of the kind that was led, and by how many ranks more than needed;
+bombs and rockets."""
+_LEADS, _CARDS, _SOLOS, _ANSWERS, _PASSES, _HELPS, _YIELDS, _FOLLOWS, _JUMPS, _BOMBS = range(len(TALLIES))
+
+CONDUCT_COLUMNS = 2 * len(TALLIES)
+"""Columns that say how the next and the previous seat have played."""
+
+T_TARGET, T_OWNER, T_PASSES = range(3)
+"""Of a trick: the main group to beat (0 on lead), whose it is, and passes since."""
+
+
+@pure_kernel
+def note_move(tallies: np.ndarray, trick: np.ndarray, seat: int, main: int, landlord: int) -> None:
+    """Count one move.
+
+    Args:
+        tallies: Of the three seats, shape ``[3, len(TALLIES)]``, int32; changed.
+        trick: Shape ``[3]``, int32; changed.
+        seat: Who moved.
+        main: The main group, 0 for a pass.
+        landlord: The landlord's seat.
+    """
+    own, target, owner = tallies[seat], np.int64(trick[T_TARGET]), np.int64(trick[T_OWNER])
+    segment = np.int64(MAIN_SEGMENT[main])
+    if target == 0:
+        cards = np.int64(SEGMENT_CARDS[segment])
+        own[_LEADS] += 1
+        own[_CARDS] += cards
+        own[_SOLOS] += cards == 1
+    elif seat != landlord and owner != landlord:
+        own[_HELPS] += 1
+        own[_YIELDS] += main == 0
+    else:
+        own[_ANSWERS] += 1
+        own[_PASSES] += main == 0
+    if target != 0 and main != 0 and segment == np.int64(MAIN_SEGMENT[target]):
+        own[_FOLLOWS] += 1
+        own[_JUMPS] += main - target - 1
+    own[_BOMBS] += segment in (SEG_BOMB, SEG_ROCKET)
+    if main != 0:
+        trick[T_TARGET], trick[T_OWNER], trick[T_PASSES] = main, seat, 0
+    elif trick[T_PASSES] == 1:
+        trick[T_TARGET], trick[T_PASSES] = 0, 0
+    else:
+        trick[T_PASSES] += 1
+
+
+@kernel
+def _tally(moves: np.ndarray, landlord: int, tallies: np.ndarray) -> None:
+    trick = np.zeros(3, np.int32)
+    for index in range(moves.shape[0]):
+        note_move(tallies, trick, moves[index, 0], moves[index, 1], landlord)
+
+
+def tallies_of(history: Sequence[tuple[int, Move]], landlord: int) -> npt.NDArray[np.int32]:
+    """How each seat of three has played.
+
+    Args:
+        history: Every move of the deal with its seat; bids and answers to doubling are left out.
+        landlord: The landlord's seat.
+
+    Returns:
+        Shape ``[3, len(TALLIES)]``, int32.
+    """
+    tallies = np.zeros((3, len(TALLIES)), np.int32)
+    moves = [(seat, move.main) for seat, move in history if move.main < BID_BASE]
+    _tally(np.array(moves, np.int64).reshape(-1, 2), landlord, tallies)
+    return tallies
+
+
+@kernel
+def note_actions(rows: np.ndarray, actions: np.ndarray, tallies: np.ndarray, tricks: np.ndarray) -> None:
+    """Count the moves that actions begin in many games; kickers, bids and answers to doubling are none.
+
+    Args:
+        rows: The games before the actions, shape ``[n, 32]``, uint64.
+        actions: Shape ``[n]``, int64.
+        tallies: Shape ``[n, 3, len(TALLIES)]``, int32; changed.
+        tricks: Shape ``[n, 3]``, int32; changed.
+    """
+    for game in range(actions.size):
+        row = rows[game]
+        if row[STAGE] == np.uint64(STAGE_PLAY):
+            note_move(tallies[game], tricks[game], np.int64(row[SEAT]), actions[game], np.int64(row[LANDLORD]))
+
+
+def conduct_columns(tallies: npt.NDArray[np.int32], seats: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float32]:
+    """How the next and the previous seat have played, as counts and shares of them.
+
+    Args:
+        tallies: Shape ``[n, 3, len(TALLIES)]``, int32.
+        seats: The observers, shape ``[n]``.
+
+    Returns:
+        Shape ``[n, CONDUCT_COLUMNS]``, float32.
+    """
+    others = (seats.astype(np.int64)[:, None] + np.array([1, 2])) % 3
+    counts = np.take_along_axis(tallies, others[:, :, None], axis=1).astype(np.float32)
+    leads, cards, solos, answers, passes, helps, yields, follows, jumps, bombs = np.moveaxis(counts, 2, 0)
+    columns = (
+        leads / 10,
+        cards / (1 + leads) / 5,
+        solos / (1 + leads),
+        answers / 10,
+        passes / (1 + answers),
+        helps / 10,
+        yields / (1 + helps),
+        follows / 10,
+        jumps / (1 + follows) / 5,
+        bombs / 2,
+    )
+    return np.stack(columns, axis=2).reshape(len(counts), CONDUCT_COLUMNS)

@@ -1,0 +1,304 @@
+"""The belief network: its file, and hidden hands drawn from it rank by rank, each with its probability.
+
+One of the two other hands says everything, for the other has the rest.  Ranks are gone through from the highest down.
+How many cards of a rank the next seat holds is drawn from what plain dealing gives (hypergeometric, by what is left of
+the pool and of the hand), times what the network makes of the table and of the counts drawn before.  Counts that would
+leave too many or too few cards have probability zero, so every sample is a deal of the right sizes, and a network that
+says nothing draws deals of cards uniformly.
+
+The head is a neural autoregressive distribution estimator (Larochelle and Murray 2011; Uria et al. 2016): each drawn
+count adds a vector to one hidden layer, so a whole hand costs about as much as a layer.  Nothing here needs PyTorch,
+which trains the same network in :mod:`ddz_training.learn.belief`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.belief.conduct import CONDUCT_COLUMNS, TALLIES, conduct_columns, tallies_of
+from ddz_agents.neural.architecture import Blocks, Layers, Shapes, Width
+from ddz_agents.neural.columns import describe_observations, observation_columns
+from ddz_agents.neural.compiled_policy import affine, dense, dot, new_buffers, run_trunk, trunk_of
+from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
+from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.shipped import shipped_belief_path
+from ddz_agents.neural.tensor_file import Arrays, fitting, read_tensor_file, write_tensor_file
+from ddz_agents.worlds.determinize import Reals, Words
+from ddz_agents.worlds.inference import Proposal
+from ddz_env import View
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.layout import HANDS, MOVES
+from ddz_env.core.observation import HISTORY, OBSERVATION, OBSERVATION_WORDS, write_observation
+from ddz_env.core.options import Options
+from ddz_env.core.owned import OwnsArrays
+
+COUNTS = 5
+"""Counts of a rank: none to four."""
+
+COLUMNS = observation_columns(HISTORY) + CONDUCT_COLUMNS
+"""Columns of the network's input: the observation as the policy reads it, then how the other seats have played."""
+
+Hands = npt.NDArray[np.int64]
+"""Cards by rank that the next seat holds and the observer cannot place, shape ``[n, 15]``."""
+
+_KIND, _VERSION, _PREFIX = "ddz-belief", 1, "belief."
+_UNSEEN, _HELD, _ROLE, _NEXT, _PREVIOUS = (
+    OBSERVATION.offsets[name]
+    for name in ("unseen", "landlord_cards_held", "role", "cards_left_next", "cards_left_previous")
+)
+_LOG_FACTORIALS = np.array([math.lgamma(n + 1) for n in range(109)])
+
+
+@dataclass(frozen=True)
+class BeliefArchitecture(Options):
+    """The sizes of a belief network.
+
+    Attributes:
+        width: Units of the layers that read the table.
+        blocks: Residual blocks among them.
+        hidden: Units of the head, to which each drawn count adds.
+
+    Raises:
+        InvalidArchitectureError: If a size is out of range.
+    """
+
+    error = InvalidArchitectureError
+
+    width: Width = 192
+    blocks: Blocks = 1
+    hidden: Width = 128
+
+    @property
+    def layers(self) -> Layers:
+        """Its layers, but for those of the head."""
+        return Layers(COLUMNS, self.width, self.blocks, {"context": (self.hidden, self.width)})
+
+    @property
+    def head(self) -> Shapes:
+        """The weights of the head: what a count from one to four adds, and the logits of each count of each rank."""
+        counts = (NUM_RANKS, COUNTS)
+        return {"counts": (NUM_RANKS, COUNTS - 1, self.hidden), "logits": (*counts, self.hidden), "logits_bias": counts}
+
+
+def hidden_cards(observations: Bytes) -> tuple[Hands, npt.NDArray[np.int64]]:
+    """The cards that observers of three seats cannot place.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+
+    Returns:
+        Their counts by rank, shape ``[n, 15]``, and how many of them the next seat holds, shape ``[n]``; -1 where the
+        two other seats do not share them: before there is a landlord, with open hands, two players or undealt cards.
+    """
+    seen = observations.astype(np.int64)
+    held = seen[:, _HELD : _HELD + NUM_RANKS] * (seen[:, [_ROLE]] != 1)
+    pools = seen[:, _UNSEEN : _UNSEEN + NUM_RANKS] - held
+    is_landlord = seen[:, [_ROLE + 2, _ROLE + 1]] == 1  # a peasant up sits before the landlord
+    lacking = seen[:, [_NEXT, _PREVIOUS]] - held.sum(axis=1)[:, None] * is_landlord
+    total = pools.sum(axis=1)
+    shared = (seen[:, _ROLE + 3] != 1) & (lacking >= 0).all(axis=1) & (lacking.sum(axis=1) == total) & (total > 0)
+    return pools, np.where(shared, lacking[:, 0], -1)
+
+
+def own_hands(observations: Bytes, hands: Bytes) -> Hands:
+    """The hidden cards of the next seats: their hands without the landlord's face-up cards.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        hands: The whole hands of the next seats, shape ``[n, 15]``, int8.
+    """
+    held = observations[:, _HELD : _HELD + NUM_RANKS] * (observations[:, [_ROLE + 2]] == 1)
+    return hands.astype(np.int64) - held
+
+
+def log_ways(cards: npt.NDArray[np.int64], taken: npt.NDArray[np.int64]) -> Reals:
+    """The logarithms of binomial coefficients; minus infinity where they are zero."""
+    left, possible = cards - taken, (taken >= 0) & (taken <= cards)
+    ways = _LOG_FACTORIALS[cards] - _LOG_FACTORIALS[taken * possible] - _LOG_FACTORIALS[left * possible]
+    return np.where(possible, ways, -np.inf)
+
+
+def plain_chances(cards: npt.NDArray[np.int64], left: npt.NDArray[np.int64], lacking: npt.NDArray[np.int64]) -> Floats:
+    """What plain dealing gives to each count of a rank, as logarithms; minus infinity where it is impossible.
+
+    Args:
+        cards: Cards of the rank in the pool.
+        left: Cards in the pool of this rank and those to come.
+        lacking: Cards that the hand still lacks, at most as many as are left; the three broadcast to a shape ``[...]``.
+
+    Returns:
+        Shape ``[..., 5]``, float32.
+    """
+    cards, left, lacking = cards[..., None], left[..., None], lacking[..., None]
+    counts = np.arange(COUNTS)
+    ways = log_ways(cards, counts) + log_ways(left - cards, lacking - counts) - log_ways(left, lacking)
+    return ways.astype(np.float32)
+
+
+def describe_seats(observations: Bytes, tallies: npt.NDArray[np.int32], seats: npt.NDArray[Any]) -> Floats:
+    """The network's input, shape ``[n, COLUMNS]``, float32.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        tallies: How the seats of each game have played, shape ``[n, 3, len(TALLIES)]``, int32.
+        seats: The observers, shape ``[n]``.
+    """
+    return np.concatenate([describe_observations(observations), conduct_columns(tallies, seats)], axis=1)
+
+
+@kernel
+def _add_logits(sums: np.ndarray, weights: np.ndarray, bias: np.ndarray, logs: np.ndarray) -> None:
+    """Add the logits of each count of one rank: sums ``[n, hidden]``, weights ``[5, hidden]``, logs ``[n, 5]``."""
+    hidden = np.empty(sums.shape[1], np.float32)
+    for row in range(sums.shape[0]):
+        for unit in range(hidden.size):
+            hidden[unit] = max(sums[row, unit], np.float32(0.0))
+        for count in range(bias.size):
+            if logs[row, count] > -np.inf:
+                logs[row, count] += dot(hidden, weights[count]) + bias[count]
+
+
+class BeliefModel(OwnsArrays):
+    """A belief network that says where the hidden cards of views are.
+
+    Args:
+        architecture: Its sizes.
+        arrays: Its weights, by name.
+        notes: What its file says of its training.
+    """
+
+    def __init__(self, architecture: BeliefArchitecture, arrays: Arrays, notes: Mapping[str, Any]) -> None:
+        self.arrays, self.notes = arrays, notes
+        self._trunk, self._context = trunk_of(arrays, architecture.layers), dense(arrays, "context")
+        self._added = np.pad(arrays["counts"], ((0, 0), (1, 0), (0, 0)))  # a count of none adds nothing
+        self._buffers = new_buffers(COLUMNS, architecture.width)
+
+    def proposal(self, view: View, rng: np.random.Generator, count: int) -> Proposal | None:
+        """Worlds to be weighed by something else; None where the network has nothing to say.
+
+        Args:
+            view: What the observer knows.
+            rng: The generator.
+            count: How many.
+        """
+        hands = np.zeros((count, NUM_RANKS), np.int64)
+        found = self._walk(view, hands, rng.random((count, NUM_RANKS)))
+        if found is None:
+            return None
+        pool, logs = found
+        return Proposal(_deals(view, pool, hands), log_ways(pool, hands).sum(axis=1) - logs)
+
+    def log_probabilities(self, view: View, hands: Hands) -> Reals | None:
+        """The logarithms of the probabilities of hidden hands; None where the network has nothing to say.
+
+        Args:
+            view: What the observer knows.
+            hands: The hands, of as many cards as the next seat must hold.
+
+        Returns:
+            Shape ``[n]``, float64.
+        """
+        found = self._walk(view, hands)
+        return None if found is None else found[1]
+
+    def _walk(self, view: View, hands: Hands, draws: Reals | None = None) -> tuple[Hands, Reals] | None:
+        """Draw hands in place, or weigh those given: the hidden cards by rank, and the logarithms of probabilities."""
+        if view.landlord is None or view.rules.players != 3 or len(view.history) != int(view.row[MOVES]):
+            return None  # the last is a bare row: nobody's conduct is known
+        words = np.empty((1, OBSERVATION_WORDS), np.uint64)
+        write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), words[0])
+        observation = words.view(np.int8)
+        [pool], [need] = hidden_cards(observation)
+        if need < 0:
+            return None
+        columns = describe_seats(observation, tallies_of(view.history, view.landlord)[None], np.array([view.seat]))
+        sums = np.repeat(self._state(columns[0])[None], len(hands), axis=0)
+        lacking, total, every = np.full(len(hands), need), np.zeros(len(hands)), np.arange(len(hands))
+        left = np.cumsum(pool)[:, None]
+        plain = plain_chances(pool[:, None], left, np.minimum(np.arange(need + 1), left))
+        for rank in reversed(np.flatnonzero(pool).tolist()):
+            logs = plain[rank, lacking]
+            _add_logits(sums, self.arrays["logits"][rank], self.arrays["logits_bias"][rank], logs)
+            most = logs.max(axis=1)
+            chances = np.exp(logs.astype(np.float64) - most[:, None])
+            ends = np.cumsum(chances, axis=1)
+            whole = ends[:, -1]
+            if draws is not None:
+                point = draws[:, NUM_RANKS - 1 - rank] * whole
+                hands[:, rank] = ((ends <= point[:, None]) & (ends < whole[:, None])).sum(axis=1)
+            own = logs[every, hands[:, rank]] - (most + np.log(whole))
+            total += own.astype(np.float32)
+            sums += self._added[rank, hands[:, rank]]
+            lacking -= hands[:, rank]
+        return pool, total
+
+    def _state(self, columns: Floats) -> Floats:
+        """What the table says to the head, shape ``[hidden]``."""
+        context, buffers = np.empty_like(self._context.bias), self._buffers
+        buffers.columns[:] = columns
+        run_trunk(self._trunk, buffers)
+        affine(buffers.state, self._context, buffers.places, context)
+        return context
+
+
+def _deals(view: View, pool: Hands, hands: Hands) -> Words:
+    """Whole deals, shape ``[n, 4]``: the next seat has the hidden cards drawn for it, the previous seat the rest."""
+    deals = np.zeros((len(hands), 4), np.uint64)
+    deals[:, view.seat] = view.row[HANDS + view.seat]
+    bits = np.uint64(1) << (16 * np.arange(COUNTS - 1)[:, None] + np.arange(NUM_RANKS)).astype(np.uint64)
+    for turns, held in ((1, hands), (2, pool - hands)):
+        seat = (view.seat + turns) % 3
+        known = np.array(view.known_cards.counts) if seat == view.landlord else 0
+        held = held + known
+        deals[:, seat] = ((held[:, None] > np.arange(COUNTS - 1)[:, None]) * bits).sum(axis=(1, 2), dtype=np.uint64)
+    return deals
+
+
+def save_belief(
+    path: str | Path, architecture: BeliefArchitecture, arrays: Arrays, rules: str, notes: Mapping[str, Any]
+) -> None:
+    """Write a belief network, replacing the file atomically.
+
+    Args:
+        path: The file.
+        architecture: The sizes.
+        arrays: The weights, by name.
+        rules: The preset that it was trained under.
+        notes: Plain values for people.
+
+    Raises:
+        TensorFileError: If the file cannot be written.
+    """
+    about = {"architecture": architecture.as_dict(), "rules": rules, "notes": dict(notes), "conduct": list(TALLIES)}
+    write_tensor_file(path, _KIND, _VERSION, {_PREFIX + name: array for name, array in arrays.items()}, about)
+
+
+def load_belief(path: str | Path | None = None) -> BeliefModel:
+    """Read a belief network.
+
+    Args:
+        path: The file; None for the shipped one.
+
+    Raises:
+        TensorFileError: If the file is missing, truncated, corrupt or of another format, or holds numbers that are not
+            finite.
+        TensorFileMismatchError: If it was written for other observations, conduct or another architecture.
+    """
+    path = shipped_belief_path() if path is None else path
+    arrays, about = read_tensor_file(path, _KIND, _VERSION)
+    try:
+        sizes = BeliefArchitecture.from_dict(about["architecture"])
+        conduct, notes = about["conduct"], dict(about["notes"])
+    except (InvalidArchitectureError, KeyError, TypeError, ValueError) as error:
+        raise TensorFileMismatchError(f"{path} does not say what its weights are for: {error}") from error
+    if conduct != list(TALLIES):
+        raise TensorFileMismatchError(f"{path} counts the seats' conduct as {conduct}, this package as {list(TALLIES)}")
+    return BeliefModel(sizes, fitting(arrays, _PREFIX, sizes.layers.shapes() | sizes.head, str(path)), notes)

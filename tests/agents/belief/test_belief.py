@@ -1,0 +1,177 @@
+"""Where the hidden cards are, by the belief network: its file, its deals with their probabilities, and conduct."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import comb, log, prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ddz_agents.belief.conduct import TALLIES, note_actions, tallies_of
+from ddz_agents.belief.model import BeliefArchitecture, BeliefModel, load_belief, save_belief
+from ddz_agents.neural.errors import TensorFileMismatchError
+from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.worlds.inference import infer
+from ddz_env import State, View
+from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, MOVES
+from ddz_env.core.notation import word_to_counts
+from ddz_env.envs.batch import SelfPlayBatch
+from tests.agents.worlds.test_hand_inference import Recorder
+
+RNG = np.random.default_rng
+SMALL = BeliefArchitecture(width=8, blocks=1, hidden=6)
+
+
+def weights(opinion: float) -> Arrays:
+    """Random weights; with an opinion of 0 the head says nothing."""
+    rng, shapes = RNG(0), SMALL.layers.shapes() | SMALL.head
+    scales = {name: opinion if name.startswith("logits") else 0.3 for name in shapes}
+    return {name: rng.normal(0, scales[name], shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def network(opinion: float) -> BeliefModel:
+    return BeliefModel(SMALL, weights(opinion), {})
+
+
+def positions(count: int = 12) -> list[State]:
+    """Positions after more and more random moves, seen by landlord and peasants."""
+    found, rng = [], RNG(5)
+    for seed in range(count):
+        state = State.new(seed=seed)
+        for _ in range(1 + 3 * seed + seed % 3):
+            legal = state.legal_moves()
+            state.step(legal[int(rng.integers(len(legal)))])
+            if state.is_over:
+                break
+        else:
+            found.append(state)
+    assert {state.view().role for state in found} == {"landlord", "peasant_down", "peasant_up"}
+    return found
+
+
+def counts_of(*words: int) -> np.ndarray:
+    return sum(np.array(word_to_counts(int(word))) for word in words)
+
+
+def test_every_world_is_a_deal_of_the_right_cards() -> None:
+    model = network(2.0)
+    for state in positions():
+        view, seat = state.view(), state.seat
+        proposal = model.proposal(view, RNG(0), 50)
+        assert proposal is not None
+        assert proposal.hands.shape == (50, 4)
+        everything = counts_of(*(state.row[HANDS + (seat + turns) % 3] for turns in (1, 2)))
+        assert (everything >= counts_of(view.row[HIDDEN])).all()
+        for deal in proposal.hands:
+            held = [counts_of(hand) for hand in deal]
+            assert [int(hand.sum()) for hand in held[:3]] == list(view.hand_sizes)
+            assert int(deal[seat]) == int(view.row[HANDS + seat])
+            assert (held[(seat + 1) % 3] + held[(seat + 2) % 3] == everything).all()
+            assert (held[view.landlord or 0] >= counts_of(view.row[KNOWN])).all()
+
+
+def test_a_network_without_opinions_deals_cards_as_they_fall() -> None:
+    model = network(0.0)
+    for state in positions():
+        following, previous = (
+            counts_of(state.row[HANDS + seat]) - (counts_of(state.row[KNOWN]) if seat == state.view().landlord else 0)
+            for seat in ((state.seat + 1) % 3, (state.seat + 2) % 3)
+        )
+        ways = prod(map(comb, (following + previous).tolist(), following.tolist()))
+        expected = log(ways / comb(int((following + previous).sum()), int(following.sum())))
+        found = model.log_probabilities(state.view(), following[None])
+        assert found == pytest.approx(expected, abs=1e-4)
+        proposal = model.proposal(state.view(), RNG(0), 20)
+        assert proposal is not None
+        assert np.ptp(proposal.logs) < 1e-4  # plain dealing gives every deal what the network gives it
+
+
+def late_view() -> View:
+    agent, state, rng = RulesAgent(), State.new(seed=2), RNG(0)
+    while sum(map(len, map(str, (state.hand(1), state.hand(2))))) > 9:
+        state.step(agent.act(state.view(), rng))
+    return state.view()
+
+
+def test_worlds_come_as_often_as_their_probabilities_say() -> None:
+    view, model = late_view(), network(1.0)
+    following = (view.seat + 1) % 3
+    proposal = model.proposal(view, RNG(1), 20_000)
+    assert proposal is not None
+    drawn = Counter(proposal.hands[:, following].tolist())
+    known = view.known_cards.counts if view.landlord == following else (0,) * 15
+    logs = model.log_probabilities(view, np.array([word_to_counts(hand) for hand in drawn], np.int64) - known)
+    assert logs is not None
+    assert np.exp(logs).sum() == pytest.approx(1.0, abs=1e-3)
+    for count, chance in zip(drawn.values(), np.exp(logs).tolist(), strict=True):
+        assert count == pytest.approx(20_000 * chance, abs=5 * (20_000 * chance) ** 0.5 + 3)
+    assert len(set(np.round(logs, 3))) > 3, "or this says nothing"
+
+
+def test_weighed_worlds_do_not_depend_on_what_the_network_believes() -> None:
+    """A deal that the network draws too often counts the less: what is left is plain dealing and what moves say."""
+    view, chances, drawn = late_view(), list[Counter[int]](), list[Counter[int]]()
+    for opinion in (0.0, 0.4):
+        proposal = network(opinion).proposal(view, RNG(1), 20_000)
+        assert proposal is not None
+        known = infer(view, RNG(0), models=(Recorder(),), proposal=proposal)
+        hands = known.hands[:, (view.seat + 1) % 3].tolist()
+        drawn.append(Counter(hands))
+        chances.append(Counter())
+        for hand, weight in zip(hands, known.weights.tolist(), strict=True):
+            chances[-1][hand] += weight
+    plain, opinionated = chances
+    assert max(abs(plain[hand] - opinionated[hand]) for hand in plain | opinionated) < 0.02
+    assert max(abs(drawn[1][hand] / 20_000 - plain[hand]) for hand in plain) > 0.05, "or this says nothing"
+
+
+def test_where_there_is_nothing_to_say_nothing_is_proposed() -> None:
+    bare = State.new(seed=1).view()
+    bare.row[MOVES] = 3
+    for view in (bare, *(State.new(seed=1, rules=preset).view() for preset in ("bidding", "mini", "perfect"))):
+        assert network(1.0).proposal(view, RNG(0), 10) is None
+
+
+def test_conduct_is_counted() -> None:
+    state = State.from_hands(["3334567899TT", "45JQ2222", "66778K"], check_sizes=False)
+    for move in ("7", "J", "pass", "pass", "4", "6", "8", "pass", "K", "pass", "2222"):
+        state.step(move)
+    found = [dict(zip(TALLIES, row, strict=True)) for row in tallies_of(state.history, 0).tolist()]
+    landlord, down, up = ({name: count for name, count in one.items() if count} for one in found)
+    assert landlord == {"leads": 1, "cards": 1, "solos": 1, "answers": 3, "passes": 2, "follows": 1, "jumps": 1}
+    assert down["answers"] == 2, "7, and the 8 of the landlord"
+    assert down["bombs"] == 1
+    assert (down["leads"], down["jumps"]) == (1, 3)
+    assert (up["helps"], up["yields"]) == (2, 1), "let the J pass, beat the 4"
+
+
+def test_conduct_in_many_games_is_that_of_their_moves() -> None:
+    batch, state = SelfPlayBatch(1, seed=4), State.new(seed=4)
+    tallies, tricks = np.zeros((1, 3, len(TALLIES)), np.int32), np.zeros((1, 3), np.int32)
+    for _ in range(40):
+        actions = batch.sample_actions()
+        note_actions(batch.rows, actions, tallies, tricks)
+        state.step_action(int(actions[0]))
+        if state.is_over:
+            break
+        batch.step(actions)
+        assert (tallies[0] == tallies_of(state.history, 0)).all() or state.stage == "kicker"
+    assert tallies.sum() > 20
+
+
+def test_a_file_says_what_it_is_for(tmp_path: Path) -> None:
+    path, view = tmp_path / "belief.safetensors", State.new(seed=2).view()
+    save_belief(path, SMALL, weights(1.0), "standard", {"positions": 3})
+    assert load_belief(path).notes == {"positions": 3}
+    found, expected = (model.proposal(view, RNG(3), 8) for model in (load_belief(path), network(1.0)))
+    assert found is not None
+    assert expected is not None
+    assert (found.hands == expected.hands).all()
+    about = {"architecture": SMALL.as_dict(), "conduct": ["manners"], "notes": {}}
+    for wrong, message in ((about, "manners"), ({}, "does not say"), (about | {"conduct": list(TALLIES)}, "weights")):
+        write_tensor_file(path, "ddz-belief", 1, {}, wrong)
+        with pytest.raises(TensorFileMismatchError, match=message):
+            load_belief(path)

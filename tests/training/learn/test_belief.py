@@ -1,0 +1,70 @@
+"""The belief network learns: what it sees and answers is what compiled code sees and answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from ddz_agents.belief.conduct import tallies_of
+from ddz_agents.belief.model import BeliefModel, load_belief
+from ddz_agents.neural.weights import module_arrays
+from ddz_env import State
+from ddz_env.core.observation import CONCEALED_WORDS, observe, write_concealed
+from ddz_training.apps.cli import app
+from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefNetwork, BeliefTraining, describe_lesson
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.loop import Budget, train
+from tests.agents.belief.test_belief import SMALL, positions
+
+TINY = BeliefConfig(positions=300, architecture=SMALL, players=("random",), shares=(), num_games=8)
+
+
+def concealed(state: State) -> np.ndarray:
+    words = np.empty(CONCEALED_WORDS, np.uint64)
+    write_concealed(state.row, state.rules.words(), np.uint64(state.seat), words)
+    return words.view(np.int8)
+
+
+def test_the_compiled_network_is_the_one_that_learns() -> None:
+    torch.manual_seed(0)
+    learner = BeliefNetwork(SMALL)
+    with torch.no_grad():
+        learner.logits.normal_()
+        learner.logits_bias.normal_()
+    model = BeliefModel(SMALL, module_arrays(learner), {})
+    for state in positions():
+        tallies = tallies_of(state.history, state.view().landlord or 0)
+        seen = (part[None] for part in (observe(state), concealed(state), tallies))
+        lesson = describe_lesson(*seen, np.array([state.seat], np.int8))
+        with torch.no_grad():
+            expected = learner(*map(torch.from_numpy, lesson)).numpy()
+        assert model.log_probabilities(state.view(), lesson.hands) == pytest.approx(expected, abs=1e-4)
+
+
+def test_it_begins_with_what_the_cards_say_and_learns_the_same_each_time() -> None:
+    runs = [BeliefTraining(TINY) for _ in range(2)]
+    first, _ = (run.step() for run in runs)
+    assert first.bits == pytest.approx(first.plain, rel=1e-4)
+    assert 10 < first.plain < 40
+    for run in runs:
+        train(run, Budget(decisions=TINY.positions))
+    found, expected = (module_arrays(run.network) for run in runs)
+    assert all((found[name] == expected[name]).all() for name in expected)
+    assert np.abs(expected["logits"]).max() > 0
+    with pytest.raises(InvalidTrainingError, match="shares has 2"):
+        BeliefConfig(players=("random",), shares=(0.5, 0.5))
+
+
+def test_the_command_writes_a_network_and_overwrites_none(tmp_path: Path) -> None:
+    settings = ["players=random", "shares=1", "num_games=8", "architecture.width=8", "architecture.hidden=4"]
+    command = ["train", "belief", "--out", str(tmp_path), "--positions", "60"]
+    command += [part for one in settings for part in ("--set", one)]
+    begun, again = (CliRunner().invoke(app, command) for _ in range(2))
+    assert begun.exit_code == 0, begun.output
+    assert load_belief(tmp_path / BELIEF).notes["positions"] >= 60
+    assert again.exit_code != 0
+    assert "exists" in again.output

@@ -1,0 +1,268 @@
+"""The belief network's training: it guesses hidden hands in games whose every seat is played by an agent drawn for it.
+
+:mod:`ddz_agents.belief.model` says what the network computes; it learns by maximum likelihood, each position once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, NamedTuple, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ddz_agents.belief.conduct import TALLIES, note_actions
+from ddz_agents.belief.model import (
+    COUNTS,
+    BeliefArchitecture,
+    Hands,
+    describe_seats,
+    hidden_cards,
+    own_hands,
+    plain_chances,
+    save_belief,
+)
+from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.network import new_linear, new_trunk
+from ddz_agents.neural.weights import module_arrays
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine.layout import STAGE, STAGE_PLAY
+from ddz_env.core.observation import CONCEALED
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.loop import SOURCE, Training
+from ddz_training.learn.ppo.opponents import FrozenAgent
+from ddz_training.learn.settings import Count, Positive, PositiveShare, Share, TrainingSettings
+from ddz_training.measure.provenance import Provenance
+
+BELIEF = "belief.safetensors"
+PLAYERS = ("policy", "policy:temperature=1", "rules", "rules-tuned", "isuct:iterations=100", "random")
+SHARES = (0.35, 0.15, 0.2, 0.1, 0.12, 0.08)
+
+_SEATS = 3
+_HAND_NEXT = CONCEALED.offsets["hand_next"]
+_LAST_RATE = 0.02
+_BITS = 1 / math.log(2)
+
+
+@dataclass(frozen=True)
+class BeliefConfig(TrainingSettings):
+    """The settings of a belief network's training.
+
+    The default players leave out `rlcard-rule` and `rollout`, against which searches are judged.
+
+    Attributes:
+        positions: Positions to learn from; the step size goes down in a straight line over them.
+        architecture: The sizes of the network.
+        players: Who plays the games, as for ``ddz arena``; a draw for every game and seat.
+        shares: How often each of them plays; none for equally often.
+        alike: Share of the games in which the last seat's player is the one of the seat before: as a rule that is both
+            peasants.
+        num_games: Games that are played side by side; a gradient step takes one position of each that has a choice.
+        learning_rate: Adam's step size at first.
+        max_gradient: Norm at which the gradient is clipped.
+
+    Raises:
+        InvalidTrainingError: If a setting is out of range.
+        InvalidRulesError: If the preset is unknown.
+    """
+
+    checkpoint_every = 200
+    positions: Count = 3_000_000
+    architecture: BeliefArchitecture = field(default_factory=BeliefArchitecture)
+    players: tuple[str, ...] = PLAYERS
+    shares: tuple[PositiveShare, ...] = SHARES
+    alike: Share = 0.7
+    num_games: Count = 1024
+    learning_rate: Positive = 2e-3
+    max_gradient: Positive = 1.0
+
+    def check(self) -> None:
+        """Refuse players without a share, and shares without a player."""
+        super().check()
+        if not self.players or (self.shares and len(self.shares) != len(self.players)):
+            raise InvalidTrainingError(
+                f"players names {len(self.players)} agents and shares has {len(self.shares)}: name at least one, and "
+                "give each a share, or none at all"
+            )
+
+
+class BeliefNetwork(nn.Module):
+    """How likely hidden hands are.  An untrained one gives what plain dealing gives.
+
+    Args:
+        architecture: The sizes.
+    """
+
+    def __init__(self, architecture: BeliefArchitecture) -> None:
+        super().__init__()
+        layers, head = architecture.layers, architecture.head
+        self.trunk, self.context = new_trunk(layers), new_linear(layers, "context")
+        self.counts = nn.Parameter(0.1 * torch.randn(head["counts"]))
+        self.logits = nn.Parameter(torch.zeros(head["logits"]))
+        self.logits_bias = nn.Parameter(torch.zeros(head["logits_bias"]))
+
+    def forward(self, columns: Tensor, hands: Tensor, plain: Tensor) -> Tensor:
+        """The logarithm of the probability of each hand, shape ``[n]``, from the parts of a :class:`Lesson`."""
+        held = functional.one_hot(hands, COUNTS)[:, :, 1:].float()
+        added = torch.einsum("nrc,rch->nrh", held, self.counts)
+        higher = added.flip(1).cumsum(1).flip(1) - added
+        hidden = torch.relu(self.context(self.trunk(columns)).unsqueeze(1) + higher)
+        logits = torch.einsum("nrh,rch->nrc", hidden, self.logits) + self.logits_bias
+        chances = torch.log_softmax(plain + logits, 2)
+        return chances.gather(2, hands.unsqueeze(2)).squeeze(2).sum(1)
+
+
+class Lesson(NamedTuple):
+    """What the network learns from.
+
+    Attributes:
+        columns: Its input, shape ``[n, COLUMNS]``, float32.
+        hands: What the next seat holds of the hidden cards, shape ``[n, 15]``, int64.
+        plain: Logarithms of what plain dealing gives to each count, the higher ranks known, shape ``[n, 15, 5]``,
+            float32; minus infinity where impossible.
+    """
+
+    columns: Floats
+    hands: Hands
+    plain: Floats
+
+
+def describe_lesson(
+    observations: Bytes, concealed: Bytes, tallies: npt.NDArray[np.int32], seats: npt.NDArray[np.int8]
+) -> Lesson:
+    """Positions whose hidden cards are known, as the network learns from them.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8; in each the two other seats share the hidden cards
+            (:func:`~ddz_agents.belief.model.hidden_cards`).
+        concealed: What they do not see, shape ``[n, CONCEALED.size]``, int8.
+        tallies: How the seats of each game have played, shape ``[n, 3, len(TALLIES)]``, int32.
+        seats: The observers, shape ``[n]``.
+    """
+    pools, _ = hidden_cards(observations)
+    hands = own_hands(observations, concealed[:, _HAND_NEXT : _HAND_NEXT + NUM_RANKS])
+    plain = plain_chances(pools, np.cumsum(pools, axis=1), np.cumsum(hands, axis=1))
+    return Lesson(describe_seats(observations, tallies, seats), hands, plain)
+
+
+@dataclass
+class BeliefLine:
+    """What one step brought.
+
+    Attributes:
+        decisions: Positions learned from so far.
+        bits: What the hidden hands of the step cost under the network, in bits a position.
+        plain: What they cost under plain dealing.
+    """
+
+    decisions: int
+    bits: float
+    plain: float
+
+    def __str__(self) -> str:
+        return f"{self.bits:.2f} bits a hand, plain dealing {self.plain:.2f}"
+
+
+class BeliefTraining(Training):
+    """A belief network that learns by maximum likelihood, from games of mixed players side by side.
+
+    Args:
+        config: The settings.
+        threads: Threads; None for one a core.
+
+    Attributes:
+        network: The network.
+    """
+
+    line_type = BeliefLine
+    tables: ClassVar[Mapping[type, str]] = {}
+    config: BeliefConfig
+
+    def __init__(self, config: BeliefConfig, threads: int | None = 1) -> None:
+        super().__init__(config)
+        if threads is not None:
+            torch.set_num_threads(threads)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self.network = BeliefNetwork(config.architecture)
+        self._optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
+        games, seed = config.num_games, config.seed
+        self._batch = SelfPlayBatch(games, config.rules, seed, threads, concealed=True)
+        rngs = [np.random.default_rng([seed, 2, place]) for place in range(len(config.players))]
+        self._agents = [FrozenAgent(name, self._batch, rng) for name, rng in zip(config.players, rngs, strict=True)]
+        self._rng = np.random.default_rng([seed, 1])
+        # Of each game: the player of every seat (an index into the settings' players), how every seat has played, and
+        # the trick that it is in.
+        self._kinds = np.zeros((games, _SEATS), np.int64)
+        self._tallies = np.zeros((games, _SEATS, len(TALLIES)), np.int32)
+        self._tricks = np.zeros((games, 3), np.int32)
+        self._begin(np.arange(games))
+        self.provenance = Provenance.of(config.players, *SOURCE)
+
+    def learn(self) -> dict[str, float]:
+        """Learn from one position of every game that has one, and play on."""
+        lesson, brought = self._lesson(), {"bits": 0.0, "plain": 0.0}
+        if count := len(lesson.hands):
+            chances = self.network(*map(torch.from_numpy, lesson))
+            self._optimizer.zero_grad()
+            (-chances.mean()).backward()
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.max_gradient)
+            left = max(_LAST_RATE, 1.0 - self.counters.decisions / self.config.positions)
+            for group in self._optimizer.param_groups:
+                group["lr"] = self.config.learning_rate * left
+            self._optimizer.step()
+            self.counters.decisions += count
+            dealt = np.take_along_axis(lesson.plain, lesson.hands[:, :, None], axis=2)
+            brought = {"bits": -_BITS * float(chances.detach().mean()), "plain": -_BITS * float(dealt.sum()) / count}
+        self._play()
+        return brought
+
+    def _lesson(self) -> Lesson:
+        """The positions in which a seat chooses a move, has a choice, and cannot place some cards."""
+        batch = self._batch
+        choosing = (batch.rows[:, STAGE] == STAGE_PLAY) & (np.count_nonzero(batch.mask, axis=1) > 1)
+        rows = np.flatnonzero(choosing & (hidden_cards(batch.observation)[1] >= 0))
+        return describe_lesson(batch.observation[rows], batch.concealed[rows], self._tallies[rows], batch.seat[rows])
+
+    def _play(self) -> None:
+        """Play an action in every game."""
+        batch = self._batch
+        acting = self._kinds[np.arange(batch.num_games), batch.seat]
+        actions = np.zeros(batch.num_games, np.int64)
+        for place, agent in enumerate(self._agents):
+            games = np.flatnonzero(acting == place)
+            if len(games):
+                actions[games] = agent.actions(games)
+        note_actions(batch.rows, actions, self._tallies, self._tricks)
+        batch.step(actions)
+        self._begin(np.flatnonzero(batch.done))
+
+    def _begin(self, games: npt.NDArray[np.intp]) -> None:
+        """Draw the players of games that begin."""
+        shares = np.array(self.config.shares or [1.0] * len(self.config.players))
+        kinds = self._rng.choice(len(shares), (len(games), _SEATS), p=shares / shares.sum())
+        alike = self._rng.random(len(games)) < self.config.alike
+        kinds[alike, 2] = kinds[alike, 1]
+        self._kinds[games], self._tallies[games], self._tricks[games] = kinds, 0, 0
+
+    def player(self) -> NoReturn:
+        """A belief network plays nothing."""
+        raise NotImplementedError("a belief network chooses no moves")
+
+    def keep(self, folder: Path) -> None:
+        """Write the weights; this training is not resumed."""
+        notes = {"positions": self.counters.decisions, "seed": self.config.seed, "players": list(self.config.players)}
+        notes |= self.provenance.settings()
+        save_belief(folder / BELIEF, self.config.architecture, module_arrays(self.network), self.config.rules, notes)
+
+    def close(self) -> None:
+        """Release what the players hold."""
+        for agent in self._agents:
+            agent.close()

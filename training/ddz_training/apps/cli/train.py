@@ -413,6 +413,8 @@ def _named(run: str) -> tuple[str, Path]:
     return name or Path(folder).name, Path(folder)
 
 
+_COMMANDS = {"sb3": Sb3, "selfplay": SelfPlay, "dmc": Dmc, "imitate": Imitate, "belief": Belief, "curves": Curves}
+
 train = Group(
     ("train",),
     "Train policies.",

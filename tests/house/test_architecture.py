@@ -61,7 +61,7 @@ def _modules() -> dict[str, Path]:
 
 # The rooms of the agents, from the bottom up: each imports only those before it.
 AGENT_ROOMS = (
-    *("rules", "neural", "worlds", "tree_search", "open_cards", "mini", "neural_search"),
+    *("rules", "neural", "worlds", "belief", "tree_search", "open_cards", "mini", "neural_search"),
     *("bidding", "external"),
 )
 

@@ -87,7 +87,7 @@ def test_what_is_searched_for_is_found_in_both_languages(built: Path, page: Any)
         ("春天翻倍", "规则"),
         ("怎么玩", "怎么玩"),
         ("ddz规则", "规则"),
-        ("hand inference", "Where the hidden cards are"),
+        ("belief network", "Where the hidden cards are"),
         ("integrations", "Use the environment with your library"),
     ):
         page.goto(f"{(built / 'search.html').as_uri()}?q={asked}")

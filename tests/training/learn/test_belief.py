@@ -7,18 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from ddz_agents.belief.conduct import tallies_of
 from ddz_agents.belief.model import BeliefModel, load_belief
 from ddz_agents.neural.weights import module_arrays
 from ddz_env import State
 from ddz_env.core.observation import CONCEALED_WORDS, observe, write_concealed
-from ddz_training.apps.cli import app
 from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefNetwork, BeliefTraining, describe_lesson
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import Budget, train
 from tests.agents.belief.test_belief import SMALL, positions
+from tests.training.apps.terminal import ddz, refused
 
 TINY = BeliefConfig(positions=300, architecture=SMALL, players=("random",), shares=(), num_games=8)
 
@@ -61,10 +60,8 @@ def test_it_begins_with_what_the_cards_say_and_learns_the_same_each_time() -> No
 
 def test_the_command_writes_a_network_and_overwrites_none(tmp_path: Path) -> None:
     settings = ["players=random", "shares=1", "num_games=8", "architecture.width=8", "architecture.hidden=4"]
-    command = ["train", "belief", "--out", str(tmp_path), "--positions", "60"]
-    command += [part for one in settings for part in ("--set", one)]
-    begun, again = (CliRunner().invoke(app, command) for _ in range(2))
+    command = ["train", "belief", "--out", tmp_path, "--positions", 60, *(f"--set={setting}" for setting in settings)]
+    begun = ddz(*command)
     assert begun.exit_code == 0, begun.output
     assert load_belief(tmp_path / BELIEF).notes["positions"] >= 60
-    assert again.exit_code != 0
-    assert "exists" in again.output
+    assert "exists" in refused(*command)

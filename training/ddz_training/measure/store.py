@@ -21,7 +21,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -557,7 +557,7 @@ def claim(path: Path, *, folder: bool = False) -> FileLock:
 
 @contextmanager
 def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """:func:`claim` a file or a folder for the time of a ``with`` block.
+    """:func:`claim` a file or a folder for the time of a ``with`` block; folders that are made and stay empty go again.
 
     Yields:
         What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.
@@ -565,13 +565,19 @@ def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     Raises:
         InUseError: If another process has it.
     """
+    path = real_path(path)
+    inner = path if folder else path.parent
+    made = [each for each in (inner, *inner.parents) if not each.exists()]
     lock = claim(path, folder=folder)
     try:
-        yield real_path(path)
+        yield path
     finally:
         if lock.lock_counter == 1:
             Path(lock.lock_file).unlink(missing_ok=True)  # a process that has just opened it sees that
         lock.release()
+        with suppress(OSError):  # the first one that is not empty, and all above it, stay
+            for each in made:
+                each.rmdir()
 
 
 # --- Rules as settings ------------------------------------------------------------------------------------------------

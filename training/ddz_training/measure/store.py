@@ -312,6 +312,7 @@ class ResultStore(Generic[_Result]):
         self._here = self._said = Provenance.of(agents)
         self._free, self._depth, self._changed = tuple(free), 0, False
         self._db: sqlite3.Connection | None = None
+        self._written: dict[str, Any] = {}
         if self.path is None:
             return
         if self.path.suffix.lower() not in (*SUFFIXES, *DATABASES):
@@ -470,6 +471,7 @@ class ResultStore(Generic[_Result]):
                 db.execute("DELETE FROM results")
                 self._insert(db, self.results)
             self._write_settings(db)
+        self._written = self.settings
 
     def _close(self, db: sqlite3.Connection) -> None:
         """Leave one file: the database, or the text file that it becomes."""
@@ -510,8 +512,9 @@ class ResultStore(Generic[_Result]):
         if self._db is not None and self.path is not None:
             with _errors(self.path), self._db as db:
                 self._insert(db, results)
-                self._write_settings(db)
-            self._changed = True
+                if self.settings != self._written:
+                    self._write_settings(db)
+            self._changed, self._written = True, self.settings
 
     def _keep(self, results: Iterable[_Result]) -> None:
         for result in results:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, NamedTuple, NoReturn
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -251,10 +251,6 @@ class BeliefTraining(Training):
         alike = self._rng.random(len(games)) < self.config.alike
         kinds[alike, 2] = kinds[alike, 1]
         self._kinds[games], self._tallies[games], self._tricks[games] = kinds, 0, 0
-
-    def player(self) -> NoReturn:
-        """A belief network plays nothing."""
-        raise NotImplementedError("a belief network chooses no moves")
 
     def keep(self, folder: Path) -> None:
         """Write the weights; this training is not resumed."""

@@ -121,16 +121,16 @@ class Training(ABC):
         """One update, counted in :attr:`counters` but for the update and the seconds; what else it brought, by name."""
 
     @abstractmethod
-    def player(self) -> PolicyModel:
-        """The policy as it is."""
-
-    @abstractmethod
     def keep(self, folder: Path) -> None:
         """Write the weights, and what a resumed training needs, into a folder; each file is replaced atomically."""
 
     @abstractmethod
     def close(self) -> None:
         """Release threads and agents."""
+
+    def player(self) -> PolicyModel | None:
+        """The policy as it is; None where what learns chooses no moves."""
+        return None
 
     def step(self) -> Any:
         """One update; what it brought, a :attr:`line_type`."""
@@ -146,13 +146,15 @@ class Training(ABC):
         return bool(self.config.evaluate_every) and self.counters.update % self.config.evaluate_every == 0
 
     def measure(self, stop: Callable[[], bool] = never) -> list[Evaluation]:
-        """The policy's strength against the rivals of the settings.
+        """The policy's strength against the rivals of the settings; empty where there is no policy.
 
         Args:
             stop: Called before every deal; True ends the measurement without a result.
         """
-        rivals = self.config.rivals, self.config.evaluate_deals
-        found = measure_strength(self.player(), *rivals, rules=self.config.rules, seed=self.config.seed, stop=stop)
+        player, rivals = self.player(), (self.config.rivals, self.config.evaluate_deals)
+        if player is None:
+            return []
+        found = measure_strength(player, *rivals, rules=self.config.rules, seed=self.config.seed, stop=stop)
         return [Evaluation.of(self.counters.update, result) for result in found]
 
 

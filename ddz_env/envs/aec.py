@@ -206,6 +206,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
     def _begin(self) -> None:
         """Show the position on the table to all agents, and pay them if it is the end of a game."""
+        self.beginning = object()  # one a game, by which players recognize it
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)

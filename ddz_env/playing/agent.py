@@ -175,6 +175,9 @@ class StagedAdapter:
     Args:
         agent: The agent.
 
+    Attributes:
+        move: The move that it plays or has played last; None before the first.
+
     Example:
         >>> from ddz_env.playing.registry import make_agent
         >>> staged, state, rng = StagedAdapter(make_agent("random")), State.new(seed=3), np.random.default_rng(0)
@@ -183,7 +186,7 @@ class StagedAdapter:
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
-        self._move: Move | None = None
+        self.move: Move | None = None
 
     def action(self, view: View | State, rng: np.random.Generator) -> int:
         """The action id of the next stage.
@@ -197,12 +200,12 @@ class StagedAdapter:
         """
         row = view.row
         if int(row[STAGE]) != STAGE_KICKER:
-            self._move = plain_move(self.agent.act(view, rng))
-            return self._move.main
+            self.move = plain_move(self.agent.act(view, rng))
+            return self.move.main
         return KICKER_BASE + self._next_kicker(row)
 
     def _next_kicker(self, row: np.ndarray[Any, np.dtype[np.uint64]]) -> int:
-        move = self._move
+        move = self.move
         if move is None or move.main != int(row[PENDING]):
             raise IllegalMoveError(
                 f"action {int(row[PENDING])} was not begun by {self.agent.name}: it plays whole moves"

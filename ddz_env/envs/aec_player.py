@@ -1,0 +1,79 @@
+"""Any agent of the house in PettingZoo's loop: it answers ``env.last()`` for the seat that is to act."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ddz_env.core.checks import check_seed
+from ddz_env.core.errors import GameOverError, InvalidOptionError, shown
+from ddz_env.envs.aec import raw_env
+from ddz_env.playing.agent import Agent, StagedAdapter, close, sight
+from ddz_env.playing.game import call, tell
+from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.registry import make_agent
+
+
+class AECPlayer:
+    """Plays one seat of an AEC environment with an agent, whole moves and kickers included.
+
+    Args:
+        agent: An agent's text (``"isuct:iterations=500"``, ``"policy"``, ``"mymodule:MyAgent"``) or an object with
+            ``act(view, rng)``.
+        seed: Of the agent's randomness: the same seed and games give the same actions.
+
+    Raises:
+        InvalidOptionError: If the agent's text or the seed is wrong (:func:`~ddz_env.playing.registry.make_agent`).
+
+    Example:
+        >>> from ddz_env import dou_dizhu_v0
+        >>> env = dou_dizhu_v0.env()
+        >>> players = {name: dou_dizhu_v0.AECPlayer("rules") for name in env.possible_agents}
+        >>> env.reset(seed=42)
+        >>> for name in env.agent_iter():
+        ...     observation, reward, termination, truncation, info = env.last()
+        ...     env.step(None if termination or truncation else players[name].action(env))
+    """
+
+    def __init__(self, agent: str | Agent, seed: int = 0) -> None:
+        self.agent = make_agent(agent)
+        self._seed = check_seed(seed)
+        self._staged = StagedAdapter(self.agent)
+        self._games = 0
+        self._beginning: object = None
+        self._heard: int | None = None
+
+    def action(self, env: Any) -> int:
+        """The agent's next action in the environment, for the seat that is to act.
+
+        The agent chooses a whole move at its first stage; its kickers follow in the next calls.  It learns of a new
+        game and of the others' moves here, so it plays one seat of one environment at a time.
+
+        Args:
+            env: A ``raw_env`` or anything around one, with a game that is not over.
+
+        Raises:
+            InvalidOptionError: If it is not this package's AEC environment.
+            GameOverError: If the game is over.
+            AgentFaultError: If the agent raises.
+            IllegalAgentMoveError: If its answer is not a legal move.
+        """
+        game = getattr(env, "unwrapped", env)
+        if not isinstance(game, raw_env):
+            raise InvalidOptionError(f"env must be an AEC environment of ddz_env, not {shown(env)}")
+        state = game.game_state()
+        if state.is_over:
+            raise GameOverError("the game is over: env.reset() starts the next one")
+        if game.beginning is not self._beginning:
+            self._beginning, self._heard = game.beginning, None
+            self._games += 1
+            self._rng = agent_generator([self._seed, self._games])
+        seat = state.seat
+        self._heard = tell(self.agent, seat, state.rules, state.history, self._heard)
+        action: int = call(self.agent, seat, "act", self._staged.action, sight(self.agent, state), self._rng)
+        if state.stage != "kicker":
+            call(self.agent, seat, "act", state.step, self._staged.move)  # a copy: is the whole move legal?
+        return action
+
+    def close(self) -> None:
+        """Release what the agent holds."""
+        close(self.agent)

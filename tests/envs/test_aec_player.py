@@ -1,0 +1,117 @@
+"""Agents in PettingZoo's loop play what they play in ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ddz_env import Move, State, dou_dizhu_v0
+from ddz_env.core.errors import GameOverError, InvalidOptionError
+from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game
+from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.registry import make_agent
+
+AGENTS = [
+    *[
+        (name, "standard")
+        for name in ("random", "rules", "policy", "isuct:iterations=30", "cheating-uct:iterations=30")
+    ],
+    ("payoff:worlds=10", "bidding"),
+    ("neural-ismcts:iterations=4", "botzone"),
+    ("determinized-minimax", "mini"),
+]
+
+
+def _play(env: Any, players: dict[str, dou_dizhu_v0.AECPlayer]) -> State:
+    """PettingZoo's loop; the final position and each agent's sum of rewards, which must be its return."""
+    earned = dict.fromkeys(env.possible_agents, 0.0)
+    for name in env.agent_iter():
+        _, reward, termination, truncation, _ = env.last()
+        earned[name] += reward
+        if termination or truncation:
+            state = env.unwrapped.game_state()
+        env.step(None if termination or truncation else players[name].action(env))
+    assert [*earned.values()] == list(state.returns())
+    return state
+
+
+@pytest.mark.parametrize(("agent", "rules"), AGENTS)
+def test_a_game_in_the_loop_is_the_game_of_play_game(agent: str, rules: str) -> None:
+    env = dou_dizhu_v0.env(rules=rules)
+    players = {name: dou_dizhu_v0.AECPlayer(agent, seed) for seed, name in enumerate(env.possible_agents)}
+    env.reset(seed=5)
+    for game in range(3):
+        played = _play(env, players)
+        agents = [make_agent(agent) for _ in players]
+        generators = [agent_generator([seat, game + 1]) for seat in range(len(agents))]
+        assert played.history == play_game(State.new(5, rules, game), agents, generators).history
+        env.reset()
+
+
+class Listener:
+    """Counts what it is told, and answers with any legal move."""
+
+    name = "listener"
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[int, Move]] = []
+
+    def reset(self, seat: int, rules: Any) -> None:
+        self.heard = []
+
+    def observe(self, seat: int, move: Move) -> None:
+        self.heard.append((seat, move))
+
+    def act(self, view: Any, rng: np.random.Generator) -> Move:
+        assert self.heard == list(view.history)
+        return view.legal_moves()[-1]
+
+
+def test_an_agent_hears_every_move_once_also_after_a_game_that_was_cut_short() -> None:
+    env = dou_dizhu_v0.raw_env()
+    players = {name: dou_dizhu_v0.AECPlayer(Listener()) for name in env.possible_agents}
+    for seed in range(8):
+        env.reset(seed=seed)
+        for _ in range(10 + seed):
+            env.step(players[env.agent_selection].action(env))
+
+
+class Stubborn(Listener):
+    def act(self, view: Any, rng: np.random.Generator) -> Move:
+        return Move.parse("RB")
+
+
+class Broken(Listener):
+    def act(self, view: Any, rng: np.random.Generator) -> Move:
+        raise RuntimeError("no idea")
+
+
+@pytest.mark.parametrize(
+    ("agent", "error", "message"),
+    [
+        (Stubborn(), IllegalAgentMoveError, "listener.*rocket|listener.*not legal|listener.*RB"),
+        (Broken(), AgentFaultError, "listener.*RuntimeError: no idea"),
+    ],
+)
+def test_what_an_agent_does_wrong_is_said_with_its_name(agent: Any, error: type[Exception], message: str) -> None:
+    env = dou_dizhu_v0.env()
+    env.reset(seed=1)
+    before = env.unwrapped.game_state()
+    with pytest.raises(error, match=message):
+        dou_dizhu_v0.AECPlayer(agent).action(env)
+    assert env.unwrapped.game_state() == before
+
+
+def test_only_a_running_game_of_this_package_is_played() -> None:
+    player, env = dou_dizhu_v0.AECPlayer("random"), dou_dizhu_v0.raw_env()
+    env.reset(seed=2)
+    while env.agents:
+        over = env.terminations[env.agent_selection]
+        if over:
+            with pytest.raises(GameOverError, match=r"env\.reset"):
+                player.action(env)
+        env.step(None if over else int(np.flatnonzero(env.observe(env.agent_selection)["action_mask"])[0]))
+    with pytest.raises(InvalidOptionError, match="AEC environment"):
+        player.action("chess")

@@ -49,7 +49,6 @@ PROMISES: dict[str, str] = {
     "tensorboard": "import tensorboard",
     "peers": "import rlcard, pyspiel, douzero",
     "rlcard": "from ddz_env.playing.registry import make_agent; make_agent('rlcard-rule')",
-    "holdem": "from pettingzoo.classic import texas_holdem_no_limit_v6 as game; game.env().reset(seed=1)",
     "plot": "from ddz_training.measure.plotting import Panel, save_plot; import io; save_plot(io.BytesIO(), Panel([]))",
     "data": "import pyarrow.parquet, ddz_training.data.table",
     "ray": "import ray",

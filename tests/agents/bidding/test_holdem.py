@@ -1,23 +1,19 @@
-"""No-limit hold'em: hands, betting as PettingZoo's, the policy and its searches."""
+"""No-limit hold'em: hands, betting, the policy and its searches."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ddz_agents.bidding.holdem.agents import (
-    HoldemError,
-    HoldemSeat,
-    PayoffHoldem,
-    UctHoldem,
-    legal_actions,
-    make_holdem_agent,
-)
-from ddz_agents.bidding.holdem.betting import ALL_IN, CALL, FOLD, IN, OVER, STREET, TURN, best_action, bet
+from ddz_agents.bidding.holdem import betting as at
+from ddz_agents.bidding.holdem.agents import HoldemError, legal_actions, make_holdem_agent, play_hand, seen_by
+from ddz_agents.bidding.holdem.betting import ALL_IN, BIG_BLIND, CALL, FOLD, SMALL_BLIND, STACK, STEP, best_action, bet
 from ddz_agents.bidding.holdem.cards import showdowns, strength
+from ddz_agents.bidding.payoff import expected_payoff
 
 SUITS, RANKS = "SHDC", "A23456789TJQK"
 
@@ -26,20 +22,7 @@ def cards(text: str) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.array([SUITS.index(card[0]) * 13 + RANKS.index(card[1]) for card in text.split()], np.int64)
 
 
-def observation(seen: str, mine: int, most: int) -> dict[str, Any]:
-    values = np.zeros(54)
-    values[cards(seen)] = 1
-    values[52:] = mine, most
-    return {"observation": values, "action_mask": np.ones(5, np.int8)}
-
-
-@pytest.fixture(scope="module")
-def env() -> Any:
-    pytest.importorskip("rlcard")
-    pytest.importorskip("pygame")
-    from ddz_training.experiments.holdem import holdem_env
-
-    return holdem_env()
+NO_CARDS = np.empty(0, np.int64)
 
 
 def test_hands_rank_as_poker_does() -> None:
@@ -74,89 +57,135 @@ def test_hands_compare_as_rlcard_says() -> None:
 
 def test_win_rates_are_the_known_ones() -> None:
     rng = np.random.default_rng(1)
-    none = np.empty(0, np.int64)
-    assert showdowns(cards("SA HA"), none, 20_000, rng).mean() == pytest.approx(0.852, abs=0.01)
-    assert showdowns(cards("S7 H2"), none, 20_000, rng).mean() == pytest.approx(0.346, abs=0.012)
+    assert showdowns(cards("SA HA"), NO_CARDS, 20_000, rng).mean() == pytest.approx(0.852, abs=0.01)
+    assert showdowns(cards("S7 H2"), NO_CARDS, 20_000, rng).mean() == pytest.approx(0.346, abs=0.012)
     royal = showdowns(cards("SA SK"), cards("SQ SJ ST H2 D3"), 50, rng)
     assert (royal == 1.0).all()
 
 
-def test_the_betting_is_pettingzoos(env: Any) -> None:
-    rng, streets = np.random.default_rng(0), set()
-    for seed in range(40):
-        env.reset(seed=seed)
-        tables = {name: HoldemSeat() for name in env.possible_agents}
-        while not env.terminations[name := env.agent_selection]:
-            seen = env.observe(name)
-            _, _, bets = tables[name].look(seen)
-            legal = legal_actions(bets)
-            assert legal == np.flatnonzero(seen["action_mask"]).tolist()
-            streets.add(int(bets[STREET]))
-            action = int(rng.choice([one for one in legal if one != FOLD]))
-            bet(bets, action)
-            env.step(action)
-            after = env.agent_selection
-            assert bool(bets[OVER]) == env.terminations[after]
-            if not bets[OVER]:
-                turn = int(bets[TURN])
-                assert (turn == 0) == (after == name)  # the same player is to act
-                chips = env.observe(after)["observation"][52:].tolist()
-                assert chips == [bets[IN + turn], max(bets[IN], bets[IN + 1])]
-    assert streets == {0, 1, 2, 3}
+class Reference:
+    """The betting written down anew: what each has in, who is to act, and the rules as a poker book has them."""
+
+    def __init__(self, button: int) -> None:
+        self.chips = {button: SMALL_BLIND, 1 - button: BIG_BLIND}
+        self.button, self.turn, self.street, self.raised = button, button, 0, BIG_BLIND
+        self.to_speak = {0, 1}  # who has yet to speak on this street, or to answer a raise
+        self.over: str = ""
+
+    def legal(self) -> list[str | int]:
+        mine, theirs = self.chips[self.turn], self.chips[1 - self.turn]
+        least = max(mine, theirs) + self.raised
+        totals = range(STEP, STACK + 1, STEP) if theirs < STACK else ()
+        raises = [total for total in totals if total >= least or (total == STACK and total > max(mine, theirs))]
+        return ["fold", "call", *raises]
+
+    def act(self, action: str | int) -> None:
+        if action == "fold":
+            self.over = f"folded {self.turn}"
+            return
+        most = max(self.chips.values())
+        self.chips[self.turn] = most if action == "call" else int(action)
+        self.to_speak = {1 - self.turn} if action != "call" else self.to_speak - {self.turn}
+        if action != "call":
+            self.raised = max(self.raised, int(action) - most)
+        self.turn = 1 - self.turn
+        if not self.to_speak:
+            if self.street == 3 or STACK in self.chips.values():
+                self.over = "showdown"
+            else:
+                self.street, self.turn, self.raised, self.to_speak = self.street + 1, 1 - self.button, BIG_BLIND, {0, 1}
 
 
-def test_the_policy_bets_more_with_better_hands() -> None:
-    _, _, bets = HoldemSeat().look(observation("SA HA", 1, 2))
-    fold, call, more = (best_action(bets, rate) for rate in (0.0, 0.5, 0.99))
-    assert (fold, call) == (FOLD, CALL)
-    assert more > CALL
-    free = bets.copy()
-    free[IN] = free[IN + 1] = free[2] = free[3] = 2
-    assert best_action(free, 0.0) == CALL  # nobody folds where a check is free
+@given(st.integers(0, 1), st.lists(st.floats(0, 0.999), min_size=12, max_size=12))
+def test_the_betting_is_that_of_the_rules(button: int, draws: list[float]) -> None:
+    bets, game = at.new_bets(button), Reference(button)
+    for draw in draws:
+        names = {FOLD: "fold", CALL: "call"}
+        legal = [names.get(action, (action - CALL) * STEP) for action in legal_actions(bets)]
+        assert legal == game.legal()
+        assert (bets[at.TURN], bets[at.STREET]) == (game.turn, game.street)
+        index = int(draw**2 * len(legal))  # mostly calls and small raises: hands that go on
+        bet(bets, legal_actions(bets)[index])
+        game.act(legal[index])
+        assert [bets[0], bets[1]] == [game.chips[0], game.chips[1]]
+        expected = {"": 0, "showdown": 1, "folded 0": 2, "folded 1": 3}[game.over]
+        assert bets[at.OVER] == expected
+        if game.over:
+            return
 
 
-def test_agents_give_bad_hands_up_and_bet_good_ones() -> None:
-    rng = np.random.default_rng(0)
-    facing = observation("S7 H2", 2, 100)
-    for agent in (PayoffHoldem(hands=200), UctHoldem(iterations=200, hands_each=32)):
-        agent.reset()
-        assert agent.act(facing, rng) == FOLD
-    for name in ("payoff", "uct-dealt", "uct-stake"):
-        assert make_holdem_agent(name).act(observation("SA HA", 1, 2), rng) != FOLD
+@pytest.mark.parametrize(
+    ("full", "win_rate", "stake"),
+    [
+        *((False, 0.6, 5_000), (False, 2 / 3, 10_000), (False, 0.75, 20_000), (False, 0.9, 20_000)),
+        *((True, 0.6, 2_000), (True, 0.75, 5_000), (True, 1.0, 10_000)),
+    ],
+)
+def test_the_best_stake_follows_from_the_win_rate(full: bool, win_rate: float, stake: int) -> None:
+    """Weighted by the chance of losing, all is staked from 3/4 on; subtracted in full, half of it at most."""
+    stakes = range(STEP, STACK + 1, STEP)
+    assert max(stakes, key=lambda chip: expected_payoff(win_rate, chip, STACK, full=full)) == stake
+    assert at.chips_after(at.new_bets(0), best_action(at.new_bets(0), win_rate, full)) == stake
+
+
+def test_nobody_folds_where_a_check_is_free() -> None:
+    bets = at.new_bets(0)
+    assert best_action(bets, 0.0, False) == FOLD
+    bet(bets, CALL)
+    assert best_action(bets, 0.0, False) == CALL
+
+
+def facing(total: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The big blind's bets, as the first player, after the button has raised to a total."""
+    bets = at.new_bets(1)
+    bet(bets, CALL + total // STEP)
+    return bets
+
+
+@pytest.mark.parametrize("name", ["payoff", "uct-dealt", "uct-stake"])
+def test_agents_give_bad_hands_up_and_bet_good_ones(name: str) -> None:
+    agent, rng = make_holdem_agent(name, hands=200, iterations=300, hands_each=32), np.random.default_rng(0)
+    assert agent.act(cards("S7 H2"), NO_CARDS, facing(STACK), rng) == FOLD
+    assert agent.act(cards("SA HA"), NO_CARDS, at.new_bets(0), rng) > CALL
 
 
 def test_the_stake_of_the_opponent_makes_the_search_careful() -> None:
     """With a win rate of 0.62 an all-in is called on the mean over dealt hands, and not on equation 3."""
-    rng = np.random.default_rng(0)
-    facing = observation("SA H8", 2, 100)
-    assert 0.5 < showdowns(cards("SA H8"), np.empty(0, np.int64), 5000, rng).mean() < 2 / 3
-    assert UctHoldem("dealt").act(facing, rng) == CALL
-    assert UctHoldem("stake").act(facing, rng) == FOLD
-    assert ALL_IN not in legal_actions(HoldemSeat().look(facing)[2])
+    hole, rng = cards("SA H8"), np.random.default_rng(0)
+    assert 0.5 < showdowns(hole, NO_CARDS, 5000, rng).mean() < 2 / 3
+    assert make_holdem_agent("uct-dealt").act(hole, NO_CARDS, facing(STACK), rng) == CALL
+    assert make_holdem_agent("uct-stake").act(hole, NO_CARDS, facing(STACK), rng) == FOLD
+    assert ALL_IN not in legal_actions(facing(STACK))
 
 
-def test_wrong_observations_have_named_errors() -> None:
-    for call, message in (
-        (lambda: HoldemSeat().look({"observation": np.zeros(72)}), r"shape \[54\]"),
-        (lambda: HoldemSeat().look(observation("SA HA DA CA H2", 2, 2)), "reset"),
-        (lambda: make_holdem_agent("bluffer"), "unknown hold'em agent"),
-        (lambda: UctHoldem("guess"), "unknown simulation"),  # type: ignore[arg-type]
-        (lambda: UctHoldem(iterations=0), "iterations=0"),
-    ):
-        with pytest.raises(HoldemError, match=message):
-            call()
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("bluffer", {}, "unknown hold'em agent"),
+        ("uct-stake", {"iterations": 0}, "iterations=0"),
+        ("payoff", {"fall": True}, "fall"),
+    ],
+)
+def test_unknown_agents_and_options_have_named_errors(name: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(HoldemError, match=message):
+        make_holdem_agent(name, **options)
 
 
-def test_a_hand_is_zero_sum_and_repeats(env: Any) -> None:
-    from ddz_training.experiments.holdem import play_hand
+def test_a_hand_is_zero_sum_repeats_and_is_fair_to_both_seats() -> None:
+    for seed in range(30):
+        deck = np.random.default_rng(seed).permutation(52).astype(np.int64)
+        played = []
+        for order in (1, 1, -1):
+            agents, rngs = [make_holdem_agent("payoff", hands=50), make_holdem_agent("random")], [1, 2]
+            generators = [np.random.default_rng([seed, number]) for number in rngs][::order]
+            played.append(play_hand(agents[::order], deck, 0 if order > 0 else 1, generators))
+        (first, chips), again, (second, _) = played
+        assert (first, chips) == again
+        assert first == -second
+        assert abs(first) <= chips or first > 0
 
-    hands = []
-    for _ in range(2):
-        players = {"player_0": make_holdem_agent("payoff"), "player_1": make_holdem_agent("random")}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            hands.append([play_hand(env, players, deal, [1, deal]) for deal in range(5)])
-    assert hands[0] == hands[1]
-    for chips, bets in hands[0]:
-        assert sum(chips.values()) == 0
-        assert max(chips.values()) <= min(max(bets.values()), 100)
+
+def test_bets_are_seen_with_oneself_as_the_first_player() -> None:
+    bets = at.new_bets(0)
+    assert [*seen_by(bets, 0)] == [*bets]
+    assert [*seen_by(bets, 1)][: at.RAISE] == [BIG_BLIND, SMALL_BLIND, 1, 0, 0, 1]

@@ -56,8 +56,9 @@ def test_the_equations() -> None:
     """An all-in is believed unless the win rate is above two thirds; the loss rate keeps the stake finite."""
     for win_rate in np.linspace(0.0, 1.0, 101):
         assert (opponent_win_rate(win_rate, 1.0) > win_rate) == (win_rate < 2 / 3)
-    payoffs = [expected_payoff(0.75, chip, 100) for chip in range(101)]
-    assert int(np.argmax(payoffs)) == 25  # max_chip (2 W - 1) / 2
+    for win_rate, full, stake in ((0.6, False, 25), (2 / 3, False, 50), (0.75, False, 100), (0.75, True, 25)):
+        payoffs = [expected_payoff(win_rate, chip, 100, full=full) for chip in range(101)]
+        assert int(np.argmax(payoffs)) == stake  # max_chip (2 W - 1) / 2, divided by 1 - W unless in full
     assert expected_payoff(0.75, 50) == 25.0  # without a loss rate more is always better
     assert final_payoff(0.6, 0.4, 10) == pytest.approx(2.0)
 
@@ -101,8 +102,10 @@ def test_bids_are_worth_what_the_equations_say() -> None:
         ("bid 2", 4.0, pytest.approx(2.0)),
         ("bid 3", 6.0, pytest.approx(3.0)),
     ]
-    cautious = appraise(view, dealt, PayoffOptions(bankroll=12))
-    assert str(best(cautious).move) == "bid 1"  # 2 (0.5 - 2 / 12) = 0.67; 4 (0.5 - 4 / 12) = 0.67: the first
+    cautious = appraise(view, dealt, PayoffOptions(bankroll=4))
+    assert (
+        str(best(cautious).move) == "bid 2"
+    )  # 2 (0.5 - 0.25 2 / 4) = 0.75; 4 (0.5 - 0.25) = 1; 6 (0.5 - 0.375) = 0.75
     points = appraise(view, dealt, PayoffOptions(gain="points"))
     assert [one.payoff for one in points] == pytest.approx([one.payoff for one in answers])
 

@@ -1,22 +1,23 @@
-"""Matches of 100 hands of two-player no-limit hold'em: UCT with either simulation against the expected-payoff policy.
+"""Two-player no-limit hold'em: the paper's matches, and how the win rate of a hand settles.
 
-A match is 50 deals, each played from both seats: PettingZoo deals the same cards and blinds for the same seed.  Both
-players begin every hand with 100 chips, as the paper's begin with 20,000.
+A match is 100 hands: 50 deals, each played from both sides.  Both players begin every hand with 20,000 chips.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any
+from typing import Annotated
 
-from ddz_agents.bidding.holdem.agents import HoldemAgent, make_holdem_agent
-from ddz_agents.bidding.holdem.betting import STACK
-from ddz_env.core.errors import DouDizhuError, install_hint
+import numpy as np
+
+from ddz_agents.bidding.holdem.agents import make_holdem_agent, play_hand
+from ddz_agents.bidding.holdem.betting import STACK, STEP
+from ddz_agents.bidding.holdem.cards import showdowns
+from ddz_agents.bidding.payoff import expected_payoff
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import agent_generator
 from ddz_training.experiments.experiment import Comparison, Experiment, ParallelOptions, Saved, Table, compared, grouped
@@ -26,13 +27,11 @@ from ddz_training.measure.statistics import Interval, normal_interval
 HANDS = 100
 PAIRINGS = (("uct-stake", "payoff"), ("uct-dealt", "payoff"), ("uct-stake", "uct-dealt"), ("payoff", "random"))
 """The paper's algorithm 2, then its algorithm 1, against its program; both against each other; a yardstick."""
-NAMES = {"uct-stake": "UCT, win rate by stake", "uct-dealt": "UCT, win rate by dealt hands"}
+READINGS = {"weighted": False, "full": True}
+"""How equation 1 subtracts the loss rate: by the chance of losing, or in full."""
+NAMES = {"uct-stake": "algorithm 2", "uct-dealt": "algorithm 1"}
 _SMALL, _LARGE = STACK // 4, STACK // 2
 """The paper counts hands with less than 5,000 and more than 10,000 of 20,000 chips bet."""
-
-
-class MissingHoldemError(DouDizhuError, ImportError):
-    """PettingZoo's hold'em is not installed."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,7 @@ class HoldemResult:
     """A hand.
 
     Attributes:
+        reading: Of equation 1, by both agents.
         a: The first agent.
         b: The second.
         match: Number of the match.
@@ -48,52 +48,13 @@ class HoldemResult:
         bet: What A had in the pot at the end.
     """
 
+    reading: str
     a: str
     b: str
     match: int
     hand: int
-    chips: Annotated[float, "g"]
+    chips: int
     bet: int
-
-
-def holdem_env() -> Any:
-    """PettingZoo's ``texas_holdem_no_limit_v6`` for two.
-
-    Raises:
-        MissingHoldemError: If what it needs is not installed.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from pettingzoo.classic import texas_holdem_no_limit_v6
-
-            return texas_holdem_no_limit_v6.raw_env(num_players=2)
-    except (ImportError, AttributeError) as error:
-        raise MissingHoldemError(f"hold'em needs PettingZoo's ({error}): {install_hint('holdem')}") from error
-
-
-def play_hand(
-    env: Any, players: Mapping[str, HoldemAgent], deal: int, key: Sequence[int]
-) -> tuple[dict[str, float], dict[str, int]]:
-    """Play a hand.
-
-    Args:
-        env: :func:`holdem_env`.
-        players: The agents by PettingZoo's names.
-        deal: Seed of the cards and blinds.
-        key: Names the hand for the agents' generators.
-
-    Returns:
-        What each won, and what each had in the pot at the end.
-    """
-    env.reset(seed=deal)
-    rngs = {name: agent_generator([*key, place]) for place, name in enumerate(players)}
-    for player in players.values():
-        player.reset()
-    while not env.terminations[name := env.agent_selection]:
-        env.step(players[name].act(env.observe(name), rngs[name]))
-    bets = env.unwrapped.env.get_perfect_information()["chips"]
-    return {name: float(env.rewards[name]) for name in players}, dict(zip(players, map(int, bets), strict=True))
 
 
 @dataclass(frozen=True)
@@ -101,28 +62,26 @@ class HoldemMatchOptions(ParallelOptions):
     """How much is played.
 
     Attributes:
-        matches: Matches of 100 hands a pairing.
+        matches: Matches of 100 hands a pairing and reading.
     """
 
-    matches: Annotated[int, Range(1)] = 10
+    matches: Annotated[int, Range(1)] = 50
 
 
-def play_match(options: HoldemMatchOptions, a: str, b: str, match: int) -> list[HoldemResult]:
+def play_match(options: HoldemMatchOptions, reading: str, a: str, b: str, match: int) -> list[HoldemResult]:
     """Matches of 100 hands of no-limit hold'em: UCT with expected-payoff simulations against the policy alone."""
-    env, agents = holdem_env(), (make_holdem_agent(a), make_holdem_agent(b))
+    agents = [make_holdem_agent(name, full=READINGS[reading]) for name in (a, b)]
     results = []
     for hand in range(HANDS):
-        mine = f"player_{hand % 2}"
-        seats = {f"player_{seat}": agents[(seat + hand) % 2] for seat in range(2)}
-        deal = options.seed * 1_000_000 + match * HANDS + hand // 2
-        chips, bets = play_hand(env, seats, deal, [options.seed, match, hand])
-        results.append(HoldemResult(a, b, match, hand, chips[mine], bets[mine]))
+        deck = np.random.default_rng([options.seed, match, hand // 2]).permutation(52).astype(np.int64)
+        rngs = [agent_generator([options.seed, match, hand, player]) for player in (0, 1)]
+        chips, bet = play_hand(agents, deck, hand % 2, rngs)
+        results.append(HoldemResult(reading, a, b, match, hand, chips, bet))
     return results
 
 
-def _matches(options: HoldemMatchOptions) -> list[tuple[str, str, int]]:
-    holdem_env()  # refuses, where it is not installed
-    return [(a, b, match) for match in range(options.matches) for a, b in PAIRINGS]
+def _matches(options: HoldemMatchOptions) -> list[tuple[str, str, str, int]]:
+    return [(reading, a, b, match) for match in range(options.matches) for reading in READINGS for a, b in PAIRINGS]
 
 
 def chips_interval(own: Sequence[HoldemResult]) -> Interval:
@@ -135,14 +94,27 @@ def chips_interval(own: Sequence[HoldemResult]) -> Interval:
 
 
 def holdem_table(saved: Saved[HoldemResult]) -> Table:
-    """A line a pairing."""
+    """A line a reading and pairing."""
     lines = []
-    for (a, b), own in grouped(saved.results, "a", "b", order=PAIRINGS).items():
+    for (reading, a, b), own in grouped(saved.results, "reading", "a", "b").items():
         totals = [sum(result.chips for result in match) for match in grouped(own, "match").values()]
         won = f"{sum(total > 0 for total in totals)} of {len(totals)}"
-        lines.append((f"`{a}`", f"`{b}`", f"{len(own):,}", chips_interval(own).plus_minus(), won, *_bets(own)))
-    header = ("agent", "against", "hands", "chips a hand", "matches won", "bet < ¼ stack %", "bet > ½ stack %")
+        lines.append((reading, f"`{a}`", f"`{b}`", f"{len(own):,}", _chips(chips_interval(own)), won, *_bets(own)))
+    header = (
+        "loss rate",
+        "agent",
+        "against",
+        "hands",
+        "chips a hand",
+        "matches won",
+        "bet < 5,000 %",
+        "bet > 10,000 %",
+    )
     return Table("No-limit hold'em", header, lines, f"95 % intervals over deals. Computed from {saved.name}.")
+
+
+def _chips(interval: Interval) -> str:
+    return f"{interval.mean:+.0f} ±{(interval.high - interval.low) / 2:.0f}"
 
 
 def _bets(own: Sequence[HoldemResult]) -> tuple[str, str]:
@@ -151,39 +123,53 @@ def _bets(own: Sequence[HoldemResult]) -> tuple[str, str]:
     return f"{100 * small / len(own):.1f}", f"{100 * large / len(own):.1f}"
 
 
-_PRINTED = {
-    "uct-stake": ("algorithm 2", "wins", "99", "1", ""),
-    "uct-dealt": ("algorithm 1", "loses", "82", "18", "28"),
-}
+def readings_table(saved: Saved[HoldemResult]) -> Table:
+    """The stake of the highest expected payoff, by win rate and reading."""
+    rates, stakes = (0.55, 0.6, 2 / 3, 0.7, 0.75, 0.9), range(STEP, STACK + 1, STEP)
+    lines = [
+        (name, *(f"{max(stakes, key=lambda chip: expected_payoff(rate, chip, STACK, None, full)):,}" for rate in rates))
+        for name, full in READINGS.items()
+    ]
+    return Table("Readings of equation 1", ("loss rate", *(f"{rate:.2f}" for rate in rates)), lines)
+
+
+_PRINTED = {"uct-stake": ("wins", "99", "1", ""), "uct-dealt": ("loses", "82", "18", "28")}
 """What the paper's prose prints of its 100 hands against its program: 5 of algorithm 1's 18 large bets were won."""
 
 
 def compare_holdem(results: Sequence[HoldemResult]) -> Iterable[Comparison]:
     """What the paper's prose prints of its matches of 100 hands, beside ours."""
-    groups = grouped(results, "a", "b")
-    for agent, (name, sign, small, large, large_won) in _PRINTED.items():
-        own = groups.get((agent, "payoff"))
-        if not own:
-            continue
-        chips, count, bets = chips_interval(own), f"of {len(own):,} hands", f"{name}, % of hands with"
-        yield Comparison(f"{name} against the policy, chips a hand", sign, f"{chips.mean:+.2f}", chips.span("+.2f", 1))
-        for what, printed, ours in zip(("less than ¼", "more than ½"), (small, large), _bets(own), strict=True):
-            yield Comparison(f"{bets} {what} of the stack bet", printed, ours, count)
-        if risky := [result for result in own if result.bet > _LARGE]:
-            share = f"{100 * sum(result.chips > 0 for result in risky) / len(risky):.0f}"
-            yield Comparison(f"{name}, % of these won", large_won, share, f"of {len(risky)} hands")
+    groups = grouped(results, "reading", "a", "b")
+    for agent, (sign, small, large, large_won) in _PRINTED.items():
+        for reading in READINGS:
+            own = groups.get((reading, agent, "payoff"))
+            if not own:
+                continue
+            name, count = f"{NAMES[agent]}, {reading}", f"of {len(own):,} hands"
+            chips = chips_interval(own)
+            yield Comparison(f"{name}, against the policy, chips a hand", sign, _chips(chips), count)
+            bets = zip(("less than 5,000", "more than 10,000"), (small, large), _bets(own), strict=True)
+            for what, printed, ours in bets:
+                yield Comparison(f"{name}, % of hands with {what} bet", printed, ours, count)
+            if risky := [result for result in own if result.bet > _LARGE]:
+                share = f"{100 * sum(result.chips > 0 for result in risky) / len(risky):.0f}"
+                yield Comparison(f"{name}, % of these won", large_won, share, f"of {len(risky)} hands")
 
 
 def plot_holdem(saved: Saved[HoldemResult], path: Path) -> None:
-    """Cumulative chips over the hands of each match, and their mean (the paper's figure 7)."""
-    hands, series = range(1, HANDS + 1), []
-    for agent, color in (("uct-stake", "C0"), ("uct-dealt", "C1")):
-        own = [result for result in saved.results if (result.a, result.b) == (agent, "payoff")]
+    """Cumulative chips of both algorithms against each other and the policy (figure 7), and their bets (figure 8)."""
+    shown = [result for result in saved.results if result.reading == "weighted"]
+    hands, series, bets = range(1, HANDS + 1), [], []
+    for (agent, name), color in zip(NAMES.items(), ("C0", "C1"), strict=True):
+        own = [result for result in shown if (result.a, result.b) == (agent, "payoff")]
         matches = [list(accumulate(result.chips for result in match)) for match in grouped(own, "match").values()]
-        series += [Series("", hands, match, style={"color": color, "alpha": 0.2}) for match in matches]
+        series += [Series("", hands, match, style={"color": color, "alpha": 0.1}) for match in matches]
         means = [fmean(chips) for chips in zip(*matches, strict=True)]
-        series.append(Series(f"{NAMES[agent]}: mean", hands[: len(means)], means, style={"color": color}))
-    save_plot(path, Panel(series, "hands", "chips won from the policy", across={"": 0}))
+        series.append(Series(f"{name}: mean", hands[: len(means)], means, style={"color": color}))
+        edges = range(0, STACK + 1, 2_500)
+        bets.append(Series(name, edges, [result.bet for result in own], "histogram", style={"alpha": 0.6}))
+    winnings = Panel(series, "hands", "chips won from the policy", "figure 7", across={"": 0})
+    save_plot(path, winnings, Panel(bets, "chips bet", "% of hands", "figure 8"))
 
 
 HOLDEM = Experiment(
@@ -191,8 +177,80 @@ HOLDEM = Experiment(
     play_match,
     "matches",
     _matches,
-    {"holdem": holdem_table, "holdem-paper": compared("Tables and figures of the paper", compare_holdem)},
+    {
+        "holdem": holdem_table,
+        "holdem-readings": readings_table,
+        "holdem-paper": compared("Tables and figures of the paper", compare_holdem),
+    },
     per_key=lambda options: HANDS,
-    source="Wang et al., expected payoff with UCT, table 2, figures 7 and 8",
+    source="Wang et al., expected payoff with UCT, equation 1, table 2, figures 7 and 8",
     plot=plot_holdem,
+)
+
+
+@dataclass(frozen=True)
+class SettlingResult:
+    """A win rate.
+
+    Attributes:
+        street: Cards on the table: 0, 3, 4 or 5.
+        showdowns: Dealt hands from which it is counted.
+        rate: The win rate.
+    """
+
+    street: int
+    showdowns: int
+    rate: Annotated[float, "g"]
+
+
+STREET_NAMES = {0: "before the flop", 3: "flop", 4: "turn", 5: "river"}
+_STEPS, _MOST = 10, 1_000
+
+
+@dataclass(frozen=True)
+class SettlingOptions(ParallelOptions):
+    """Which hand it is, by its seed."""
+
+
+def count_wins(options: SettlingOptions, street: int) -> list[SettlingResult]:
+    """How the win rate of a hold'em hand settles on each street as hands are dealt."""
+    deck = np.random.default_rng(options.seed).permutation(52).astype(np.int64)
+    rng = agent_generator([options.seed, street])
+    return [
+        SettlingResult(street, count, float(showdowns(deck[:2], deck[4 : 4 + street], count, rng).mean()))
+        for count in range(_STEPS, _MOST + 1, _STEPS)
+    ]
+
+
+def settling_table(saved: Saved[SettlingResult]) -> Table:
+    """Table 1: ten win rates of a range of numbers of showdowns, before the flop."""
+    lines = []
+    for least in range(0, _MOST, _MOST // 10):
+        rates = [one.rate for one in saved.results if not one.street and least < one.showdowns <= least + _MOST // 10]
+        if rates:
+            span = f"{least + _STEPS} to {least + _MOST // 10}"
+            figures = (max(rates), min(rates), fmean(rates), max(rates) - min(rates))
+            lines.append((span, *(f"{figure:.3f}" for figure in figures)))
+    header = ("dealt hands", "highest", "lowest", "mean", "difference")
+    return Table("Table 1", header, lines, f"Computed from {saved.name}.")
+
+
+def plot_settling(saved: Saved[SettlingResult], path: Path) -> None:
+    """Figures 2 to 5: the win rate over the number of dealt hands, a panel a street."""
+    panels = []
+    for street, own in grouped(saved.results, "street").items():
+        line = Series("", [one.showdowns for one in own], [one.rate for one in own])
+        panels.append(Panel([line], "dealt hands", "win rate", STREET_NAMES[street], axes={"ylim": (0, 1)}))
+    save_plot(path, *panels, columns=2)
+
+
+SETTLING = Experiment(
+    "streets",
+    count_wins,
+    "streets",
+    lambda options: [(street,) for street in STREET_NAMES],
+    {"streets": settling_table},
+    per_key=lambda options: _MOST // _STEPS,
+    source="Wang et al., expected payoff with UCT, table 1, figures 2 to 5",
+    plot=plot_settling,
 )

@@ -24,7 +24,7 @@ _MODULES = (
     ("bidders", "win-rate bidders"),
     ("equivalents", "equivalents"),
     ("known_equivalents", "equivalent-known equivalent-simulated"),
-    ("holdem", "holdem"),
+    ("holdem", "holdem streets"),
     ("parallel_forms", "parallel-forms"),
     ("tendency", "tendency tendency-savings"),
     ("complexity", "tree-size complexity"),

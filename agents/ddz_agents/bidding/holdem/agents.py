@@ -1,8 +1,8 @@
-"""Agents for PettingZoo's ``texas_holdem_no_limit_v6`` with two players: the policy, and UCT with either simulation."""
+"""Agents for two-player no-limit hold'em, and a hand between them: the policy, and UCT with either simulation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
@@ -10,27 +10,32 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.bidding.holdem import betting as at
-from ddz_agents.bidding.holdem.cards import showdowns
+from ddz_agents.bidding.holdem.cards import showdowns, strength
 from ddz_env.core.errors import DouDizhuError, unknown
 from ddz_env.core.options import Options, Range
 
-_CARDS = 52
-_STREETS = {2: 0, 5: 1, 6: 2, 7: 3}
+_BOARD = (0, 3, 4, 5)
+"""Cards on the table by street."""
+
+Cards = npt.NDArray[np.int64]
 
 
 class HoldemError(DouDizhuError):
-    """An observation that is none of two-player no-limit hold'em, an agent or an option that does not exist."""
+    """An agent or an option that does not exist."""
 
 
 class HoldemAgent(Protocol):
-    """Plays hold'em by PettingZoo's observations."""
+    """Plays hold'em."""
 
-    def reset(self) -> None:
-        """Forget the last hand."""
-        ...
+    def act(self, hole: Cards, board: Cards, bets: npt.NDArray[np.int64], rng: np.random.Generator) -> int:
+        """Choose an action.
 
-    def act(self, observation: Mapping[str, Any], rng: np.random.Generator) -> int:
-        """Choose an action: 0 fold, 1 check or call, 2 raise by half the pot, 3 by the pot, 4 all in."""
+        Args:
+            hole: Its own two cards (:mod:`ddz_agents.bidding.holdem.cards`).
+            board: The cards on the table.
+            bets: The bets with itself as the first player (:mod:`ddz_agents.bidding.holdem.betting`).
+            rng: Its only source of randomness.
+        """
         ...
 
 
@@ -43,6 +48,7 @@ class HoldemOptions(Options):
         iterations: Iterations of UCT.
         hands_each: Dealt hands of each iteration.
         exploration: The constant of UCB, on payoffs divided by the stack.
+        full: Whether equation 1 subtracts the loss rate in full (:func:`ddz_agents.bidding.payoff.expected_payoff`).
     """
 
     error = HoldemError
@@ -51,46 +57,7 @@ class HoldemOptions(Options):
     iterations: Annotated[int, Range(1, 10**6)] = 100
     hands_each: Annotated[int, Range(1)] = 128
     exploration: Annotated[float, Range(0)] = 0.7
-
-
-class HoldemSeat:
-    """What a player knows of a hand.
-
-    An observation does not say which cards are the player's own; the first one, of two cards, does.
-
-    Raises:
-        HoldemError: From :meth:`look`, if the observation is another game's, or the first two cards were not seen.
-    """
-
-    def __init__(self) -> None:
-        self._hole: npt.NDArray[np.int64] | None = None
-        self._first = 0
-
-    def look(self, observation: Mapping[str, Any]) -> tuple[npt.NDArray[np.int64], ...]:
-        """Hole cards, board and bets (:mod:`ddz_agents.bidding.holdem.betting`).
-
-        Args:
-            observation: As PettingZoo hands it to the player to act.
-        """
-        seen = np.asarray(observation["observation"])
-        if seen.shape != (_CARDS + 2,):
-            raise HoldemError(f"an observation of no-limit hold'em has shape [54], not {list(seen.shape)}")
-        cards = np.flatnonzero(seen[:_CARDS]).astype(np.int64)
-        mine, most = round(float(seen[_CARDS])), round(float(seen[_CARDS + 1]))
-        if len(cards) == 2 and (self._hole is None or set(cards) != set(self._hole)):
-            self._hole, self._first = cards, 0 if mine == 1 else 1
-        if self._hole is None or len(cards) not in _STREETS or not set(self._hole) <= set(cards):
-            raise HoldemError(f"{len(cards)} cards are seen, the first two were not: call reset between hands")
-        board = np.setdiff1d(cards, self._hole)
-        return self._hole, board, self._bets(len(cards), mine, most)
-
-    def _bets(self, cards: int, mine: int, most: int) -> npt.NDArray[np.int64]:
-        bets = np.zeros(at.PLACES, np.int64)
-        bets[at.IN], bets[at.IN + 1] = bets[at.RAISED], bets[at.RAISED + 1] = mine, most
-        bets[at.STREET], bets[at.FIRST], bets[at.TURN] = _STREETS[cards], self._first, 0
-        blinds = cards == 2 and (mine, most) == (1, 2)
-        bets[at.STILL] = 0 if blinds else int(most > mine or self._first == 1)
-        return bets
+    full: bool = False
 
 
 class PayoffHoldem:
@@ -98,20 +65,11 @@ class PayoffHoldem:
 
     def __init__(self, **options: Any) -> None:
         self.options = HoldemOptions.of(**options)
-        self._seat = HoldemSeat()
 
-    def reset(self) -> None:
-        """Forget the last hand."""
-        self._seat = HoldemSeat()
-
-    def act(self, observation: Mapping[str, Any], rng: np.random.Generator) -> int:
-        """Choose an action.
-
-        Raises:
-            HoldemError: If the observation cannot be read.
-        """
-        hole, board, bets = self._seat.look(observation)
-        return int(at.best_action(bets, float(showdowns(hole, board, self.options.hands, rng).mean())))
+    def act(self, hole: Cards, board: Cards, bets: npt.NDArray[np.int64], rng: np.random.Generator) -> int:
+        """Choose the best action at the win rate against random hands."""
+        win_rate = float(showdowns(hole, board, self.options.hands, rng).mean())
+        return int(at.best_action(bets, win_rate, self.options.full))
 
 
 class UctHoldem(PayoffHoldem):
@@ -129,52 +87,86 @@ class UctHoldem(PayoffHoldem):
             raise HoldemError(unknown("simulation", simulation, ("dealt", "stake")))
         self._how = at.STAKE if simulation == "stake" else at.DEALT
 
-    def act(self, observation: Mapping[str, Any], rng: np.random.Generator) -> int:
-        """Search and choose the action with the most visits.
-
-        Raises:
-            HoldemError: If the observation cannot be read.
-        """
-        hole, board, bets = self._seat.look(observation)
+    def act(self, hole: Cards, board: Cards, bets: npt.NDArray[np.int64], rng: np.random.Generator) -> int:
+        """Search and choose the action with the most visits."""
         chosen = self.options
         rates = showdowns(hole, board, chosen.iterations * chosen.hands_each, rng)
-        visits, _ = at.search_bets(
-            bets, rates.reshape(chosen.iterations, -1).mean(axis=1), self._how, chosen.exploration
-        )
+        means = rates.reshape(chosen.iterations, -1).mean(axis=1)
+        visits, _ = at.search_bets(bets, means, self._how, chosen.full, chosen.exploration)
         return int(visits.argmax())
 
 
 class RandomHoldem:
     """Uniform over the legal actions."""
 
-    def reset(self) -> None:
-        """Nothing is kept from hand to hand."""
+    def __init__(self, **options: Any) -> None:
+        HoldemOptions.of(**options)
 
-    def act(self, observation: Mapping[str, Any], rng: np.random.Generator) -> int:
+    def act(self, hole: Cards, board: Cards, bets: npt.NDArray[np.int64], rng: np.random.Generator) -> int:
         """Draw a legal action."""
-        return int(rng.choice(np.flatnonzero(observation["action_mask"])))
+        return int(rng.choice(legal_actions(bets)))
 
 
-AGENTS: Mapping[str, Callable[[], HoldemAgent]] = {
+AGENTS: Mapping[str, Callable[..., HoldemAgent]] = {
     "payoff": PayoffHoldem,
-    "uct-dealt": lambda: UctHoldem("dealt"),
+    "uct-dealt": lambda **options: UctHoldem("dealt", **options),
     "uct-stake": UctHoldem,
     "random": RandomHoldem,
 }
 """The agents by name: the baseline, algorithm 1, algorithm 2, and a yardstick."""
 
 
-def make_holdem_agent(name: str) -> HoldemAgent:
+def make_holdem_agent(name: str, **options: Any) -> HoldemAgent:
     """An agent by its name.
 
+    Args:
+        name: A key of :data:`AGENTS`.
+        **options: See :class:`HoldemOptions`.
+
     Raises:
-        HoldemError: If there is none.
+        HoldemError: If there is no such agent or option.
     """
     if name not in AGENTS:
         raise HoldemError(unknown("hold'em agent", name, AGENTS))
-    return AGENTS[name]()
+    return AGENTS[name](**options)
 
 
 def legal_actions(bets: npt.NDArray[np.int64]) -> list[int]:
     """The legal actions of the player to act, ascending."""
-    return [action for action in range(at.FOLD, at.ACTIONS) if at.is_legal(bets, action)]
+    return [action for action in range(at.ACTIONS) if at.is_legal(bets, action)]
+
+
+def seen_by(bets: npt.NDArray[np.int64], player: int) -> npt.NDArray[np.int64]:
+    """The bets with a player as the first, shape ``[PLACES]``, int64."""
+    seen = bets.copy()
+    if player:
+        seen[0], seen[1] = bets[1], bets[0]
+        seen[at.TURN], seen[at.BUTTON] = 1 - bets[at.TURN], 1 - bets[at.BUTTON]
+    return seen
+
+
+def play_hand(
+    players: Sequence[HoldemAgent], deck: Cards, button: int, rngs: Sequence[np.random.Generator]
+) -> tuple[int, int]:
+    """Play a hand.
+
+    Args:
+        players: The two agents.
+        deck: The cards in order: two for the button, two for the other, five for the table.
+        button: Who has the small blind.
+        rngs: A generator a player.
+
+    Returns:
+        What the first player won, and what it had in the pot at the end.
+    """
+    bets, holes = at.new_bets(button), {button: deck[0:2], 1 - button: deck[2:4]}
+    while not bets[at.OVER]:
+        player = int(bets[at.TURN])
+        board = deck[4 : 4 + _BOARD[bets[at.STREET]]]
+        at.bet(bets, players[player].act(holes[player], board, seen_by(bets, player), rngs[player]))
+    if bets[at.OVER] > 1:
+        won = -bets[0] if bets[at.OVER] == 2 else bets[1]
+    else:
+        ours, theirs = (strength(np.concatenate([holes[player], deck[4:9]])) for player in (0, 1))
+        won = bets[0] * (int(ours > theirs) - int(ours < theirs))
+    return int(won), int(bets[0])

@@ -103,9 +103,7 @@ def test_bids_are_worth_what_the_equations_say() -> None:
         ("bid 3", 6.0, pytest.approx(3.0)),
     ]
     cautious = appraise(view, dealt, PayoffOptions(bankroll=4))
-    assert (
-        str(best(cautious).move) == "bid 2"
-    )  # 2 (0.5 - 0.25 2 / 4) = 0.75; 4 (0.5 - 0.25) = 1; 6 (0.5 - 0.375) = 0.75
+    assert str(best(cautious).move) == "bid 2"  # 4 (0.5 - 0.25) = 1; 0.75 by one less or more
     points = appraise(view, dealt, PayoffOptions(gain="points"))
     assert [one.payoff for one in points] == pytest.approx([one.payoff for one in answers])
 

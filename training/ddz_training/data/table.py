@@ -23,7 +23,7 @@ from ddz_env.core.errors import install_hint, shown
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE, observe
 from ddz_env.core.whole_file import replacing
 from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
-from ddz_training.measure.store import read_rules_settings
+from ddz_training.measure.provenance import read_rules_settings
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -27,7 +27,8 @@ from ddz_training.measure.duplicate import (
     seatings,
 )
 from ddz_training.measure.errors import InvalidArenaError
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress, rules_settings
+from ddz_training.measure.provenance import rules_settings
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 FORMAT = "ddz-arena-2"
 

@@ -25,11 +25,11 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from filelock import FileLock, Timeout
-
-from ddz_env import Rules
-from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
+from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.whole_file import real_path, replace_file
+from ddz_training.measure.claims import TAKEN
+from ddz_training.measure.claims import claim as claim
+from ddz_training.measure.claims import writing as writing
 from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.provenance import Provenance, SameCode
 from ddz_training.measure.workers import Share, Start, workers
@@ -43,8 +43,8 @@ _LONGEST = 1 << 20
 """More characters than any line of settings has."""
 _SMALLEST = 512
 """Bytes of the smallest database; SQLite takes a file of one byte for an empty one."""
-_TAKEN = "being written by another process: wait until it has ended, or name another"
-_TYPED: dict[str, Any] = {"detect_types": sqlite3.PARSE_DECLTYPES}
+_DECLARED = sqlite3.PARSE_DECLTYPES
+"""Let SQLite give a column of the kind ``JSON`` as what it holds."""
 
 Key = tuple[Any, ...]
 OnProgress = Callable[[int, int], None]
@@ -124,18 +124,16 @@ def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Res
 # --- Reading ----------------------------------------------------------------------------------------------------------
 
 
-class Saved(NamedTuple):
+class SavedFile(NamedTuple):
     """What a file holds.
 
     Attributes:
         settings: What its results depend on.
-        columns: Names of the columns; None where no line names them (JSON lines).
         rows: Cells by column.
         cut: Whether the last row was cut off, and left out.
     """
 
     settings: dict[str, Any]
-    columns: Sequence[str] | None
     rows: list[dict[str, Any]]
     cut: bool = False
 
@@ -154,69 +152,70 @@ def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return saved.settings, saved.rows
 
 
-def _read(path: Path) -> Saved | None:
+def _read(path: Path) -> SavedFile | None:
     """What a file holds; None while there is nothing."""
     text = real_path(path)
     file = _database(text)
     if _has_contents(file):
         if file.stat().st_size < _SMALLEST:
             raise ResultsFileError(f"{path} is not a database")
-        with _errors(path), closing(sqlite3.connect(file, 0, **_TYPED)) as db:
+        with _errors(path), closing(sqlite3.connect(file, 0, _DECLARED)) as db:
             if saved := _of_database(db):
                 return saved
     return _of_text(path) if text != file and _has_contents(text) else None
 
 
-def _of_database(db: sqlite3.Connection) -> Saved | None:
+def _of_database(db: sqlite3.Connection) -> SavedFile | None:
     """What a database holds; None where it has no tables yet."""
     if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
         return None
     settings = {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM settings")}
     found = db.execute("SELECT * FROM results ORDER BY rowid")
     columns = [name for name, *_ in found.description]
-    return Saved(settings, columns, [dict(zip(columns, row, strict=True)) for row in found])
+    return SavedFile(settings, [dict(zip(columns, row, strict=True)) for row in found])
 
 
-def _of_text(path: Path) -> Saved:
+def _of_text(path: Path) -> SavedFile:
     """What a text file holds; a last line without an end was cut off."""
     *lines, rest = path.read_bytes().decode("utf-8", errors="replace").split("\n")
     settings = _settings(path, lines[0] if lines else "")
-    columns = None if path.suffix.lower() == ".jsonl" else "".join(lines[1:2]).split(",")
+    first, read = 2, json.loads
+    if not _is_json(path):
+        first, read = 3, functools.partial(_csv_row, "".join(lines[1:2]).split(","))
     rows: list[dict[str, Any]] = []
-    for number, line in enumerate(lines[1 if columns is None else 2 :], 2 if columns is None else 3):
+    for number, line in enumerate(lines[first - 1 :], first):
         try:
-            rows.append(json.loads(line) if columns is None else _csv_row(columns, line))
+            rows.append(read(line))
         except (ValueError, StopIteration, RecursionError, csv.Error) as error:
             raise ResultsFileError(f"{path}, line {number} cannot be read: {error}") from error
-    return Saved(settings, columns, rows, bool(rest))
+    return SavedFile(settings, rows, bool(rest))
 
 
-def holds_results(path: Path) -> bool:
-    """Whether a text file holds results, as its first line says."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        first = file.readline(_LONGEST)
-    try:
-        _settings(path, first)
-    except ResultsFileError:
-        return False
-    return True
+def _csv_row(columns: Sequence[str], line: str) -> dict[str, str]:
+    cells = next(csv.reader([line]))
+    if len(cells) != len(columns):
+        raise ValueError(f"it does not fit the columns {', '.join(columns)}")
+    return dict(zip(columns, cells, strict=True))
 
 
 def _settings(path: Path, first: str) -> dict[str, Any]:
     """What the first line of a text file says."""
-    is_json = path.suffix.lower() == ".jsonl"
     try:
-        settings = json.loads(first if is_json else first.partition("# ")[2])
-        return dict(settings["settings"] if is_json else settings)
+        settings = json.loads(first if _is_json(path) else first.partition("# ")[2])
+        return dict(settings["settings"] if _is_json(path) else settings)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ResultsFileError(f"{path} is not a results file: its first line is {first[:60]!r}") from error
 
 
-def _csv_row(names: Sequence[str], line: str) -> dict[str, str]:
-    cells = next(csv.reader([line]))
-    if len(cells) != len(names):
-        raise ValueError(f"it does not fit the columns {', '.join(names)}")
-    return dict(zip(names, cells, strict=True))
+def holds_results(path: Path) -> bool:
+    """Whether a text file holds results, as its first line says."""
+    with path.open(encoding="utf-8", errors="replace") as file, suppress(ResultsFileError):
+        return _settings(path, file.readline(_LONGEST)) is not None
+    return False
+
+
+def _is_json(path: Path) -> bool:
+    return path.suffix.lower() == ".jsonl"
 
 
 def _has_contents(path: Path) -> bool:
@@ -229,7 +228,7 @@ def _database(path: Path) -> Path:
 
 
 @contextmanager
-def _errors(path: Path) -> Iterator[None]:
+def _errors(path: object) -> Iterator[None]:
     """Give SQLite's errors, and those of a file that something else has written, our names."""
     try:
         yield
@@ -237,24 +236,15 @@ def _errors(path: Path) -> Iterator[None]:
         raise
     except (sqlite3.Error, OSError, OverflowError, TypeError, ValueError, RecursionError) as error:
         if "locked" in str(error):
-            raise InUseError(f"{path} is {_TAKEN}") from error
+            raise InUseError(f"{path} is {TAKEN}") from error
         raise ResultsFileError(f"{path} cannot be used as a file of results: {error}") from error
 
 
 # --- Writing ----------------------------------------------------------------------------------------------------------
 
 
-def check_settings(path: object, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse results that were written under other settings, and name these.
-
-    Args:
-        path: Names the results in the message.
-        found: Their settings.
-        wanted: Those of the run that wants to add to them.
-
-    Raises:
-        SettingsMismatchError: If they differ.
-    """
+def _refuse_other(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse results that were written under other settings, and name these."""
     different = [
         f"{name}: the file has {found.get(name)!r}, this run {wanted.get(name)!r}"
         for name in sorted({*found, *wanted})
@@ -351,7 +341,6 @@ class ResultStore(Generic[_Result]):
             with self:
                 self.sign()
                 self._save(results)
-                self._keep(results)
 
     def fill(
         self, tasks: Mapping[Key, Any], start: Start, processes: int = 1, on_progress: OnProgress = no_progress
@@ -369,27 +358,15 @@ class ResultStore(Generic[_Result]):
             WorkerDiedError: If a worker process died.
         """
         missing = [task for key, task in tasks.items() if key not in self.found]
-        self.gather(missing, start, processes, on_progress, len(tasks) - len(missing))
-        return [result for key in tasks for result in self.found.get(key, ())]
-
-    def gather(self, tasks: Sequence[Any], start: Start, processes: int, on_progress: OnProgress, done: int) -> None:
-        """Do tasks and keep the results of each as soon as it and all before it are done.
-
-        Args:
-            tasks: What is to do.
-            start: As for :meth:`fill`.
-            processes: Worker processes.
-            on_progress: Called with the tasks that are done and all tasks, ``done`` included.
-            done: How many were done before.
-        """
-        total = done + len(tasks)
-        on_progress(done, total)
-        if tasks:
-            with self.sharing(start, min(processes, len(tasks))) as share:
+        total = len(tasks)
+        on_progress(total - len(missing), total)
+        if missing:
+            with self.sharing(start, min(processes, len(missing))) as share:
                 self.sign()
-                for number, results in enumerate(share(tasks), done + 1):
+                for done, results in enumerate(share(missing), total - len(missing) + 1):
                     self.add(results)
-                    on_progress(number, total)
+                    on_progress(done, total)
+        return [result for key in tasks for result in self.found.get(key, ())]
 
     @contextmanager
     def sharing(self, start: Start, processes: int) -> Iterator[Share[Any, Any]]:
@@ -414,7 +391,7 @@ class ResultStore(Generic[_Result]):
         """
         text = io.StringIO()
         write = functools.partial(json.dumps, ensure_ascii=False, default=str)
-        if path.suffix.lower() == ".jsonl":
+        if _is_json(path):
             text.write(write({"settings": self.settings}, sort_keys=True) + "\n")
             text.writelines(write(vars(result)) + "\n" for result in self.results)
         else:
@@ -442,12 +419,12 @@ class ResultStore(Generic[_Result]):
         """Lock the file and take over what it holds by now; make it if there is none."""
         with _errors(path):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            self._db = db = sqlite3.connect(self._file, 0, **_TYPED)
+            self._db = db = sqlite3.connect(self._file, 0, _DECLARED)
             try:
                 for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
                     db.execute(f"PRAGMA {setting}")  # from here on no other process reads or writes it
                 if not self._file.exists():  # its run has just ended, and has taken it away
-                    raise InUseError(f"{path} is {_TAKEN}")
+                    raise InUseError(f"{path} is {TAKEN}")
                 saved = _of_database(db)
                 self._changed = saved is not None
                 if saved is None and self._text != self._file and _has_contents(self._text):
@@ -485,17 +462,16 @@ class ResultStore(Generic[_Result]):
                     db.close()
                 self._file.unlink()
 
-    def _take(self, path: Path, saved: Saved) -> None:
+    def _take(self, path: Path, saved: SavedFile) -> None:
         """Take the results of a file, if they were made under these settings.
 
         Raises:
             SettingsMismatchError: If they were not.
             AgentChangedError: If a file that an agent reads has been replaced since.
         """
-        said, names = Provenance.take(saved.settings), [column.name for column in self._columns]
+        said = Provenance.take(saved.settings)
         self._given |= {name: saved.settings[name] for name in self._free if name in saved.settings}
-        found, wanted = {**saved.settings, "columns": saved.columns or names}, {**self._given, "columns": names}
-        check_settings(path, found, wanted)
+        _refuse_other(path, saved.settings, self._given)
         results = of_rows(self._kind, saved.rows)
         if results:
             self._here.check_files(said, path)
@@ -507,14 +483,16 @@ class ResultStore(Generic[_Result]):
         elif saved.cut and self.found:
             self.found.popitem()  # it may have been cut off between two of its results
 
-    def _save(self, results: Iterable[_Result]) -> None:
-        """Write results, and what the settings are by now, in one transaction."""
-        if self._db is not None and self.path is not None:
+    def _save(self, results: Sequence[_Result]) -> None:
+        """Keep results and, in one transaction, write them and what has changed of the settings."""
+        if self._db is not None:
+            settings = self.settings
             with _errors(self.path), self._db as db:
                 self._insert(db, results)
-                if self.settings != self._written:
+                if settings != self._written:
                     self._write_settings(db)
-            self._changed, self._written = True, self.settings
+            self._changed, self._written = True, settings
+        self._keep(results)
 
     def _keep(self, results: Iterable[_Result]) -> None:
         for result in results:
@@ -528,85 +506,3 @@ class ResultStore(Generic[_Result]):
     def _write_settings(self, db: sqlite3.Connection) -> None:
         rows = [(name, json.dumps(value, ensure_ascii=False)) for name, value in self.settings.items()]
         db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
-
-
-# --- Files and folders of other kinds ---------------------------------------------------------------------------------
-
-
-def claim(path: Path, *, folder: bool = False) -> FileLock:
-    """Claim a file or a folder that does not hold results: a lock of the operating system (:mod:`filelock`).
-
-    Args:
-        path: The file or folder; it need not exist.
-        folder: Whether it is a folder.
-
-    Returns:
-        The lock, which ends with this process if it is not released before.
-
-    Raises:
-        InUseError: If another process has it.
-    """
-    path = real_path(path)
-    (path if folder else path.parent).mkdir(parents=True, exist_ok=True)
-    lock = FileLock(
-        path / ".lock" if folder else f"{path}.lock", timeout=0, mode=0o666, thread_local=False, is_singleton=True
-    )
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise InUseError(f"{path} is {_TAKEN}") from error
-    return lock
-
-
-@contextmanager
-def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """:func:`claim` a file or a folder for the time of a ``with`` block; folders that are made and stay empty go again.
-
-    Yields:
-        What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.
-
-    Raises:
-        InUseError: If another process has it.
-    """
-    path = real_path(path)
-    inner = path if folder else path.parent
-    made = [each for each in (inner, *inner.parents) if not each.exists()]
-    lock = claim(path, folder=folder)
-    try:
-        yield path
-    finally:
-        if lock.lock_counter == 1:
-            Path(lock.lock_file).unlink(missing_ok=True)  # a process that has just opened it sees that
-        lock.release()
-        with suppress(OSError):  # the first one that is not empty, and all above it, stay
-            for each in made:
-                each.rmdir()
-
-
-# --- Rules as settings ------------------------------------------------------------------------------------------------
-
-_STANDARD = Rules()
-
-
-def rules_settings(rules: Rules) -> dict[str, Any]:
-    """Rules as plain values.
-
-    Example:
-        >>> rules_settings(Rules.preset("bidding"))
-        {'name': 'bidding', 'bidding': 'once', 'scoring': 'stake'}
-    """
-    fields = [field.name for field in dataclasses.fields(Rules)]
-    different = {name: getattr(rules, name) for name in fields if getattr(rules, name) != getattr(_STANDARD, name)}
-    return {"name": rules.name, **different}
-
-
-def read_rules_settings(values: Any) -> Rules:
-    """The inverse of :func:`rules_settings`, also after a way through JSON.
-
-    Raises:
-        InvalidRulesError: If the values are no rules.
-    """
-    if not isinstance(values, dict):
-        raise InvalidRulesError(f"rules are names with values, not {shown(values)}")
-    changes = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    return _STANDARD.replace(**changes)

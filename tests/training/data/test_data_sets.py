@@ -27,7 +27,7 @@ from ddz_training.data.recording import Recording, keep_matches, record_games
 from ddz_training.data.table import COLUMNS, read_pieces
 from ddz_training.measure import provenance
 from ddz_training.measure.contest import Arena, run_arena
-from ddz_training.measure.errors import AgentFailedError, OtherCodeError, SettingsMismatchError
+from ddz_training.measure.errors import AgentFailedError, OtherCodeError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.provenance import other_code
 from tests.training.apps.terminal import ddz
 
@@ -141,7 +141,7 @@ def test_what_cannot_be_recorded_has_a_named_error(tmp_path: Path) -> None:
     with pytest.raises(DataSetError, match="there is no file"):
         read_games(tmp_path / "nowhere")
     run_arena(Arena(("random", "random-staged")), 1, store=Arena(("random", "random-staged")).store(tmp_path / GAMES))
-    with pytest.raises(DataSetError, match="is of the format 'ddz-arena-2'"):
+    with pytest.raises(ResultsFileError, match="is of the format 'ddz-arena-2'"):
         read_games(tmp_path)
 
 
@@ -234,8 +234,8 @@ def test_what_is_no_table_of_ours_is_refused(tmp_path: Path, monkeypatch: pytest
     file = tmp_path / "text.parquet"
     for write, message in (
         (lambda: None, "there is no table at"),
-        (lambda: file.write_text("no table"), "is no table: "),
-        (lambda: pq.write_table(pa.table({"action": [1]}), file), "is no table of decisions"),
+        (lambda: file.write_text("no table"), "is not a table: "),
+        (lambda: pq.write_table(pa.table({"action": [1]}), file), "is not a table of decisions"),
         (of_another_version, "write the tables anew"),
     ):
         write()

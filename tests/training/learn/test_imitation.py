@@ -31,7 +31,7 @@ from ddz_training.learn.imitation import (
 from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.strength import measure_strength
 from tests.oracles.network_policy import NetworkPolicy
-from tests.training.apps.terminal import ddz, refused
+from tests.training.apps.terminal import ddz, done, refused
 
 SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)
 
@@ -152,8 +152,7 @@ def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
         ("record", "isuct:iterations=20", "--visits", "--deals", 1, "--out", games),
         (*imitate, second, "--data", games, "--init", first, "--decisions", 50),
     ):
-        done = ddz(*command)
-        assert done.exit_code == 0, done.output
+        done(*command)
     taught, retaught = load_weights(first), load_weights(second)
     assert (taught.notes["imitates"], retaught.notes["imitates"]) == ("rules", "games")
     assert retaught.notes["files"]["--data"].keys() == {GAMES}

@@ -22,19 +22,21 @@ from ddz_training.measure.errors import (
 )
 from ddz_training.measure.statistics import normal_interval, standings, summarize, wilson_interval
 
-OWN_AGENTS = """
-from ddz_env import Move
 
 class Broken:
+    """Fails in every move."""
+
     name = "broken"
-    def act(self, view, rng):
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
         raise ZeroDivisionError("no idea")
 
-class Cheater:
-    name = "illegal"
-    def act(self, view, rng):
+
+class Cheater(Broken):
+    """Plays the rocket, whatever it holds."""
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
         return Move.parse("BR")
-"""
 
 
 class Watcher:
@@ -150,16 +152,12 @@ def test_round_robin() -> None:
     assert [result.wins.mean for result in table] == sorted((result.wins.mean for result in table), reverse=True)
 
 
-def test_failing_agents_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "arena_own_agents.py").write_text(OWN_AGENTS)
-    monkeypatch.chdir(tmp_path)
-    for agent, text in (("Broken", "ZeroDivisionError: no idea"), ("Cheater", "BR is not legal")):
-        arena = Arena((f"arena_own_agents:{agent}", "random"), on_fault="stop")
-        for processes in (1, 2):
-            with pytest.raises(
-                AgentFailedError, match=rf"'arena_own_agents:{agent}' failed in seat 0 of deal 0.*{text}"
-            ):
-                run_arena(arena, 2, processes=processes)
+@pytest.mark.parametrize(("agent", "text"), [("Broken", "ZeroDivisionError: no idea"), ("Cheater", "BR is not legal")])
+def test_failing_agents_are_named(agent: str, text: str) -> None:
+    arena = Arena((f"{__name__}:{agent}", "random"), on_fault="stop")
+    for processes in (1, 2):
+        with pytest.raises(AgentFailedError, match=rf"{agent}' failed in seat 0 of deal 0.*{text}"):
+            run_arena(arena, 2, processes=processes)
 
 
 def test_a_game_that_is_lost_by_a_fault_at_once_is_no_spring() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from ddz_env import State
 from ddz_env.core.rules import PRESETS
 from ddz_training.experiments import complexity
-from ddz_training.experiments.complexity import COMPLEXITY, DEALS, ComplexityOptions, deal_state, eleven_numbers
+from ddz_training.experiments.complexity import COMPLEXITY, DEALS, ComplexityOptions, deal_state
 from ddz_training.experiments.experiment import read_saved
 from ddz_training.measure import complexity as counting
 from ddz_training.measure.complexity import (
@@ -25,7 +24,7 @@ from ddz_training.measure.complexity import (
     playouts,
     standard_error_stop,
 )
-from ddz_training.measure.errors import InvalidExperimentError, SettingsMismatchError
+from ddz_training.measure.errors import InvalidExperimentError
 
 TINY = State.from_hands(["3346", "345", "56"], check_sizes=False)
 LOOSE = ComplexityOptions(only=("deal 2",), difference=0.05, value_error=0.1, depth_error=5.0, processes=1)
@@ -132,31 +131,16 @@ def test_the_deals_of_table_4_4_are_whole_decks(deal: str, moves: int, chainless
     assert found == chainless
 
 
-def test_a_run_that_was_cut_off_resumes_and_the_columns_mean_what_they_say(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_columns_of_a_run_mean_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(complexity, "_PIECE", 120)
-    whole = COMPLEXITY.run(LOOSE)
-
-    def kill(done: int, total: int) -> None:
-        if done == 7:
-            raise KeyboardInterrupt
-
-    path = tmp_path / "complexity.csv"
-    with pytest.raises(KeyboardInterrupt):
-        COMPLEXITY.run(LOOSE, path, kill)
-    found = COMPLEXITY.run(LOOSE, path)
-    assert len(whole.results) == 57
-    one, other = ([(one.iterations, one.value, one.depth) for one in run.results] for run in (whole, found))
-    assert eleven_numbers(one) == eleven_numbers(other)
+    found = COMPLEXITY.run(LOOSE, tmp_path / "complexity.csv")
+    assert len(found.results) == 57
     for one in found.results:
         assert sum(one.lengths) == one.iterations
         shortest = np.repeat(np.arange(len(one.lengths)) * complexity.BIN, one.lengths).mean()
         assert shortest <= one.depth < shortest + complexity.BIN
         assert one.error_iterations >= 100
-    with pytest.raises(SettingsMismatchError, match="difference"):
-        COMPLEXITY.run(replace(LOOSE, difference=0.06), path)
-    tables = [table(read_saved(complexity.ChildResult, path)) for table in complexity.COMPLEXITY.tables.values()]
+    tables = [table(read_saved(complexity.ChildResult, found.path)) for table in COMPLEXITY.tables.values()]
     assert list(tables[0].lines[0]) == ["m", "43", "57"]
 
 

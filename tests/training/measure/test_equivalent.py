@@ -17,13 +17,13 @@ from ddz_training.measure.equivalent import (
     Play,
     SequentialOptions,
     binary_search,
-    duel_store,
     initial_bounds,
     playing,
     sequential_search,
 )
 from ddz_training.measure.errors import SettingsMismatchError
-from tests.training.apps.terminal import ddz, refused
+from ddz_training.measure.store import read_results
+from tests.training.apps.terminal import done, refused
 
 
 def sure(truth: int) -> tuple[list[int], Play]:
@@ -137,21 +137,21 @@ LADDER = Ladder("random", "isuct:exploration=0.7")
 
 def test_deals_are_played_once_and_resumed(tmp_path: Path) -> None:
     path = tmp_path / "duels.csv"
-    with playing(LADDER, duel_store(LADDER, path)) as play:
+    with playing(LADDER, path) as play:
         first = play([2, 2, 5])
     whole = path.read_bytes()
     path.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])
-    with playing(LADDER, duel_store(LADDER, path)) as play:
+    with playing(LADDER, path) as play:
         assert play([2, 2, 5]) == first
     assert path.read_bytes() == whole
-    assert [duel.deal for duels in duel_store(LADDER, path).found.values() for duel in duels] == [0, 1, 2]
-    with pytest.raises(SettingsMismatchError, match="seed"):
-        duel_store(LADDER._replace(seed=1), path)
+    assert [row["deal"] for row in read_results(path)[1]] == ["0", "1", "2"]
+    with pytest.raises(SettingsMismatchError, match="seed"), playing(LADDER._replace(seed=1), path):
+        pass
 
 
 def test_an_agent_is_ahead_where_it_wins_more() -> None:
     strong = Ladder("isuct:iterations=400")
-    with playing(strong, duel_store(strong)) as play:
+    with playing(strong) as play:
         assert sum(play([1] * 12)) > 4
     assert [Duel(0, 1, share).sign for share in (1.0, 0.5, 0.0)] == [1, 0, -1]
 
@@ -165,12 +165,10 @@ def test_searches_that_count_no_iterations_are_refused() -> None:
 def test_the_command_finds_one(tmp_path: Path) -> None:
     path = tmp_path / "random.csv"
     command = ("study", "equivalent", "random", "--processes", 1)
-    result = ddz(*command, "--deals", 25, "--most", 50, "--out", path)
-    assert result.exit_code == 0, result.output
+    result = done(*command, "--deals", 25, "--most", 50, "--out", path)
     assert "isuct plays as strongly as random with" in " ".join(result.output.split())
     assert "25 duplicate deals" in result.output
     assert len(path.read_text().splitlines()) == 27
-    binary = ddz(*command, "--method", "binary", "--upper", 4, "--deals", 2)
-    assert binary.exit_code == 0, binary.output
+    done(*command, "--method", "binary", "--upper", 4, "--deals", 2)
     assert "method" in refused(*command, "--method", "ternary")
     assert "not above upper=9" in refused(*command, "--lower", 50, "--upper", 9)

@@ -26,7 +26,7 @@ from ddz_training.measure.errors import (
     SettingsMismatchError,
 )
 from ddz_training.measure.league import LeagueStore, play_league, read_league
-from tests.training.apps.terminal import ddz, refused
+from tests.training.apps.terminal import ddz, done, refused
 
 LEAGUE = Arena(("random", "random-staged", "random"), seed=4, timing=False, names=("one", "two", "three"))
 
@@ -183,26 +183,24 @@ def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_tables_of_a_league_come_from_its_file(short: Path) -> None:
     rate = ("rate", "--out", "a.sqlite")
-    first = ddz(*rate, "random", "random-staged", "--deals", 6, "--processes", 1, "--table", "a.csv")
-    assert first.exit_code == 0, first.output
+    first = done(*rate, "random", "random-staged", "--deals", 6, "--processes", 1, "--table", "a.csv")
     again = ddz(*rate, "--table", "b.csv", "--anchor", "random")
     assert again.exit_code == 0, again.output
     assert "12 games · standard rules · seed 0" in first.stdout
     assert "Cross-table" in again.stdout
     assert (short / "a.csv").read_text().splitlines()[0].startswith("agent,overall,overall_low,overall_high,landlord")
     assert "random,0.0,0.0,0.0" in (short / "b.csv").read_text()
-    assert ddz(*rate, "--table", "both.json").exit_code == 0
+    done(*rate, "--table", "both.json")
     assert [pair["deals"] for pair in json.loads((short / "both.json").read_text())["pairs"]] == [6, 6]
 
 
 def test_an_anchor_that_neither_the_file_nor_the_run_knows_is_refused_before_a_game(short: Path) -> None:
     more = ("--deals", 3, "--processes", 1, "--out", "a.sqlite")
-    assert ddz("rate", "random", "random-staged", *more).exit_code == 0
+    done("rate", "random", "random-staged", *more)
     before, anchor = content(short / "a.sqlite"), ("--anchor",)
     assert "choose from random, rules, random-staged" in refused("rate", "random", "rules", *more, *anchor, "nobody")
     assert content(short / "a.sqlite") == before
-    joined = ddz("rate", "random", "rules", *more, "--anchor", "random-staged")
-    assert joined.exit_code == 0, joined.output
+    done("rate", "random", "rules", *more, "--anchor", "random-staged")
 
 
 @pytest.mark.parametrize(
@@ -222,8 +220,7 @@ def test_bad_requests_are_one_line(arguments: str, message: str, short: Path) ->
 
 
 def test_a_league_that_is_decided_ends(short: Path) -> None:
-    result = ddz("rate", "random", "rules", "--deals", 400, "--until-decided", "--processes", 1)
-    assert result.exit_code == 0, result.output
+    result = done("rate", "random", "rules", "--deals", 400, "--until-decided", "--processes", 1)
     assert 40 <= len(content(short / "league.sqlite")[0]) < 200
     assert "*" in result.stdout
     assert "rules = 0" in result.stdout  # as in the benchmark, if nobody names another anchor

@@ -21,8 +21,8 @@ from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.core.notation import Hand
 from ddz_env.table.session import Deal, Record
 from ddz_training.measure.duplicate import Scores
+from ddz_training.measure.files import read_format
 from ddz_training.measure.provenance import read_rules_settings, rules_settings
-from ddz_training.measure.store import of_rows, read_results
 
 FORMAT = "ddz-games-1"
 GAMES = "games.jsonl"
@@ -60,7 +60,7 @@ class Thought(NamedTuple):
     Attributes:
         action: The action's id.
         visits: How often it was visited.
-        value: The mean reward of these visits for the acting seat; None where the search does not tell it.
+        value: The mean reward of these visits for the acting seat; None where the search does not say.
     """
 
     action: int
@@ -80,7 +80,7 @@ class Thought(NamedTuple):
         """
         action, visits, *value = text.split(":")
         if len(value) > 1:
-            raise ValueError(f"{text!r} is no action:visits:value")
+            raise ValueError(f"{text!r} is not action:visits:value")
         return cls(int(action), int(visits), float(value[0]) if value else None)
 
 
@@ -286,15 +286,13 @@ def read_games(path: str | Path) -> GameFile:
         path: The file, or the folder of a data set.
 
     Raises:
-        DataSetError: If there is none, or it is none of games.
-        ResultsFileError: If a line cannot be read.
+        DataSetError: If there is no file, or its first line names no agents or rules.
+        ResultsFileError: If it is not a file of games, or a line cannot be read.
     """
     path = games_file(Path(path))
     if not path.is_file():
         raise DataSetError(f"there is no file {path}; ddz record writes one")
-    settings, rows = read_results(path)
-    if settings.get("format") != FORMAT:
-        raise DataSetError(f"{path} is of the format {settings.get('format')!r}, not {FORMAT!r}")
+    settings, games = read_format(path, RecordedGame, FORMAT)
     agents = settings.get("agents")
     if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
         raise DataSetError(f"{path}: the agents of the first line are a list of texts, not {shown(agents)}")
@@ -302,5 +300,4 @@ def read_games(path: str | Path) -> GameFile:
         rules = read_rules_settings(settings.get("rules"))
     except InvalidRulesError as error:
         raise DataSetError(f"{path}: the rules of the first line: {error}") from error
-    games = sorted(of_rows(RecordedGame, rows), key=lambda game: (game.deal, game.game))
-    return GameFile(settings, rules, tuple(agents), games)
+    return GameFile(settings, rules, tuple(agents), sorted(games, key=lambda game: (game.deal, game.game)))

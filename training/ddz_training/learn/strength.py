@@ -75,7 +75,7 @@ def measure_strength(
         deals: Deals an opponent.
         rules: A preset's name or the rules.
         seed: Seed of the deals and the agents.
-        stop: Asked before every deal; True ends the measurement without a result.
+        stop: Called before every deal; True ends the measurement without a result.
 
     Returns:
         The policy's result against each opponent, in their order.

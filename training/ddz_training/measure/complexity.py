@@ -35,7 +35,7 @@ COPIES = (4,) * 13 + (1, 1)
 
 
 def deals_by_cards() -> int:
-    """Deals with the landlord cards known, cards told apart by suit: the thesis's first factor.
+    """Deals with the landlord cards known, cards distinguished by suit: the thesis's first factor.
 
     Example:
         >>> f"{deals_by_cards():.1e}"
@@ -270,7 +270,7 @@ def _play_board(state: Any, rng: random.Random) -> tuple[float, int, int, float]
 Samples = npt.NDArray[np.float64]
 
 LEAST = 100
-"""Samples before a rule is asked: the first few may be all alike, and two games with one end would stop both rules."""
+"""Samples before a rule may stop: the first few may be all alike, and two games with one end would stop both rules."""
 
 
 def adjacent_means_stop(samples: Samples, difference: float) -> npt.NDArray[np.bool_]:

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from ddz_env import Rules, __version__
-from ddz_env.core.checks import LARGEST_WORD, check_choice, check_integer
+from ddz_env.core.checks import LARGEST_WORD
+from ddz_env.core.options import Options, Range
 from ddz_training.measure.duplicate import (
     KEY,
-    ON_FAULT,
     DealPlayer,
     DealWorker,
     GameRecord,
@@ -36,7 +36,7 @@ _STANDARD = Rules()
 
 
 @dataclass(frozen=True)
-class Arena:
+class Arena(Options):
     """What results depend on.
 
     Attributes:
@@ -54,26 +54,25 @@ class Arena:
             or not different.
     """
 
+    error = InvalidArenaError
+
     agents: tuple[str, ...]
     rules: Rules = _STANDARD
-    seed: int = 0
+    seed: Annotated[int, Range(0, LARGEST_WORD)] = 0
     timing: bool = True
-    time_limit: float | None = None
-    on_fault: str = "lose"
+    time_limit: Annotated[float, Range(0, above=True)] | None = None
+    on_fault: Literal["lose", "stop"] = "lose"
     names: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Refuse too few agents, and names that are missing or the same."""
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
-        check_integer("seed", self.seed, 0, LARGEST_WORD, InvalidArenaError)
-        if self.time_limit is not None and not 0 < self.time_limit < math.inf:
-            raise InvalidArenaError(f"time_limit={self.time_limit} must be a positive number of seconds")
-        check_choice("on_fault", self.on_fault, ON_FAULT, InvalidArenaError)
         if self.names and len(self.names) != len(self.agents):
             raise InvalidArenaError(f"{len(self.names)} names for {len(self.agents)} agents: give each one, in order")
         for name, times in Counter(self.names).items():
             if times > 1 or not name.strip():
-                raise InvalidArenaError(f"the name {name!r} tells no two agents apart: give each another one")
+                raise InvalidArenaError(f"the name {name!r} is empty or given twice: give each agent another one")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -107,8 +106,8 @@ class Arena:
 
     def worker(self) -> DealWorker[list[GameRecord]]:
         """Plays its deals in one process."""
-        options: dict[str, Any] = {"time_limit": self.time_limit, "on_fault": self.on_fault}
-        return DealWorker(list, lambda: DealPlayer(self.rules, self.seed, self.timing, **options))
+        more: dict[str, Any] = {"time_limit": self.time_limit, "on_fault": self.on_fault}
+        return DealWorker(list, lambda: DealPlayer(self.rules, self.seed, self.timing, **more))
 
     def settings(self) -> dict[str, Any]:
         """What a results file must agree on before it is resumed; rules as they differ from the default."""
@@ -161,7 +160,7 @@ def run_arena(
         on_progress: Called with how many deals (times pairs) are done.
 
     Returns:
-        The records of all deals asked for, in the order (deal, pair).
+        The records of all these deals, in the order (deal, pair).
 
     Raises:
         InvalidArenaError: If a number is out of range.

@@ -1,9 +1,9 @@
 """Results of a run: one SQLite file with a table ``settings`` and a table ``results``; what is committed is CSV.
 
 A result is a dataclass; its fields are the columns, and ``Annotated[float, ".3f"]`` says how a CSV file writes a
-number.  A unit of work is one transaction, so a run that is killed at any moment has each unit whole or not at all, and
-is resumed.  SQLite's lock keeps a second process out until the run ends.  The settings name the code and the agents'
-files by digest (:mod:`ddz_training.measure.provenance`).
+number.  Transactions hold whole units of work, so a run that is killed at any moment has each unit whole or not at all,
+and is resumed.  SQLite's lock keeps a second process out until the run ends.  The settings name the code and the
+agents' files by digest (:mod:`ddz_training.measure.provenance`).
 
 A name that ends in ``.csv`` or ``.jsonl`` gives such a file at the end: while the run writes, and after a kill, its
 results are in ``NAME.sqlite`` beside it (``games.csv.sqlite``), which then becomes ``NAME``.  The first line of either
@@ -12,39 +12,26 @@ holds the settings (``pandas.read_csv(path, comment="#")`` skips it).
 
 from __future__ import annotations
 
-import csv
-import dataclasses
-import functools
-import io
 import json
-import math
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeVar
 
-from ddz_env.core.errors import DouDizhuError
-from ddz_env.core.whole_file import real_path, replace_file
+from ddz_env.core.whole_file import real_path
+from ddz_training.measure import files
 from ddz_training.measure.claims import TAKEN
 from ddz_training.measure.claims import claim as claim
 from ddz_training.measure.claims import writing as writing
 from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
+from ddz_training.measure.files import holds_results as holds_results
+from ddz_training.measure.files import of_rows as of_rows
+from ddz_training.measure.files import read_results as read_results
 from ddz_training.measure.provenance import Provenance, SameCode
 from ddz_training.measure.workers import Share, Start, workers
-
-SUFFIXES = (".csv", ".jsonl")
-"""Of files that people read."""
-DATABASES = (".sqlite", ".db")
-"""Of files that stay SQLite."""
-
-_LONGEST = 1 << 20
-"""More characters than any line of settings has."""
-_SMALLEST = 512
-"""Bytes of the smallest database; SQLite takes a file of one byte for an empty one."""
-_DECLARED = sqlite3.PARSE_DECLTYPES
-"""Let SQLite give a column of the kind ``JSON`` as what it holds."""
 
 Key = tuple[Any, ...]
 OnProgress = Callable[[int, int], None]
@@ -52,195 +39,12 @@ OnProgress = Callable[[int, int], None]
 
 _Result = TypeVar("_Result")
 
-sqlite3.register_converter("JSON", json.loads)
+_MOMENT = 0.2
+"""Seconds: units that take less on average are written together, those of so long a time; a kill may lose these."""
 
 
 def no_progress(done: int, total: int) -> None:
     """Ignore how far a run is."""
-
-
-# --- A result as cells ------------------------------------------------------------------------------------------------
-
-
-class _Column(NamedTuple):
-    """A field of a result."""
-
-    name: str
-    parse: Callable[[Any], Any]
-    text: Callable[[Any], str]
-    kind: str
-    """Its type in SQLite."""
-
-    def cell(self, value: Any) -> Any:
-        """The value as SQLite keeps it."""
-        if self.kind == "JSON":
-            return json.dumps(value, ensure_ascii=False, default=str)
-        return value if isinstance(value, (int, float)) else self.text(value)
-
-
-def _columns(kind: type[Any]) -> tuple[_Column, ...]:
-    hints = get_type_hints(kind, include_extras=True)
-    return tuple(_column(field.name, hints[field.name]) for field in dataclasses.fields(kind))
-
-
-def _column(name: str, hint: Any) -> _Column:
-    form = ""
-    if get_origin(hint) is Annotated:
-        hint, form = get_args(hint)
-    if get_origin(hint) is tuple:
-        part = _column(name, get_args(hint)[0])
-        return _Column(
-            name,
-            lambda cell: tuple(map(part.parse, cell.split() if isinstance(cell, str) else cell)),
-            lambda values: " ".join(map(part.text, values)),
-            "JSON",
-        )
-    parse = getattr(hint, "parse", _number if hint is float else hint)
-    return _Column(name, parse, lambda value: format(value, form), {int: "INTEGER", float: "REAL"}.get(hint, "TEXT"))
-
-
-def _number(cell: Any) -> float:
-    """A number; SQLite keeps NaN as NULL."""
-    return math.nan if cell is None else float(cell)
-
-
-def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Result]:
-    """The results that the rows of a file hold.
-
-    Args:
-        kind: Their dataclass.
-        rows: Cells by column.
-
-    Raises:
-        ResultsFileError: If a cell is missing or holds something else.
-    """
-    columns = _columns(kind)
-    try:
-        return [kind(**{column.name: column.parse(row[column.name]) for column in columns}) for row in rows]
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ResultsFileError(f"a line holds no result of this kind: {error!r}") from error
-
-
-# --- Reading ----------------------------------------------------------------------------------------------------------
-
-
-class SavedFile(NamedTuple):
-    """What a file holds.
-
-    Attributes:
-        settings: What its results depend on.
-        rows: Cells by column.
-        cut: Whether the last row was cut off, and left out.
-    """
-
-    settings: dict[str, Any]
-    rows: list[dict[str, Any]]
-    cut: bool = False
-
-
-def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Read a file of results, of a run or a committed one.
-
-    Returns:
-        The settings, and the rows as cells by column.
-
-    Raises:
-        ResultsFileError: If the file does not hold results.
-        InUseError: If another process is writing it.
-    """
-    saved = _read(path) or _of_text(path)
-    return saved.settings, saved.rows
-
-
-def _read(path: Path) -> SavedFile | None:
-    """What a file holds; None while there is nothing."""
-    text = real_path(path)
-    file = _database(text)
-    if _has_contents(file):
-        if file.stat().st_size < _SMALLEST:
-            raise ResultsFileError(f"{path} is not a database")
-        with _errors(path), closing(sqlite3.connect(file, 0, _DECLARED)) as db:
-            if saved := _of_database(db):
-                return saved
-    return _of_text(path) if text != file and _has_contents(text) else None
-
-
-def _of_database(db: sqlite3.Connection) -> SavedFile | None:
-    """What a database holds; None where it has no tables yet."""
-    if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
-        return None
-    settings = {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM settings")}
-    found = db.execute("SELECT * FROM results ORDER BY rowid")
-    columns = [name for name, *_ in found.description]
-    return SavedFile(settings, [dict(zip(columns, row, strict=True)) for row in found])
-
-
-def _of_text(path: Path) -> SavedFile:
-    """What a text file holds; a last line without an end was cut off."""
-    *lines, rest = path.read_bytes().decode("utf-8", errors="replace").split("\n")
-    settings = _settings(path, lines[0] if lines else "")
-    first, read = 2, json.loads
-    if not _is_json(path):
-        first, read = 3, functools.partial(_csv_row, "".join(lines[1:2]).split(","))
-    rows: list[dict[str, Any]] = []
-    for number, line in enumerate(lines[first - 1 :], first):
-        try:
-            rows.append(read(line))
-        except (ValueError, StopIteration, RecursionError, csv.Error) as error:
-            raise ResultsFileError(f"{path}, line {number} cannot be read: {error}") from error
-    return SavedFile(settings, rows, bool(rest))
-
-
-def _csv_row(columns: Sequence[str], line: str) -> dict[str, str]:
-    cells = next(csv.reader([line]))
-    if len(cells) != len(columns):
-        raise ValueError(f"it does not fit the columns {', '.join(columns)}")
-    return dict(zip(columns, cells, strict=True))
-
-
-def _settings(path: Path, first: str) -> dict[str, Any]:
-    """What the first line of a text file says."""
-    try:
-        settings = json.loads(first if _is_json(path) else first.partition("# ")[2])
-        return dict(settings["settings"] if _is_json(path) else settings)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ResultsFileError(f"{path} is not a results file: its first line is {first[:60]!r}") from error
-
-
-def holds_results(path: Path) -> bool:
-    """Whether a text file holds results, as its first line says."""
-    with path.open(encoding="utf-8", errors="replace") as file, suppress(ResultsFileError):
-        return _settings(path, file.readline(_LONGEST)) is not None
-    return False
-
-
-def _is_json(path: Path) -> bool:
-    return path.suffix.lower() == ".jsonl"
-
-
-def _has_contents(path: Path) -> bool:
-    return path.exists() and (not path.is_file() or path.stat().st_size > 0)
-
-
-def _database(path: Path) -> Path:
-    """The SQLite file of a run that is saved under a name."""
-    return path if path.suffix.lower() in DATABASES else path.with_name(f"{path.name}.sqlite")
-
-
-@contextmanager
-def _errors(path: object) -> Iterator[None]:
-    """Give SQLite's errors, and those of a file that something else has written, our names."""
-    try:
-        yield
-    except DouDizhuError:
-        raise
-    except (sqlite3.Error, OSError, OverflowError, TypeError, ValueError, RecursionError) as error:
-        if "locked" in str(error):
-            raise InUseError(f"{path} is {TAKEN}") from error
-        raise ResultsFileError(f"{path} cannot be used as a file of results: {error}") from error
-
-
-# --- Writing ----------------------------------------------------------------------------------------------------------
 
 
 def _refuse_other(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
@@ -263,7 +67,7 @@ class ResultStore(Generic[_Result]):
 
     Args:
         kind: The dataclass of a result.
-        path: The file, with one of :data:`SUFFIXES` or :data:`DATABASES`; None keeps the results in memory only.
+        path: The file, with a suffix of :mod:`~ddz_training.measure.files`; None keeps the results in memory only.
         settings: What the results depend on; plain JSON values.
         key: The fields that name a unit of work.
         per_key: Results that make a unit complete; None where any number does.
@@ -297,7 +101,7 @@ class ResultStore(Generic[_Result]):
     ) -> None:
         self.path = None if path is None else Path(path)
         self.found: dict[Key, list[_Result]] = {}
-        self._kind, self._columns, self._key, self._per_key = kind, _columns(kind), tuple(key), per_key
+        self._kind, self._columns, self._key, self._per_key = kind, files.columns_of(kind), tuple(key), per_key
         self._given: dict[str, Any] = json.loads(json.dumps(settings))
         self._here = self._said = Provenance.of(agents)
         self._free, self._depth, self._changed = tuple(free), 0, False
@@ -305,11 +109,11 @@ class ResultStore(Generic[_Result]):
         self._written: dict[str, Any] = {}
         if self.path is None:
             return
-        if self.path.suffix.lower() not in (*SUFFIXES, *DATABASES):
-            raise ResultsFileError(f"{self.path}: results are written as {' or '.join((*SUFFIXES, *DATABASES))}")
+        if self.path.suffix.lower() not in files.SUFFIXES:
+            raise ResultsFileError(f"{self.path}: results are written as {' or '.join(files.SUFFIXES)}")
         self._text = real_path(self.path)
-        self._file = _database(self._text)
-        if saved := _read(self.path):
+        self._file = files.database_of(self._text)
+        if saved := files.read_file(self.path):
             if not resume:
                 raise ResultsFileError(f"{self.path} exists: name another file, or resume it (resume=True)")
             self._take(self.path, saved)
@@ -331,7 +135,7 @@ class ResultStore(Generic[_Result]):
             self._save(())
 
     def add(self, results: Sequence[_Result]) -> None:
-        """Keep the results of a unit of work: all of them or, if the process is killed meanwhile, none.
+        """Keep the results of whole units of work: all of them or, if the process is killed meanwhile, none.
 
         Raises:
             OtherCodeError: If the file was written by other code and that is not allowed.
@@ -358,15 +162,27 @@ class ResultStore(Generic[_Result]):
             WorkerDiedError: If a worker process died.
         """
         missing = [task for key, task in tasks.items() if key not in self.found]
-        total = len(tasks)
-        on_progress(total - len(missing), total)
+        on_progress(len(tasks) - len(missing), len(tasks))
         if missing:
             with self.sharing(start, min(processes, len(missing))) as share:
                 self.sign()
-                for done, results in enumerate(share(missing), total - len(missing) + 1):
-                    self.add(results)
-                    on_progress(done, total)
+                self._add_all(share(missing), lambda done: on_progress(len(tasks) - len(missing) + done, len(tasks)))
         return [result for key in tasks for result in self.found.get(key, ())]
+
+    def _add_all(self, units: Iterable[Sequence[_Result]], on_progress: Callable[[int], object]) -> None:
+        """Keep units as they come; short ones share transactions, each of which takes as long as a short game."""
+        waiting, began = list[_Result](), time.monotonic()
+        written = began
+        try:
+            for done, results in enumerate(units, 1):
+                waiting += results
+                now = time.monotonic()
+                if now - written > _MOMENT or now - began > _MOMENT * done:
+                    self.add(waiting)
+                    waiting, written = [], now
+                on_progress(done)
+        finally:
+            self.add(waiting)
 
     @contextmanager
     def sharing(self, start: Start, processes: int) -> Iterator[Share[Any, Any]]:
@@ -389,20 +205,7 @@ class ResultStore(Generic[_Result]):
         Raises:
             ResultsFileError: If the file cannot be written.
         """
-        text = io.StringIO()
-        write = functools.partial(json.dumps, ensure_ascii=False, default=str)
-        if _is_json(path):
-            text.write(write({"settings": self.settings}, sort_keys=True) + "\n")
-            text.writelines(write(vars(result)) + "\n" for result in self.results)
-        else:
-            text.write(f"# {write(self.settings, sort_keys=True)}\n")
-            table = csv.writer(text, lineterminator="\n")
-            table.writerow([column.name for column in self._columns])
-            table.writerows(
-                [column.text(getattr(result, column.name)) for column in self._columns] for result in self.results
-            )
-        with _errors(path):
-            replace_file(path, text.getvalue().encode())
+        files.write_text(path, self.settings, self._columns, self.results)
 
     def __enter__(self) -> ResultStore[_Result]:
         if self.path is not None and self._depth == 0:
@@ -417,18 +220,18 @@ class ResultStore(Generic[_Result]):
 
     def _open(self, path: Path) -> None:
         """Lock the file and take over what it holds by now; make it if there is none."""
-        with _errors(path):
+        with files.naming_errors(path):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            self._db = db = sqlite3.connect(self._file, 0, _DECLARED)
+            self._db = db = sqlite3.connect(self._file, 0, files.DECLARED)
             try:
                 for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
                     db.execute(f"PRAGMA {setting}")  # from here on no other process reads or writes it
                 if not self._file.exists():  # its run has just ended, and has taken it away
                     raise InUseError(f"{path} is {TAKEN}")
-                saved = _of_database(db)
+                saved = files.read_database(db)
                 self._changed = saved is not None
-                if saved is None and self._text != self._file and _has_contents(self._text):
-                    saved = _of_text(self._text)
+                if saved is None and self._text != self._file and files.has_contents(self._text):
+                    saved = files.read_text(self._text)
                 if saved is not None:
                     self._take(path, saved)
                 self._begin(db)
@@ -453,7 +256,7 @@ class ResultStore(Generic[_Result]):
     def _close(self, db: sqlite3.Connection) -> None:
         """Leave one file: the database, or the text file that it becomes."""
         self._db = None
-        with closing(db), _errors(self._file):
+        with closing(db), files.naming_errors(self._file):
             if self._changed and self._text != self._file:
                 self.export(self._text)
             db.execute("PRAGMA journal_mode = DELETE")
@@ -462,7 +265,7 @@ class ResultStore(Generic[_Result]):
                     db.close()
                 self._file.unlink()
 
-    def _take(self, path: Path, saved: SavedFile) -> None:
+    def _take(self, path: Path, saved: files.SavedFile) -> None:
         """Take the results of a file, if they were made under these settings.
 
         Raises:
@@ -487,7 +290,7 @@ class ResultStore(Generic[_Result]):
         """Keep results and, in one transaction, write them and what has changed of the settings."""
         if self._db is not None:
             settings = self.settings
-            with _errors(self.path), self._db as db:
+            with files.naming_errors(self.path), self._db as db:
                 self._insert(db, results)
                 if settings != self._written:
                     self._write_settings(db)

@@ -17,7 +17,7 @@ from ddz_env.core.whole_file import replace_file
 from ddz_env.playing.agent import cheats
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import GROUP, read_agent
-from ddz_training.measure.duplicate import asked
+from ddz_training.measure.duplicate import answer_of
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 """Of every file, so that equal bundles are equal files."""
@@ -88,9 +88,9 @@ def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Bun
 
     Raises:
         BundleError: If the agent is not one of this package, or looks at hidden cards.
-        UnknownAgentError: If there is no such agent.
+        UnknownAgentError: If the agent does not exist.
     """
-    if asked(spec, cheats):
+    if answer_of(spec, cheats):
         raise BundleError(f"{spec} looks at hidden cards, which Botzone does not show")
     data = dict(_own_files(spec))
     contents = {name: file.read_bytes() for name, file in _sources(set(agent_files(spec))).items()}
@@ -137,7 +137,7 @@ def _factory(spec: str, places: dict[str, str]) -> str:
     points = metadata.entry_points(group=GROUP)
     value = next((point.value for point in points if point.name == name), "")
     if not value.startswith("ddz_agents."):
-        raise BundleError(f"{spec} is no agent of this package: an archive holds nothing else")
+        raise BundleError(f"{spec} is not an agent of this package: an archive holds nothing else")
     options: dict[str, Any] = read_agent(spec)[1]
     written = [f"{option}={places.get(str(given), as_written(given))}" for option, given in options.items()]
     return ":".join([value, ",".join(written)]) if written else value

@@ -68,7 +68,7 @@ class SelfPlayConfig(TrainingSettings):
         frozen: Agents that do not learn, as for ``ddz arena``: they play one side in ``frozen_share`` of the games, one
             as often as another.
         frozen_share: That share.
-        learner_side: The side that the policy plays wherever somebody else plays the other.
+        learner_side: The side that the policy plays where another agent plays the other side.
         pool_size: Past selves that are kept.
         snapshot_every: Updates between two snapshots of the policy.
         average: Weight of the past in the running average of the policy's weights, which is saved and evaluated; 0

@@ -89,7 +89,7 @@ def place(records: Sequence[GameRecord], name: str, ratings: Mapping[str, float]
     """
     played = [record for record in records if {record.a, record.b} <= {name, *ratings}]
     if not played:
-        raise InvalidBenchmarkRequestError(f"{name} played nobody whose rating is known")
+        raise InvalidBenchmarkRequestError(f"{name} played no one whose rating is known")
     return fit_ratings(scores_of(played), ratings)[name]
 
 
@@ -111,7 +111,7 @@ def committed(folder: Path) -> list[Results]:
     """The results that are committed, checked.
 
     Raises:
-        BenchmarkFileError: If a file is none of the benchmark's.
+        BenchmarkFileError: If a file is not one of the benchmark's.
     """
     found = [read_file(path) for path in sorted((folder / FOLDER).glob("*.csv"))]
     return [results for results in found if results.contest.deals.name == "reporting"]

@@ -24,15 +24,16 @@ from ddz_training.measure.duplicate import (
     DealPlayer,
     DealWorker,
     GameRecord,
-    asked,
+    answer_of,
     check_agents,
     matches,
     seatings,
 )
 from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
+from ddz_training.measure.files import read_format
 from ddz_training.measure.provenance import Provenance
 from ddz_training.measure.statistics import AgentResult, by_pair, grouped, summarize
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress, of_rows, read_results
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 FORMAT = "ddz-benchmark-2"
 SCORING = "stake"
@@ -165,7 +166,7 @@ def play_contest(
     contest.deals.check_count(deals)
     contest.check()
     for name, spec in contest.agents.items():
-        if name not in FIELD and asked(spec, cheats):
+        if name not in FIELD and answer_of(spec, cheats):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
     wanted, kept = matches(contest.agents, contest.pairs, range(deals)), store or contest.store(None)
     if not wanted.keys() <= kept.found.keys():
@@ -217,12 +218,10 @@ def read_file(path: Path) -> Results:
     """Read a file and check that it is whole, of this benchmark, and agrees with itself; nothing is played.
 
     Raises:
-        BenchmarkFileError: If it is not.
+        BenchmarkFileError: If it contradicts itself or the benchmark.
+        ResultsFileError: If it is not a file of the benchmark.
     """
-    settings, rows = read_results(path)
-    if settings.get("format") != FORMAT:
-        raise BenchmarkFileError(f"{path} is not a file of the benchmark: its format is {settings.get('format')!r}")
-    records = of_rows(GameRecord, rows)
+    settings, records = read_format(path, GameRecord, FORMAT)
     try:
         deals = deal_list(settings["deals"]["list"])
         contest = Contest(settings["agents"], tuple(dict.fromkeys((one.a, one.b) for one in records)), deals)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.errors import UnknownAgentError
-from ddz_env.playing.game import seat_generators
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import DealPlayer, GameRecord, forfeited, seatings
 from ddz_training.measure.errors import (
@@ -104,13 +102,6 @@ def test_records_add_up() -> None:
         assert (game.win[game.landlord] > 0) == (game.winner == "landlord")
         assert game.ms_a > 0
         assert game.ms_b > 0
-
-
-def test_generators_are_keyed_by_seed_deal_game_and_seat() -> None:
-    keys = [1, 2, 0], [1, 2, 0], [1, 2, 1], [1, 3, 0], [2, 2, 0]
-    one, same, *others = ([int(rng.integers(2**62)) for rng in seat_generators(key, 3)] for key in keys)
-    assert one == same
-    assert len({*one, *itertools.chain(*others)}) == 12
 
 
 def test_same_file_for_every_number_of_processes(tmp_path: Path) -> None:

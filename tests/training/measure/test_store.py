@@ -113,6 +113,17 @@ def test_a_run_that_ends_early_is_resumed_and_does_only_what_is_missing(suffix: 
     assert names(tmp_path) == {path.name, whole.name}
 
 
+def test_quick_units_are_written_together_and_slow_ones_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks, written = {(number,): number for number in range(100)}, list[int]()
+    monkeypatch.setattr(ResultStore, "add", lambda _, results: written.append(len(results)))
+    store(None).fill(tasks, Unit)
+    assert (sum(written), len(written) < 50) == (300, True)
+    written.clear()
+    monkeypatch.setattr("ddz_training.measure.store._MOMENT", 0.0)
+    store(None).fill(tasks, Unit)
+    assert written == [3] * 100 + [0]
+
+
 class Unit:
     def play(self, task: int) -> list[Line]:
         return unit(task)

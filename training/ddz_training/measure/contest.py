@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from ddz_env import Rules, __version__
-from ddz_env.core.checks import LARGEST_WORD
+from ddz_env.core.checks import LARGEST_WORD, check_choice
 from ddz_env.core.options import Options, Range
 from ddz_training.measure.duplicate import (
     KEY,
@@ -61,11 +61,12 @@ class Arena(Options):
     seed: Annotated[int, Range(0, LARGEST_WORD)] = 0
     timing: bool = True
     time_limit: Annotated[float, Range(0, above=True)] | None = None
-    on_fault: Literal["lose", "stop"] = "lose"
+    on_fault: str = "lose"
     names: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Refuse too few agents, and names that are missing or the same."""
+        """Refuse too few agents, an unknown ``on_fault``, and names that are missing or the same."""
+        check_choice("on_fault", self.on_fault, ("lose", "stop"), InvalidArenaError)
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
         if self.names and len(self.names) != len(self.agents):

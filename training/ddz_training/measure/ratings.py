@@ -88,9 +88,9 @@ def _count(games: Sequence[_Game], deals: Mapping[int, int], parameters: int) ->
     """
     factors = np.array([terms for _, terms, _ in games]).reshape(-1, parameters)
     design, row = np.unique(factors, axis=0, return_inverse=True)
-    counts, deal = np.zeros((len(deals), 2, len(design))), [deals[name] for name, _, _ in games]
-    np.add.at(counts, (deal, 0, row), 1)
-    np.add.at(counts, (deal, 1, row), [won for _, _, won in games])
+    counts = np.zeros((len(deals), 2, len(design)))
+    for (deal, _, won), place in zip(games, row.tolist(), strict=True):
+        counts[deals[deal], :, place] += 1, won
     return design, counts
 
 

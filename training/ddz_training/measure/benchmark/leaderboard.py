@@ -1,8 +1,7 @@
 """Ratings and tables: what ``ddz benchmark`` prints, and the blocks of the pages, from the committed files.
 
 ``python -m ddz_training.measure.benchmark.leaderboard FILE ...`` fits the field's ratings to the games of ``ddz
-benchmark --field
---out FILE``, with ``--full`` and without.
+benchmark --field --out FILE``, with ``--full`` and without.
 """
 
 from __future__ import annotations
@@ -60,8 +59,8 @@ def field_ratings() -> FieldRatings:
 
 def write_field_ratings(*results: Results) -> None:
     """Fit the field's ratings to its games, of all files at once, and make them the committed ones."""
-    games = [record for one in results for record in one.records]
-    elo = {ANCHOR: Interval(0.0, 0.0, 0.0, len(games)), **rate_field(games)}
+    games = [record for one in results for record in one.records if {record.a, record.b} <= FIELD.keys()]
+    elo = {ANCHOR: Interval(0.0, 0.0, 0.0, len(games)), **fit_ratings(scores_of(games), {ANCHOR: 0.0})}
     document = {
         "played": " and ".join(_played(one) for one in results),
         "deals": sum(one.deals for one in results),
@@ -74,11 +73,6 @@ def write_field_ratings(*results: Results) -> None:
 def _played(results: Results) -> str:
     who = "all pairs" if results.contest.agents.keys() >= FIELD.keys() else "the quick players' pairs"
     return f"the first {results.deals} deals of the list {results.contest.deals.name!r} ({who})"
-
-
-def rate_field(records: Sequence[GameRecord]) -> dict[str, Interval]:
-    """The ratings of the field's players from their games with each other; the anchor has 0 and is left out."""
-    return fit_ratings(scores_of(record for record in records if {record.a, record.b} <= FIELD.keys()), {ANCHOR: 0.0})
 
 
 def place(records: Sequence[GameRecord], name: str, ratings: Mapping[str, float]) -> Interval:

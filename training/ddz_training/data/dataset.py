@@ -23,7 +23,7 @@ _TEMPLATE = Path(str(resources.files("ddz_training.data"))) / "card.md"
 
 
 class DataSet(NamedTuple):
-    """What a folder holds.
+    """The contents of a folder.
 
     Attributes:
         games: Its games.
@@ -78,7 +78,7 @@ def columns_table() -> str:
 
 
 def size_category(rows: int) -> str:
-    """How Hugging Face calls a number of rows.
+    """Hugging Face's name for a number of rows.
 
     Example:
         >>> size_category(12), size_category(250_000)
@@ -112,7 +112,7 @@ def card_text(file: GameFile, rows: int) -> str:
 
 
 def _origin(settings: Mapping[str, Any]) -> str:
-    """Where the games are from, and how to make them again."""
+    """The origin of the games, and how to make them again."""
     if "source" in settings:
         return f"From {settings['source']}. The names of the players are not known."
     code = ", ".join(f"`{stamp}`" for stamp in settings.get("code", ()))

@@ -29,7 +29,7 @@ GAMES = "games.jsonl"
 """The file of a data set that holds its games."""
 
 _OPENER = 16
-"""Where the opener is in the word of bids."""
+"""The bit of the opener in the word of bids."""
 
 
 class DataSetError(DouDizhuError):
@@ -43,7 +43,7 @@ class GameRecordError(DataSetError):
 def games_settings(
     agents: Sequence[str], rules: Rules, seed: int | None, *, visits: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """What a file of games says of them, and must agree on before it is completed."""
+    """Settings of a file of games, which must match to resume it."""
     who = {"format": FORMAT, "version": __version__, "agents": list(agents)}
     return {**who, "rules": rules_settings(rules), "seed": seed, "visits": visits, **more}
 
@@ -55,7 +55,7 @@ def _move(text: str, rules: Rules) -> Move:
 
 
 class Thought(NamedTuple):
-    """What a search said of an action of a main stage.
+    """A search's statistics of an action of a main stage.
 
     Attributes:
         action: The action's id.
@@ -220,7 +220,7 @@ class RecordedGame:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return f"game {self.game} of deal {self.deal}"
 
     def record(self, rules: Rules, agents: Sequence[str]) -> Record:
@@ -259,7 +259,7 @@ def _numbers(values: Sequence[float]) -> str:
 
 
 class GameFile(NamedTuple):
-    """What a file of games holds.
+    """The contents of a file of games.
 
     Attributes:
         settings: By whom, under which rules and with which code the games were played.

@@ -30,7 +30,7 @@ _STANDARD = Rules()
 
 @dataclass(frozen=True)
 class Recording(Options):
-    """What the games of a recording depend on.
+    """A recording: its agents, rules and seed, on which the games depend.
 
     Attributes:
         agents: One agent, which plays itself; two, which play each deal from both sides as in the arena; or one a seat.
@@ -59,7 +59,7 @@ class Recording(Options):
 
     @property
     def seatings(self) -> tuple[str, ...]:
-        """Who sits where in each game of a deal.
+        """The seating of each game of a deal.
 
         Example:
             >>> [Recording(agents).seatings for agents in (("rules",), ("rules", "random"), ("rules",) * 3)]
@@ -70,11 +70,11 @@ class Recording(Options):
         return (("a" * self.rules.players) if len(self.agents) == 1 else "abc",)
 
     def settings(self) -> dict[str, Any]:
-        """What a file of games must agree on before it is completed."""
+        """Settings that must match to resume a file of games."""
         return games_settings(self.agents, self.rules, self.seed, visits=self.visits)
 
     def store(self, path: str | Path | None = None) -> ResultStore[RecordedGame]:
-        """Where the games are kept; a file with others of the same recording is completed.
+        """A store for the games; a file of the same recording is completed.
 
         Args:
             path: The file, ``.jsonl``; None keeps the games in memory only.
@@ -186,7 +186,7 @@ def record_games(
 # --- Logs of Botzone --------------------------------------------------------------------------------------------------
 
 _SEATS = tuple(f"botzone seat {seat}" for seat in range(SEATS))
-"""Who played: a log does not have the bots' names."""
+"""The players: a log does not have the bots' names."""
 
 
 def recorded_match(log: BotzoneLog, number: int) -> RecordedGame | None:

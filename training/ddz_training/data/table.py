@@ -247,7 +247,7 @@ def table_files(path: str | Path) -> list[Path]:
 
 
 def read_about(path: Path) -> Mapping[str, Any]:
-    """What a table says of its games.
+    """Read the settings of a table's games.
 
     Raises:
         DataSetError: If it is not one of our tables, or one for other observations or actions.

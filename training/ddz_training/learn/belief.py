@@ -94,7 +94,7 @@ class BeliefConfig(TrainingSettings):
 
 
 class BeliefNetwork(nn.Module):
-    """How likely hidden hands are.  An untrained one gives what plain dealing gives.
+    """A network for the probability of hidden hands.  An untrained one gives that of plain dealing.
 
     Args:
         architecture: The sizes.
@@ -120,7 +120,7 @@ class BeliefNetwork(nn.Module):
 
 
 class Lesson(NamedTuple):
-    """What the network learns from.
+    """A batch for the network to learn from.
 
     Attributes:
         columns: Its input, shape ``[n, COLUMNS]``, float32.
@@ -154,7 +154,7 @@ def describe_lesson(
 
 @dataclass
 class BeliefLine:
-    """What one step brought.
+    """The result of one step.
 
     Attributes:
         decisions: Positions learned from so far.

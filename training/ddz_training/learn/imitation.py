@@ -37,7 +37,7 @@ from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
 from ddz_training.learn.threads import Threads, add_gradients, shards
 
 PASSES, MANY_PASSES = 10, 50
-"""How often a data set is gone through by default, and how often at most without a word of warning."""
+"""Passes over a data set by default, and the most without a warning."""
 
 _SHARD = 256
 _LAST_RATE = 0.02
@@ -83,7 +83,7 @@ def soft_cross_entropies(log_probabilities: Tensor, shares: Tensor) -> Tensor:
 
 @dataclass
 class ImitationLine:
-    """What one step of a student brought.
+    """The result of one step of a student.
 
     Attributes:
         decisions: Decisions learned from so far.

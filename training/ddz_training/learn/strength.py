@@ -1,4 +1,4 @@
-"""How strong a policy is while it trains: the arena's duplicate deals, played in this process."""
+"""The strength of a policy while it trains, by the arena's duplicate deals in this process."""
 
 from __future__ import annotations
 

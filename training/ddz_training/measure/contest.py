@@ -37,7 +37,7 @@ _STANDARD = Rules()
 
 @dataclass(frozen=True)
 class Arena(Options):
-    """What results depend on.
+    """A round robin: its agents, rules and seed, on which the results depend.
 
     Attributes:
         agents: Specifications as for :func:`ddz_env.playing.registry.make_agent`; every pair plays.
@@ -97,7 +97,7 @@ class Arena(Options):
 
     @property
     def pairs(self) -> int:
-        """How many pairs of agents there are."""
+        """The number of pairs of agents."""
         return math.comb(len(self.agents), 2)
 
     @property
@@ -111,7 +111,7 @@ class Arena(Options):
         return DealWorker(list, lambda: DealPlayer(self.rules, self.seed, self.timing, **more))
 
     def settings(self) -> dict[str, Any]:
-        """What a results file must agree on before it is resumed; rules as they differ from the default."""
+        """Settings that must match to resume a file; rules as they differ from the default."""
         return {
             "version": __version__,
             "agents": list(self.agents),
@@ -123,7 +123,7 @@ class Arena(Options):
         }
 
     def store(self, path: str | Path | None = None, resume: bool = False) -> ResultStore[GameRecord]:
-        """Where the games are kept, those of complete deals in the file first.
+        """A store for the games, with those of the complete deals of its file.
 
         Args:
             path: The file, ``.csv`` or ``.jsonl``; None keeps the games in memory only.

@@ -36,7 +36,7 @@ from ddz_training.measure.timing import processor_time, thinking_time, warm_up
 
 SIDES = ("landlord", "peasants")
 KEY = ("deal", "a", "b")
-"""What names a unit of work in a file of games: a deal of a pair."""
+"""The key of a unit of work in a file of games: a deal of a pair."""
 
 _TWO_PLAYS_EACH = 0x020202  # no spring
 _FAULT_LENGTH = 300
@@ -103,7 +103,7 @@ class GameRecord:
 
 
 def seatings(rules: Rules) -> tuple[str, ...]:
-    """Who sits where in each game of a deal.
+    """The seating of each game of a deal.
 
     Example:
         >>> seatings(Rules())
@@ -259,7 +259,7 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None) -> None:
 def _agent_maker(
     maker: Callable[[str], Agent], time_limit: float | None, rules: Rules | None = None
 ) -> Iterator[Callable[[str], Agent]]:
-    """What makes agents in this process, or, under a time limit, in processes of their own, which end with it."""
+    """A maker of agents: in this process or, under a time limit, in processes that end with the block."""
     if time_limit is None:
         yield maker
     else:

@@ -305,7 +305,7 @@ class Ladder(NamedTuple):
         check_agents([self.agent, self.rung(1)])
 
     def settings(self) -> dict[str, object]:
-        """What the outcome of a deal depends on."""
+        """The settings that the outcome of a deal depends on."""
         return {"agent": self.agent, "search": self.search, "rules": rules_settings(self.rules), "seed": self.seed}
 
 
@@ -339,7 +339,7 @@ class DuelWorker:
 def playing(
     ladder: Ladder, path: Path | None = None, processes: int = 1, on_progress: OnProgress = no_progress
 ) -> Iterator[Play]:
-    """What plays the deals of a ladder, each deal once, in the order of their numbers.
+    """Play the deals of a ladder, each deal once, in the order of their numbers.
 
     Args:
         ladder: Who plays.

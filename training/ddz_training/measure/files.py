@@ -110,7 +110,7 @@ def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Res
 
 
 class SavedFile(NamedTuple):
-    """What a file holds.
+    """The contents of a file of results.
 
     Attributes:
         settings: What its results depend on.
@@ -161,7 +161,7 @@ def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, A
 
 
 def read_file(path: Path) -> SavedFile | None:
-    """What a file holds; None while there is nothing."""
+    """Read a file of any kind; None if there is nothing yet."""
     text = real_path(path)
     file = database_of(text)
     if has_contents(file):
@@ -174,7 +174,7 @@ def read_file(path: Path) -> SavedFile | None:
 
 
 def read_database(db: sqlite3.Connection) -> SavedFile | None:
-    """What a database holds; None where it has no tables yet."""
+    """Read a database; None if it has no tables yet."""
     if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
         return None
     settings = {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM settings")}
@@ -184,7 +184,7 @@ def read_database(db: sqlite3.Connection) -> SavedFile | None:
 
 
 def read_text(path: Path) -> SavedFile:
-    """What a text file holds; a last line without an end was cut off."""
+    """Read a text file; a last line without an end was cut off."""
     *lines, rest = path.read_bytes().decode("utf-8", errors="replace").split("\n")
     settings = _settings(path, lines[0] if lines else "")
     first, read = 2, json.loads
@@ -207,7 +207,7 @@ def _csv_row(columns: Sequence[str], line: str) -> dict[str, str]:
 
 
 def _settings(path: Path, first: str) -> dict[str, Any]:
-    """What the first line of a text file says."""
+    """The settings in the first line of a text file."""
     try:
         settings = json.loads(first if is_json(path) else first.partition("# ")[2])
         return dict(settings["settings"] if is_json(path) else settings)

@@ -89,7 +89,7 @@ class LeagueStore(ResultStore[GameRecord]):
 
     @property
     def rounds(self) -> list[tuple[int, Pair, int, int]]:
-        """What was scheduled: round, pair, first deal, number of deals."""
+        """The schedule so far: round, pair, first deal, number of deals."""
         return [(number, (a, b), first, deals) for number, a, b, first, deals in self.settings["rounds"]]
 
     def join(self) -> None:
@@ -104,7 +104,7 @@ class LeagueStore(ResultStore[GameRecord]):
         }
 
     def planned(self) -> Counter[Pair]:
-        """How many deals each pair was given so far."""
+        """The number of deals that each pair was given so far."""
         found = Counter[Pair]()
         for _, pair, _, deals in self.rounds:
             found[pair] += deals
@@ -121,7 +121,7 @@ class LeagueStore(ResultStore[GameRecord]):
         self.note(rounds=rounds + [[number, *pair, planned[pair], deals] for pair, deals in blocks.items()])
 
     def missing(self) -> list[Match]:
-        """What has been scheduled for the agents of this run and not been played, in the order of the rounds."""
+        """Matches scheduled for the agents of this run and not yet played, in the order of the rounds."""
         specs = self.arena.specs
         return [
             match
@@ -212,7 +212,7 @@ def _all_decided(store: LeagueStore, pairs: Iterable[Pair]) -> bool:
 def next_round(
     pairs: Sequence[Pair], tally: Mapping[Pair, tuple[int, float]], deals: int, block: int, games_per_deal: int
 ) -> dict[Pair, int]:
-    """How many deals each pair plays in the next round.
+    """Schedule the next round: the number of deals of each pair.
 
     Args:
         pairs: The pairs.
@@ -284,7 +284,7 @@ def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, an
 
 
 def cross_table(ratings: Sequence[Rating], games: Sequence[GameRecord]) -> Table:
-    """Who won how many of the games against whom, in the order of the ratings."""
+    """Win rates of all agents against each other, in the order of the ratings."""
     known, played = decided_pairs(games), by_pair(games)
     order = [rating.agent for rating in ratings]
     lines = []

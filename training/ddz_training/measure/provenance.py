@@ -1,4 +1,4 @@
-"""What a file of results says of the code and the files behind it, and when it may be resumed.
+"""The code and the files behind a file of results, and when it may be resumed.
 
 A file of an agent that was replaced is refused: one name would mean two agents.  Other code is refused only
 when something is to be added, so that old files can always be read, and may be allowed: not every edit changes a move,
@@ -104,12 +104,12 @@ class Provenance:
                 )
 
     def resuming(self, saved: Provenance, where: object) -> Provenance:
-        """What a run says that goes on from a file: :meth:`check_files`, then :meth:`after`."""
+        """The provenance of a run that resumes a file: :meth:`check_files`, then :meth:`after`."""
         self.check_files(saved, where)
         return self.after(saved, where)
 
     def after(self, saved: Provenance, where: object) -> Provenance:
-        """What a file says once results of this code are added.
+        """The provenance of a file once results of this code are added.
 
         Args:
             saved: What it says now.

@@ -47,7 +47,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rating:
-    """What an agent is rated, in Elo points; the mean of the league is 0, or its anchor.
+    """The rating of an agent in Elo points; the mean of the league is 0, or its anchor.
 
     Attributes:
         agent: Its label.

@@ -239,7 +239,7 @@ def wilson_interval(wins: float, games: int) -> Interval:
 
 @dataclass(frozen=True)
 class AgentResult:
-    """What one agent reached against one opponent (or against all of them together).
+    """The result of one agent against one opponent, or against all of them together.
 
     Attributes:
         agent: The agent's label.

@@ -120,7 +120,7 @@ class ResultStore(Generic[_Result]):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the results depend on, and the code and files that they are from."""
+        """The settings of the results, with the code and the files that they are from."""
         return {**self._given, **self._said.settings()}
 
     @property

@@ -64,7 +64,7 @@ def tendency_of(records: Sequence[GameRecord]) -> str:
 
 @dataclass(frozen=True)
 class Judges(Options):
-    """Who judges deals: agents of two strengths, of which one of each is drawn for every deal.
+    """Agents of two strengths that judge deals: one of each is drawn for every deal.
 
     Attributes:
         top: The strong ones.
@@ -96,7 +96,7 @@ class Judges(Options):
         return self.top[rng.integers(len(self.top))], self.bottom[rng.integers(len(self.bottom))]
 
     def player(self) -> DealPlayer:
-        """What plays the deals."""
+        """A player of the deals."""
         return DealPlayer(self.rules, self.seed, timing=False)
 
     def judge(self, player: DealPlayer, deal: int) -> JudgedDeal:
@@ -193,5 +193,5 @@ def settled_at(tendencies: Sequence[str], difference: float = 1e-4) -> int | Non
 
 
 def counts(judged: Sequence[JudgedDeal]) -> Mapping[str, int]:
-    """How many deals have each tendency."""
+    """The number of deals of each tendency."""
     return {known: sum(one.tendency == known for one in judged) for known in TENDENCIES}

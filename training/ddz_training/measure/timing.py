@@ -72,7 +72,7 @@ processor_time = ThinkingClock(time.process_time)
 
 
 class _Simple:
-    """Passes where it can, in the auction, and else plays the lowest move."""
+    """Passes in the auction where it can; otherwise plays the lowest move."""
 
     name = "simple"
 

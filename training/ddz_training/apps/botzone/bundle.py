@@ -62,7 +62,7 @@ class BundleError(DouDizhuError):
 
 
 class Bundle(NamedTuple):
-    """What was written.
+    """A bundle that was written.
 
     Attributes:
         files: How many files are in the archive.

@@ -201,7 +201,7 @@ class Collector:
 
     @property
     def _choice(self) -> Flags:
-        """Where more than one action is legal, shape ``[games]``, bool."""
+        """Whether more than one action is legal, shape ``[games]``, bool."""
         found: Flags = np.count_nonzero(self.batch.mask, axis=1) > 1
         return found
 
@@ -211,7 +211,7 @@ class Collector:
             agent.close()
 
     def opponent_acts(self, *, has_past: bool) -> Flags:
-        """Where an opponent is to act, shape ``[games]``, bool."""
+        """Whether an opponent is to act, shape ``[games]``, bool."""
         role, side = self.batch.role, self.sides
         landlord = (role == 0) & (side == LANDLORD_SIDE)
         peasant = (role != 0) & (role != NO_ROLE) & (side == PEASANT_SIDE)
@@ -274,7 +274,7 @@ class Collector:
         self.named[begun] = np.where(draws < self._edges[-1], places + 1, 0)
 
     def state_dict(self) -> dict[str, Any]:
-        """What :meth:`load_state_dict` needs: the batch, who plays which side, and the generators."""
+        """The state for :meth:`load_state_dict`: the batch, who plays which side, and the generators."""
         own: dict[str, Any] = {"sides": self.sides.copy(), "named": self.named.copy()}
         generators = {"generator": self.rng, "agents_generator": self._agents_rng}
         own |= {name: generator.bit_generator.state for name, generator in generators.items()}

@@ -1,4 +1,4 @@
-"""What is fixed: the deals, and the field that is played against, and how a change of either is noticed.
+"""The fixed parts of the benchmark, its deals and its field of opponents, and checks that neither has changed.
 
 Of the deals there is one list to choose by and another to report on.  A list is a seed; deal ``n`` of it is
 ``State.new(seed, "standard", n)``.  A committed SHA-256 is of all its deals as text, so that other
@@ -52,7 +52,7 @@ class DealList:
 
     @property
     def settings(self) -> dict[str, str | int]:
-        """What names it in files."""
+        """Its settings in files of results."""
         return {"list": self.name, "seed": self.seed, "sha256": self.sha256}
 
     def text(self) -> str:
@@ -198,7 +198,7 @@ def read_positions() -> list[SamplePosition]:
 
 
 def chosen_moves(agent: str, positions: Sequence[SamplePosition]) -> list[str]:
-    """What an agent plays in positions; it observes the game so far, as in any game.
+    """The moves that an agent chooses in positions; it observes the game so far, as in any game.
 
     Args:
         agent: Its specification.

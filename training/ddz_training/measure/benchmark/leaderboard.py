@@ -22,7 +22,7 @@ from ddz_training.measure.ratings import fit_ratings, scores_of
 from ddz_training.measure.statistics import AgentResult, Interval, standings
 
 FOLDER = "benchmark"
-"""Where committed files are, below ``docs/results``."""
+"""The folder of the committed files, below ``docs/results``."""
 
 RATINGS_FILE = Path(__file__).with_name("ratings.json")
 _HEADER = ("landlord win %", "peasants win %", "win %", "landlord score", "peasants score", "score")

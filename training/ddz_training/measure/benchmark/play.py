@@ -37,14 +37,14 @@ from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 FORMAT = "ddz-benchmark-2"
 SCORING = "stake"
-"""What scores are of; wins are counted beside them."""
+"""The scoring; wins are counted beside it."""
 
 _SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Who plays whom on which deals.
+    """Agents, pairs and deals of a benchmark run.
 
     Attributes:
         agents: Specification of each agent by its name in results.
@@ -77,7 +77,7 @@ class Contest:
             check_member(name)
 
     def settings(self) -> dict[str, Any]:
-        """What a file of its games says of it."""
+        """Settings of a file of its games."""
         return {
             "format": FORMAT,
             "rules": RULES.name,
@@ -87,7 +87,7 @@ class Contest:
         }
 
     def store(self, path: Path | None) -> ResultStore[GameRecord]:
-        """Where games are kept; a file is resumed.
+        """A store for the games; an existing file is resumed.
 
         Args:
             path: The file; None keeps the games in memory only.
@@ -150,7 +150,7 @@ def play_contest(
     """Make sure that deals and field are the committed ones, and play.
 
     Args:
-        contest: Who plays whom on which deals.
+        contest: Agents, pairs and deals of a benchmark run.
         deals: How many deals a pair, the first of the list.
         processes: Worker processes; the results, except times, do not depend on them.
         store: Where each deal is kept as soon as it is played; deals that it holds are not played again.
@@ -176,7 +176,7 @@ def play_contest(
 
 @dataclass(frozen=True)
 class Results:
-    """What was played, or what a file holds.
+    """The games of a benchmark run or of its file.
 
     Attributes:
         contest: Who played whom on which deals.
@@ -194,7 +194,7 @@ class Results:
 
     @property
     def deals(self) -> int:
-        """How many deals each pair played, the first of the list."""
+        """The number of deals of each pair, the first of the list."""
         return len({record.deal for record in self.records})
 
     def summary(self) -> list[AgentResult]:

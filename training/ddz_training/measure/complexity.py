@@ -63,7 +63,7 @@ def states_by_ranks() -> int:
 
 
 def positions_by_cards() -> int:
-    """Holdings of cards, ignoring who has played the others: all that the rest of the game depends on, except the trick."""
+    """Holdings of cards, ignoring who has played the others: all that the rest of a game depends on but the trick."""
     return _holdings(lambda held: math.factorial(sum(held)) // math.prod(math.factorial(count) for count in held))
 
 

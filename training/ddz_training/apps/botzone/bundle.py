@@ -61,8 +61,8 @@ class BundleError(DouDizhuError):
     """An agent cannot be put into an archive."""
 
 
-class Bundle(NamedTuple):
-    """A bundle that was written.
+class Archive(NamedTuple):
+    """An archive that was written.
 
     Attributes:
         files: How many files are in the archive.
@@ -75,7 +75,7 @@ class Bundle(NamedTuple):
     data: list[str]
 
 
-def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Bundle:
+def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Archive:
     """Write the archive of an agent.
 
     It holds ``__main__.py``, the packages ``ddz_env`` and ``ddz_agents`` and the files that the agent's options name.
@@ -109,7 +109,7 @@ def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Bun
             archive.writestr(entry, contents[name])
     replace_file(path, packed.getvalue())
     shipped = [name for name in contents if not name.endswith(".py")]
-    return Bundle(len(contents), len(packed.getvalue()), sorted(shipped))
+    return Archive(len(contents), len(packed.getvalue()), sorted(shipped))
 
 
 def _own_files(spec: str) -> list[tuple[str, Path]]:

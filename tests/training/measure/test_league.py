@@ -15,15 +15,9 @@ from pathlib import Path
 import pytest
 
 from ddz_env import Rules
-from ddz_training.measure import provenance
+from ddz_training.measure import errors, provenance
 from ddz_training.measure.contest import Arena
 from ddz_training.measure.duplicate import GameRecord
-from ddz_training.measure.errors import (
-    InvalidArenaError,
-    OtherCodeError,
-    ResultsFileError,
-    SettingsMismatchError,
-)
 from ddz_training.measure.league import LeagueStore, play_league, read_league
 from tests.training.apps.terminal import ddz, done, refused
 
@@ -126,14 +120,14 @@ def test_kills_at_random_moments_lose_nothing_that_was_reported_and_repeat_nothi
 def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> None:
     path = tmp_path / "league.sqlite"
     path.write_bytes(whole.read_bytes())
-    with pytest.raises(ResultsFileError, match="exists: name another file"):
+    with pytest.raises(errors.ResultsFileError, match="exists: name another file"):
         LeagueStore(path, LEAGUE)
     for other, message in (
         (replace(LEAGUE, seed=5), "seed: the file has 4, this run 5"),
         (replace(LEAGUE, rules=Rules.preset("bidding")), "rules"),
         (replace(LEAGUE, agents=("rules", "random"), names=("one", "two")), "another agent 'one', 'random'"),
     ):
-        with pytest.raises(SettingsMismatchError, match=message):
+        with pytest.raises(errors.SettingsMismatchError, match=message):
             LeagueStore(path, other, resume=True)
     arena = tmp_path / "arena.sqlite"
     LEAGUE.store(arena).note()
@@ -146,10 +140,10 @@ def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> Non
         ("other.db", "no such table"),
         ("arena.sqlite", "is of the format 'ddz-arena-2'"),
     ):
-        with pytest.raises(ResultsFileError, match=message):
+        with pytest.raises(errors.ResultsFileError, match=message):
             read_league(tmp_path / name)
     assert content(path) == content(whole)
-    with pytest.raises(InvalidArenaError, match="block=0"):
+    with pytest.raises(errors.InvalidArenaError, match="block=0"):
         play_league(LeagueStore(path, LEAGUE, resume=True), 12, block=0)
 
 
@@ -160,7 +154,7 @@ def test_other_code_is_refused_where_something_is_added(
     path.write_bytes(whole.read_bytes())
     monkeypatch.setattr(provenance, "code_stamp", lambda *folders: "9.9 beef")
     play(path, 12, resume=True)  # nothing is added
-    with pytest.raises(OtherCodeError, match=r"9\.9 beef"):
+    with pytest.raises(errors.OtherCodeError, match=r"9\.9 beef"):
         play(path, 13, resume=True)
     with provenance.other_code():
         play(path, 13, resume=True)

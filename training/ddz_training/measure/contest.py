@@ -17,15 +17,8 @@ from typing import Annotated, Any
 from ddz_env import Rules, __version__
 from ddz_env.core.checks import LARGEST_WORD, check_choice
 from ddz_env.core.options import Options, Range
-from ddz_training.measure.duplicate import (
-    KEY,
-    DealPlayer,
-    DealWorker,
-    GameRecord,
-    check_agents,
-    matches,
-    seatings,
-)
+from ddz_training.measure import duplicate
+from ddz_training.measure.duplicate import KEY, GameRecord
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.provenance import rules_settings
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
@@ -103,12 +96,12 @@ class Arena(Options):
     @property
     def games_per_deal(self) -> int:
         """Games of one pair on one deal."""
-        return len(seatings(self.rules))
+        return len(duplicate.seatings(self.rules))
 
-    def worker(self) -> DealWorker[list[GameRecord]]:
+    def worker(self) -> duplicate.DealWorker[list[GameRecord]]:
         """Plays its deals in one process."""
         more: dict[str, Any] = {"time_limit": self.time_limit, "on_fault": self.on_fault}
-        return DealWorker(list, lambda: DealPlayer(self.rules, self.seed, self.timing, **more))
+        return duplicate.DealWorker(list, lambda: duplicate.DealPlayer(self.rules, self.seed, self.timing, **more))
 
     def settings(self) -> dict[str, Any]:
         """Settings that must match to resume a file; rules as they differ from the default."""
@@ -174,6 +167,6 @@ def run_arena(
     for name, value, least in (("deals", count, 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
-    check_agents(arena.agents, arena.time_limit)
-    pairs = list(itertools.combinations(arena.labels, 2))
-    return (store or arena.store()).fill(matches(arena.specs, pairs, numbers), arena.worker, processes, on_progress)
+    duplicate.check_agents(arena.agents, arena.time_limit)
+    wanted = duplicate.matches(arena.specs, list(itertools.combinations(arena.labels, 2)), numbers)
+    return (store or arena.store()).fill(wanted, arena.worker, processes, on_progress)

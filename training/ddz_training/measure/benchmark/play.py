@@ -17,18 +17,9 @@ from typing import Any
 import numpy as np
 
 from ddz_env.playing.agent import cheats
+from ddz_training.measure import duplicate
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member, deal_list, digest, frozen_moves
-from ddz_training.measure.duplicate import (
-    KEY,
-    SIDES,
-    DealPlayer,
-    DealWorker,
-    GameRecord,
-    answer_of,
-    check_agents,
-    matches,
-    seatings,
-)
+from ddz_training.measure.duplicate import KEY, SIDES, GameRecord
 from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
 from ddz_training.measure.files import read_format
 from ddz_training.measure.provenance import Provenance
@@ -65,7 +56,7 @@ class Contest:
             AgentFailedError: If one cannot be made.
         """
         self.deals.check()
-        check_agents(self.agents.values())
+        duplicate.check_agents(self.agents.values())
 
     def check_members(self) -> None:
         """Make sure that the players of the field are the committed ones.
@@ -96,12 +87,12 @@ class Contest:
             ResultsFileError: If the file cannot be used.
             SettingsMismatchError: If it is of other agents or deals.
         """
-        games = len(seatings(RULES))
+        games = len(duplicate.seatings(RULES))
         return ResultStore(GameRecord, path, self.settings(), KEY, per_key=games, agents=self.agents.values())
 
-    def worker(self) -> DealWorker[list[GameRecord]]:
+    def worker(self) -> duplicate.DealWorker[list[GameRecord]]:
         """Plays deals in one process; an agent that fails loses that game."""
-        return DealWorker(list, lambda: DealPlayer(RULES, self.deals.seed, on_fault="lose"))
+        return duplicate.DealWorker(list, lambda: duplicate.DealPlayer(RULES, self.deals.seed, on_fault="lose"))
 
 
 def against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = False) -> Contest:
@@ -166,9 +157,9 @@ def play_contest(
     contest.deals.check_count(deals)
     contest.check()
     for name, spec in contest.agents.items():
-        if name not in FIELD and answer_of(spec, cheats):
+        if name not in FIELD and duplicate.answer_of(spec, cheats):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
-    wanted, kept = matches(contest.agents, contest.pairs, range(deals)), store or contest.store(None)
+    wanted, kept = duplicate.matches(contest.agents, contest.pairs, range(deals)), store or contest.store(None)
     if not wanted.keys() <= kept.found.keys():
         contest.check_members()
     return kept.fill(wanted, contest.worker, processes, on_progress)
@@ -242,7 +233,7 @@ def read_file(path: Path) -> Results:
 
 def _check_games(results: Results) -> None:
     """Refuse games that are missing, there twice, or end as no game can."""
-    seats = seatings(RULES)
+    seats = duplicate.seatings(RULES)
     wanted = [(deal, game) for deal in range(results.deals) for game in range(len(seats))]
     for pair, games in by_pair(results.records).items():
         if sorted((one.deal, one.game) for one in games) != wanted:
@@ -296,7 +287,7 @@ def replay(
     Provenance.of(contest.agents.values()).check_files(Provenance(files=results.files), results.path)
     contest.check_members()
     count = results.deals if sample is None else min(sample, results.deals)
-    known = matches(contest.agents, contest.pairs, range(results.deals))
+    known = duplicate.matches(contest.agents, contest.pairs, range(results.deals))
     chosen = [
         (int(deal), *pair) for pair in contest.pairs for deal in sorted(rng.choice(results.deals, count, replace=False))
     ]

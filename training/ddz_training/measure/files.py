@@ -130,12 +130,11 @@ def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         The settings, and the rows as cells by column.
 
     Raises:
-        ResultsFileError: If there is no such file, or it does not hold results.
+        FileNotFoundError: If there is no such file.
+        ResultsFileError: If it does not hold results.
         InUseError: If another process is writing it.
     """
-    saved = read_file(path)
-    if saved is None:
-        raise ResultsFileError(f"{path} is empty" if path.exists() else f"there is no file {path}")
+    saved = read_file(path) or read_text(path)
     return saved.settings, saved.rows
 
 
@@ -154,7 +153,10 @@ def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, A
         ResultsFileError: If there is no such file, or it is of another format.
         InUseError: If another process is writing it.
     """
-    settings, rows = read_results(path)
+    try:
+        settings, rows = read_results(path)
+    except FileNotFoundError as error:
+        raise ResultsFileError(f"there is no file {path}") from error
     if settings.get("format") != form:
         raise ResultsFileError(f"{path} is of the format {settings.get('format')!r}, not {form!r}")
     return settings, of_rows(kind, rows)

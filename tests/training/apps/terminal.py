@@ -26,6 +26,13 @@ def ddz(*arguments: object, width: int = 160, text: str | None = None) -> Result
         return CliRunner().invoke(app, list(map(str, arguments)), input=text, env=environment)
 
 
+def done(*arguments: object) -> Result:
+    """Run a command that ends well."""
+    result = ddz(*arguments)
+    assert result.exit_code == 0, result.output
+    return result
+
+
 def refused(*arguments: object) -> str:
     """The one line that a command ends with, before it has done anything."""
     result = ddz(*arguments)

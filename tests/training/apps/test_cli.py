@@ -254,7 +254,7 @@ def test_arena_prints_a_table_and_writes_files(here: Path) -> None:
     assert ddz(*two, "--resume", "--table", "t.csv").exit_code == 0
     assert Path("t.csv").read_text().startswith("agent,opponent,deals,games,landlord_wins,landlord_wins_low")
     assert "seed" in refused(*two, "--seed", "9")
-    assert "tells no two agents apart" in refused("arena", "a=random", "a=rules")
+    assert "empty or given twice" in refused("arena", "a=random", "a=rules")
 
 
 def test_arena_of_three_ends_with_standings() -> None:

@@ -21,7 +21,7 @@ from ddz_env.playing.agent import StagedAdapter
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError
 from ddz_env.playing.registry import make_agent
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks
+from ddz_training.learn.ppo.games import LANDLORD_SIDE, NO_SIDE, PEASANT_SIDE, Collector, Rollout, unpack_masks
 from ddz_training.learn.ppo.opponents import PastSelves
 from ddz_training.learn.ppo.ppo import collect
 
@@ -138,7 +138,7 @@ def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> 
         going_on = ~rollout.done[0]
         assert (collector.sides[going_on] == sides[going_on]).all()  # sides change with the game only
         seen_sides |= set(collector.sides[rollout.done[0]].tolist())
-    assert seen_sides == {NOBODY, LANDLORD_SIDE, PEASANT_SIDE}
+    assert seen_sides == {NO_SIDE, LANDLORD_SIDE, PEASANT_SIDE}
     assert counts / counts.sum() == pytest.approx([0.5, 0.25, 0.25], abs=0.1)
 
 

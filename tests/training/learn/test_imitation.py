@@ -19,19 +19,11 @@ from ddz_env.playing.agent import StagedAdapter
 from ddz_training.data.dataset import write_data_set
 from ddz_training.data.games import GAMES
 from ddz_training.data.recording import Recording, record_games
-from ddz_training.learn.imitation import (
-    Imitation,
-    ImitationConfig,
-    RecordedLessons,
-    RecordedSet,
-    load_recorded,
-    one_hot,
-    random_policy,
-)
+from ddz_training.learn import imitation
 from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.strength import measure_strength
 from tests.oracles.network_policy import NetworkPolicy
-from tests.training.apps.terminal import ddz, refused
+from tests.training.apps.terminal import ddz, done, refused
 
 SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)
 
@@ -72,8 +64,8 @@ def test_the_teacher_completes_moves_that_it_did_not_begin_or_says_nothing() -> 
 
 
 def imitated(threads: int, **settings: Any) -> tuple[PolicyNetwork, list[float]]:
-    config = ImitationConfig(architecture=SMALL, num_games=300, **{"decisions": 4000, **settings})
-    lessons = Imitation(config, threads)
+    config = imitation.ImitationConfig(architecture=SMALL, num_games=300, **{"decisions": 4000, **settings})
+    lessons = imitation.Imitation(config, threads)
     agreement: list[float] = []
     train(lessons, Budget(decisions=config.decisions), on_update=lambda line: agreement.append(line.agreement))
     lessons.close()
@@ -88,7 +80,7 @@ def test_a_seed_reproduces_a_student_on_any_number_of_threads() -> None:
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_the_teacher_plays_the_games_that_the_student_does_not(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    lessons = Imitation(ImitationConfig(architecture=SMALL, num_games=64, student_share=share), 1)
+    lessons = imitation.Imitation(imitation.ImitationConfig(architecture=SMALL, num_games=64, student_share=share), 1)
     teacher, step = RulesTeacher(64), lessons.batch.step
     played: list[np.ndarray] = []
     monkeypatch.setattr(lessons.batch, "step", lambda actions: (played.append(actions.copy()), step(actions)))
@@ -103,18 +95,20 @@ def test_the_teacher_plays_the_games_that_the_student_does_not(share: float, mon
 
 
 def test_what_has_no_label_is_not_learned_from() -> None:
-    shares = one_hot(np.array([3, NO_LABEL, 399]))
+    shares = imitation.one_hot(np.array([3, NO_LABEL, 399]))
     assert shares.sum(1).tolist() == [1, 0, 1]
     assert (shares[0, 3], shares[2, 399]) == (1, 1)
 
 
-def recorded(folder: Path, agent: str, deals: int, rules: str, *, seed: int = 4, visits: bool = True) -> RecordedSet:
+def recorded(
+    folder: Path, agent: str, deals: int, rules: str, *, seed: int = 4, visits: bool = True
+) -> imitation.RecordedSet:
     """Games that an agent plays against itself, as a learner reads them."""
     pytest.importorskip("pyarrow")
     recording = Recording((agent,), Rules.preset(rules), seed, visits)
     record_games(recording, deals, store=recording.store(folder / GAMES))
     write_data_set(folder)
-    return load_recorded(folder)
+    return imitation.load_recorded(folder)
 
 
 def test_searches_are_imitated_by_their_visits_and_others_by_what_they_did(tmp_path: Path) -> None:
@@ -133,9 +127,9 @@ def test_searches_are_imitated_by_their_visits_and_others_by_what_they_did(tmp_p
 
 def test_a_student_comes_to_agree_with_recorded_visits(tmp_path: Path) -> None:
     visits = recorded(tmp_path, "isuct:iterations=50", 6, "mini")
-    config = ImitationConfig(decisions=60 * len(visits.observations), architecture=SMALL, num_games=32)
+    config = imitation.ImitationConfig(decisions=60 * len(visits.observations), architecture=SMALL, num_games=32)
     losses: list[float] = []
-    lessons = RecordedLessons(config, visits, None, 1)
+    lessons = imitation.RecordedLessons(config, visits, None, 1)
     train(lessons, Budget(decisions=config.decisions), on_update=lambda line: losses.append(line.loss))
     shares = visits.shares(np.arange(len(visits.observations)))
     entropy = -np.sum(shares * np.log(np.where(shares > 0, shares, 1))) / len(shares)
@@ -152,8 +146,7 @@ def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
         ("record", "isuct:iterations=20", "--visits", "--deals", 1, "--out", games),
         (*imitate, second, "--data", games, "--init", first, "--decisions", 50),
     ):
-        done = ddz(*command)
-        assert done.exit_code == 0, done.output
+        done(*command)
     taught, retaught = load_weights(first), load_weights(second)
     assert (taught.notes["imitates"], retaught.notes["imitates"]) == ("rules", "games")
     assert retaught.notes["files"]["--data"].keys() == {GAMES}
@@ -175,7 +168,7 @@ def test_a_data_set_says_how_much_is_learned_from_it_and_for_which_rules(tmp_pat
     data, recording = tmp_path / "data", Recording(("random",), Rules.preset("mini"))
     record_games(recording, 2, store=recording.store(data / GAMES))
     write_data_set(data)
-    choices = len(load_recorded(data))
+    choices = len(imitation.load_recorded(data))
     out, said = imitate("default")
     assert (load_weights(out).rules, load_weights(out).notes["decisions"]) == ("mini", 10 * choices)
     assert "by heart" not in said
@@ -190,7 +183,7 @@ def test_a_second_of_imitation_beats_random_by_a_wide_margin() -> None:
     """Four seeds won 95 to 98 % of so many deals, and 18 to 32 % with the weights that they began with."""
     student, agreement = imitated(1, decisions=20_000)
     assert np.mean(agreement[-20:]) > np.mean(agreement[:5]) + 0.15
-    untaught = random_policy(ImitationConfig(architecture=SMALL))
+    untaught = imitation.random_policy(imitation.ImitationConfig(architecture=SMALL))
     now, before = (measure_strength(NetworkPolicy(policy), ["random"], 60)[0] for policy in (student, untaught))
     assert now.wins.low > 0.8
     assert before.wins.high < 0.6

@@ -22,14 +22,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 
+from ddz_agents.neural import errors
 from ddz_agents.neural.agent import ModelAgent
-from ddz_agents.neural.errors import (
-    InvalidPolicyInputError,
-    MissingSb3Error,
-    TensorFileError,
-    TensorFileMismatchError,
-    UntrustedFileError,
-)
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_sb3_policy, read_purpose
 from ddz_agents.neural_search.leaves import leaf_kind
@@ -97,7 +91,7 @@ def test_probabilities_are_those_of_sb3_under_the_mask(model: MaskablePPO) -> No
         assert table[legal] == pytest.approx(theirs.logits.numpy()[legal], abs=1e-4)
         assert values == pytest.approx(model.policy.predict_values(seen).numpy()[:, 0])
     assert (table.dtype, values.dtype) == (np.dtype(np.float32), np.dtype(np.float32))
-    with pytest.raises(InvalidPolicyInputError, match="no legal action"):
+    with pytest.raises(errors.InvalidPolicyInputError, match="no legal action"):
         policy.evaluate(batch.observation, np.zeros_like(batch.mask))
 
 
@@ -125,7 +119,7 @@ def test_a_zip_that_does_not_say_what_it_is_for_plays_for_wins(saved: Path, tmp_
     add_purpose(path, Purpose("standard", "stake"))
     assert load_sb3_policy(path, trust_file=True).objective == "stake"
     for file, message in ((path, "says already what it is for"), (tmp_path / "nothing.zip", "is missing")):
-        with pytest.raises(TensorFileError, match=message):
+        with pytest.raises(errors.TensorFileError, match=message):
             add_purpose(file, Purpose())
 
 
@@ -137,7 +131,7 @@ def test_a_purpose_that_cannot_be_understood_is_refused_by_name(text: bytes, sav
     path = shutil.copy(saved, tmp_path / "model.zip")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("ddz-policy.json", text)
-    with pytest.raises(TensorFileMismatchError, match=r"its member ddz-policy\.json"):
+    with pytest.raises(errors.TensorFileMismatchError, match=r"its member ddz-policy\.json"):
         load_sb3_policy(path, trust_file=True)
 
 
@@ -151,7 +145,7 @@ def test_a_purpose_is_read_without_trust_and_unpickles_nothing(saved: Path, tmp_
     broken[data.rindex(b'"objective"')] ^= 1
     for content, message in ((data[: len(data) // 2], "truncated"), (broken, "is corrupt: Bad CRC")):
         gift.write_bytes(content)
-        with pytest.raises(TensorFileError, match=message):
+        with pytest.raises(errors.TensorFileError, match=message):
             read_purpose(gift)
 
 
@@ -167,7 +161,7 @@ def test_an_agent_unpickles_nothing_unless_trust_is_true(saved: Path, tmp_path: 
     gift, mark = tmp_path / "gift.zip", tmp_path / "mark"
     poison(saved, gift, mark)
     for trust in ("", ",trust_file=false"):
-        with pytest.raises(UntrustedFileError, match=r"write '?policy:path=.*gift\.zip,trust_file=true"):
+        with pytest.raises(errors.UntrustedFileError, match=r"write '?policy:path=.*gift\.zip,trust_file=true"):
             make_agent(f"policy:path={gift}{trust}")
     for trust in ("1", "yes"):
         with pytest.raises(InvalidAgentOptionError, match="true or false"):
@@ -188,15 +182,15 @@ def test_resuming_unpickles_nothing_without_trust(tmp_path: Path) -> None:
 
 
 def test_files_that_are_no_such_model_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
-    with pytest.raises(TensorFileError, match="is missing"):
+    with pytest.raises(errors.TensorFileError, match="is missing"):
         load_sb3_policy(tmp_path / "nothing.zip", trust_file=True)
     data, path = saved.read_bytes(), tmp_path / "broken.zip"
     for part in (data[:0], data[:1000], data[: len(data) // 2]):
         path.write_bytes(part)
-        with pytest.raises(TensorFileError, match=r"or was truncated|No data found|can be read here"):
+        with pytest.raises(errors.TensorFileError, match=r"or was truncated|No data found|can be read here"):
             load_sb3_policy(path, trust_file=True)
     PPO("MlpPolicy", DouDizhuEnv(), n_steps=8, batch_size=8, device="cpu").save(path)
-    with pytest.raises(TensorFileMismatchError, match="holds no MaskablePPO"):
+    with pytest.raises(errors.TensorFileMismatchError, match="holds no MaskablePPO"):
         load_sb3_policy(path, trust_file=True)
 
 
@@ -204,13 +198,13 @@ def test_weights_that_are_not_finite_are_refused_when_they_are_read(saved: Path,
     broken = MaskablePPO.load(saved)
     broken.policy.action_net.bias.data[7] = torch.nan
     broken.save(tmp_path / "model.zip")
-    with pytest.raises(TensorFileError, match=r"action_net\.bias holds numbers that are not finite"):
+    with pytest.raises(errors.TensorFileError, match=r"action_net\.bias holds numbers that are not finite"):
         load_sb3_policy(tmp_path / "model.zip", trust_file=True)
 
 
 def test_a_policy_for_another_game_is_refused_by_name(model: MaskablePPO) -> None:
     other = type(model.policy)(spaces.Box(0, 1, (9,)), spaces.Discrete(9), lambda _: 0.1, net_arch=[4])
-    with pytest.raises(TensorFileMismatchError, match=r"saved with the action space Discrete\(9\)"):
+    with pytest.raises(errors.TensorFileMismatchError, match=r"saved with the action space Discrete\(9\)"):
         SB3Policy(other)
 
 
@@ -283,11 +277,11 @@ def test_a_model_that_cannot_be_shown_what_it_was_trained_on_is_refused(form: st
     make, message = REFUSED[form]
     learned(make(), tmp_path / "m.zip")
     for name in ("policy", "neural-ismcts"):
-        with pytest.raises(TensorFileMismatchError, match=rf"m\.zip: .*{message}.*a model can be played if"):
+        with pytest.raises(errors.TensorFileMismatchError, match=rf"m\.zip: .*{message}.*a model can be played if"):
             make_agent(f"{name}:path={tmp_path / 'm.zip'},trust_file=true")
 
 
 def test_without_sb3_the_error_says_what_to_install(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sb3_contrib", None)
-    with pytest.raises(MissingSb3Error, match=r"pip install -e '\.\[train\]'"):
+    with pytest.raises(errors.MissingSb3Error, match=r"pip install -e '\.\[train\]'"):
         make_agent(f"policy:path={saved},trust_file=true")

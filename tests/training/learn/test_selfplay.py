@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import dataclasses
 import functools
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,12 +16,11 @@ from ddz_agents.neural.columns import describe_afterstates, describe_games
 from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork, policy_input
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
-from ddz_env.core.errors import InvalidRulesError, command_line
+from ddz_env.core.errors import command_line
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.playing.provenance import agent_files, code_stamp
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
-from ddz_training.learn.imitation import ImitationConfig
 from ddz_training.learn.loop import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Budget, Counters, CurveFile, train
 from ddz_training.learn.ppo import ppo
 from ddz_training.learn.ppo.config import SelfPlayConfig
@@ -35,7 +31,7 @@ from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.measure.errors import AgentChangedError, OtherCodeError
 from ddz_training.measure.provenance import other_code
 from tests.oracles.network_policy import NetworkPolicy
-from tests.training.apps.terminal import ddz, refused
+from tests.training.apps.terminal import done, refused
 from tests.training.learn.test_games import SMALL
 
 
@@ -416,71 +412,6 @@ def test_values_of_mini_are_learned() -> None:
     run.close()
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"groups": 5, "num_games": 24}, "groups=5 must divide num_games=24"),
-        ({"learning_rate": 0}, "learning_rate=0 must be a number above 0"),
-        ({"seed": 2**63}, "seed=9223372036854775808 must be a whole number from 0 to 9,223,372,036,854,775,807"),
-        ({"frozen": ("random",)}, "give both"),
-        ({"frozen_share": 0.1}, "give both"),
-        ({"frozen": ("random",), "frozen_share": 0.6, "opponent_share": 0.5}, "together at most 1"),
-        ({"learner_side": "dealer"}, "learner_side"),
-    ],
-)
-def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidTrainingError, match=message):
-        SelfPlayConfig(**settings)
-
-
-def test_so_have_those_of_a_warm_start() -> None:
-    for name, wrong in (("decisions", 0), ("student_share", 1.5), ("learning_rate", 0.0)):
-        with pytest.raises(InvalidTrainingError, match=f"{name}={wrong} must be a"):
-            ImitationConfig(**{name: wrong})
-
-
-def test_step_size_and_entropy_fall_in_a_straight_line_over_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates: dict[str, Any] = {"learning_rate": 1e-3, "final_learning_rate": 0.1, "entropy": 0.02, "final_entropy": 0.01}
-    config = small_config(**rates)
-    assert config.annealed(0.0) == (1e-3, 0.02)
-    assert config.annealed(0.5) == pytest.approx((5.5e-4, 0.015))
-    assert config.annealed(1.0) == pytest.approx((1e-4, 0.01))
-    spent, annealed = [], config.annealed
-    with contextlib.closing(SelfPlay(config, 1)) as run:
-        monkeypatch.setattr(SelfPlayConfig, "annealed", lambda _, share: spent.append(share) or annealed(share))
-        train(run, Budget(updates=4))
-    assert spent == [0.0, 0.25, 0.5, 0.75]
-
-
-def test_options_that_went_are_read_where_they_meant_what_stayed() -> None:
-    """From the settings of 0.2.0 in checkpoints, and as they were written behind ``--set``."""
-    went = {"lookahead": 0.0, "candidates": 4, "least": 0.01, "floor": 0.02, "precision": "float32", "graphs": True}
-    went |= {"upper": 1.0, "magnet": 0.0, "auxiliary": 0.0}
-    config = SelfPlayConfig(lam=0.8)
-    assert SelfPlayConfig.from_dict(config.as_dict() | went) == config
-    assert SelfPlayConfig.read(["lookahead=0", "floor=0.3", "lam=0.9", "precision=float32"]) == {"lam": 0.9}
-    others = {"lookahead": 0.8, "least": 0.1, "precision": "bfloat16", "upper": 0.25, "magnet": 0.1, "auxiliary": 1.0}
-    for name, value in others.items():
-        with pytest.raises(InvalidTrainingError, match=f"{name}={value!r}: this option went"):
-            SelfPlayConfig.read([f"{name}={value}"])
-        with pytest.raises(InvalidTrainingError, match=f"{name}={value!r}: this option went"):
-            SelfPlayConfig.from_dict(config.as_dict() | went | {name: value})
-
-
-def test_settings_are_read_as_they_are_written() -> None:
-    texts = ["lam=0.9", "architecture.width=64", "architecture.blocks=3", "opponents=rules", "rules=rlcard"]
-    config = SelfPlayConfig().changed(SelfPlayConfig.read(texts))
-    assert (config.lam, config.opponents, config.rules) == (0.9, ("rules",), "rlcard")
-    assert config.architecture == dataclasses.replace(SelfPlayConfig().architecture, width=64, blocks=3)
-    assert SelfPlayConfig.from_dict(json.loads(json.dumps(config.as_dict()))) == config
-    small = SelfPlayConfig(architecture=SMALL).changed({"architecture.width": 8})
-    assert small.architecture == dataclasses.replace(SMALL, width=8)
-    with pytest.raises(InvalidTrainingError, match=r"did you mean 'architecture\.width'"):
-        SelfPlayConfig.read(["architecture.with=1"])
-    with pytest.raises(InvalidRulesError):
-        SelfPlayConfig().changed({"rules": "texas"})
-
-
 TINY = "num_games=16 steps=32 architecture.width=8 architecture.critic_width=8"
 FEW = [f"--set={setting}" for setting in f"{TINY} evaluate_every=2 evaluate_deals=1 opponents=random".split()]
 
@@ -488,41 +419,24 @@ FEW = [f"--set={setting}" for setting in f"{TINY} evaluate_every=2 evaluate_deal
 def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     out, policy = tmp_path / "run", tmp_path / "run" / "policy.safetensors"
     train = ("train", "selfplay", "--out", out, "--updates")
-    begun = ddz(*train, 2, "--threads", 1, "--seed", 3, *FEW)
-    assert begun.exit_code == 0, begun.output
+    begun = done(*train, 2, "--threads", 1, "--seed", 3, *FEW)
     assert "after 2 updates" in begun.output
     assert command_line("ddz", "arena", f"policy:path={policy}", "rules") in begun.stderr
     assert load_weights(policy).notes["updates"] == 2
     assert "add --resume" in refused(*train, 2, *FEW)
-    resumed = ddz(*train, 3, "--resume")
-    assert resumed.exit_code == 0, resumed.output
+    done(*train, 3, "--resume")
     assert len((out / "curves.csv").read_text().splitlines()) == 1 + 3
     small = ("--set=num_games=16", "--set=steps=16", "--set=evaluate_every=0", "--objective", "stake")
-    started = ddz("train", "selfplay", "--out", tmp_path / "next", "--updates", 1, "--init", policy, *small)
-    assert started.exit_code == 0, started.output
+    done("train", "selfplay", "--out", tmp_path / "next", "--updates", 1, "--init", policy, *small)
     weights = load_weights(tmp_path / "next" / "policy.safetensors")
     assert (weights.architecture.width, weights.objective) == (8, "stake")
     assert "seed: the checkpoint has 3, this run 4" in refused(*train, 4, "--resume", "--seed", 4)
     assert "leave out --init" in refused(*train, 4, "--resume", "--init", policy)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("", "say how long to train"),
-        ("--minutes 1 --set learning=1", "there is no option 'learning'"),
-        ("--minutes 1 --init nothing.safetensors", "there is no such file"),
-        ("--minutes 1 --threads 0", "threads=0"),
-    ],
-)
-def test_bad_input_is_one_named_line(arguments: str, message: str, tmp_path: Path) -> None:
-    assert message in refused("train", "selfplay", "--out", tmp_path, *arguments.split())
-    assert not list(tmp_path.iterdir())
-
-
 def test_values_are_trained_from_the_command_line(tmp_path: Path) -> None:
     train = ("train", "dmc", "--out", tmp_path, "--updates")
-    assert ddz(*train, 1, "--rules", "mini", "--threads", 1, *FEW).exit_code == 0
-    assert ddz(*train, 2, "--resume").exit_code == 0
+    done(*train, 1, "--rules", "mini", "--threads", 1, *FEW)
+    done(*train, 2, "--resume")
     assert len((tmp_path / "curves.csv").read_text().splitlines()) == 3
     assert "epsilon: the checkpoint has 0.01" in refused(*train, 2, "--resume", "--set", "epsilon=0.5")

@@ -16,7 +16,6 @@ from ddz_training.experiments import tuning
 from ddz_training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, tuning_table
 from ddz_training.learn import tuning as weights_tuning
 from ddz_training.learn.tuning import METHODS, PEASANTS_ALONE, STEPS, Point, RulesSide, Subject, deals, play_rules
-from ddz_training.measure.errors import InvalidExperimentError
 
 Floats = npt.NDArray[np.float64]
 PEAK = np.array([0.5, -0.5, 0.25])
@@ -101,11 +100,6 @@ def test_the_points_of_a_run_are_its_deals_and_fresh_ones(tmp_path: Path, monkey
         assert lines[-1].weights == lines[-2].weights
     assert len(tuning_table(saved).lines) == 3
     assert TUNING.run(options, tmp_path / "tuning.csv").results == saved.results
-
-
-def test_subjects_that_do_not_exist_are_refused() -> None:
-    with pytest.raises(InvalidExperimentError, match="peasants"):
-        TUNING.run(TuningOptions(only=("peasant",)), None, lambda done, total: None)
 
 
 @pytest.mark.parametrize("landlord", [True, False])

@@ -10,23 +10,14 @@ import pytest
 
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_training.experiments.known_equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions, simulated_table
+from ddz_training.measure import equivalent
 from ddz_training.measure.curve import Bounds, Tally, as_text, of_text, posterior
-from ddz_training.measure.equivalent import (
-    Duel,
-    Ladder,
-    Play,
-    SequentialOptions,
-    binary_search,
-    duel_store,
-    initial_bounds,
-    playing,
-    sequential_search,
-)
 from ddz_training.measure.errors import SettingsMismatchError
-from tests.training.apps.terminal import ddz, refused
+from ddz_training.measure.store import read_results
+from tests.training.apps.terminal import done, refused
 
 
-def sure(truth: int) -> tuple[list[int], Play]:
+def sure(truth: int) -> tuple[list[int], equivalent.Play]:
     """Deals that the stronger one always takes, and the budgets that are asked for."""
     asked: list[int] = []
 
@@ -41,18 +32,21 @@ def sure(truth: int) -> tuple[list[int], Play]:
 def test_binary_search_ends_at_the_answer_or_where_nothing_is_left(truth: int, answer: int) -> None:
     """As printed, algorithm 4 asks for the lower of two neighbours for ever."""
     asked, play = sure(truth)
-    assert binary_search(play, Bounds(1, 100), 1).iterations.mean == answer
+    assert equivalent.binary_search(play, Bounds(1, 100), 1).iterations.mean == answer
     assert len(asked) <= 7
 
 
 def test_initial_bounds_double_until_the_search_is_not_worse() -> None:
     asked, play = sure(700)
-    bounds, tallies = initial_bounds(play, Bounds(1, 100), 3, np.random.default_rng(0))
+    bounds, tallies = equivalent.initial_bounds(play, Bounds(1, 100), 3, np.random.default_rng(0))
     assert bounds.lower < 700 <= bounds.upper < 2 * 700 * 1.1
     assert asked[:3] == [100] * 3
     assert asked[::3] == [*tallies]
     assert all(2 * a <= b <= 2.1 * a for a, b in zip(asked[::3], asked[3::3], strict=False))
-    assert initial_bounds(sure(10**9)[1], Bounds(1, 100), 1, np.random.default_rng(0), most=5000)[0].upper == 5000
+    assert (
+        equivalent.initial_bounds(sure(10**9)[1], Bounds(1, 100), 1, np.random.default_rng(0), most=5000)[0].upper
+        == 5000
+    )
 
 
 def test_the_curve_finds_the_place_where_both_are_equal() -> None:
@@ -74,7 +68,7 @@ def test_even_deals_say_nothing_and_far_ones_nothing_in_the_end() -> None:
 @pytest.mark.parametrize("truth", [4, 700, 60_000])
 def test_the_sequential_test_finds_an_equivalent_without_bounds(truth: int) -> None:
     play = CURVES["steep"].world(truth, np.random.default_rng(5))
-    found = sequential_search(play, SequentialOptions(deals=1500))
+    found = equivalent.sequential_search(play, equivalent.SequentialOptions(deals=1500))
     assert found.iterations.low < truth < found.iterations.high
     assert found.iterations.mean == pytest.approx(truth, rel=0.5)
     assert not found.beyond
@@ -82,14 +76,14 @@ def test_the_sequential_test_finds_an_equivalent_without_bounds(truth: int) -> N
 
 def test_it_ends_when_the_interval_is_narrow() -> None:
     play = CURVES["steep"].world(700, np.random.default_rng(5))
-    found = sequential_search(play, SequentialOptions(precision=2))
+    found = equivalent.sequential_search(play, equivalent.SequentialOptions(precision=2))
     assert found.iterations.high / found.iterations.low <= 4
     assert found.iterations.count < 1000
 
 
 def test_it_climbs_by_steps_of_four() -> None:
     asked, play = sure(50_000)
-    sequential_search(play, SequentialOptions(deals=200))
+    equivalent.sequential_search(play, equivalent.SequentialOptions(deals=200))
     assert all(many <= 4 * max([16, *asked[:place]]) for place, many in enumerate(asked))
     assert max(asked) > 50_000
 
@@ -97,7 +91,7 @@ def test_it_climbs_by_steps_of_four() -> None:
 @pytest.mark.parametrize(("truth", "edge", "text"), [(10**7, 1000, "> 1,000"), (0.001, 1, "< 1")])
 def test_what_is_beyond_the_edge_is_said_with_the_wins_there(truth: float, edge: int, text: str) -> None:
     play = CURVES["steep"].world(truth, np.random.default_rng(5))
-    found = sequential_search(play, SequentialOptions(most=1000))
+    found = equivalent.sequential_search(play, equivalent.SequentialOptions(most=1000))
     tally = found.tallies[edge]
     share = (tally.ahead + tally.even / 2) / tally.deals
     assert found.text() == f"{text} (wins {100 * share:.1f} %)"
@@ -132,45 +126,43 @@ def test_tallies_are_written_and_read() -> None:
     assert of_text(as_text(tallies)) == tallies
 
 
-LADDER = Ladder("random", "isuct:exploration=0.7")
+LADDER = equivalent.Ladder("random", "isuct:exploration=0.7")
 
 
 def test_deals_are_played_once_and_resumed(tmp_path: Path) -> None:
     path = tmp_path / "duels.csv"
-    with playing(LADDER, duel_store(LADDER, path)) as play:
+    with equivalent.playing(LADDER, path) as play:
         first = play([2, 2, 5])
     whole = path.read_bytes()
     path.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])
-    with playing(LADDER, duel_store(LADDER, path)) as play:
+    with equivalent.playing(LADDER, path) as play:
         assert play([2, 2, 5]) == first
     assert path.read_bytes() == whole
-    assert [duel.deal for duels in duel_store(LADDER, path).found.values() for duel in duels] == [0, 1, 2]
-    with pytest.raises(SettingsMismatchError, match="seed"):
-        duel_store(LADDER._replace(seed=1), path)
+    assert [row["deal"] for row in read_results(path)[1]] == ["0", "1", "2"]
+    with pytest.raises(SettingsMismatchError, match="seed"), equivalent.playing(LADDER._replace(seed=1), path):
+        pass
 
 
 def test_an_agent_is_ahead_where_it_wins_more() -> None:
-    strong = Ladder("isuct:iterations=400")
-    with playing(strong, duel_store(strong)) as play:
+    strong = equivalent.Ladder("isuct:iterations=400")
+    with equivalent.playing(strong) as play:
         assert sum(play([1] * 12)) > 4
-    assert [Duel(0, 1, share).sign for share in (1.0, 0.5, 0.0)] == [1, 0, -1]
+    assert [equivalent.Duel(0, 1, share).sign for share in (1.0, 0.5, 0.0)] == [1, 0, -1]
 
 
 def test_searches_that_count_no_iterations_are_refused() -> None:
     for search, message in (("isuct:iterations=5", "must not name its iterations"), ("policy", "option 'iterations'")):
         with pytest.raises(InvalidAgentOptionError, match=message):
-            Ladder("random", search).check()
+            equivalent.Ladder("random", search).check()
 
 
 def test_the_command_finds_one(tmp_path: Path) -> None:
     path = tmp_path / "random.csv"
     command = ("study", "equivalent", "random", "--processes", 1)
-    result = ddz(*command, "--deals", 25, "--most", 50, "--out", path)
-    assert result.exit_code == 0, result.output
+    result = done(*command, "--deals", 25, "--most", 50, "--out", path)
     assert "isuct plays as strongly as random with" in " ".join(result.output.split())
     assert "25 duplicate deals" in result.output
     assert len(path.read_text().splitlines()) == 27
-    binary = ddz(*command, "--method", "binary", "--upper", 4, "--deals", 2)
-    assert binary.exit_code == 0, binary.output
+    done(*command, "--method", "binary", "--upper", 4, "--deals", 2)
     assert "method" in refused(*command, "--method", "ternary")
     assert "not above upper=9" in refused(*command, "--lower", 50, "--upper", 9)

@@ -9,17 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ddz_training.measure import statistics
 from ddz_training.measure.errors import InvalidArenaError
-from ddz_training.measure.statistics import (
-    Interval,
-    bootstrap_sums,
-    clustered_interval,
-    confidence_sequence,
-    decided,
-    normal_interval,
-    paired_difference,
-    wilson_interval,
-)
 
 Sample = NDArray[np.float64]
 
@@ -36,11 +27,14 @@ def shares(rng: np.random.Generator, *chances: float) -> Sample:
     return deals(rng, 100, *chances).mean(axis=1)
 
 
-INTERVALS: dict[str, tuple[Callable[[np.random.Generator], Interval], float]] = {
-    "wilson": (lambda rng: wilson_interval(rng.binomial(100, 0.65), 100), 0.65),
-    "normal": (lambda rng: normal_interval(list(shares(rng))), 0.5),
-    "clustered": (lambda rng: clustered_interval(deals(rng, 100).tolist()), 0.5),
-    "paired": (lambda rng: paired_difference(*(dict(enumerate(shares(rng, *one))) for one in ((0.9, 0.5), ()))), 0.0),
+INTERVALS: dict[str, tuple[Callable[[np.random.Generator], statistics.Interval], float]] = {
+    "wilson": (lambda rng: statistics.wilson_interval(rng.binomial(100, 0.65), 100), 0.65),
+    "normal": (lambda rng: statistics.normal_interval(list(shares(rng))), 0.5),
+    "clustered": (lambda rng: statistics.clustered_interval(deals(rng, 100).tolist()), 0.5),
+    "paired": (
+        lambda rng: statistics.paired_difference(*(dict(enumerate(shares(rng, *one))) for one in ((0.9, 0.5), ()))),
+        0.0,
+    ),
 }
 
 
@@ -55,35 +49,35 @@ def test_intervals_hold_the_truth_in_about_95_of_100_matches(kind: str) -> None:
 def test_a_paired_difference_takes_the_deals_that_both_have_played() -> None:
     luck = np.random.default_rng(0).random(200) * 0.8
     own, other = dict(enumerate(luck + 0.1)), {deal + 50: value for deal, value in enumerate(luck[50:])}
-    difference = paired_difference(own, other)
+    difference = statistics.paired_difference(own, other)
     assert difference.count == 150
     assert (difference.low, difference.high) == pytest.approx((0.1, 0.1))
-    assert paired_difference({1: 1.0}, {2: 1.0}).count == 0
+    assert statistics.paired_difference({1: 1.0}, {2: 1.0}).count == 0
 
 
 def test_a_bootstrap_draws_whole_clusters_and_agrees_with_the_formula() -> None:
     clusters = [*deals(np.random.default_rng(3), 300).tolist(), *([1.0] for _ in range(100))]
-    sums = bootstrap_sums(np.array([(sum(one), len(one), 1) for one in clusters]), 4000)
+    sums = statistics.bootstrap_sums(np.array([(sum(one), len(one), 1) for one in clusters]), 4000)
     assert sums.shape == (4000, 3)
     assert (sums[:, 2] == 400).all()
-    known, low_high = clustered_interval(clusters), np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
+    known, low_high = statistics.clustered_interval(clusters), np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
     assert (known.low, known.high) == pytest.approx(tuple(low_high), abs=0.004)
-    assert math.isnan(clustered_interval([[1.0, 0.0]]).low)
-    assert math.isnan(clustered_interval([]).mean)
+    assert math.isnan(statistics.clustered_interval([[1.0, 0.0]]).low)
+    assert math.isnan(statistics.clustered_interval([]).mean)
 
 
 def test_a_bootstrap_does_not_depend_on_how_much_is_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     values = deals(np.random.default_rng(3), 30)
-    whole = bootstrap_sums(values, 100)
+    whole = statistics.bootstrap_sums(values, 100)
     monkeypatch.setattr("ddz_training.measure.statistics._MOST_WEIGHTS", 100)
-    assert (bootstrap_sums(values, 100) == whole).all()
+    assert (statistics.bootstrap_sums(values, 100) == whole).all()
 
 
 def test_a_sequence_misses_at_no_time_while_a_fixed_interval_often_does() -> None:
     matches = np.random.default_rng(2).integers(0, 2, (1000, 300)).astype(np.float64)  # as uncertain as can be
     # The sequence is the intersection of all intervals so far: one look at the end is a look after every deal.
-    assert np.mean([decided(list(match)) for match in matches]) <= 0.05
-    assert np.mean([decided(list(match), 0.4) for match in matches]) <= 0.4
+    assert np.mean([statistics.decided(list(match)) for match in matches]) <= 0.05
+    assert np.mean([statistics.decided(list(match), 0.4) for match in matches]) <= 0.4
     counts = np.arange(1, 301)
     means = matches.cumsum(axis=1) / counts
     naive = (abs(means - 0.5) > 1.96 * np.sqrt(means * (1 - means) / counts))[:, 19:]
@@ -94,28 +88,28 @@ def test_a_sequence_misses_at_no_time_while_a_fixed_interval_often_does() -> Non
 def test_a_sequence_is_narrow_enough_to_decide() -> None:
     rng = np.random.default_rng(4)
     strong = [rng.choice([0.0, 0.5, 1.0], 600, p=[0.1, 0.5, 0.4]) for _ in range(50)]
-    assert all(decided(list(match)) for match in strong)  # 65 %
-    intervals = [confidence_sequence(list(match)) for match in strong]
+    assert all(statistics.decided(list(match)) for match in strong)  # 65 %
+    intervals = [statistics.confidence_sequence(list(match)) for match in strong]
     assert np.mean([interval.low <= 0.65 <= interval.high for interval in intervals]) >= 0.95
-    fixed = [normal_interval(list(match)) for match in strong]
+    fixed = [statistics.normal_interval(list(match)) for match in strong]
     ratios = [wide.half_width / narrow.half_width for wide, narrow in zip(intervals, fixed, strict=True)]
     assert 1.2 < np.mean(ratios) < 2.5  # the page says about twice
 
 
 def test_a_sequence_only_narrows_and_more_slowly_for_a_smaller_error() -> None:
     won = list(shares(np.random.default_rng(5)))
-    widths = [confidence_sequence(won[:count]).half_width for count in range(101)]
+    widths = [statistics.confidence_sequence(won[:count]).half_width for count in range(101)]
     assert widths[0] == 0.5
     assert widths == sorted(widths, reverse=True)
-    assert confidence_sequence(won, 0.001).half_width > widths[-1]
+    assert statistics.confidence_sequence(won, 0.001).half_width > widths[-1]
 
 
 def test_a_sequence_bets_on_a_value_before_it_looks() -> None:
-    interval = confidence_sequence([1.0, 0.5, 1.0, 1.0] * 25)
+    interval = statistics.confidence_sequence([1.0, 0.5, 1.0, 1.0] * 25)
     assert (interval.low, interval.high) == (pytest.approx(0.7813, abs=1e-4), pytest.approx(0.9679, abs=1e-4))
 
 
 @pytest.mark.parametrize(("values", "error"), [([1.5], 0.05), ([-0.1], 0.05), ([math.nan], 0.05), ([0.5], 0.0)])
 def test_values_that_a_sequence_does_not_hold_for_are_refused(values: list[float], error: float) -> None:
     with pytest.raises(InvalidArenaError):
-        confidence_sequence(values, error)
+        statistics.confidence_sequence(values, error)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from ddz_env.core.whole_file import append, replace_file, replacing
 from ddz_training.experiments.registry import load_experiment
-from ddz_training.measure import store as module
+from ddz_training.measure import files as module
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.store import ResultStore, claim, of_rows, read_results, writing
@@ -111,6 +111,17 @@ def test_a_run_that_ends_early_is_resumed_and_does_only_what_is_missing(suffix: 
     if suffix != ".sqlite":
         assert path.read_bytes() == whole.read_bytes()
     assert names(tmp_path) == {path.name, whole.name}
+
+
+def test_quick_units_are_written_together_and_slow_ones_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks, written = {(number,): number for number in range(100)}, list[int]()
+    monkeypatch.setattr(ResultStore, "add", lambda _, results: written.append(len(results)))
+    store(None).fill(tasks, Unit)
+    assert (sum(written), len(written) < 50) == (300, True)
+    written.clear()
+    monkeypatch.setattr("ddz_training.measure.store._MOMENT", 0.0)
+    store(None).fill(tasks, Unit)
+    assert written == [3] * 100 + [0]
 
 
 class Unit:

@@ -123,6 +123,7 @@ def test_an_agent_that_fails_is_blamed_in_its_game_not_while_it_is_warmed_up() -
 
 CLOCKS_OF_THEIR_OWN = {
     "timing.py",
+    "store.py",  # how often it writes
     "agent_process.py",  # limits how long it waits
     "parallel_forms.py",  # whole runs
     "belief.py",  # a question to a network

@@ -21,14 +21,15 @@ from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.core.notation import Hand
 from ddz_env.table.session import Deal, Record
 from ddz_training.measure.duplicate import Scores
-from ddz_training.measure.store import of_rows, read_results, read_rules_settings, rules_settings
+from ddz_training.measure.files import read_format
+from ddz_training.measure.provenance import read_rules_settings, rules_settings
 
 FORMAT = "ddz-games-1"
 GAMES = "games.jsonl"
 """The file of a data set that holds its games."""
 
 _OPENER = 16
-"""Where the opener is in the word of bids."""
+"""The bit of the opener in the word of bids."""
 
 
 class DataSetError(DouDizhuError):
@@ -42,7 +43,7 @@ class GameRecordError(DataSetError):
 def games_settings(
     agents: Sequence[str], rules: Rules, seed: int | None, *, visits: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """What a file of games says of them, and must agree on before it is completed."""
+    """Settings of a file of games, which must match to resume it."""
     who = {"format": FORMAT, "version": __version__, "agents": list(agents)}
     return {**who, "rules": rules_settings(rules), "seed": seed, "visits": visits, **more}
 
@@ -54,12 +55,12 @@ def _move(text: str, rules: Rules) -> Move:
 
 
 class Thought(NamedTuple):
-    """What a search said of an action of a main stage.
+    """A search's statistics of an action of a main stage.
 
     Attributes:
         action: The action's id.
         visits: How often it was visited.
-        value: The mean reward of these visits for the acting seat; None where the search does not tell it.
+        value: The mean reward of these visits for the acting seat; None where the search does not say.
     """
 
     action: int
@@ -79,7 +80,7 @@ class Thought(NamedTuple):
         """
         action, visits, *value = text.split(":")
         if len(value) > 1:
-            raise ValueError(f"{text!r} is no action:visits:value")
+            raise ValueError(f"{text!r} is not action:visits:value")
         return cls(int(action), int(visits), float(value[0]) if value else None)
 
 
@@ -219,7 +220,7 @@ class RecordedGame:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return f"game {self.game} of deal {self.deal}"
 
     def record(self, rules: Rules, agents: Sequence[str]) -> Record:
@@ -258,7 +259,7 @@ def _numbers(values: Sequence[float]) -> str:
 
 
 class GameFile(NamedTuple):
-    """What a file of games holds.
+    """The contents of a file of games.
 
     Attributes:
         settings: By whom, under which rules and with which code the games were played.
@@ -285,15 +286,13 @@ def read_games(path: str | Path) -> GameFile:
         path: The file, or the folder of a data set.
 
     Raises:
-        DataSetError: If there is none, or it is none of games.
-        ResultsFileError: If a line cannot be read.
+        DataSetError: If there is no file, or its first line names no agents or rules.
+        ResultsFileError: If it is not a file of games, or a line cannot be read.
     """
     path = games_file(Path(path))
     if not path.is_file():
         raise DataSetError(f"there is no file {path}; ddz record writes one")
-    settings, rows = read_results(path)
-    if settings.get("format") != FORMAT:
-        raise DataSetError(f"{path} is of the format {settings.get('format')!r}, not {FORMAT!r}")
+    settings, games = read_format(path, RecordedGame, FORMAT)
     agents = settings.get("agents")
     if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
         raise DataSetError(f"{path}: the agents of the first line are a list of texts, not {shown(agents)}")
@@ -301,5 +300,4 @@ def read_games(path: str | Path) -> GameFile:
         rules = read_rules_settings(settings.get("rules"))
     except InvalidRulesError as error:
         raise DataSetError(f"{path}: the rules of the first line: {error}") from error
-    games = sorted(of_rows(RecordedGame, rows), key=lambda game: (game.deal, game.game))
-    return GameFile(settings, rules, tuple(agents), games)
+    return GameFile(settings, rules, tuple(agents), sorted(games, key=lambda game: (game.deal, game.game)))

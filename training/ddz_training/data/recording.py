@@ -15,38 +15,42 @@ import numpy as np
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.notation import plain_move
+from ddz_env.core.options import Options
 from ddz_env.peers.botzone.games import SEATS
 from ddz_env.peers.botzone.log import BotzoneLog
 from ddz_env.playing.agent import Agent, Decision, cheats
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.games import GAMES, DataSetError, RecordedGame, Thought, games_settings
 from ddz_training.data.table import check_tables
-from ddz_training.measure.duplicate import DealPlayer, Watched, asked, check_agents, seatings
+from ddz_training.measure.duplicate import AgentWrapper, DealPlayer, answer_of, check_agents, seatings
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 _STANDARD = Rules()
 
 
 @dataclass(frozen=True)
-class Recording:
-    """What the games of a recording depend on.
+class Recording(Options):
+    """A recording: its agents, rules and seed, on which the games depend.
 
     Attributes:
         agents: One agent, which plays itself; two, which play each deal from both sides as in the arena; or one a seat.
         rules: The rules.
         seed: Seed of the deals and the agents.
-        visits: Whether to note what the searches think; all agents must tell it (``decide``) and not cheat.
+        visits: Whether to note what the searches think; all agents must report it (``decide``) and not cheat.
 
     Raises:
-        DataSetError: If the number of agents is none of these.
+        DataSetError: If there is another number of agents.
     """
+
+    error = DataSetError
 
     agents: tuple[str, ...]
     rules: Rules = _STANDARD
     seed: int = 0
     visits: bool = False
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Refuse any other number of agents."""
         if len(self.agents) not in (1, 2, self.rules.players):
             raise DataSetError(
                 f"{len(self.agents)} agents: name one to play itself, two to play each deal from both sides, or "
@@ -55,7 +59,7 @@ class Recording:
 
     @property
     def seatings(self) -> tuple[str, ...]:
-        """Who sits where in each game of a deal.
+        """The seating of each game of a deal.
 
         Example:
             >>> [Recording(agents).seatings for agents in (("rules",), ("rules", "random"), ("rules",) * 3)]
@@ -66,11 +70,11 @@ class Recording:
         return (("a" * self.rules.players) if len(self.agents) == 1 else "abc",)
 
     def settings(self) -> dict[str, Any]:
-        """What a file of games must agree on before it is completed."""
+        """Settings that must match to resume a file of games."""
         return games_settings(self.agents, self.rules, self.seed, visits=self.visits)
 
     def store(self, path: str | Path | None = None) -> ResultStore[RecordedGame]:
-        """Where the games are kept; a file with others of the same recording is completed.
+        """A store for the games; a file of the same recording is completed.
 
         Args:
             path: The file, ``.jsonl``; None keeps the games in memory only.
@@ -82,17 +86,17 @@ class Recording:
             InUseError: If another process has the file.
             UnknownAgentError: If an agent does not exist.
             AgentFailedError: If one cannot be made.
-            DataSetError: If visits are wanted of an agent that does not tell them, or cheats.
+            DataSetError: If visits are wanted of an agent that does not report them, or cheats.
         """
         check_agents(self.agents)
         for spec in self.agents if self.visits else ():
-            if not asked(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
-                raise DataSetError(f"{spec!r} has no visits to record: it must tell them (decide) and not cheat")
+            if not answer_of(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
+                raise DataSetError(f"{spec!r} has no visits to record: it must report them (decide) and not cheat")
         settings, games = self.settings(), len(self.seatings)
         return ResultStore(RecordedGame, path, settings, ("deal",), per_key=games, agents=self.agents)
 
 
-class _Noted(Watched):
+class _Noted(AgentWrapper):
     """Notes what an agent chooses and thinks."""
 
     def __init__(self, agent: Agent, name: str, visits: bool, notes: list[Decision]) -> None:
@@ -165,7 +169,7 @@ def record_games(
         on_progress: Called with how many deals are done.
 
     Returns:
-        The games of all deals asked for, in their order.
+        The games of all these deals, in their order.
 
     Raises:
         DataSetError: If there are no deals.
@@ -182,7 +186,7 @@ def record_games(
 # --- Logs of Botzone --------------------------------------------------------------------------------------------------
 
 _SEATS = tuple(f"botzone seat {seat}" for seat in range(SEATS))
-"""Who played: a log does not tell the bots' names."""
+"""The players: a log does not have the bots' names."""
 
 
 def recorded_match(log: BotzoneLog, number: int) -> RecordedGame | None:

@@ -23,7 +23,7 @@ from ddz_env.core.errors import install_hint, shown
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE, observe
 from ddz_env.core.whole_file import replacing
 from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
-from ddz_training.measure.store import read_rules_settings
+from ddz_training.measure.provenance import read_rules_settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +36,7 @@ _ROWS_AT_ONCE = 16_384
 _KEY = b"ddz"
 
 
-class Row(NamedTuple):
+class StageRow(NamedTuple):
     """A stage of a decision and the game that it belongs to.
 
     Attributes:
@@ -75,20 +75,20 @@ class Column(NamedTuple):
     name: str
     kind: str
     meaning: str
-    value: Callable[[Row], Any]
+    value: Callable[[StageRow], Any]
 
 
-def _of_thoughts(read: Callable[[Thought], Any], otherwise: Any) -> Callable[[Row], Any]:
+def _of_thoughts(read: Callable[[Thought], Any], otherwise: Any) -> Callable[[StageRow], Any]:
     """A number for each legal action; nothing where no search spoke."""
 
-    def cell(row: Row) -> list[Any] | None:
+    def cell(row: StageRow) -> list[Any] | None:
         said = {thought.action: read(thought) for thought in row.thoughts}
         return [said.get(action, otherwise) for action in row.legal] if said else None
 
     return cell
 
 
-def _to_beat(row: Row) -> str | None:
+def _to_beat(row: StageRow) -> str | None:
     target = row.before.view().target if row.before.stage == "play" else None
     return None if target is None else str(target[1])
 
@@ -147,7 +147,7 @@ def check_tables() -> None:
         raise DataSetError(f"tables of a data set need PyArrow: {install_hint('data')}")
 
 
-def rows_of(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterator[Row]:
+def rows_of(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterator[StageRow]:
     """The rows of a game.
 
     Args:
@@ -162,7 +162,7 @@ def rows_of(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterator
         state = before.copy()
         for stage, action in enumerate(move.actions):
             said = thoughts if stage == 0 else ()
-            yield Row(game, agents, ply, stage, before, state, state.legal_actions(), move, said)
+            yield StageRow(game, agents, ply, stage, before, state, state.legal_actions(), move, said)
             state.step_action(action)
 
 
@@ -200,7 +200,7 @@ def write_table(path: Path, file: GameFile, games: Iterable[RecordedGame]) -> in
     return count
 
 
-def _pieces(rows: Iterator[Row]) -> Iterator[list[list[Any]]]:
+def _pieces(rows: Iterator[StageRow]) -> Iterator[list[list[Any]]]:
     """The cells of some rows at a time, column by column."""
     cells: list[list[Any]] = [[] for _ in COLUMNS]
     for row in rows:
@@ -247,7 +247,7 @@ def table_files(path: str | Path) -> list[Path]:
 
 
 def read_about(path: Path) -> Mapping[str, Any]:
-    """What a table says of its games.
+    """Read the settings of a table's games.
 
     Raises:
         DataSetError: If it is not one of our tables, or one for other observations or actions.
@@ -259,9 +259,9 @@ def read_about(path: Path) -> Mapping[str, Any]:
     try:
         said = json.loads((pq.read_schema(path).metadata or {}).get(_KEY, b"{}"))
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise DataSetError(f"{path} is no table: {error}") from error
+        raise DataSetError(f"{path} is not a table: {error}") from error
     if said.get("kind") != KIND:
-        raise DataSetError(f"{path} is no table of decisions ({KIND}) but {shown(said.get('kind'))}")
+        raise DataSetError(f"{path} is not a table of decisions ({KIND}) but {shown(said.get('kind'))}")
     if said.get("fingerprint") != fingerprint():
         raise DataSetError(
             f"{path} was written for observations or actions with the fingerprint {said.get('fingerprint')!r}, those "
@@ -277,7 +277,7 @@ def rules_of_tables(path: str | Path) -> Rules:
         path: As for :func:`table_files`.
 
     Raises:
-        DataSetError: If there is no table, one is none of ours, or they are of different rules.
+        DataSetError: If there is no table, one is not ours, or they are of different rules.
     """
     found = {read_rules_settings(read_about(file)["rules"]) for file in table_files(path)}
     if len(found) > 1:

@@ -20,7 +20,7 @@ from ddz_env.playing.generators import published_generator
 from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, Table, chosen, grouped
 from ddz_training.measure import equivalent as finding
 from ddz_training.measure.duplicate import DealPlayer
-from ddz_training.measure.equivalent import Ladder, as_text, here, of_text
+from ddz_training.measure.equivalent import Ladder, as_text, of_text, playing
 from ddz_training.measure.statistics import Interval, normal_interval, wins_by_deal
 
 LADDERS = ("isuct", "rollout:particles=0")
@@ -133,7 +133,7 @@ def _find(options: EquivalentsOptions, name: str, preset: str, search: str) -> E
     """Find one equivalent, and play against the agent that the agent is compared with."""
     (agent, against), rules = _ALL[name], Rules.preset(preset)
     wanted = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
-    with here(Ladder(agent, search, rules, options.seed, published_generator)) as play:
+    with playing(Ladder(agent, search, rules, options.seed, published_generator)) as play:
         found = finding.sequential_search(play, wanted)
     value, tallies, share = found.iterations, as_text(found.tallies), _share(agent, against, rules, options)
     equivalent = value.mean, value.low, value.high, found.beyond, tallies

@@ -18,7 +18,7 @@ from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
 from ddz_training.measure import equivalent as finding
-from ddz_training.measure.equivalent import SEARCH, Bounds, Ladder, here
+from ddz_training.measure.equivalent import SEARCH, Bounds, Ladder, playing
 from ddz_training.measure.statistics import wilson_interval
 from ddz_training.measure.store import Key
 
@@ -95,7 +95,7 @@ def recover(options: KnownOptions, known: int, method: str, budget: int, repetit
     key = [options.seed, known, repetition]
     bounds = draw_bounds(known, np.random.default_rng(key))
     seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
-    with here(Ladder(f"{SEARCH}:iterations={known}", seed=seed, make_generator=published_generator)) as play:
+    with playing(Ladder(f"{SEARCH}:iterations={known}", seed=seed, make_generator=published_generator)) as play:
         value = _search(method, play, bounds, options).iterations
     return [KnownResult(known, method, budget, repetition, *bounds, value.mean, value.low, value.high, value.count)]
 

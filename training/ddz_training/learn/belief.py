@@ -17,17 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ddz_agents.belief import model
 from ddz_agents.belief.conduct import TALLIES, note_actions
-from ddz_agents.belief.model import (
-    COUNTS,
-    BeliefArchitecture,
-    Hands,
-    describe_seats,
-    hidden_cards,
-    own_hands,
-    plain_chances,
-    save_belief,
-)
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import new_linear, new_trunk
 from ddz_agents.neural.weights import module_arrays
@@ -75,7 +66,7 @@ class BeliefConfig(TrainingSettings):
 
     checkpoint_every = 200
     positions: Count = 3_000_000
-    architecture: BeliefArchitecture = field(default_factory=BeliefArchitecture)
+    architecture: model.BeliefArchitecture = field(default_factory=model.BeliefArchitecture)
     players: tuple[str, ...] = PLAYERS
     shares: tuple[PositiveShare, ...] = SHARES
     alike: Share = 0.7
@@ -94,13 +85,13 @@ class BeliefConfig(TrainingSettings):
 
 
 class BeliefNetwork(nn.Module):
-    """How likely hidden hands are.  An untrained one gives what plain dealing gives.
+    """A network for the probability of hidden hands.  An untrained one gives that of plain dealing.
 
     Args:
         architecture: The sizes.
     """
 
-    def __init__(self, architecture: BeliefArchitecture) -> None:
+    def __init__(self, architecture: model.BeliefArchitecture) -> None:
         super().__init__()
         layers, head = architecture.layers, architecture.head
         self.trunk, self.context = new_trunk(layers), new_linear(layers, "context")
@@ -110,7 +101,7 @@ class BeliefNetwork(nn.Module):
 
     def forward(self, columns: Tensor, hands: Tensor, plain: Tensor) -> Tensor:
         """The logarithm of the probability of each hand, shape ``[n]``, from the parts of a :class:`Lesson`."""
-        held = functional.one_hot(hands, COUNTS)[:, :, 1:].float()
+        held = functional.one_hot(hands, model.COUNTS)[:, :, 1:].float()
         added = torch.einsum("nrc,rch->nrh", held, self.counts)
         higher = added.flip(1).cumsum(1).flip(1) - added
         hidden = torch.relu(self.context(self.trunk(columns)).unsqueeze(1) + higher)
@@ -120,7 +111,7 @@ class BeliefNetwork(nn.Module):
 
 
 class Lesson(NamedTuple):
-    """What the network learns from.
+    """A batch for the network to learn from.
 
     Attributes:
         columns: Its input, shape ``[n, COLUMNS]``, float32.
@@ -130,7 +121,7 @@ class Lesson(NamedTuple):
     """
 
     columns: Floats
-    hands: Hands
+    hands: model.Hands
     plain: Floats
 
 
@@ -146,15 +137,15 @@ def describe_lesson(
         tallies: How the seats of each game have played, shape ``[n, 3, len(TALLIES)]``, int32.
         seats: The observers, shape ``[n]``.
     """
-    pools, _ = hidden_cards(observations)
-    hands = own_hands(observations, concealed[:, _HAND_NEXT : _HAND_NEXT + NUM_RANKS])
-    plain = plain_chances(pools, np.cumsum(pools, axis=1), np.cumsum(hands, axis=1))
-    return Lesson(describe_seats(observations, tallies, seats), hands, plain)
+    pools, _ = model.hidden_cards(observations)
+    hands = model.own_hands(observations, concealed[:, _HAND_NEXT : _HAND_NEXT + NUM_RANKS])
+    plain = model.plain_chances(pools, np.cumsum(pools, axis=1), np.cumsum(hands, axis=1))
+    return Lesson(model.describe_seats(observations, tallies, seats), hands, plain)
 
 
 @dataclass
 class BeliefLine:
-    """What one step brought.
+    """The result of one step.
 
     Attributes:
         decisions: Positions learned from so far.
@@ -228,7 +219,7 @@ class BeliefTraining(Training):
         """The positions in which a seat chooses a move, has a choice, and cannot place some cards."""
         batch = self._batch
         choosing = (batch.rows[:, STAGE] == STAGE_PLAY) & (np.count_nonzero(batch.mask, axis=1) > 1)
-        rows = np.flatnonzero(choosing & (hidden_cards(batch.observation)[1] >= 0))
+        rows = np.flatnonzero(choosing & (model.hidden_cards(batch.observation)[1] >= 0))
         return describe_lesson(batch.observation[rows], batch.concealed[rows], self._tallies[rows], batch.seat[rows])
 
     def _play(self) -> None:
@@ -256,7 +247,8 @@ class BeliefTraining(Training):
         """Write the weights; this training is not resumed."""
         notes = {"positions": self.counters.decisions, "seed": self.config.seed, "players": list(self.config.players)}
         notes |= self.provenance.settings()
-        save_belief(folder / BELIEF, self.config.architecture, module_arrays(self.network), self.config.rules, notes)
+        weights = module_arrays(self.network)
+        model.save_belief(folder / BELIEF, self.config.architecture, weights, self.config.rules, notes)
 
     def close(self) -> None:
         """Release what the players hold."""

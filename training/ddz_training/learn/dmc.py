@@ -73,7 +73,7 @@ def epsilon_greedy(
 def outcomes(
     rewards: npt.NDArray[np.float32], seats: npt.NDArray[np.int8], done: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """What each step's game brought its seat in the end, and how much the step counts.
+    """The final return of each step's game for its seat, and the weight of the step.
 
     A step whose game ends after the rollout is left out, and the further away the end, the likelier that is: of steps
     ``d`` before the end, a share ``d / steps``.  The others count for them, or short games would count too much.

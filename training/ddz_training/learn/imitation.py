@@ -37,7 +37,7 @@ from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
 from ddz_training.learn.threads import Threads, add_gradients, shards
 
 PASSES, MANY_PASSES = 10, 50
-"""How often a data set is gone through by default, and how often at most without a word of warning."""
+"""Passes over a data set by default, and the most without a warning."""
 
 _SHARD = 256
 _LAST_RATE = 0.02
@@ -83,7 +83,7 @@ def soft_cross_entropies(log_probabilities: Tensor, shares: Tensor) -> Tensor:
 
 @dataclass
 class ImitationLine:
-    """What one step of a student brought.
+    """The result of one step of a student.
 
     Attributes:
         decisions: Decisions learned from so far.
@@ -111,7 +111,7 @@ class Student(Training):
 
     Args:
         config: The settings.
-        policy: The policy.
+        policy: The policy; a random one by the seed if None.
         threads: Threads; None for one a core.  Results do not depend on it.
 
     Attributes:
@@ -122,11 +122,11 @@ class Student(Training):
     line_type = ImitationLine
     config: ImitationConfig
 
-    def __init__(self, config: ImitationConfig, policy: PolicyNetwork, threads: int | None = None) -> None:
+    def __init__(self, config: ImitationConfig, policy: PolicyNetwork | None, threads: int | None = None) -> None:
         super().__init__(config)
-        self._threads = Threads(threads)
-        self.policy = policy
-        self._weights: list[torch.nn.Parameter] = list(policy.train().parameters())
+        self._threads = Threads(threads)  # first: random weights are computed, too
+        self.policy = policy or random_policy(config)
+        self._weights: list[torch.nn.Parameter] = list(self.policy.train().parameters())
         self.optimizer: torch.optim.Optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
 
     def imitate(self, observations: Bytes, masks: Bytes, shares: Floats) -> tuple[Floats, dict[str, float]]:
@@ -192,7 +192,7 @@ class Imitation(Student):
     """
 
     def __init__(self, config: ImitationConfig, threads: int | None = None) -> None:
-        super().__init__(config, random_policy(config), threads)
+        super().__init__(config, None, threads)
         self._teacher = RulesTeacher(config.num_games, config.rules)
         self.batch = SelfPlayBatch(config.num_games, config.rules, config.seed, threads)
         self.rng = np.random.default_rng([config.seed, 2])
@@ -232,7 +232,7 @@ class RecordedLessons(Student):
     ) -> None:
         if not len(recorded):
             raise InvalidTrainingError("the data set holds no decision with a choice")
-        super().__init__(config, policy or random_policy(config), threads)
+        super().__init__(config, policy, threads)
         self.recorded = recorded
         self.rng = np.random.default_rng([config.seed, 3])
         self.pieces: list[npt.NDArray[np.int64]] = []

@@ -24,7 +24,7 @@ from ddz_env.core.whole_file import append, replace_file
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError, MissingTensorBoardError
 from ddz_training.learn.settings import Positive, TrainingSettings
 from ddz_training.learn.strength import Evaluation, measure_strength
-from ddz_training.measure.store import writing
+from ddz_training.measure.claims import writing
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -44,7 +44,7 @@ def never() -> bool:
 
 @dataclass
 class Counters:
-    """How far a training is.
+    """The progress of a training.
 
     Attributes:
         update: Steps of :func:`train`.
@@ -63,7 +63,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Budget(Options):
-    """How long a training lasts, from its very beginning; a resumed one counts what it did before.
+    """The length of a training from its very beginning; a resumed one counts what it did before.
 
     Attributes:
         updates: Updates; None for no limit.
@@ -93,7 +93,7 @@ class Budget(Options):
 
 
 class Training(ABC):
-    """What learns step by step.
+    """A learner that is trained step by step.
 
     Args:
         config: The settings.
@@ -271,7 +271,7 @@ class RunLog:
 
 
 def _summary_writer(folder: Path, done: int) -> SummaryWriter:
-    """What writes TensorBoard's files."""
+    """A writer of TensorBoard's files."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What the settings of every kind of training share: their ranges, and how some of them are changed."""
+"""The common part of the settings of every kind of training: ranges, and how some settings are changed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Positive = Annotated[float, Range(0, above=True)]
 NotNegative = Annotated[float, Range(0)]
 
 Objective = Literal["win", "stake"]
-"""What may be learned: to win, or to win much."""
+"""The objective: to win, or to win much."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class TrainingSettings(Options):
 
     @classmethod
     def given(cls, named: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:
-        """What a command line changes.
+        """The settings that a command line changes.
 
         Args:
             named: Settings that have an option of their own; None where it was not given.

@@ -1,4 +1,4 @@
-"""How strong a policy is while it trains: the arena's duplicate deals, played in this process."""
+"""The strength of a policy while it trains, by the arena's duplicate deals in this process."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def measure_strength(
         deals: Deals an opponent.
         rules: A preset's name or the rules.
         seed: Seed of the deals and the agents.
-        stop: Asked before every deal; True ends the measurement without a result.
+        stop: Called before every deal; True ends the measurement without a result.
 
     Returns:
         The policy's result against each opponent, in their order.

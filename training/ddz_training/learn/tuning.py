@@ -43,7 +43,7 @@ Floats = npt.NDArray[np.float64]
 Point = npt.NDArray[np.float64]
 """A vector of numbers from -1 to 1."""
 Fitness = Callable[[Point], float]
-"""What a point is worth, as a difference in win rate to the origin."""
+"""The worth of a point, as a difference in win rate to the origin."""
 Method = Callable[[Fitness, int, int, np.random.Generator], None]
 """Searches: what points are worth, how many numbers a point has, how many evaluations may be spent, and chance."""
 
@@ -179,11 +179,11 @@ class Subject(ABC):
 
     @property
     def size(self) -> int:
-        """How many weights are tuned."""
+        """The number of weights that are tuned."""
         return len(self.places)
 
     def share_of(self, deals: int) -> int:
-        """How many deals are played where a rule agent would play ``deals``."""
+        """The number of deals in place of ``deals`` of a rule agent."""
         return max(2, deals // self.cost)
 
     def weights(self, point: Point) -> Floats:
@@ -273,4 +273,4 @@ SUBJECTS: Mapping[str, Callable[[], Subject]] = {
     "peasants": partial(RulesSide, False),
     "position": PositionWeights,
 }
-"""What is tuned, by name."""
+"""The subjects by name."""

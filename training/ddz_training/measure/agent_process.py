@@ -27,7 +27,7 @@ from ddz_training.measure.timing import warm_up
 from ddz_training.measure.workers import serve_parent
 
 START_SECONDS = 60.0
-"""What an agent may take to be made, and to rehearse; compiling everything takes half a minute."""
+"""Seconds to make an agent and to rehearse; compiling everything takes half a minute."""
 
 _REHEARSAL_SECONDS = 1.0
 _LONGEST_REASON = 2000

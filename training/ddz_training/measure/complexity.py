@@ -1,4 +1,4 @@
-"""How large and how hard to sample a game is: counts of deals, states and games, random games, and when to stop.
+"""Complexity of a game: counts of deals, states and games, random games, and rules for when to stop sampling.
 
 Counts are exact, or the thesis's estimates (Wang Zhengfei, Peking University 2020, section 4.1).  Random games choose
 uniformly at every decision; complexity is computed from the winner, the length and the choices of each.  A mean has
@@ -35,7 +35,7 @@ COPIES = (4,) * 13 + (1, 1)
 
 
 def deals_by_cards() -> int:
-    """Deals with the landlord cards known, cards told apart by suit: the thesis's first factor.
+    """Deals with the landlord cards known, cards distinguished by suit: the thesis's first factor.
 
     Example:
         >>> f"{deals_by_cards():.1e}"
@@ -63,7 +63,7 @@ def states_by_ranks() -> int:
 
 
 def positions_by_cards() -> int:
-    """Who holds which cards, without who has played the others: what the rest of the game depends on but the trick."""
+    """Holdings of cards, ignoring who has played the others: all that the rest of a game depends on but the trick."""
     return _holdings(lambda held: math.factorial(sum(held)) // math.prod(math.factorial(count) for count in held))
 
 
@@ -108,7 +108,7 @@ def tree_exponent(branching: float, length: float) -> float:
 # --- Random games -----------------------------------------------------------------------------------------------------
 
 COUNTINGS = ("moves", "cards")
-"""What counts as one choice: a move by ranks, or a set of cards, so that ``3`` from ``333`` is three choices."""
+"""Units of a choice: a move by ranks, or a set of cards, so that ``3`` from ``333`` is three choices."""
 
 _COMMON_MOVES = 1024
 _CHOOSE = np.array([[math.comb(n, k) for k in range(5)] for n in range(5)], np.int64)
@@ -270,11 +270,11 @@ def _play_board(state: Any, rng: random.Random) -> tuple[float, int, int, float]
 Samples = npt.NDArray[np.float64]
 
 LEAST = 100
-"""Samples before a rule is asked: the first few may be all alike, and two games with one end would stop both rules."""
+"""Samples before a rule may stop: the first few may be all alike, and two games with one end would stop both rules."""
 
 
 def adjacent_means_stop(samples: Samples, difference: float) -> npt.NDArray[np.bool_]:
-    """Where the mean has just changed by less than a difference: the thesis's test (section 4.4.1), after each sample.
+    """Test after each sample whether the mean has just changed by less than a difference (thesis, section 4.4.1).
 
     The next sample moves the mean by its distance from the mean, divided by their number, so this says little of the
     mean's error: rewards of +1 and -1 fulfil it after about 10,000 games of any kind.
@@ -292,7 +292,7 @@ def adjacent_means_stop(samples: Samples, difference: float) -> npt.NDArray[np.b
 
 
 def standard_error_stop(samples: Samples, error: float) -> npt.NDArray[np.bool_]:
-    """Where the mean's standard error is at most some value.
+    """Test after each sample whether the mean's standard error is at most some value.
 
     Args:
         samples: In the order in which they came, ``[samples]``.

@@ -12,22 +12,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from ddz_env import Rules, __version__
-from ddz_env.core.checks import LARGEST_WORD, check_choice, check_integer
-from ddz_training.measure.duplicate import (
-    KEY,
-    ON_FAULT,
-    DealPlayer,
-    DealWorker,
-    GameRecord,
-    check_agents,
-    matches,
-    seatings,
-)
+from ddz_env.core.checks import LARGEST_WORD, check_choice
+from ddz_env.core.options import Options, Range
+from ddz_training.measure import duplicate
+from ddz_training.measure.duplicate import KEY, GameRecord
 from ddz_training.measure.errors import InvalidArenaError
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress, rules_settings
+from ddz_training.measure.provenance import rules_settings
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 FORMAT = "ddz-arena-2"
 
@@ -35,8 +29,8 @@ _STANDARD = Rules()
 
 
 @dataclass(frozen=True)
-class Arena:
-    """What results depend on.
+class Arena(Options):
+    """A round robin: its agents, rules and seed, on which the results depend.
 
     Attributes:
         agents: Specifications as for :func:`ddz_env.playing.registry.make_agent`; every pair plays.
@@ -53,26 +47,26 @@ class Arena:
             or not different.
     """
 
+    error = InvalidArenaError
+
     agents: tuple[str, ...]
     rules: Rules = _STANDARD
-    seed: int = 0
+    seed: Annotated[int, Range(0, LARGEST_WORD)] = 0
     timing: bool = True
-    time_limit: float | None = None
+    time_limit: Annotated[float, Range(0, above=True)] | None = None
     on_fault: str = "lose"
     names: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Refuse too few agents, an unknown ``on_fault``, and names that are missing or the same."""
+        check_choice("on_fault", self.on_fault, ("lose", "stop"), InvalidArenaError)
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
-        check_integer("seed", self.seed, 0, LARGEST_WORD, InvalidArenaError)
-        if self.time_limit is not None and not 0 < self.time_limit < math.inf:
-            raise InvalidArenaError(f"time_limit={self.time_limit} must be a positive number of seconds")
-        check_choice("on_fault", self.on_fault, ON_FAULT, InvalidArenaError)
         if self.names and len(self.names) != len(self.agents):
             raise InvalidArenaError(f"{len(self.names)} names for {len(self.agents)} agents: give each one, in order")
         for name, times in Counter(self.names).items():
             if times > 1 or not name.strip():
-                raise InvalidArenaError(f"the name {name!r} tells no two agents apart: give each another one")
+                raise InvalidArenaError(f"the name {name!r} is empty or given twice: give each agent another one")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -96,21 +90,21 @@ class Arena:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of agents there are."""
+        """The number of pairs of agents."""
         return math.comb(len(self.agents), 2)
 
     @property
     def games_per_deal(self) -> int:
         """Games of one pair on one deal."""
-        return len(seatings(self.rules))
+        return len(duplicate.seatings(self.rules))
 
-    def worker(self) -> DealWorker[list[GameRecord]]:
+    def worker(self) -> duplicate.DealWorker[list[GameRecord]]:
         """Plays its deals in one process."""
-        options: dict[str, Any] = {"time_limit": self.time_limit, "on_fault": self.on_fault}
-        return DealWorker(list, lambda: DealPlayer(self.rules, self.seed, self.timing, **options))
+        more: dict[str, Any] = {"time_limit": self.time_limit, "on_fault": self.on_fault}
+        return duplicate.DealWorker(list, lambda: duplicate.DealPlayer(self.rules, self.seed, self.timing, **more))
 
     def settings(self) -> dict[str, Any]:
-        """What a results file must agree on before it is resumed; rules as they differ from the default."""
+        """Settings that must match to resume a file; rules as they differ from the default."""
         return {
             "version": __version__,
             "agents": list(self.agents),
@@ -122,7 +116,7 @@ class Arena:
         }
 
     def store(self, path: str | Path | None = None, resume: bool = False) -> ResultStore[GameRecord]:
-        """Where the games are kept, those of complete deals in the file first.
+        """A store for the games, with those of the complete deals of its file.
 
         Args:
             path: The file, ``.csv`` or ``.jsonl``; None keeps the games in memory only.
@@ -160,7 +154,7 @@ def run_arena(
         on_progress: Called with how many deals (times pairs) are done.
 
     Returns:
-        The records of all deals asked for, in the order (deal, pair).
+        The records of all these deals, in the order (deal, pair).
 
     Raises:
         InvalidArenaError: If a number is out of range.
@@ -173,6 +167,6 @@ def run_arena(
     for name, value, least in (("deals", count, 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
-    check_agents(arena.agents, arena.time_limit)
-    pairs = list(itertools.combinations(arena.labels, 2))
-    return (store or arena.store()).fill(matches(arena.specs, pairs, numbers), arena.worker, processes, on_progress)
+    duplicate.check_agents(arena.agents, arena.time_limit)
+    wanted = duplicate.matches(arena.specs, list(itertools.combinations(arena.labels, 2)), numbers)
+    return (store or arena.store()).fill(wanted, arena.worker, processes, on_progress)

@@ -46,7 +46,7 @@ class Tally(NamedTuple):
 
 
 Tallies = Mapping[int, Tally]
-"""What has been played, by the iterations of the search."""
+"""Deals played, by the iterations of the search."""
 
 
 def as_text(tallies: Tallies) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ _SLOPE_PRIOR = -0.5 * (np.log(_SLOPES / _USUAL_SLOPE) / _SLOPE_SPREAD) ** 2
 
 
 class Bounds(NamedTuple):
-    """Where an equivalent is looked for.
+    """The range in which an equivalent is sought.
 
     Attributes:
         lower: Iterations from which on all equivalents are equally likely at first.
@@ -105,7 +105,7 @@ class Bounds(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """What is known of the logarithm of the equivalent.
+    """The posterior of the logarithm of the equivalent.
 
     Attributes:
         places: Logarithms to base 2, shape ``[n]``.
@@ -125,7 +125,7 @@ class Posterior(NamedTuple):
 
 
 def posterior(tallies: Tallies, bounds: Bounds, near: bool = True) -> Posterior:
-    """What deals say about the equivalent.
+    """Compute the posterior of the equivalent from deals.
 
     Args:
         tallies: What has been played.

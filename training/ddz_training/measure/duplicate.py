@@ -35,11 +35,8 @@ from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning
 from ddz_training.measure.timing import processor_time, thinking_time, warm_up
 
 SIDES = ("landlord", "peasants")
-ON_FAULT = ("lose", "stop")
-"""What a fault of an agent does: it loses that game, or it stops the match."""
-
 KEY = ("deal", "a", "b")
-"""What names a unit of work in a file of games: a deal of a pair."""
+"""The key of a unit of work in a file of games: a deal of a pair."""
 
 _TWO_PLAYS_EACH = 0x020202  # no spring
 _FAULT_LENGTH = 300
@@ -106,7 +103,7 @@ class GameRecord:
 
 
 def seatings(rules: Rules) -> tuple[str, ...]:
-    """Who sits where in each game of a deal.
+    """The seating of each game of a deal.
 
     Example:
         >>> seatings(Rules())
@@ -125,8 +122,8 @@ def seatings(rules: Rules) -> tuple[str, ...]:
     )
 
 
-class Watched:
-    """Passes everything on to an agent, but what a subclass does when a move is asked for (``act``).
+class AgentWrapper:
+    """Passes everything on to an agent but ``act``, which a subclass has.
 
     Args:
         agent: The agent.
@@ -146,14 +143,8 @@ class Watched:
         return cheats(self._agent)
 
 
-class TimedAgent(Watched):
-    """Counts and times an agent's decisions.
-
-    Args:
-        agent: The agent.
-        name: What errors call it.
-        clock: Times decisions, in seconds.
-    """
+class TimedAgent(AgentWrapper):
+    """Counts and times an agent's decisions by a clock, in seconds."""
 
     def __init__(self, agent: Agent, name: str, clock: Callable[[], float]) -> None:
         super().__init__(agent, name)
@@ -206,7 +197,7 @@ class AgentKeeper:
         return self._made[spec, seat]
 
     def drop(self, spec: str) -> None:
-        """Release an agent in all seats; it is made anew when it is asked for."""
+        """Release an agent in all seats; it is made anew when it is needed."""
         for key in [key for key in self._made if key[0] == spec]:
             close_or_warn(self._made.pop(key), spec)
 
@@ -224,12 +215,12 @@ def close_or_warn(agent: Agent, name: str) -> None:
         warnings.warn(f"agent {name!r} failed in close: {error.reason}", AgentFaultWarning, stacklevel=2)
 
 
-def asked(spec: str, question: Callable[[Agent], _Result]) -> _Result:
-    """What an agent that is made for this and thrown away answers.
+def answer_of(spec: str, question: Callable[[Agent], _Result]) -> _Result:
+    """The answer of an agent that is made for one question and thrown away.
 
     Args:
         spec: Its specification.
-        question: Asks it.
+        question: Gets the agent, and returns the answer.
 
     Raises:
         UnknownAgentError: If it does not exist.
@@ -250,9 +241,9 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None) -> None:
 
     Raises:
         UnknownAgentError: If an agent does not exist.
-        AgentFailedError: If it cannot be made for a reason that is none of ours.
+        AgentFailedError: If it cannot be made, for a reason in its own code.
     """
-    with _home(make_agent, time_limit) as make:
+    with _agent_maker(make_agent, time_limit) as make:
         for spec in dict.fromkeys(specs):
             try:
                 agent = make(spec)
@@ -265,10 +256,10 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None) -> None:
 
 
 @contextmanager
-def _home(
+def _agent_maker(
     maker: Callable[[str], Agent], time_limit: float | None, rules: Rules | None = None
 ) -> Iterator[Callable[[str], Agent]]:
-    """What makes agents in this process, or, under a time limit, in processes of their own, which end with it."""
+    """A maker of agents: in this process or, under a time limit, in processes that end with the block."""
     if time_limit is None:
         yield maker
     else:
@@ -334,9 +325,9 @@ class DealPlayer(AgentKeeper):
         self._on_fault = on_fault
         self._clock = processor_time if processor else thinking_time
         self._leave = ExitStack()
-        home = self._leave.enter_context(_home(maker, time_limit, rules))
+        make = self._leave.enter_context(_agent_maker(maker, time_limit, rules))
         rehearsed = time_limit is not None  # in the agent's own process
-        super().__init__(home, rules if timing and not rehearsed else None)
+        super().__init__(make, rules if timing and not rehearsed else None)
 
     def close(self) -> None:
         """Release the agents and their processes."""
@@ -442,7 +433,7 @@ class DealPlayer(AgentKeeper):
 
 
 def _winner(over: State, seats: str, landlord: int, fault_by: str) -> str:
-    """The side that won; empty if nobody bid, or where the agent at fault sat on both sides."""
+    """The side that won; empty without a bid, or where the agent at fault sat on both sides."""
     if landlord < 0:
         return ""
     if fault_by:

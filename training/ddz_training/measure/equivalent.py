@@ -7,7 +7,7 @@ one number of iterations after the other: algorithm 4 halves an interval until t
 it, algorithm 5 looks for an interval.  Here their games are duplicate deals.  As printed, algorithm 4 never ends on an
 interval of two neighbours; its text excludes the middle from what is left, and so does :func:`binary_search`.
 
-The sequential test keeps what all games together say, plays where they tell most, and ends as soon as the interval is
+The sequential test keeps what all games together say, plays where they say most, and ends as soon as the interval is
 narrow.  It begins with few iterations, which are cheap, and takes at most four times as many as it has played yet.  The
 interval of either method is that of the curve through all its deals.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -35,8 +35,9 @@ from ddz_training.measure.curve import as_text as as_text
 from ddz_training.measure.curve import of_text as of_text
 from ddz_training.measure.duplicate import DealPlayer, check_agents
 from ddz_training.measure.errors import InvalidExperimentError
+from ddz_training.measure.provenance import rules_settings
 from ddz_training.measure.statistics import Interval, balance, normal_interval, wins_by_deal, within
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress, rules_settings
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 # --- Finding it -------------------------------------------------------------------------------------------------------
 
@@ -229,7 +230,7 @@ def _narrow(known: Posterior, options: SequentialOptions) -> bool:
 
 
 def _beyond(known: Posterior, played: _Played, options: SequentialOptions) -> int:
-    """Whether the equivalent is above (1) or below (-1) all that is allowed, as far as games at the edge tell."""
+    """Whether the equivalent is above (1) or below (-1) all that is allowed, as far as games at the edge say."""
     for sign, edge in ((1, options.most), (-1, options.least)):
         at_edge = played.tallies.get(edge, Tally()).deals
         outside = known.above(edge) if sign > 0 else 1 - known.above(edge)
@@ -304,7 +305,7 @@ class Ladder(NamedTuple):
         check_agents([self.agent, self.rung(1)])
 
     def settings(self) -> dict[str, object]:
-        """What the outcome of a deal depends on."""
+        """The settings that the outcome of a deal depends on."""
         return {"agent": self.agent, "search": self.search, "rules": rules_settings(self.rules), "seed": self.seed}
 
 
@@ -334,20 +335,15 @@ class DuelWorker:
         self._player.close()
 
 
-def here(ladder: Ladder) -> AbstractContextManager[Play]:
-    """What plays the deals of a ladder in this process, and keeps them in memory."""
-    return playing(ladder, duel_store(ladder))
-
-
 @contextmanager
 def playing(
-    ladder: Ladder, store: ResultStore[Duel], processes: int = 1, on_progress: OnProgress = no_progress
+    ladder: Ladder, path: Path | None = None, processes: int = 1, on_progress: OnProgress = no_progress
 ) -> Iterator[Play]:
-    """What plays the deals of a ladder, each deal once, in the order of their numbers.
+    """Play the deals of a ladder, each deal once, in the order of their numbers.
 
     Args:
         ladder: Who plays.
-        store: Has the deals played before, and gets the others as they come.
+        path: Where the deals are saved; a file of an earlier run is resumed.  None keeps them in memory.
         processes: Worker processes; the results do not depend on them.
         on_progress: Called with how many deals are played, of how many that are known to be wanted.
 
@@ -355,32 +351,22 @@ def playing(
         Plays deals for a search of an equivalent.
 
     Raises:
+        SettingsMismatchError: If the file is of another ladder.
         WorkerDiedError: If a worker process died.
     """
-    asked = 0
+    agents = [ladder.agent, ladder.rung(1)]
+    store = ResultStore(Duel, path, ladder.settings(), ("deal", "iterations"), agents=agents)
+    wanted = 0
     with store.sharing(functools.partial(DuelWorker, ladder), processes) as share:
 
         def play(budgets: Sequence[int]) -> list[int]:
-            nonlocal asked
-            tasks = list(enumerate(budgets, asked))
+            nonlocal wanted
+            tasks = list(enumerate(budgets, wanted))
             missing = [task for task in tasks if task not in store.found]
-            asked += len(budgets)
-            for number, duel in enumerate(share(missing), asked - len(missing) + 1):
+            wanted += len(budgets)
+            for number, duel in enumerate(share(missing), wanted - len(missing) + 1):
                 store.add([duel])
-                on_progress(number, asked)
+                on_progress(number, wanted)
             return [store.found[task][0].sign for task in tasks]
 
         yield play
-
-
-def duel_store(ladder: Ladder, path: Path | None = None) -> ResultStore[Duel]:
-    """A store for the deals of a ladder.
-
-    Args:
-        ladder: Who plays.
-        path: Its file, resumed where it exists; None keeps the deals in memory.
-
-    Raises:
-        SettingsMismatchError: If the file is of another ladder.
-    """
-    return ResultStore(Duel, path, ladder.settings(), ("deal", "iterations"), agents=[ladder.agent, ladder.rung(1)])

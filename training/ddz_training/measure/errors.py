@@ -6,15 +6,15 @@ from ddz_env.core.errors import DouDizhuError
 
 
 class InvalidArenaError(DouDizhuError):
-    """An arena was asked for something it cannot play: one agent, no deals, a negative seed."""
+    """An arena that cannot be played: one agent, no deals, a negative seed."""
 
 
 class AgentFailedError(DouDizhuError):
-    """An agent failed, and that stops the match; the message names the agent, the deal, and what it was asked for."""
+    """An agent failed, and that stops the match; the message names the agent, the deal, and the call that failed."""
 
 
 class AgentFaultWarning(UserWarning):
-    """An agent failed where there is no game to lose: when it was closed."""
+    """An agent failed when it was closed, where it cannot lose a game."""
 
 
 class WorkerDiedError(DouDizhuError):
@@ -22,7 +22,7 @@ class WorkerDiedError(DouDizhuError):
 
 
 class ClusterError(DouDizhuError):
-    """There is no Ray to run on, or no machine of its cluster can do the work."""
+    """Ray is missing, or its cluster cannot be reached."""
 
 
 class ResultsFileError(DouDizhuError):
@@ -46,11 +46,11 @@ class InUseError(DouDizhuError):
 
 
 class InvalidExperimentError(DouDizhuError):
-    """An experiment was asked for something it cannot do: more deals than there are, a value that it does not try."""
+    """An experiment that cannot be made: more deals than there are, a value that it does not try."""
 
 
 class InvalidBenchmarkRequestError(DouDizhuError):
-    """The benchmark was asked for something it cannot do: no agent, more deals than the list has, a name twice."""
+    """A benchmark that cannot be played: no agent, more deals than the list has, a name twice."""
 
 
 class FrozenChangedError(DouDizhuError):
@@ -58,7 +58,7 @@ class FrozenChangedError(DouDizhuError):
 
 
 class BenchmarkFileError(ResultsFileError):
-    """A file holds no results of this benchmark, or its parts contradict each other."""
+    """A file is not one of this benchmark's, or its parts contradict each other."""
 
 
 class NotReproducedError(DouDizhuError):

@@ -20,12 +20,13 @@ import numpy as np
 
 from ddz_training.measure.contest import Arena
 from ddz_training.measure.duplicate import KEY, GameRecord, Match, check_agents, matches
-from ddz_training.measure.errors import InvalidArenaError, ResultsFileError, SettingsMismatchError
+from ddz_training.measure.errors import InvalidArenaError, SettingsMismatchError
+from ddz_training.measure.files import read_format
 from ddz_training.measure.markdown import Spare, Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.ratings import RIDGE, Rating, fit, information
 from ddz_training.measure.statistics import Interval, balance, by_pair, decided, wins_by_deal
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress, of_rows, read_results
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 from ddz_training.measure.workers import Share
 
 FORMAT = "ddz-league-2"
@@ -57,12 +58,8 @@ def read_league(path: Path) -> tuple[dict[str, Any], list[GameRecord]]:
         ResultsFileError: If there is no file, or it is not that of a league.
         InUseError: If another process is writing it.
     """
-    if not path.is_file():
-        raise ResultsFileError(f"there is no file {path}")
-    settings, rows = read_results(path)
-    if settings.get("format") != FORMAT:
-        raise ResultsFileError(f"{path} is of the format {settings.get('format')!r}, not {FORMAT!r}")
-    return settings, sorted(of_rows(GameRecord, rows), key=lambda game: (game.a, game.b, game.deal, game.game))
+    settings, games = read_format(path, GameRecord, FORMAT)
+    return settings, sorted(games, key=lambda game: (game.a, game.b, game.deal, game.game))
 
 
 class LeagueStore(ResultStore[GameRecord]):
@@ -92,7 +89,7 @@ class LeagueStore(ResultStore[GameRecord]):
 
     @property
     def rounds(self) -> list[tuple[int, Pair, int, int]]:
-        """What was scheduled: round, pair, first deal, number of deals."""
+        """The schedule so far: round, pair, first deal, number of deals."""
         return [(number, (a, b), first, deals) for number, a, b, first, deals in self.settings["rounds"]]
 
     def join(self) -> None:
@@ -107,7 +104,7 @@ class LeagueStore(ResultStore[GameRecord]):
         }
 
     def planned(self) -> Counter[Pair]:
-        """How many deals each pair was given so far."""
+        """The number of deals that each pair was given so far."""
         found = Counter[Pair]()
         for _, pair, _, deals in self.rounds:
             found[pair] += deals
@@ -124,7 +121,7 @@ class LeagueStore(ResultStore[GameRecord]):
         self.note(rounds=rounds + [[number, *pair, planned[pair], deals] for pair, deals in blocks.items()])
 
     def missing(self) -> list[Match]:
-        """What has been scheduled for the agents of this run and not been played, in the order of the rounds."""
+        """Matches scheduled for the agents of this run and not yet played, in the order of the rounds."""
         specs = self.arena.specs
         return [
             match
@@ -138,17 +135,17 @@ class LeagueStore(ResultStore[GameRecord]):
 # --- Playing ----------------------------------------------------------------------------------------------------------
 
 
-def decided_pairs(games: Iterable[GameRecord], error: float = ERROR) -> set[Pair]:
+def decided_pairs(games: Iterable[GameRecord]) -> set[Pair]:
     """The pairs of which it is known who is better: the stronger first.
 
-    Each pair has its own confidence sequence, with an equal part of the error (Bonferroni).
+    Each pair has its own confidence sequence, with an equal part of :data:`ERROR` (Bonferroni).
     """
     shares = {pair: wins_by_deal(played, pair[0], value=balance) for pair, played in by_pair(games).items()}
     pairs = len(pairs_of({label for pair in shares for label in pair}))
     found = set()
     for (a, b), by_deal in shares.items():
         in_order = [by_deal[deal] for deal in sorted(by_deal)]
-        if decided(in_order, error / pairs):
+        if decided(in_order, ERROR / pairs):
             found.add((a, b) if sum(in_order) > len(in_order) / 2 else (b, a))
     return found
 
@@ -215,7 +212,7 @@ def _all_decided(store: LeagueStore, pairs: Iterable[Pair]) -> bool:
 def next_round(
     pairs: Sequence[Pair], tally: Mapping[Pair, tuple[int, float]], deals: int, block: int, games_per_deal: int
 ) -> dict[Pair, int]:
-    """How many deals each pair plays in the next round.
+    """Schedule the next round: the number of deals of each pair.
 
     Args:
         pairs: The pairs.
@@ -227,7 +224,7 @@ def next_round(
     Example:
         >>> even, uneven = (100, 50.0), (100, 99.0)
         >>> tally = {("a", "b"): even, ("a", "z"): uneven, ("b", "z"): uneven}
-        >>> next_round(list(tally), tally, 60, 20, 2)  # who always loses needs more games, and tells less in each
+        >>> next_round(list(tally), tally, 60, 20, 2)  # who always loses needs more games, and shows less in each
         {('a', 'z'): 40, ('b', 'z'): 20}
     """
     fresh = [pair for pair in pairs if pair not in tally]
@@ -287,7 +284,7 @@ def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, an
 
 
 def cross_table(ratings: Sequence[Rating], games: Sequence[GameRecord]) -> Table:
-    """Who won how many of the games against whom, in the order of the ratings."""
+    """Win rates of all agents against each other, in the order of the ratings."""
     known, played = decided_pairs(games), by_pair(games)
     order = [rating.agent for rating in ratings]
     lines = []

@@ -10,7 +10,7 @@ Lines = Sequence[Sequence[str]]
 
 
 class Spare(NamedTuple):
-    """What a table can do without where a screen has no room for it.
+    """A part of a table that a narrow screen leaves out.
 
     Attributes:
         heading: The heading of the column.

@@ -1,4 +1,4 @@
-"""What the experiments draw: panels of lines, points, bars and histograms, with the paper's figures as red diamonds."""
+"""Plots of the experiments: panels of lines, points, bars and histograms, with the paper's figures as red diamonds."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class Series:
 
     @property
     def numbers(self) -> list[float]:
-        """What is drawn."""
+        """The numbers that are drawn."""
         return [self.scale * one.mean if isinstance(one, Interval) else one for one in self.y]
 
     @property
     def errors(self) -> Any:
-        """How far the intervals reach below and above, ``[2, places]``; None for numbers."""
+        """The reach of the intervals below and above, ``[2, places]``; None for numbers."""
         reach = [(one.mean - one.low, one.high - one.mean) for one in self.y if isinstance(one, Interval)]
         return np.fmax(0.0, self.scale * np.transpose(reach)) if reach else None
 

@@ -1,4 +1,4 @@
-"""What a file of results says of the code and the files behind it, and when it may be resumed.
+"""The code and the files behind a file of results, and when it may be resumed.
 
 A file of an agent that was replaced is refused: one name would mean two agents.  Other code is refused only
 when something is to be added, so that old files can always be read, and may be allowed: not every edit changes a move,
@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from ddz_env import Rules
+from ddz_env.core.errors import InvalidRulesError, shown
 from ddz_env.playing.provenance import agent_files, code_stamp, file_digest
 from ddz_training.measure.errors import AgentChangedError, OtherCodeError
 
@@ -102,12 +104,12 @@ class Provenance:
                 )
 
     def resuming(self, saved: Provenance, where: object) -> Provenance:
-        """What a run says that goes on from a file: :meth:`check_files`, then :meth:`after`."""
+        """The provenance of a run that resumes a file: :meth:`check_files`, then :meth:`after`."""
         self.check_files(saved, where)
         return self.after(saved, where)
 
     def after(self, saved: Provenance, where: object) -> Provenance:
-        """What a file says once results of this code are added.
+        """The provenance of a file once results of this code are added.
 
         Args:
             saved: What it says now.
@@ -156,3 +158,31 @@ class SameCode(Generic[_Made]):
                 f"the work has {' and '.join(self.wanted.code)}: install the same on every machine"
             )
         return self.make()
+
+
+# --- Rules as settings ------------------------------------------------------------------------------------------------
+
+_STANDARD = Rules()
+
+
+def rules_settings(rules: Rules) -> dict[str, Any]:
+    """Rules as plain values.
+
+    Example:
+        >>> rules_settings(Rules.preset("bidding"))
+        {'name': 'bidding', 'bidding': 'once', 'scoring': 'stake'}
+    """
+    different = {name: value for name, value in vars(rules).items() if value != getattr(_STANDARD, name)}
+    return {"name": rules.name, **different}
+
+
+def read_rules_settings(values: Any) -> Rules:
+    """The inverse of :func:`rules_settings`, also after a way through JSON.
+
+    Raises:
+        InvalidRulesError: If the values are not rules.
+    """
+    if not isinstance(values, dict):
+        raise InvalidRulesError(f"rules are names with values, not {shown(values)}")
+    changes = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return _STANDARD.replace(**changes)

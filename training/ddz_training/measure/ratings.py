@@ -1,12 +1,12 @@
 """Ratings by the Bradley–Terry model, overall and by role, with intervals by a bootstrap over deals.
 
 * **Overall**: agent i wins a share 1 / (1 + 10 ** ((r_j - r_i) / 400)) of its games against j (R. A. Bradley and M. E.
-  Terry, "Rank analysis of incomplete block designs", Biometrika 39, 1952; the scale is Elo's).  A game in which nobody
+  Terry, "Rank analysis of incomplete block designs", Biometrika 39, 1952; the scale is Elo's).  A game without a
   bid is half a win, as is one after an auction in which both agents' seats won in equal shares.
 * **By role**: landlord i beats the peasants of j with log odds ``advantage + landlord_i - peasants_j``; of two agents
   who are peasants together the mean counts.  Both columns have the mean 0, so they compare agents in the same role.
 
-Every pair of opponents begins with one drawn game that nobody played, so that a rating stays finite where somebody
+Every pair of opponents begins with one imagined draw, so that a rating stays finite where an agent
 never lost.  The games of a deal share their cards, between all pairs, so whole deals are drawn anew.
 
 Where some ratings are known, as those of a benchmark's field (:func:`fit_ratings`), each unknown player has one more
@@ -14,8 +14,9 @@ drawn game against each of its opponents, and the interval is the sandwich estim
 than the one for independent games, the latter counts, because a handful of upsets says little about how often they
 happen.
 
-choix and statsmodels fit this model, but neither draws deals: a fit a replicate takes them minutes.  Newton's method on
-all replicates at once is the ten lines of :func:`fit`; the tests compare them with choix.
+choix fits the overall model, but knows neither an advantage of a role, nor a mean of two players, nor ratings that are
+given.  Newton's method for all three, on all replicates at once, is the ten lines of :func:`fit`; the tests compare
+them with choix.
 """
 
 from __future__ import annotations
@@ -42,13 +43,11 @@ RIDGE = 1e-6
 _STEPS, _STEP = 100, 2.0
 
 Array = NDArray[np.float64]
-Terms = tuple[tuple[int, float], ...]
-"""A sum of parameters: number and factor of each."""
 
 
 @dataclass(frozen=True)
 class Rating:
-    """What an agent is rated, in Elo points; the mean of the league is 0, or its anchor.
+    """The rating of an agent in Elo points; the mean of the league is 0, or its anchor.
 
     Attributes:
         agent: Its label.
@@ -73,10 +72,10 @@ class Rating:
         return statistics.plain_values(self)
 
 
-_Game = tuple[int, Terms, float]  # deal, sum of parameters, and what was won
+_Game = tuple[int, Array, float]  # deal, factors of the parameters, and what was won
 
 
-def _count(games: Iterable[_Game], deals: Mapping[int, int], parameters: int) -> tuple[Array, Array]:
+def _count(games: Sequence[_Game], deals: Mapping[int, int], parameters: int) -> tuple[Array, Array]:
     """Sums of parameters that decide games, and the games and wins of each by deal.
 
     Args:
@@ -87,14 +86,11 @@ def _count(games: Iterable[_Game], deals: Mapping[int, int], parameters: int) ->
     Returns:
         Factors ``[rows, parameters]``, and counts ``[deals, 2, rows]``.
     """
-    games = list(games)
-    row = {terms: number for number, terms in enumerate(dict.fromkeys(terms for _, terms, _ in games))}
-    design, counts = np.zeros((len(row), parameters)), np.zeros((len(deals), 2, len(row)))
-    for terms, number in row.items():
-        for place, factor in terms:
-            design[number, place] += factor
-    for deal, terms, won in games:
-        counts[deals[deal], :, row[terms]] += 1, won
+    factors = np.array([terms for _, terms, _ in games]).reshape(-1, parameters)
+    design, row = np.unique(factors, axis=0, return_inverse=True)
+    counts = np.zeros((len(deals), 2, len(design)))
+    for (deal, _, won), place in zip(games, row.tolist(), strict=True):
+        counts[deals[deal], :, place] += 1, won
     return design, counts
 
 
@@ -147,15 +143,13 @@ def information(design: Array, weights: Array) -> Array:
 
 def _games(records: Iterable[GameRecord], place: Mapping[str, int]) -> tuple[list[_Game], list[_Game]]:
     """The games for the overall ratings, and those for the ratings by role."""
-    landlords, peasants = 1, 1 + len(place)
+    agent = dict(zip(place, np.eye(len(place)), strict=True))
     overall, roles = list[_Game](), list[_Game]()
     for game in records:
-        pair = ((place[game.a], 1.0), (place[game.b], -1.0))
-        overall.append((game.deal, pair, statistics.balance(game, "a")))
+        overall.append((game.deal, agent[game.a] - agent[game.b], statistics.balance(game, "a")))
         if game.winner:
-            others = sorted(game.label(taken) for seat, taken in enumerate(game.seats) if seat != game.landlord)
-            against = tuple((peasants + place[label], -1 / len(others)) for label in others)
-            terms = ((0, 1.0), (landlords + place[game.landlord_agent], 1.0), *against)
+            others = [agent[game.label(taken)] for seat, taken in enumerate(game.seats) if seat != game.landlord]
+            terms = np.concatenate([[1.0], agent[game.landlord_agent], -np.mean(others, axis=0)])
             roles.append((game.deal, terms, float(game.winner == SIDES[0])))
     return overall, roles
 
@@ -180,7 +174,7 @@ def rate(
     games = list(records)
     place = _numbered(sorted({game.label(letter) for game in games for letter in "ab"}))
     if not games:
-        raise InvalidArenaError("there are no games to rate anybody by")
+        raise InvalidArenaError("there are no games to rate agents by")
     if anchor is not None and anchor not in place:
         raise InvalidArenaError(unknown("anchor", anchor, place))
     overall, roles = _games(games, place)
@@ -256,9 +250,10 @@ def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str
     _check_connected(games, names, fixed)
     if not names:
         return {}
-    place, deals = _numbered((*names, *known)), _numbered(game.deal for game in games)
-    terms = ((game.deal, ((place[game.a], 1.0), (place[game.b], -1.0)), game.share) for game in games)
-    design, counts = _count(terms, deals, len(place))
+    deals = _numbered(game.deal for game in games)
+    player = dict(zip((*names, *known), np.eye(len(players)), strict=True))
+    terms = [(game.deal, player[game.a] - player[game.b], game.share) for game in games]
+    design, counts = _count(terms, deals, len(players))
     offset = design[:, len(names) :] @ np.array([fixed[name] for name in known]) / ELO
     design, (played, won) = design[:, : len(names)], counts.sum(axis=0)
     (found,) = fit(design, played[None] + 1, won[None] + 0.5, np.zeros((0, len(names))), offset)
@@ -279,4 +274,4 @@ def _check_connected(games: list[Score], names: list[str], fixed: Mapping[str, f
         before = len(reached)
         reached |= {name for game in games if {game.a, game.b} & reached for name in (game.a, game.b)}
     if lost := [name for name in names if name not in reached]:
-        raise InvalidBenchmarkRequestError(f"{', '.join(lost)} played nobody whose rating is known")
+        raise InvalidBenchmarkRequestError(f"{', '.join(lost)} played no one whose rating is known")

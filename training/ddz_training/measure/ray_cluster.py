@@ -48,16 +48,16 @@ def _release(pause: float = 0.0) -> None:
 
 
 def _release_all(ray: Any) -> None:
-    """Let all processes release what they hold, for Ray ends them without a word."""
+    """Let all processes release what they hold, for Ray ends them at once."""
     release = ray.remote(num_cpus=1)(_release)
-    asked = [release.remote(_PAUSE) for _ in range(int(ray.cluster_resources().get("CPU", 0)))]
-    ray.wait(asked, num_returns=len(asked), timeout=_CLOSING)
+    released = [release.remote(_PAUSE) for _ in range(int(ray.cluster_resources().get("CPU", 0)))]
+    ray.wait(released, num_returns=len(released), timeout=_CLOSING)
 
 
 def _ray() -> Any:
     if importlib.util.find_spec("ray") is None:
         raise ClusterError(f"--ray needs Ray: {install_hint('ray')}")
-    # Ray's words about itself do not belong in a command's output, and its usage statistics are not sent.
+    # Ray's messages do not belong in a command's output, and its usage statistics are not sent.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_task_oom_retries", str(_ATTEMPTS - 1))  # Ray's own is for ever
@@ -77,7 +77,7 @@ def _join(ray: Any, processes: int) -> None:
         except ValueError:  # Ray's answer where there is a cluster, whose size is not for us to say
             ray.init(**quiet)
     except Exception as error:  # a plain one among others: Ray's own, where a machine is too busy to start
-        raise ClusterError(f"there is no way to the Ray cluster ({error}); ray status says what runs") from error
+        raise ClusterError(f"the Ray cluster cannot be reached ({error}); ray status shows what runs") from error
 
 
 @contextmanager

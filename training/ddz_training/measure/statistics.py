@@ -239,7 +239,7 @@ def wilson_interval(wins: float, games: int) -> Interval:
 
 @dataclass(frozen=True)
 class AgentResult:
-    """What one agent reached against one opponent (or against all of them together).
+    """The result of one agent against one opponent, or against all of them together.
 
     Attributes:
         agent: The agent's label.
@@ -288,7 +288,7 @@ def _plain(value: Any) -> Any:
 
 
 def seats_of(record: GameRecord, letter: str, side: str | None = None) -> list[int]:
-    """The seats of A or B in a game, on one side only if that is asked for."""
+    """The seats of A or B in a game, or those on one side."""
     return [
         seat
         for seat, taken in enumerate(record.seats)
@@ -314,7 +314,7 @@ def balance(record: GameRecord, letter: str) -> float:
 
 
 def side_score(record: GameRecord, letter: str, scoring: str, side: str | None = None) -> float:
-    """An agent's score in a game, from the seats of one side only if that is asked for."""
+    """An agent's score in a game, or that of its seats on one side."""
     returns: tuple[float, ...] = getattr(record, scoring)
     values = [returns[seat] for seat in seats_of(record, letter, side)]
     return fmean(values) if scoring == "botzone" else sum(values)
@@ -356,11 +356,6 @@ def by_pair(records: Iterable[GameRecord]) -> dict[tuple[str, str], list[GameRec
     return grouped(records, lambda record: (record.a, record.b))
 
 
-def by_deal(records: Iterable[GameRecord]) -> dict[int, list[GameRecord]]:
-    """The games of each deal."""
-    return grouped(records, lambda record: record.deal)
-
-
 def _mean_by_deal(samples: Iterable[_Sample], value: _Value) -> dict[int, float]:
     deals = grouped(samples, lambda sample: sample[0].deal)
     return {deal: fmean(value(*one) for one in games) for deal, games in deals.items()}
@@ -371,23 +366,15 @@ def _paired(samples: Iterable[_Sample], value: _Value) -> Interval:
     return normal_interval([*_mean_by_deal(samples, value).values()])
 
 
-def wins_by_deal(
-    records: Iterable[GameRecord], agent: str, opponent: str | None = None, value: _Value = win_share
-) -> dict[int, float]:
+def wins_by_deal(records: Iterable[GameRecord], agent: str, value: _Value = win_share) -> dict[int, float]:
     """The share of its games that an agent won, by number of the deal.
 
     Args:
         records: Games.
         agent: Its label.
-        opponent: The label of the opponent whose games count; all by default.
         value: What a game counts; :func:`balance` where one half must mean that neither is better.
     """
-    samples = [
-        (record, letter)
-        for record in records
-        for letter, other in ("ab", "ba")
-        if record.label(letter) == agent and opponent in (None, record.label(other))
-    ]
+    samples = [(record, letter) for record in records for letter in "ab" if record.label(letter) == agent]
     return _mean_by_deal(samples, value)
 
 
@@ -446,7 +433,7 @@ _LARGEST_BET = 0.5
 def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interval:
     """The mean of independent values with an interval that holds at every number of values.
 
-    An interval for a fixed number of deals misses more often than it says once somebody stops at the first one that
+    An interval for a fixed number of deals misses more often than it says where a match ends at the first one that
     looks good.  A *confidence sequence* holds at all times together: with probability 95 % not one of its intervals
     misses.  This is the predictable plug-in empirical Bernstein sequence (I. Waudby-Smith and A. Ramdas, "Estimating
     means of bounded random variables by betting", JRSS B 86, 2024, theorem 2 with equations 14 and 15).  It needs
@@ -488,7 +475,7 @@ def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interva
     return Interval(float(found.mean()), float(low), float(high), len(found))
 
 
-def decided(values: Sequence[float], error: float = 0.05, even: float = 0.5) -> bool:
-    """Whether the mean differs from ``even``, with an error of at most ``error`` at any stopping time."""
+def decided(values: Sequence[float], error: float = 0.05) -> bool:
+    """Whether the mean differs from one half, with an error of at most ``error`` at any stopping time."""
     interval = confidence_sequence(values, error)
-    return not interval.low <= even <= interval.high
+    return not interval.low <= 0.5 <= interval.high

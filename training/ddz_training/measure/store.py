@@ -1,9 +1,9 @@
 """Results of a run: one SQLite file with a table ``settings`` and a table ``results``; what is committed is CSV.
 
 A result is a dataclass; its fields are the columns, and ``Annotated[float, ".3f"]`` says how a CSV file writes a
-number.  A unit of work is one transaction, so a run that is killed at any moment has each unit whole or not at all, and
-is resumed.  SQLite's lock keeps a second process out until the run ends.  The settings name the code and the agents'
-files by digest (:mod:`ddz_training.measure.provenance`).
+number.  Transactions hold whole units of work, so a run that is killed at any moment has each unit whole or not at all,
+and is resumed.  SQLite's lock keeps a second process out until the run ends.  The settings name the code and the
+agents' files by digest (:mod:`ddz_training.measure.provenance`).
 
 A name that ends in ``.csv`` or ``.jsonl`` gives such a file at the end: while the run writes, and after a kill, its
 results are in ``NAME.sqlite`` beside it (``games.csv.sqlite``), which then becomes ``NAME``.  The first line of either
@@ -12,39 +12,26 @@ holds the settings (``pandas.read_csv(path, comment="#")`` skips it).
 
 from __future__ import annotations
 
-import csv
-import dataclasses
-import functools
-import io
 import json
-import math
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeVar
 
-from filelock import FileLock, Timeout
-
-from ddz_env import Rules
-from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
-from ddz_env.core.whole_file import real_path, replace_file
+from ddz_env.core.whole_file import real_path
+from ddz_training.measure import files
+from ddz_training.measure.claims import TAKEN
+from ddz_training.measure.claims import claim as claim
+from ddz_training.measure.claims import writing as writing
 from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
+from ddz_training.measure.files import holds_results as holds_results
+from ddz_training.measure.files import of_rows as of_rows
+from ddz_training.measure.files import read_results as read_results
 from ddz_training.measure.provenance import Provenance, SameCode
 from ddz_training.measure.workers import Share, Start, workers
-
-SUFFIXES = (".csv", ".jsonl")
-"""Of files that people read."""
-DATABASES = (".sqlite", ".db")
-"""Of files that stay SQLite."""
-
-_LONGEST = 1 << 20
-"""More characters than any line of settings has."""
-_SMALLEST = 512
-"""Bytes of the smallest database; SQLite takes a file of one byte for an empty one."""
-_TAKEN = "being written by another process: wait until it has ended, or name another"
-_TYPED: dict[str, Any] = {"detect_types": sqlite3.PARSE_DECLTYPES}
 
 Key = tuple[Any, ...]
 OnProgress = Callable[[int, int], None]
@@ -52,209 +39,16 @@ OnProgress = Callable[[int, int], None]
 
 _Result = TypeVar("_Result")
 
-sqlite3.register_converter("JSON", json.loads)
+_MOMENT = 0.2
+"""Seconds: units that take less on average are written together, those of so long a time; a kill may lose these."""
 
 
 def no_progress(done: int, total: int) -> None:
     """Ignore how far a run is."""
 
 
-# --- A result as cells ------------------------------------------------------------------------------------------------
-
-
-class _Column(NamedTuple):
-    """A field of a result."""
-
-    name: str
-    parse: Callable[[Any], Any]
-    text: Callable[[Any], str]
-    kind: str
-    """Its type in SQLite."""
-
-    def cell(self, value: Any) -> Any:
-        """The value as SQLite keeps it."""
-        if self.kind == "JSON":
-            return json.dumps(value, ensure_ascii=False, default=str)
-        return value if isinstance(value, (int, float)) else self.text(value)
-
-
-def _columns(kind: type[Any]) -> tuple[_Column, ...]:
-    hints = get_type_hints(kind, include_extras=True)
-    return tuple(_column(field.name, hints[field.name]) for field in dataclasses.fields(kind))
-
-
-def _column(name: str, hint: Any) -> _Column:
-    form = ""
-    if get_origin(hint) is Annotated:
-        hint, form = get_args(hint)
-    if get_origin(hint) is tuple:
-        part = _column(name, get_args(hint)[0])
-        return _Column(
-            name,
-            lambda cell: tuple(map(part.parse, cell.split() if isinstance(cell, str) else cell)),
-            lambda values: " ".join(map(part.text, values)),
-            "JSON",
-        )
-    parse = getattr(hint, "parse", _number if hint is float else hint)
-    return _Column(name, parse, lambda value: format(value, form), {int: "INTEGER", float: "REAL"}.get(hint, "TEXT"))
-
-
-def _number(cell: Any) -> float:
-    """A number; SQLite keeps NaN as NULL."""
-    return math.nan if cell is None else float(cell)
-
-
-def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Result]:
-    """The results that the rows of a file hold.
-
-    Args:
-        kind: Their dataclass.
-        rows: Cells by column.
-
-    Raises:
-        ResultsFileError: If a cell is missing or holds something else.
-    """
-    columns = _columns(kind)
-    try:
-        return [kind(**{column.name: column.parse(row[column.name]) for column in columns}) for row in rows]
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ResultsFileError(f"a line holds no result of this kind: {error!r}") from error
-
-
-# --- Reading ----------------------------------------------------------------------------------------------------------
-
-
-class Saved(NamedTuple):
-    """What a file holds.
-
-    Attributes:
-        settings: What its results depend on.
-        columns: Names of the columns; None where no line names them (JSON lines).
-        rows: Cells by column.
-        cut: Whether the last row was cut off, and left out.
-    """
-
-    settings: dict[str, Any]
-    columns: Sequence[str] | None
-    rows: list[dict[str, Any]]
-    cut: bool = False
-
-
-def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Read a file of results, of a run or a committed one.
-
-    Returns:
-        The settings, and the rows as cells by column.
-
-    Raises:
-        ResultsFileError: If the file does not hold results.
-        InUseError: If another process is writing it.
-    """
-    saved = _read(path) or _of_text(path)
-    return saved.settings, saved.rows
-
-
-def _read(path: Path) -> Saved | None:
-    """What a file holds; None while there is nothing."""
-    text = real_path(path)
-    file = _database(text)
-    if _has_contents(file):
-        if file.stat().st_size < _SMALLEST:
-            raise ResultsFileError(f"{path} is not a database")
-        with _errors(path), closing(sqlite3.connect(file, 0, **_TYPED)) as db:
-            if saved := _of_database(db):
-                return saved
-    return _of_text(path) if text != file and _has_contents(text) else None
-
-
-def _of_database(db: sqlite3.Connection) -> Saved | None:
-    """What a database holds; None where it has no tables yet."""
-    if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
-        return None
-    settings = {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM settings")}
-    found = db.execute("SELECT * FROM results ORDER BY rowid")
-    columns = [name for name, *_ in found.description]
-    return Saved(settings, columns, [dict(zip(columns, row, strict=True)) for row in found])
-
-
-def _of_text(path: Path) -> Saved:
-    """What a text file holds; a last line without an end was cut off."""
-    *lines, rest = path.read_bytes().decode("utf-8", errors="replace").split("\n")
-    settings = _settings(path, lines[0] if lines else "")
-    columns = None if path.suffix.lower() == ".jsonl" else "".join(lines[1:2]).split(",")
-    rows: list[dict[str, Any]] = []
-    for number, line in enumerate(lines[1 if columns is None else 2 :], 2 if columns is None else 3):
-        try:
-            rows.append(json.loads(line) if columns is None else _csv_row(columns, line))
-        except (ValueError, StopIteration, RecursionError, csv.Error) as error:
-            raise ResultsFileError(f"{path}, line {number} cannot be read: {error}") from error
-    return Saved(settings, columns, rows, bool(rest))
-
-
-def holds_results(path: Path) -> bool:
-    """Whether a text file holds results, as its first line says."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        first = file.readline(_LONGEST)
-    try:
-        _settings(path, first)
-    except ResultsFileError:
-        return False
-    return True
-
-
-def _settings(path: Path, first: str) -> dict[str, Any]:
-    """What the first line of a text file says."""
-    is_json = path.suffix.lower() == ".jsonl"
-    try:
-        settings = json.loads(first if is_json else first.partition("# ")[2])
-        return dict(settings["settings"] if is_json else settings)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ResultsFileError(f"{path} is not a results file: its first line is {first[:60]!r}") from error
-
-
-def _csv_row(names: Sequence[str], line: str) -> dict[str, str]:
-    cells = next(csv.reader([line]))
-    if len(cells) != len(names):
-        raise ValueError(f"it does not fit the columns {', '.join(names)}")
-    return dict(zip(names, cells, strict=True))
-
-
-def _has_contents(path: Path) -> bool:
-    return path.exists() and (not path.is_file() or path.stat().st_size > 0)
-
-
-def _database(path: Path) -> Path:
-    """The SQLite file of a run that is saved under a name."""
-    return path if path.suffix.lower() in DATABASES else path.with_name(f"{path.name}.sqlite")
-
-
-@contextmanager
-def _errors(path: Path) -> Iterator[None]:
-    """Give SQLite's errors, and those of a file that something else has written, our names."""
-    try:
-        yield
-    except DouDizhuError:
-        raise
-    except (sqlite3.Error, OSError, OverflowError, TypeError, ValueError, RecursionError) as error:
-        if "locked" in str(error):
-            raise InUseError(f"{path} is {_TAKEN}") from error
-        raise ResultsFileError(f"{path} cannot be used as a file of results: {error}") from error
-
-
-# --- Writing ----------------------------------------------------------------------------------------------------------
-
-
-def check_settings(path: object, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse results that were written under other settings, and name these.
-
-    Args:
-        path: Names the results in the message.
-        found: Their settings.
-        wanted: Those of the run that wants to add to them.
-
-    Raises:
-        SettingsMismatchError: If they differ.
-    """
+def _refuse_other(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse results that were written under other settings, and name these."""
     different = [
         f"{name}: the file has {found.get(name)!r}, this run {wanted.get(name)!r}"
         for name in sorted({*found, *wanted})
@@ -273,7 +67,7 @@ class ResultStore(Generic[_Result]):
 
     Args:
         kind: The dataclass of a result.
-        path: The file, with one of :data:`SUFFIXES` or :data:`DATABASES`; None keeps the results in memory only.
+        path: The file, with a suffix of :mod:`~ddz_training.measure.files`; None keeps the results in memory only.
         settings: What the results depend on; plain JSON values.
         key: The fields that name a unit of work.
         per_key: Results that make a unit complete; None where any number does.
@@ -307,7 +101,7 @@ class ResultStore(Generic[_Result]):
     ) -> None:
         self.path = None if path is None else Path(path)
         self.found: dict[Key, list[_Result]] = {}
-        self._kind, self._columns, self._key, self._per_key = kind, _columns(kind), tuple(key), per_key
+        self._kind, self._columns, self._key, self._per_key = kind, files.columns_of(kind), tuple(key), per_key
         self._given: dict[str, Any] = json.loads(json.dumps(settings))
         self._here = self._said = Provenance.of(agents)
         self._free, self._depth, self._changed = tuple(free), 0, False
@@ -315,18 +109,18 @@ class ResultStore(Generic[_Result]):
         self._written: dict[str, Any] = {}
         if self.path is None:
             return
-        if self.path.suffix.lower() not in (*SUFFIXES, *DATABASES):
-            raise ResultsFileError(f"{self.path}: results are written as {' or '.join((*SUFFIXES, *DATABASES))}")
+        if self.path.suffix.lower() not in files.SUFFIXES:
+            raise ResultsFileError(f"{self.path}: results are written as {' or '.join(files.SUFFIXES)}")
         self._text = real_path(self.path)
-        self._file = _database(self._text)
-        if saved := _read(self.path):
+        self._file = files.database_of(self._text)
+        if saved := files.read_file(self.path):
             if not resume:
                 raise ResultsFileError(f"{self.path} exists: name another file, or resume it (resume=True)")
             self._take(self.path, saved)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the results depend on, and the code and files that they are from."""
+        """The settings of the results, with the code and the files that they are from."""
         return {**self._given, **self._said.settings()}
 
     @property
@@ -341,7 +135,7 @@ class ResultStore(Generic[_Result]):
             self._save(())
 
     def add(self, results: Sequence[_Result]) -> None:
-        """Keep the results of a unit of work: all of them or, if the process is killed meanwhile, none.
+        """Keep the results of whole units of work: all of them or, if the process is killed meanwhile, none.
 
         Raises:
             OtherCodeError: If the file was written by other code and that is not allowed.
@@ -351,7 +145,6 @@ class ResultStore(Generic[_Result]):
             with self:
                 self.sign()
                 self._save(results)
-                self._keep(results)
 
     def fill(
         self, tasks: Mapping[Key, Any], start: Start, processes: int = 1, on_progress: OnProgress = no_progress
@@ -369,27 +162,27 @@ class ResultStore(Generic[_Result]):
             WorkerDiedError: If a worker process died.
         """
         missing = [task for key, task in tasks.items() if key not in self.found]
-        self.gather(missing, start, processes, on_progress, len(tasks) - len(missing))
+        on_progress(len(tasks) - len(missing), len(tasks))
+        if missing:
+            with self.sharing(start, min(processes, len(missing))) as share:
+                self.sign()
+                self._add_all(share(missing), lambda done: on_progress(len(tasks) - len(missing) + done, len(tasks)))
         return [result for key in tasks for result in self.found.get(key, ())]
 
-    def gather(self, tasks: Sequence[Any], start: Start, processes: int, on_progress: OnProgress, done: int) -> None:
-        """Do tasks and keep the results of each as soon as it and all before it are done.
-
-        Args:
-            tasks: What is to do.
-            start: As for :meth:`fill`.
-            processes: Worker processes.
-            on_progress: Called with the tasks that are done and all tasks, ``done`` included.
-            done: How many were done before.
-        """
-        total = done + len(tasks)
-        on_progress(done, total)
-        if tasks:
-            with self.sharing(start, min(processes, len(tasks))) as share:
-                self.sign()
-                for number, results in enumerate(share(tasks), done + 1):
-                    self.add(results)
-                    on_progress(number, total)
+    def _add_all(self, units: Iterable[Sequence[_Result]], on_progress: Callable[[int], object]) -> None:
+        """Keep units as they come; short ones share transactions, each of which takes as long as a short game."""
+        waiting, began = list[_Result](), time.monotonic()
+        written = began
+        try:
+            for done, results in enumerate(units, 1):
+                waiting += results
+                now = time.monotonic()
+                if now - written > _MOMENT or now - began > _MOMENT * done:
+                    self.add(waiting)
+                    waiting, written = [], now
+                on_progress(done)
+        finally:
+            self.add(waiting)
 
     @contextmanager
     def sharing(self, start: Start, processes: int) -> Iterator[Share[Any, Any]]:
@@ -412,20 +205,7 @@ class ResultStore(Generic[_Result]):
         Raises:
             ResultsFileError: If the file cannot be written.
         """
-        text = io.StringIO()
-        write = functools.partial(json.dumps, ensure_ascii=False, default=str)
-        if path.suffix.lower() == ".jsonl":
-            text.write(write({"settings": self.settings}, sort_keys=True) + "\n")
-            text.writelines(write(vars(result)) + "\n" for result in self.results)
-        else:
-            text.write(f"# {write(self.settings, sort_keys=True)}\n")
-            table = csv.writer(text, lineterminator="\n")
-            table.writerow([column.name for column in self._columns])
-            table.writerows(
-                [column.text(getattr(result, column.name)) for column in self._columns] for result in self.results
-            )
-        with _errors(path):
-            replace_file(path, text.getvalue().encode())
+        files.write_text(path, self.settings, self._columns, self.results)
 
     def __enter__(self) -> ResultStore[_Result]:
         if self.path is not None and self._depth == 0:
@@ -440,18 +220,18 @@ class ResultStore(Generic[_Result]):
 
     def _open(self, path: Path) -> None:
         """Lock the file and take over what it holds by now; make it if there is none."""
-        with _errors(path):
+        with files.naming_errors(path):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            self._db = db = sqlite3.connect(self._file, 0, **_TYPED)
+            self._db = db = sqlite3.connect(self._file, 0, files.DECLARED)
             try:
                 for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
                     db.execute(f"PRAGMA {setting}")  # from here on no other process reads or writes it
                 if not self._file.exists():  # its run has just ended, and has taken it away
-                    raise InUseError(f"{path} is {_TAKEN}")
-                saved = _of_database(db)
+                    raise InUseError(f"{path} is {TAKEN}")
+                saved = files.read_database(db)
                 self._changed = saved is not None
-                if saved is None and self._text != self._file and _has_contents(self._text):
-                    saved = _of_text(self._text)
+                if saved is None and self._text != self._file and files.has_contents(self._text):
+                    saved = files.read_text(self._text)
                 if saved is not None:
                     self._take(path, saved)
                 self._begin(db)
@@ -476,7 +256,7 @@ class ResultStore(Generic[_Result]):
     def _close(self, db: sqlite3.Connection) -> None:
         """Leave one file: the database, or the text file that it becomes."""
         self._db = None
-        with closing(db), _errors(self._file):
+        with closing(db), files.naming_errors(self._file):
             if self._changed and self._text != self._file:
                 self.export(self._text)
             db.execute("PRAGMA journal_mode = DELETE")
@@ -485,17 +265,16 @@ class ResultStore(Generic[_Result]):
                     db.close()
                 self._file.unlink()
 
-    def _take(self, path: Path, saved: Saved) -> None:
+    def _take(self, path: Path, saved: files.SavedFile) -> None:
         """Take the results of a file, if they were made under these settings.
 
         Raises:
             SettingsMismatchError: If they were not.
             AgentChangedError: If a file that an agent reads has been replaced since.
         """
-        said, names = Provenance.take(saved.settings), [column.name for column in self._columns]
+        said = Provenance.take(saved.settings)
         self._given |= {name: saved.settings[name] for name in self._free if name in saved.settings}
-        found, wanted = {**saved.settings, "columns": saved.columns or names}, {**self._given, "columns": names}
-        check_settings(path, found, wanted)
+        _refuse_other(path, saved.settings, self._given)
         results = of_rows(self._kind, saved.rows)
         if results:
             self._here.check_files(said, path)
@@ -507,14 +286,16 @@ class ResultStore(Generic[_Result]):
         elif saved.cut and self.found:
             self.found.popitem()  # it may have been cut off between two of its results
 
-    def _save(self, results: Iterable[_Result]) -> None:
-        """Write results, and what the settings are by now, in one transaction."""
-        if self._db is not None and self.path is not None:
-            with _errors(self.path), self._db as db:
+    def _save(self, results: Sequence[_Result]) -> None:
+        """Keep results and, in one transaction, write them and what has changed of the settings."""
+        if self._db is not None:
+            settings = self.settings
+            with files.naming_errors(self.path), self._db as db:
                 self._insert(db, results)
-                if self.settings != self._written:
+                if settings != self._written:
                     self._write_settings(db)
-            self._changed, self._written = True, self.settings
+            self._changed, self._written = True, settings
+        self._keep(results)
 
     def _keep(self, results: Iterable[_Result]) -> None:
         for result in results:
@@ -528,85 +309,3 @@ class ResultStore(Generic[_Result]):
     def _write_settings(self, db: sqlite3.Connection) -> None:
         rows = [(name, json.dumps(value, ensure_ascii=False)) for name, value in self.settings.items()]
         db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
-
-
-# --- Files and folders of other kinds ---------------------------------------------------------------------------------
-
-
-def claim(path: Path, *, folder: bool = False) -> FileLock:
-    """Claim a file or a folder that does not hold results: a lock of the operating system (:mod:`filelock`).
-
-    Args:
-        path: The file or folder; it need not exist.
-        folder: Whether it is a folder.
-
-    Returns:
-        The lock, which ends with this process if it is not released before.
-
-    Raises:
-        InUseError: If another process has it.
-    """
-    path = real_path(path)
-    (path if folder else path.parent).mkdir(parents=True, exist_ok=True)
-    lock = FileLock(
-        path / ".lock" if folder else f"{path}.lock", timeout=0, mode=0o666, thread_local=False, is_singleton=True
-    )
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise InUseError(f"{path} is {_TAKEN}") from error
-    return lock
-
-
-@contextmanager
-def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """:func:`claim` a file or a folder for the time of a ``with`` block; folders that are made and stay empty go again.
-
-    Yields:
-        What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.
-
-    Raises:
-        InUseError: If another process has it.
-    """
-    path = real_path(path)
-    inner = path if folder else path.parent
-    made = [each for each in (inner, *inner.parents) if not each.exists()]
-    lock = claim(path, folder=folder)
-    try:
-        yield path
-    finally:
-        if lock.lock_counter == 1:
-            Path(lock.lock_file).unlink(missing_ok=True)  # a process that has just opened it sees that
-        lock.release()
-        with suppress(OSError):  # the first one that is not empty, and all above it, stay
-            for each in made:
-                each.rmdir()
-
-
-# --- Rules as settings ------------------------------------------------------------------------------------------------
-
-_STANDARD = Rules()
-
-
-def rules_settings(rules: Rules) -> dict[str, Any]:
-    """Rules as plain values.
-
-    Example:
-        >>> rules_settings(Rules.preset("bidding"))
-        {'name': 'bidding', 'bidding': 'once', 'scoring': 'stake'}
-    """
-    fields = [field.name for field in dataclasses.fields(Rules)]
-    different = {name: getattr(rules, name) for name in fields if getattr(rules, name) != getattr(_STANDARD, name)}
-    return {"name": rules.name, **different}
-
-
-def read_rules_settings(values: Any) -> Rules:
-    """The inverse of :func:`rules_settings`, also after a way through JSON.
-
-    Raises:
-        InvalidRulesError: If the values are no rules.
-    """
-    if not isinstance(values, dict):
-        raise InvalidRulesError(f"rules are names with values, not {shown(values)}")
-    changes = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    return _STANDARD.replace(**changes)

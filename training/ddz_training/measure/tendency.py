@@ -16,10 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env import Rules, State
+from ddz_env.core.options import Options
 from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
 from ddz_training.measure.errors import InvalidArenaError
+from ddz_training.measure.files import read_format
 from ddz_training.measure.statistics import win_share
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress, of_rows, read_results
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 TENDENCIES = ("none", *SIDES)
 """Towards whom a deal leans."""
@@ -61,8 +63,8 @@ def tendency_of(records: Sequence[GameRecord]) -> str:
 
 
 @dataclass(frozen=True)
-class Judges:
-    """Who judges deals: agents of two strengths, of which one of each is drawn for every deal.
+class Judges(Options):
+    """Agents of two strengths that judge deals: one of each is drawn for every deal.
 
     Attributes:
         top: The strong ones.
@@ -71,15 +73,18 @@ class Judges:
         seed: Seed of the deals, the agents and the draw.
 
     Raises:
-        InvalidArenaError: If there is none of a kind, or the rules have an auction.
+        InvalidArenaError: If a kind has no agent, or the rules have an auction.
     """
+
+    error = InvalidArenaError
 
     top: tuple[str, ...]
     bottom: tuple[str, ...]
     rules: Rules = Rules()  # noqa: RUF009  # frozen
     seed: int = 0
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Refuse a kind without an agent, and rules with an auction."""
         if not self.top or not self.bottom:
             raise InvalidArenaError("a tendency needs an agent of each kind: top and bottom")
         if self.rules.bidding != "fixed":
@@ -91,7 +96,7 @@ class Judges:
         return self.top[rng.integers(len(self.top))], self.bottom[rng.integers(len(self.bottom))]
 
     def player(self) -> DealPlayer:
-        """What plays the deals."""
+        """A player of the deals."""
         return DealPlayer(self.rules, self.seed, timing=False)
 
     def judge(self, player: DealPlayer, deal: int) -> JudgedDeal:
@@ -141,7 +146,7 @@ def judge_deals(
 
 
 def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int) -> list[int]:
-    """The numbers of the deals of a file, of one tendency only if that is asked for.
+    """The numbers of the deals of a file, or those of one tendency.
 
     Args:
         path: A file of :func:`judge_deals`.
@@ -153,8 +158,7 @@ def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int) -> 
         ResultsFileError: If it is not a file of deals.
         InvalidArenaError: If there are none, or they are of other rules or another seed.
     """
-    settings, rows = read_results(path)
-    judged = of_rows(JudgedDeal, rows)
+    settings, judged = read_format(path, JudgedDeal, FORMAT)
     if (settings.get("rules"), settings.get("seed")) != (rules.name, seed):
         raise InvalidArenaError(
             f"{path} has deals of rules {settings.get('rules')!r} and seed {settings.get('seed')}: "
@@ -189,5 +193,5 @@ def settled_at(tendencies: Sequence[str], difference: float = 1e-4) -> int | Non
 
 
 def counts(judged: Sequence[JudgedDeal]) -> Mapping[str, int]:
-    """How many deals have each tendency."""
+    """The number of deals of each tendency."""
     return {known: sum(one.tendency == known for one in judged) for known in TENDENCIES}

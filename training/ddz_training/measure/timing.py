@@ -2,7 +2,7 @@
 
 Two things keep it out.  An agent is *warmed up*: before a process times it, another one of the same specification
 decides two moves of a fixed deal and is thrown away, so libraries are loaded, kernels compiled, and the agent that
-plays, its memory and its random numbers are as if nothing had happened.  And the clock stands still while Numba
+plays, its memory and its random numbers are as if nothing had happened.  And the clock stops while Numba
 compiles or loads a kernel from its cache, for what is first needed later in a game.
 """
 
@@ -29,7 +29,7 @@ _WARM_DECISIONS = 2
 
 
 class ThinkingClock(event.Listener):  # type: ignore[misc]  # Numba ships no types
-    """A clock that stands still while Numba compiles.
+    """A clock that stops while Numba compiles.
 
     Args:
         clock: The time, in seconds.
@@ -42,17 +42,17 @@ class ThinkingClock(event.Listener):  # type: ignore[misc]  # Numba ships no typ
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._stood = 0.0
+        self._stopped = 0.0
         self._since = 0.0
         self._depth = 0
         event.register(_COMPILING, self)
 
     def __call__(self) -> float:
         """Seconds, of which differences mean something."""
-        return (self._since if self._depth else self._clock()) - self._stood
+        return (self._since if self._depth else self._clock()) - self._stopped
 
     def on_start(self, event: Any) -> None:
-        """Stand still."""
+        """Stop."""
         if self._depth == 0:
             self._since = self._clock()
         self._depth += 1
@@ -61,7 +61,7 @@ class ThinkingClock(event.Listener):  # type: ignore[misc]  # Numba ships no typ
         """Go on, if nothing else is compiled."""
         self._depth -= 1
         if self._depth == 0:
-            self._stood += self._clock() - self._since
+            self._stopped += self._clock() - self._since
 
 
 thinking_time = ThinkingClock(time.perf_counter)
@@ -72,7 +72,7 @@ processor_time = ThinkingClock(time.process_time)
 
 
 class _Simple:
-    """Passes where it can, in the auction, and else plays the lowest move."""
+    """Passes in the auction where it can; otherwise plays the lowest move."""
 
     name = "simple"
 

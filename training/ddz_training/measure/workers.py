@@ -84,7 +84,7 @@ def executed_by(executor: Executor) -> Iterator[None]:
 
 
 def in_turn(submit: Callable[[Any], Future[Any]], room: Callable[[], int]) -> Share[Any, Any]:
-    """What has tasks done, from what begins one of them.
+    """Make a :data:`Share` from a function that begins one task.
 
     Args:
         submit: Begins a task.

@@ -17,7 +17,7 @@ from ddz_env.core.whole_file import replace_file
 from ddz_env.playing.agent import cheats
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import GROUP, read_agent
-from ddz_training.measure.duplicate import asked
+from ddz_training.measure.duplicate import answer_of
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 """Of every file, so that equal bundles are equal files."""
@@ -61,8 +61,8 @@ class BundleError(DouDizhuError):
     """An agent cannot be put into an archive."""
 
 
-class Bundle(NamedTuple):
-    """What was written.
+class Archive(NamedTuple):
+    """An archive that was written.
 
     Attributes:
         files: How many files are in the archive.
@@ -75,7 +75,7 @@ class Bundle(NamedTuple):
     data: list[str]
 
 
-def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Bundle:
+def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Archive:
     """Write the archive of an agent.
 
     It holds ``__main__.py``, the packages ``ddz_env`` and ``ddz_agents`` and the files that the agent's options name.
@@ -88,9 +88,9 @@ def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Bun
 
     Raises:
         BundleError: If the agent is not one of this package, or looks at hidden cards.
-        UnknownAgentError: If there is no such agent.
+        UnknownAgentError: If the agent does not exist.
     """
-    if asked(spec, cheats):
+    if answer_of(spec, cheats):
         raise BundleError(f"{spec} looks at hidden cards, which Botzone does not show")
     data = dict(_own_files(spec))
     contents = {name: file.read_bytes() for name, file in _sources(set(agent_files(spec))).items()}
@@ -109,7 +109,7 @@ def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Bun
             archive.writestr(entry, contents[name])
     replace_file(path, packed.getvalue())
     shipped = [name for name in contents if not name.endswith(".py")]
-    return Bundle(len(contents), len(packed.getvalue()), sorted(shipped))
+    return Archive(len(contents), len(packed.getvalue()), sorted(shipped))
 
 
 def _own_files(spec: str) -> list[tuple[str, Path]]:
@@ -137,7 +137,7 @@ def _factory(spec: str, places: dict[str, str]) -> str:
     points = metadata.entry_points(group=GROUP)
     value = next((point.value for point in points if point.name == name), "")
     if not value.startswith("ddz_agents."):
-        raise BundleError(f"{spec} is no agent of this package: an archive holds nothing else")
+        raise BundleError(f"{spec} is not an agent of this package: an archive holds nothing else")
     options: dict[str, Any] = read_agent(spec)[1]
     written = [f"{option}={places.get(str(given), as_written(given))}" for option, given in options.items()]
     return ":".join([value, ",".join(written)]) if written else value

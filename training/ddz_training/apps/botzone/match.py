@@ -1,4 +1,4 @@
-"""A match as the platform runs it: the judge is asked, then the bots, until it names the scores.
+"""A match as the platform runs it: the judge speaks, then the bots, until it names the scores.
 
 A bot of ours and a program get the same messages, and the log is what the platform would write.
 """
@@ -27,12 +27,12 @@ class _OwnBot:
     """An agent of ours at a seat."""
 
     def __init__(self, agent: Agent, game: BotzoneGame, seed: int) -> None:
-        self._player, self._asked = BotzonePlayer(agent, game, seed), False
+        self._player, self._begun = BotzonePlayer(agent, game, seed), False
 
     def entry(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The log's entry for its answer to a request."""
-        start, bare = time.monotonic(), self._asked
-        self._asked = True
+        start, bare = time.monotonic(), self._begun
+        self._begun = True
         said = self._player.answer(request if bare else {"requests": [request], "responses": []})
         return _entry(bare, 0, round(1000 * (time.monotonic() - start)), "OK", **said)
 

@@ -78,7 +78,7 @@ class Equivalent(SavedGames):
     def _find(self, ladder: duels.Ladder, tell: OnProgress) -> duels.Found:
         sequential, most = self.method == "sequential", self.most
         where = duels.Bounds.of(self.lower or 1, self.upper or (most if sequential else min(100, most)))
-        with duels.playing(ladder, duels.duel_store(ladder, self.out), self.processes, tell) as play:
+        with duels.playing(ladder, self.out, self.processes, tell) as play:
             if sequential:
                 named = {"deals": self.deals} if self.deals else {}
                 wanted = duels.SequentialOptions(most=most, precision=self.precision, **named)

@@ -21,7 +21,7 @@ from ddz_training.learn.settings import (
 
 
 class Annealed(NamedTuple):
-    """What changes in the course of a run.
+    """Settings that change in the course of a run.
 
     Attributes:
         learning_rate: Adam's step size.
@@ -68,7 +68,7 @@ class SelfPlayConfig(TrainingSettings):
         frozen: Agents that do not learn, as for ``ddz arena``: they play one side in ``frozen_share`` of the games, one
             as often as another.
         frozen_share: That share.
-        learner_side: The side that the policy plays wherever somebody else plays the other.
+        learner_side: The side that the policy plays where another agent plays the other side.
         pool_size: Past selves that are kept.
         snapshot_every: Updates between two snapshots of the policy.
         average: Weight of the past in the running average of the policy's weights, which is saved and evaluated; 0
@@ -156,7 +156,7 @@ class SelfPlayConfig(TrainingSettings):
         return *rules, *((agent, self.frozen_share / len(self.frozen)) for agent in self.frozen)
 
     def annealed(self, spent: float) -> Annealed:
-        """What changes in the course of a run, where this share of its budget is spent."""
+        """The settings that change, at this share of the budget."""
         return Annealed(
             self.learning_rate * (1.0 - spent * (1.0 - self.final_learning_rate)),
             self.entropy + spent * (self.final_entropy - self.entropy),

@@ -31,7 +31,7 @@ and masks."""
 
 Flags = npt.NDArray[np.bool_]
 
-NOBODY, LANDLORD_SIDE, PEASANT_SIDE = 0, 1, 2
+NO_SIDE, LANDLORD_SIDE, PEASANT_SIDE = 0, 1, 2
 """Which side of a game an opponent plays."""
 
 _LEARNER_SIDES = {"landlord": PEASANT_SIDE, "peasants": LANDLORD_SIDE}
@@ -189,9 +189,9 @@ class Collector:
         self.agents = [FrozenAgent(name, batch, self._agents_rng) for name in names]
         self._edges = np.cumsum(shares) if shares else np.zeros(1)
         self._rules = np.array([False, *(name.strip() == "rules" for name in names)])
-        self.sides = np.full(batch.num_games, NOBODY, np.int8)
+        self.sides = np.full(batch.num_games, NO_SIDE, np.int8)
         self.named = np.zeros(batch.num_games, np.int8)
-        self._draw_sides(self.sides == NOBODY)
+        self._draw_sides(self.sides == NO_SIDE)
 
     @property
     def by_rules(self) -> Flags:
@@ -201,7 +201,7 @@ class Collector:
 
     @property
     def _choice(self) -> Flags:
-        """Where more than one action is legal, shape ``[games]``, bool."""
+        """Whether more than one action is legal, shape ``[games]``, bool."""
         found: Flags = np.count_nonzero(self.batch.mask, axis=1) > 1
         return found
 
@@ -211,7 +211,7 @@ class Collector:
             agent.close()
 
     def opponent_acts(self, *, has_past: bool) -> Flags:
-        """Where an opponent is to act, shape ``[games]``, bool."""
+        """Whether an opponent is to act, shape ``[games]``, bool."""
         role, side = self.batch.role, self.sides
         landlord = (role == 0) & (side == LANDLORD_SIDE)
         peasant = (role != 0) & (role != NO_ROLE) & (side == PEASANT_SIDE)
@@ -269,12 +269,12 @@ class Collector:
         if self.config.learner_side in _LEARNER_SIDES:
             sides[:] = _LEARNER_SIDES[self.config.learner_side]
         sided = draws < self._edges[-1] + self.config.opponent_share
-        self.sides[begun] = np.where(sided, sides, NOBODY)
+        self.sides[begun] = np.where(sided, sides, NO_SIDE)
         places = np.searchsorted(self._edges, draws, side="right")
         self.named[begun] = np.where(draws < self._edges[-1], places + 1, 0)
 
     def state_dict(self) -> dict[str, Any]:
-        """What :meth:`load_state_dict` needs: the batch, who plays which side, and the generators."""
+        """The state for :meth:`load_state_dict`: the batch, who plays which side, and the generators."""
         own: dict[str, Any] = {"sides": self.sides.copy(), "named": self.named.copy()}
         generators = {"generator": self.rng, "agents_generator": self._agents_rng}
         own |= {name: generator.bit_generator.state for name, generator in generators.items()}

@@ -1,4 +1,4 @@
-"""Who plays one side of some games and does not learn: past selves of the run, and frozen agents by name.
+"""Players of one side of some games that do not learn: past selves of the run, and frozen agents by name.
 
 A frozen agent that offers ``batched`` answers for all games that wait for it in one call, ``random`` is compiled, and
 any other chooses game by game.  Agents of many games get no ``reset`` and no ``observe``, as in the environments
@@ -146,7 +146,7 @@ class FrozenAgent:
             close(self._opponent.agent)
 
     def state_dict(self) -> dict[str, Any]:
-        """What :meth:`load_state_dict` needs: the moves in progress, and what else is remembered of the games."""
+        """The state for :meth:`load_state_dict`: the moves in progress, and what else is remembered of the games."""
         return {name: array.copy() for name, array in self._memory().items()}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:

@@ -65,7 +65,7 @@ def collect(collector: Collector, rollout: Rollout, learner: Evaluate, past: Eva
 
 
 def policy_counts(log_probabilities: Floats, settled_share: float, rng: np.random.Generator) -> Floats:
-    """How much each decision counts for the policy.
+    """The weight of each decision for the policy.
 
     Where all but one action have hardly any probability, there is little to learn, at the cost of any decision.  Such
     settled decisions are sampled, and those drawn count for the others, too: each counts once on average.
@@ -87,7 +87,7 @@ def policy_counts(log_probabilities: Floats, settled_share: float, rng: np.rando
 
 
 class Advantages(NamedTuple):
-    """What :func:`seat_advantages` finds, each of shape ``[steps, envs]``; zero where not known.
+    """Advantages of a rollout, each array of shape ``[steps, envs]``; zero where not known.
 
     Attributes:
         advantages: float32.
@@ -177,7 +177,7 @@ def seat_advantages(
 
 
 class Estimates(NamedTuple):
-    """What the critic says of a rollout.
+    """The critic's estimates for a rollout.
 
     Attributes:
         values: Shape ``[steps, games]``, float32; 0 where the learner does not decide.
@@ -253,7 +253,7 @@ class Learner:
         self.optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, eps=config.adam_epsilon, fused=True)
 
     def estimate(self, rollout: Rollout) -> Estimates:
-        """What the critic says of every decision, and the advantages that follow."""
+        """The critic's value of every decision, and the advantages that follow."""
         config, decides = self._config, rollout.decides
         seen, concealed, by_rules = rollout.observations[decides], rollout.concealed[decides], rollout.by_rules[decides]
         games, found = np.zeros((len(seen), GAME_COLUMNS), np.float32), np.zeros(len(seen), np.float32)

@@ -41,7 +41,7 @@ _GROUP_STREAM, _AGENTS_STREAM = 4, 5  # of the seed; 1 is the run's own generato
 
 @dataclass
 class CurveLine:
-    """What one update brought, a line of ``curves.csv``.
+    """The result of one update, a line of ``curves.csv``.
 
     Attributes:
         update: Updates so far.
@@ -159,7 +159,7 @@ class SelfPlay(Training):
         self._threads.map(lambda group: collect(self.groups[group], parts[group], learner, past), range(len(parts)))
 
     def _chooser(self) -> Evaluate:
-        """What chooses the learner's actions."""
+        """The function that chooses the learner's actions."""
         return functools.partial(evaluate, self.learner.policy)
 
     def _follow(self) -> None:

@@ -97,7 +97,7 @@ def new_model(config: Sb3Config, env: MaskedVecEnv) -> MaskablePPO:
 
 @dataclass
 class Sb3Line:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
         decisions: The learner's decisions so far.

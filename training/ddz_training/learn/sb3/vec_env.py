@@ -74,7 +74,7 @@ class MaskedVecEnv(VecEnv):
         return observations, rewards.astype(np.float32), ended, infos
 
     def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **named: Any) -> Any:
-        """What a method says of each game: ``env_method("action_masks")`` is one array, ``[num_envs, 400]``, bool."""
+        """A method's result for each game: ``env_method("action_masks")`` is one array, ``[num_envs, 400]``, bool."""
         found = getattr(self.games, method_name)(*arguments, **named)
         return found if indices is None else found[list(self._get_indices(indices))]
 

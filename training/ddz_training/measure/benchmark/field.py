@@ -1,4 +1,4 @@
-"""What is fixed: the deals, and the field that is played against, and how a change of either is noticed.
+"""The fixed parts of the benchmark, its deals and its field of opponents, and checks that neither has changed.
 
 Of the deals there is one list to choose by and another to report on.  A list is a seed; deal ``n`` of it is
 ``State.new(seed, "standard", n)``.  A committed SHA-256 is of all its deals as text, so that other
@@ -6,7 +6,7 @@ programs that deal them can compare: a line a deal, the landlord's twenty cards 
 order, with blanks between.
 
 Every option of the field's players is written out.  A committed sample of positions comes with the move that each
-player of the field chose in it.  Before a player plays, it is asked again: another move is another player, and its
+player of the field chose in it.  Before a player plays, it chooses again: another move is another player, and its
 results would not compare with older ones.
 """
 
@@ -25,7 +25,7 @@ from ddz_env.core.checks import check_choice
 from ddz_env.playing.agent import Agent, observe, reset
 from ddz_env.playing.game import ask, read_answer
 from ddz_env.playing.generators import agent_generator
-from ddz_training.measure.duplicate import asked
+from ddz_training.measure.duplicate import answer_of
 from ddz_training.measure.errors import FrozenChangedError, InvalidBenchmarkRequestError
 
 RULES = Rules()
@@ -52,7 +52,7 @@ class DealList:
 
     @property
     def settings(self) -> dict[str, str | int]:
-        """What names it in files."""
+        """Its settings in files of results."""
         return {"list": self.name, "seed": self.seed, "sha256": self.sha256}
 
     def text(self) -> str:
@@ -75,7 +75,7 @@ class DealList:
         """Refuse to play more deals than there are.
 
         Raises:
-            InvalidBenchmarkRequestError: If there are fewer, or none is asked for.
+            InvalidBenchmarkRequestError: If there are fewer, or ``deals`` is not positive.
         """
         if not 1 <= deals <= self.count:
             raise InvalidBenchmarkRequestError(f"deals={deals} must be in 1..{self.count}, the deals {self.name!r}")
@@ -171,7 +171,7 @@ ANCHOR = "rules"
 
 
 @dataclass(frozen=True)
-class Position:
+class SamplePosition:
     """A position of the sample.
 
     Attributes:
@@ -186,19 +186,19 @@ class Position:
         return f"deal {self.deal} after {len(self.moves)} moves"
 
 
-def read_positions() -> list[Position]:
-    """The committed sample: games as text, and after how many of their moves somebody is asked."""
+def read_positions() -> list[SamplePosition]:
+    """The committed sample: games as text, and after how many of their moves a player chooses."""
     games = json.loads(POSITIONS_FILE.read_text(encoding="utf-8"))
     return [
-        Position(game["deal"], tuple(moves[:ply]))
+        SamplePosition(game["deal"], tuple(moves[:ply]))
         for game in games
         for moves in [game["moves"].split()]
         for ply in game["asked"]
     ]
 
 
-def chosen_moves(agent: str, positions: Sequence[Position]) -> list[str]:
-    """What an agent plays in positions; it observes the game so far, as in any game.
+def chosen_moves(agent: str, positions: Sequence[SamplePosition]) -> list[str]:
+    """The moves that an agent chooses in positions; it observes the game so far, as in any game.
 
     Args:
         agent: Its specification.
@@ -207,10 +207,10 @@ def chosen_moves(agent: str, positions: Sequence[Position]) -> list[str]:
     Raises:
         UnknownAgentError: If the agent does not exist.
     """
-    return asked(agent, lambda made: [str(_choice(made, position)) for position in positions])
+    return answer_of(agent, lambda made: [str(_choice(made, position)) for position in positions])
 
 
-def _choice(agent: Agent, position: Position) -> Move:
+def _choice(agent: Agent, position: SamplePosition) -> Move:
     state = State.new(SAMPLE_SEED, RULES, position.deal)
     seat = (state.seat + len(position.moves)) % RULES.players
     reset(agent, seat, RULES)
@@ -235,7 +235,7 @@ def frozen_moves() -> Mapping[str, tuple[str, ...]]:
 
 
 def check_member(name: str) -> str:
-    """Ask a player of the field in the sample again, once a process.
+    """Let a player of the field choose in the sample again, once a process.
 
     Returns:
         The digest of its moves.

@@ -1,8 +1,7 @@
 """Ratings and tables: what ``ddz benchmark`` prints, and the blocks of the pages, from the committed files.
 
 ``python -m ddz_training.measure.benchmark.leaderboard FILE ...`` fits the field's ratings to the games of ``ddz
-benchmark --field
---out FILE``, with ``--full`` and without.
+benchmark --field --out FILE``, with ``--full`` and without.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ddz_training.measure.ratings import fit_ratings, scores_of
 from ddz_training.measure.statistics import AgentResult, Interval, standings
 
 FOLDER = "benchmark"
-"""Where committed files are, below ``docs/results``."""
+"""The folder of the committed files, below ``docs/results``."""
 
 RATINGS_FILE = Path(__file__).with_name("ratings.json")
 _HEADER = ("landlord win %", "peasants win %", "win %", "landlord score", "peasants score", "score")
@@ -60,8 +59,8 @@ def field_ratings() -> FieldRatings:
 
 def write_field_ratings(*results: Results) -> None:
     """Fit the field's ratings to its games, of all files at once, and make them the committed ones."""
-    games = [record for one in results for record in one.records]
-    elo = {ANCHOR: Interval(0.0, 0.0, 0.0, len(games)), **rate_field(games)}
+    games = [record for one in results for record in one.records if {record.a, record.b} <= FIELD.keys()]
+    elo = {ANCHOR: Interval(0.0, 0.0, 0.0, len(games)), **fit_ratings(scores_of(games), {ANCHOR: 0.0})}
     document = {
         "played": " and ".join(_played(one) for one in results),
         "deals": sum(one.deals for one in results),
@@ -76,11 +75,6 @@ def _played(results: Results) -> str:
     return f"the first {results.deals} deals of the list {results.contest.deals.name!r} ({who})"
 
 
-def rate_field(records: Sequence[GameRecord]) -> dict[str, Interval]:
-    """The ratings of the field's players from their games with each other; the anchor has 0 and is left out."""
-    return fit_ratings(scores_of(record for record in records if {record.a, record.b} <= FIELD.keys()), {ANCHOR: 0.0})
-
-
 def place(records: Sequence[GameRecord], name: str, ratings: Mapping[str, float]) -> Interval:
     """An agent's rating from its games against players of the field whose ratings are known.
 
@@ -89,7 +83,7 @@ def place(records: Sequence[GameRecord], name: str, ratings: Mapping[str, float]
     """
     played = [record for record in records if {record.a, record.b} <= {name, *ratings}]
     if not played:
-        raise InvalidBenchmarkRequestError(f"{name} played nobody whose rating is known")
+        raise InvalidBenchmarkRequestError(f"{name} played no one whose rating is known")
     return fit_ratings(scores_of(played), ratings)[name]
 
 
@@ -111,7 +105,7 @@ def committed(folder: Path) -> list[Results]:
     """The results that are committed, checked.
 
     Raises:
-        BenchmarkFileError: If a file is none of the benchmark's.
+        BenchmarkFileError: If a file is not one of the benchmark's.
     """
     found = [read_file(path) for path in sorted((folder / FOLDER).glob("*.csv"))]
     return [results for results in found if results.contest.deals.name == "reporting"]

@@ -17,33 +17,25 @@ from typing import Any
 import numpy as np
 
 from ddz_env.playing.agent import cheats
+from ddz_training.measure import duplicate
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member, deal_list, digest, frozen_moves
-from ddz_training.measure.duplicate import (
-    KEY,
-    SIDES,
-    DealPlayer,
-    DealWorker,
-    GameRecord,
-    asked,
-    check_agents,
-    matches,
-    seatings,
-)
+from ddz_training.measure.duplicate import KEY, SIDES, GameRecord
 from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
+from ddz_training.measure.files import read_format
 from ddz_training.measure.provenance import Provenance
 from ddz_training.measure.statistics import AgentResult, by_pair, grouped, summarize
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress, of_rows, read_results
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 FORMAT = "ddz-benchmark-2"
 SCORING = "stake"
-"""What scores are of; wins are counted beside them."""
+"""The scoring; wins are counted beside it."""
 
 _SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Who plays whom on which deals.
+    """Agents, pairs and deals of a benchmark run.
 
     Attributes:
         agents: Specification of each agent by its name in results.
@@ -64,7 +56,7 @@ class Contest:
             AgentFailedError: If one cannot be made.
         """
         self.deals.check()
-        check_agents(self.agents.values())
+        duplicate.check_agents(self.agents.values())
 
     def check_members(self) -> None:
         """Make sure that the players of the field are the committed ones.
@@ -76,7 +68,7 @@ class Contest:
             check_member(name)
 
     def settings(self) -> dict[str, Any]:
-        """What a file of its games says of it."""
+        """Settings of a file of its games."""
         return {
             "format": FORMAT,
             "rules": RULES.name,
@@ -86,7 +78,7 @@ class Contest:
         }
 
     def store(self, path: Path | None) -> ResultStore[GameRecord]:
-        """Where games are kept; a file is resumed.
+        """A store for the games; an existing file is resumed.
 
         Args:
             path: The file; None keeps the games in memory only.
@@ -95,12 +87,12 @@ class Contest:
             ResultsFileError: If the file cannot be used.
             SettingsMismatchError: If it is of other agents or deals.
         """
-        games = len(seatings(RULES))
+        games = len(duplicate.seatings(RULES))
         return ResultStore(GameRecord, path, self.settings(), KEY, per_key=games, agents=self.agents.values())
 
-    def worker(self) -> DealWorker[list[GameRecord]]:
+    def worker(self) -> duplicate.DealWorker[list[GameRecord]]:
         """Plays deals in one process; an agent that fails loses that game."""
-        return DealWorker(list, lambda: DealPlayer(RULES, self.deals.seed, on_fault="lose"))
+        return duplicate.DealWorker(list, lambda: duplicate.DealPlayer(RULES, self.deals.seed, on_fault="lose"))
 
 
 def against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = False) -> Contest:
@@ -149,7 +141,7 @@ def play_contest(
     """Make sure that deals and field are the committed ones, and play.
 
     Args:
-        contest: Who plays whom on which deals.
+        contest: Agents, pairs and deals of a benchmark run.
         deals: How many deals a pair, the first of the list.
         processes: Worker processes; the results, except times, do not depend on them.
         store: Where each deal is kept as soon as it is played; deals that it holds are not played again.
@@ -165,9 +157,9 @@ def play_contest(
     contest.deals.check_count(deals)
     contest.check()
     for name, spec in contest.agents.items():
-        if name not in FIELD and asked(spec, cheats):
+        if name not in FIELD and duplicate.answer_of(spec, cheats):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
-    wanted, kept = matches(contest.agents, contest.pairs, range(deals)), store or contest.store(None)
+    wanted, kept = duplicate.matches(contest.agents, contest.pairs, range(deals)), store or contest.store(None)
     if not wanted.keys() <= kept.found.keys():
         contest.check_members()
     return kept.fill(wanted, contest.worker, processes, on_progress)
@@ -175,7 +167,7 @@ def play_contest(
 
 @dataclass(frozen=True)
 class Results:
-    """What was played, or what a file holds.
+    """The games of a benchmark run or of its file.
 
     Attributes:
         contest: Who played whom on which deals.
@@ -193,7 +185,7 @@ class Results:
 
     @property
     def deals(self) -> int:
-        """How many deals each pair played, the first of the list."""
+        """The number of deals of each pair, the first of the list."""
         return len({record.deal for record in self.records})
 
     def summary(self) -> list[AgentResult]:
@@ -217,12 +209,10 @@ def read_file(path: Path) -> Results:
     """Read a file and check that it is whole, of this benchmark, and agrees with itself; nothing is played.
 
     Raises:
-        BenchmarkFileError: If it is not.
+        BenchmarkFileError: If it contradicts itself or the benchmark.
+        ResultsFileError: If it is not a file of the benchmark.
     """
-    settings, rows = read_results(path)
-    if settings.get("format") != FORMAT:
-        raise BenchmarkFileError(f"{path} is not a file of the benchmark: its format is {settings.get('format')!r}")
-    records = of_rows(GameRecord, rows)
+    settings, records = read_format(path, GameRecord, FORMAT)
     try:
         deals = deal_list(settings["deals"]["list"])
         contest = Contest(settings["agents"], tuple(dict.fromkeys((one.a, one.b) for one in records)), deals)
@@ -243,7 +233,7 @@ def read_file(path: Path) -> Results:
 
 def _check_games(results: Results) -> None:
     """Refuse games that are missing, there twice, or end as no game can."""
-    seats = seatings(RULES)
+    seats = duplicate.seatings(RULES)
     wanted = [(deal, game) for deal in range(results.deals) for game in range(len(seats))]
     for pair, games in by_pair(results.records).items():
         if sorted((one.deal, one.game) for one in games) != wanted:
@@ -297,7 +287,7 @@ def replay(
     Provenance.of(contest.agents.values()).check_files(Provenance(files=results.files), results.path)
     contest.check_members()
     count = results.deals if sample is None else min(sample, results.deals)
-    known = matches(contest.agents, contest.pairs, range(results.deals))
+    known = duplicate.matches(contest.agents, contest.pairs, range(results.deals))
     chosen = [
         (int(deal), *pair) for pair in contest.pairs for deal in sorted(rng.choice(results.deals, count, replace=False))
     ]

@@ -1,0 +1,103 @@
+"""The settings of a training: read as they are written, refused by name, and changed over the budget."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ddz_env.core.errors import InvalidRulesError
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.imitation import ImitationConfig
+from ddz_training.learn.loop import Budget, train
+from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.selfplay import SelfPlay
+from tests.training.apps.terminal import refused
+from tests.training.learn.test_games import SMALL
+from tests.training.learn.test_selfplay import small_config
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"decisions": 0}, "decisions=0 must be a whole number"),
+        ({"student_share": 1.5}, "student_share=1.5 must be a number from 0 to 1"),
+        ({"groups": 5, "num_games": 24}, "groups=5 must divide num_games=24"),
+        ({"learning_rate": 0}, "learning_rate=0 must be a number above 0"),
+        ({"seed": 2**63}, "seed=9223372036854775808 must be a whole number from 0 to 9,223,372,036,854,775,807"),
+        ({"frozen": ("random",)}, "give both"),
+        ({"frozen_share": 0.1}, "give both"),
+        ({"frozen": ("random",), "frozen_share": 0.6, "opponent_share": 0.5}, "together at most 1"),
+        ({"learner_side": "dealer"}, "learner_side"),
+    ],
+)
+def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidTrainingError, match=message):
+        (ImitationConfig if {*settings} & {"decisions", "student_share"} else SelfPlayConfig)(**settings)
+
+
+def test_step_size_and_entropy_fall_in_a_straight_line_over_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: dict[str, Any] = {"learning_rate": 1e-3, "final_learning_rate": 0.1, "entropy": 0.02, "final_entropy": 0.01}
+    config = small_config(**rates)
+    assert config.annealed(0.0) == (1e-3, 0.02)
+    assert config.annealed(0.5) == pytest.approx((5.5e-4, 0.015))
+    assert config.annealed(1.0) == pytest.approx((1e-4, 0.01))
+    spent, annealed = [], config.annealed
+    with contextlib.closing(SelfPlay(config, 1)) as run:
+        monkeypatch.setattr(SelfPlayConfig, "annealed", lambda _, share: spent.append(share) or annealed(share))
+        train(run, Budget(updates=4))
+    assert spent == [0.0, 0.25, 0.5, 0.75]
+
+
+def test_options_that_went_are_read_where_they_meant_what_stayed() -> None:
+    """From the settings of 0.2.0 in checkpoints, and as they were written behind ``--set``."""
+    went = {"lookahead": 0.0, "candidates": 4, "least": 0.01, "floor": 0.02, "precision": "float32", "graphs": True}
+    went |= {"upper": 1.0, "magnet": 0.0, "auxiliary": 0.0}
+    config = SelfPlayConfig(lam=0.8)
+    assert SelfPlayConfig.from_dict(config.as_dict() | went) == config
+    assert SelfPlayConfig.read(["lookahead=0", "floor=0.3", "lam=0.9", "precision=float32"]) == {"lam": 0.9}
+    others = {"lookahead": 0.8, "least": 0.1, "precision": "bfloat16", "upper": 0.25, "magnet": 0.1, "auxiliary": 1.0}
+    for name, value in others.items():
+        with pytest.raises(InvalidTrainingError, match=f"{name}={value!r}: this option went"):
+            SelfPlayConfig.read([f"{name}={value}"])
+        with pytest.raises(InvalidTrainingError, match=f"{name}={value!r}: this option went"):
+            SelfPlayConfig.from_dict(config.as_dict() | went | {name: value})
+
+
+def test_settings_are_read_as_they_are_written() -> None:
+    texts = ["lam=0.9", "architecture.width=64", "architecture.blocks=3", "opponents=rules", "rules=rlcard"]
+    config = SelfPlayConfig().changed(SelfPlayConfig.read(texts))
+    assert (config.lam, config.opponents, config.rules) == (0.9, ("rules",), "rlcard")
+    assert config.architecture == dataclasses.replace(SelfPlayConfig().architecture, width=64, blocks=3)
+    assert SelfPlayConfig.from_dict(json.loads(json.dumps(config.as_dict()))) == config
+    small = SelfPlayConfig(architecture=SMALL).changed({"architecture.width": 8})
+    assert small.architecture == dataclasses.replace(SMALL, width=8)
+    with pytest.raises(InvalidTrainingError, match=r"did you mean 'architecture\.width'"):
+        SelfPlayConfig.read(["architecture.with=1"])
+    with pytest.raises(InvalidRulesError):
+        SelfPlayConfig().changed({"rules": "texas"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("selfplay", "say how long to train"),
+        ("selfplay --minutes 1 --set learning=1", "there is no option 'learning'"),
+        ("selfplay --minutes 1 --init nothing.safetensors", "there is no such file"),
+        ("selfplay --minutes 1 --threads 0", "threads=0"),
+        ("sb3 --opponents nobody", "no agent is called 'nobody'"),
+        ("sb3 --set role=king", "unknown role 'king'"),
+        ("sb3 --set learning=1", "there is no option 'learning'"),
+        ("sb3 --threads 0", "threads=0"),
+        ("sb3 --resume", "holds no settings of a run"),
+    ],
+)
+def test_bad_input_is_one_named_line(arguments: str, message: str, tmp_path: Path) -> None:
+    pytest.importorskip("sb3_contrib")
+    command, *options = arguments.split()
+    assert message in refused("train", command, "--out", tmp_path, *options)
+    assert not list(tmp_path.iterdir())

@@ -20,7 +20,7 @@ from ddz_env.core.options import Options, Range
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Spare as Spare
 from ddz_training.measure.markdown import Table as Table
-from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress, of_rows, read_results
+from ddz_training.measure.store import Key, OnProgress, ResultStore, as_saved, no_progress, of_rows, read_results
 from ddz_training.measure.workers import Worker
 
 _Options = TypeVar("_Options", bound=Options)
@@ -133,14 +133,14 @@ def compared(
 
 
 class Each(Worker[Any, Sequence[_Result]]):
-    """Does the tasks of an experiment that keeps nothing from one to the next."""
+    """Does the tasks of an experiment that keeps nothing from one to the next; results are those of their file."""
 
     def __init__(self, work: Callable[..., Sequence[_Result]], options: Any) -> None:
         self._work, self._options = work, options
 
     def play(self, task: Sequence[Any]) -> Sequence[_Result]:
         """Do one."""
-        return self._work(self._options, *task)
+        return [as_saved(result) for result in self._work(self._options, *task)]
 
 
 @dataclass(frozen=True)

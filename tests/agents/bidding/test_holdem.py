@@ -37,7 +37,7 @@ def observation(seen: str, mine: int, most: int) -> dict[str, Any]:
 def env() -> Any:
     pytest.importorskip("rlcard")
     pytest.importorskip("pygame")
-    from ddz_training.experiments.holdem import holdem_env
+    from ddz_training.experiments.expected_payoff import holdem_env
 
     return holdem_env()
 
@@ -148,7 +148,7 @@ def test_wrong_observations_have_named_errors() -> None:
 
 
 def test_a_hand_is_zero_sum_and_repeats(env: Any) -> None:
-    from ddz_training.experiments.holdem import play_hand
+    from ddz_training.experiments.expected_payoff import play_hand
 
     hands = []
     for _ in range(2):

@@ -35,7 +35,7 @@ from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import WithBidder, make_agent, read_agent, split_bidder
 from ddz_training.apps.cli import app
 from ddz_training.apps.hand_odds import report
-from ddz_training.experiments.bidders import BIDDERS, BidderOptions, DealTable, SettlingResult, settling_table
+from ddz_training.experiments.expected_payoff import BIDDERS, BidderOptions, DealTable, SettlingResult, settling_table
 from ddz_training.experiments.experiment import Saved
 
 STRONG, WEAK = "33456789TJQKA22BR", "34456678899TTJJQK"

@@ -18,7 +18,6 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import comb, log, prod
 from pathlib import Path
 from typing import Annotated, Any
@@ -44,7 +43,7 @@ from ddz_env.playing.generators import published_generator
 from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, SeedOptions, Table, grouped
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Result, Saved, SeedOptions, Table, grouped
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval
 
@@ -188,8 +187,7 @@ BELIEFS = {"default": "three kinds of players", "rules": "the rule agent"}
 """What the seats may be believed to be."""
 
 
-@dataclass(frozen=True)
-class WatchResult:
+class WatchResult(Result):
     """What one seat knew at one of its decisions.
 
     Attributes:
@@ -217,7 +215,6 @@ class WatchResult:
     ess: Nats
 
 
-@dataclass(frozen=True)
 class WatchOptions(SeedOptions):
     """How much is watched.
 
@@ -331,8 +328,7 @@ _ROUNDS = 2
 _Sums = tuple[Annotated[float, "g"], ...]
 
 
-@dataclass(frozen=True)
-class BeliefResult:
+class BeliefResult(Result):
     """What one seat knew at one of its decisions.
 
     Attributes:
@@ -368,7 +364,6 @@ class BeliefResult:
     network_bins: _Sums
 
 
-@dataclass(frozen=True)
 class BeliefOptions(ParallelOptions):
     """How much is watched.
 
@@ -417,7 +412,8 @@ def look(options: BeliefOptions, player: str, game: int) -> list[BeliefResult]:
         bits = [float(nat) / -log(2) for nat in (log_ways(pool, own).sum() - log_ways(pool.sum(), own.sum()), logs[0])]
         counts = view.seat, len(view.history), hidden_ranks(truth)
         bins = (calibration(truth, view, one) for one in known)
-        results.append(BeliefResult(player, game, *counts, *believed(truth, view, *known), *bits, *spent, *bins))
+        numbers: list[Any] = [*believed(truth, view, *known), *bits, *spent, *bins]
+        results.append(BeliefResult(player, game, *counts, *numbers))
     return results
 
 

@@ -121,12 +121,6 @@ def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Res
         raise ResultsFileError(f"a line holds no result of this kind: {error!r}") from error
 
 
-def as_saved(result: _Result) -> _Result:
-    """A result as its file holds it, its numbers with as many digits."""
-    kind, columns = type(result), _columns(type(result))
-    return of_rows(kind, [{column.name: column.text(getattr(result, column.name)) for column in columns}])[0]
-
-
 # --- Reading ----------------------------------------------------------------------------------------------------------
 
 

@@ -41,6 +41,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Result, Saved, Table, grouped
 from ddz_training.experiments.matches import AUCTION_HEADER, Pair, auction_cells, deals_note
+from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import check_agents, seatings
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval
@@ -439,11 +440,8 @@ def _matches(options: HoldemMatchOptions) -> list[tuple[str, str, int]]:
 
 def chips_interval(own: Sequence[HoldemResult]) -> Interval:
     """Chips a hand with the 95 % interval over deals, each played from both seats."""
-    deals: dict[tuple[int, int], float] = {}
-    for result in own:
-        place = result.match, result.hand // 2
-        deals[place] = deals.get(place, 0.0) + result.chips / 2
-    return normal_interval(list(deals.values()))
+    deals = statistics.grouped(own, lambda result: (result.match, result.hand // 2))
+    return normal_interval([sum(hand.chips for hand in hands) / 2 for hands in deals.values()])
 
 
 def holdem_table(saved: Saved[HoldemResult]) -> Table:

@@ -18,17 +18,9 @@ from ddz_env import State, View
 from ddz_env.core.options import Range
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import make_agent
+from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches as play
-from ddz_training.experiments.experiment import (
-    Experiment,
-    Result,
-    Saved,
-    SeedOptions,
-    Table,
-    chosen,
-    grouped,
-    read_saved,
-)
+from ddz_training.experiments.experiment import Experiment, Result, Saved, Table, chosen, grouped, read_saved
 from ddz_training.experiments.matches import DealOptions, Pair
 from ddz_training.measure.duplicate import Match
 from ddz_training.measure.statistics import normal_interval
@@ -144,7 +136,7 @@ def calibrate(variant: str, target: float, views: Sequence[View]) -> EqualTime:
     return best
 
 
-class TimeOptions(SeedOptions):
+class TimeOptions(ex.SeedOptions):
     """How equal times are found.
 
     Attributes:

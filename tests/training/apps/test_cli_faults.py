@@ -202,9 +202,9 @@ def test_garbage_where_curves_should_be_is_named(tmp_path: Path) -> None:
     for garbage in (b"\xff\xfe\x00\x01\n\n", b"update,decisions\n\x00\n", b"", b"stage\nx\n"):
         for name in ("training_curves.csv", "training_evaluations.csv"):
             (tmp_path / name).write_bytes(garbage)
-        assert "training_curves.csv is no such curve" in refused("train", "curves", "--out", tmp_path)
+        assert "training_curves.csv is not a training curve" in refused("train", "curves", "--out", tmp_path)
     (tmp_path / "training_curves.csv").write_text("stage,update,decisions,games,seconds\na,1,many,1,1\n")
-    assert "is no such curve" in refused("train", "curves", "--out", tmp_path)
+    assert "is not a training curve" in refused("train", "curves", "--out", tmp_path)
 
 
 @pytest.fixture

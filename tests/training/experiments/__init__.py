@@ -1,0 +1,16 @@
+"""Tests of the experiments, and the results that are committed."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from ddz_training.experiments.experiment import Result, read_saved
+from tests.rooms import ROOT
+
+RESULTS = ROOT / "docs" / "results"
+_Result = TypeVar("_Result", bound=Result)
+
+
+def committed(kind: type[_Result], name: str) -> list[_Result]:
+    """The results of a file that pages show."""
+    return list(read_saved(kind, RESULTS / f"{name}.csv").results)

@@ -16,14 +16,13 @@ from ddz_agents.worlds.particles import Particles
 from ddz_env import Move, Rules, State
 from ddz_env.core.engine.layout import HANDS, HIDDEN
 from ddz_env.core.errors import IllegalMoveError
-from ddz_training.experiments import chances, openspiel
 from ddz_training.experiments import hidden_hands as hidden
-from ddz_training.experiments.experiment import read_saved
+from ddz_training.experiments import openspiel
+from ddz_training.experiments import policy_games as pg
 from ddz_training.experiments.hidden_hands import WatchResult, hidden_counts, log_probability, nats_gained, plain_splits
 from tests.hidden import permuted
-from tests.rooms import ROOT
+from tests.training.experiments import committed
 
-RESULTS = ROOT / "docs" / "results"
 RNG = np.random.default_rng
 AS_TOLD = Calibration(LogOddsCurve(0.0, 1.0, 0.0), LogOddsCurve(0.0, 1.0, 0.0))
 """Leaves the critic's means alone."""
@@ -66,7 +65,7 @@ def test_the_gain_is_a_mean_over_ranks_and_the_committed_beliefs_gain() -> None:
     two = WatchResult("rules", 1, 1, 9, 6, 30, -20.0, -21.0, -20.0, 100.0)
     assert nats_gained([one, two], "rules", "uniform").mean == pytest.approx(2.0 / 40)
     assert nats_gained([replace(one, game=n) for n in range(3)], "rules", "uniform").half_width == pytest.approx(0)
-    saved = read_saved(WatchResult, RESULTS / "hand_inference.csv").results
+    saved = committed(WatchResult, "hand_inference")
     for player, least in (("rules", 0.25), ("isuct", 0), ("random", 0)):
         seen = [result for result in saved if result.player == player]
         assert nats_gained(seen, "default", "uniform").low > least
@@ -74,14 +73,14 @@ def test_the_gain_is_a_mean_over_ranks_and_the_committed_beliefs_gain() -> None:
 
 
 def test_chances_are_borne_out_in_every_tenth_and_come_out_again() -> None:
-    saved = read_saved(chances.ChanceResult, RESULTS / "chances.csv").results
-    assert chances.fit(saved) == SHIPPED  # new weights: `ddz reproduce chances`, then the constants of the judge
-    tenths = chances.told_and_won(saved, SHIPPED)
+    saved = committed(pg.ChanceResult, "chances")
+    assert pg.fit(saved) == SHIPPED  # new weights: `ddz reproduce chances`, then the constants of the judge
+    tenths = pg.told_and_won(saved, SHIPPED)
     assert sum(map(len, tenths)) > 1000
     assert all(abs(fmean(told for told, _ in part) - fmean(won for _, won in part)) < 0.05 for part in tenths)
-    raw = chances.told_and_won(saved, AS_TOLD)
+    raw = pg.told_and_won(saved, AS_TOLD)
     assert any(abs(fmean(t for t, _ in part) - fmean(w for _, w in part)) > 0.05 for part in raw)  # no map: far off
-    again = chances.CHANCES.run(chances.ChanceOptions(games=2, processes=1)).results
+    again = pg.CHANCES.run(pg.ChanceOptions(games=2, processes=1)).results
     kept = [one for one in saved if one.deal in {one.deal for one in again}]
     assert [replace(one, mean=0.0) for one in again] == [replace(one, mean=0.0) for one in kept]
     assert [one.mean for one in again] == pytest.approx([one.mean for one in kept], abs=0.002)

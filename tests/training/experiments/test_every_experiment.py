@@ -116,7 +116,7 @@ def test_a_killed_run_goes_on_to_the_same_results(name: str, tmp_path: Path, mon
     if name in ("mini-census", "mini-agents"):
         few = mini.mini_deals()[::800]
         monkeypatch.setattr(mini, "mini_deals", lambda: few)
-    whole, cut, told = tmp_path / "whole.csv", tmp_path / "cut.csv", list[tuple[int, int]]()
+    whole, cut, seen = tmp_path / "whole.csv", tmp_path / "cut.csv", list[tuple[int, int]]()
     (experiment, options), tasks = small(name), CASES[name].tasks
     experiment.run(options, whole, tasks=tasks)
     for beside in tmp_path.glob("whole_*"):  # what was measured before
@@ -126,8 +126,8 @@ def test_a_killed_run_goes_on_to_the_same_results(name: str, tmp_path: Path, mon
     assert 0 < len(lines(experiment, cut)) < len(lines(experiment, whole))
     experiment.run(options, cut, tasks=tasks)
     assert lines(experiment, cut) == lines(experiment, whole)
-    again = experiment.run(options, cut, lambda *done: told.append(done), tasks)
-    assert {done for done, _ in told} == {told[0][1]}, "nothing is played again"
+    again = experiment.run(options, cut, lambda *done: seen.append(done), tasks)
+    assert {done for done, _ in seen} == {seen[0][1]}, "nothing is played again"
     published = lines(experiment, RESULTS / f"{experiment.file}.csv") if name in PUBLISHED else lines(experiment, cut)
     assert all(line in published for line in lines(experiment, whole))
     if experiment.settings:

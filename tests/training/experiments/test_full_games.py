@@ -15,13 +15,12 @@ from ddz_env.core.notation import Hand
 from ddz_env.playing.registry import make_agent
 from ddz_training.apps.documentation import StaleDocsError, refresh
 from ddz_training.experiments import full_games as full
-from ddz_training.experiments.experiment import read_saved
+from ddz_training.experiments import full_thresholds as table_2
 from ddz_training.experiments.full_branching import BranchingResult, Choices, count_by_suit, count_choices
 from ddz_training.experiments.full_games import LANDLORD_UCT, LANDLORDS, FullOptions, GameResult, difference, win_rate
 from ddz_training.measure.errors import SettingsMismatchError
-from tests.rooms import ROOT
+from tests.training.experiments import committed
 
-RESULTS = ROOT / "docs" / "results"
 TINY = FullOptions(deals=3, games=2, processes=1, trees=2, tree_iterations=4)
 """A game in milliseconds."""
 
@@ -47,7 +46,7 @@ def test_line_ups_are_those_of_the_paper_with_the_options_of_the_command() -> No
     assert [*full.landlord_cast(FullOptions()).lineups.values()] == [(one, plain, plain) for one in landlords]
     more = full.landlord_cast(FullOptions(options_="milliseconds=5")).lineups.values()
     assert all(spec.endswith(",milliseconds=5") and make_agent(spec) for specs in more for spec in specs)
-    values = {task[2]: task[3][0] for task in full.ITERATIONS_SWEEP.tasks(full.IterationsOptions(deals=1)).values()}  # type: ignore[union-attr]
+    values = {name: specs[0] for _, _, name, specs in full.ITERATIONS_SWEEP.tasks(full.IterationsOptions(deals=1))}
     assert len(values) == 7
     assert values["500"] == "isuct:iterations=500,exploration=0.44"
 
@@ -64,9 +63,9 @@ def test_more_games_deals_and_values_go_on_with_the_same_file(tmp_path: Path) ->
     results = LANDLORD_UCT.run(TINY, path).results
     assert results == LANDLORD_UCT.run(TINY).results != LANDLORD_UCT.run(replace(TINY, seed=1)).results
     assert [(one.game, one.deal, one.lineup) for one in results] == [*itertools.product(range(2), range(3), LANDLORDS)]
-    asked = LANDLORD_UCT.run(fewer, path).results
-    assert asked == [result for result in results if result.deal < 2 and result.game == 0]
-    assert len(full.THRESHOLDS_2011.run(full.ThresholdOptions(**vars(TINY)), path).results) == 18
+    again = LANDLORD_UCT.run(fewer, path).results
+    assert again == [result for result in results if result.deal < 2 and result.game == 0]
+    assert len(table_2.THRESHOLDS_2011.run(table_2.ThresholdOptions(**vars(TINY)), path).results) == 18
     with pytest.raises(SettingsMismatchError):
         full.CHEATING_UCT.run(fewer, path)
     two = full.IterationsOptions(**vars(fewer), at=(500, 1000))
@@ -81,7 +80,7 @@ def test_win_rates_belong_to_a_side_and_differences_are_paired() -> None:
     assert (gain.mean, gain.half_width, gain.count) == (0.5, 0.0, 4)
     assert difference(results, "a", "b", peasants=True).mean == -0.5
     rate, points = full.compare(
-        [full.Row("x", "41", "a"), full.Row("x", "", "a", "b"), full.Row("y", "", "c")], results
+        [full.RateRow("x", "41", "a"), full.RateRow("x", "", "a", "b"), full.RateRow("y", "", "c")], results
     )
     assert (rate.what, rate.paper, rate.ours) == ("x, %", "41", "60.0")
     assert (points.what, points.ours, points.note) == ("x, points", "+50.0", "+50.0 to +50.0; paired by deal")
@@ -94,7 +93,7 @@ def test_table_2_by_hand() -> None:
         *games("determinized", {0: "10", 1: "01", 2: "11", 3: "00"}),
         *games("information-set", {0: "11", 1: "00", 2: "01"}),
     ]
-    rows = {threshold.label: (same, held_out) for threshold, same, held_out in full.filter_deals(results)}
+    rows = {threshold.label: (same, held_out) for threshold, same, held_out in table_2.filter_deals(results)}
     assert list(rows) == ["none", "< 0 %", "= 0 %", "> 0 %", "> 25 %", "> 50 %", "> 75 %"]
     assert [same.deals for same, _ in rows.values()] == [3, 1, 1, 1, 1, 0, 0]
     assert rows["none"][0].determinized.mean == pytest.approx(2 / 3)
@@ -103,7 +102,7 @@ def test_table_2_by_hand() -> None:
     # Deal 1: the first judges ½ − 0 and reports a win, the second ½ − 1 and reports a loss.  Deal 2: −1, a win, twice.
     assert [held_out.deals for _, held_out in rows.values()] == [3, 2, 1, 2, 2, 1, 1]
     assert [rows[label][1].determinized.mean for label in ("= 0 %", "> 75 %")] == [0, 1]
-    single = full.filter_deals([one for name in LANDLORDS for one in games(name, dict.fromkeys(range(3), "1"))])
+    single = table_2.filter_deals([one for name in LANDLORDS for one in games(name, dict.fromkeys(range(3), "1"))])
     assert (single[0][1].deals, single[0][2].deals) == (3, 0), "one game a deal leaves nothing to hold out"
 
 
@@ -112,7 +111,7 @@ def test_filtering_luck_makes_a_gap_that_held_out_games_do_not_show() -> None:
     draw = random.Random(4)
     words = [{deal: "".join(draw.choice("01") for _ in range(6)) for deal in range(1000)} for _ in LANDLORDS]
     results = [result for name, wins in zip(LANDLORDS, words, strict=True) for result in games(name, wins)]
-    rows = {threshold.label: (same, held_out) for threshold, same, held_out in full.filter_deals(results)}
+    rows = {threshold.label: (same, held_out) for threshold, same, held_out in table_2.filter_deals(results)}
     assert min(rows[label][0].gain.low for label in ("> 0 %", "> 25 %", "> 50 %")) > 0.1
     assert rows["< 0 %"][0].gain.high < -0.1
     assert all(abs(held_out.gain.mean) < 1.5 * held_out.gain.half_width for _, held_out in rows.values())
@@ -132,7 +131,7 @@ def test_choices_are_counted_as_a_person_would_and_by_suit_as_sets_of_cards() ->
 
 
 def test_the_committed_branching_is_complete() -> None:
-    saved = read_saved(BranchingResult, RESULTS / "full_branching.csv").results
+    saved = committed(BranchingResult, "full_branching")
     assert [(one.player, one.deal) for one in saved] == [*itertools.product(("rules", "random"), range(1000))]
     assert all(20 <= one.first.main_groups <= 70 and one.first.whole_moves <= 300 for one in saved)
     assert sum(one.first_by_suit > 300 for one in saved) == 2 * 467
@@ -147,7 +146,7 @@ def test_pages_get_their_tables_from_the_results_beside_them(tmp_path: Path) -> 
     with pytest.raises(StaleDocsError):
         refresh([page], check=True)
     refresh([page])
-    for experiment in (LANDLORD_UCT, full.THRESHOLDS_2011):
+    for experiment in (LANDLORD_UCT, table_2.THRESHOLDS_2011):
         [table] = experiment.tables.values()
         assert table(saved).markdown() in page.read_text()
 
@@ -163,7 +162,7 @@ def test_pages_get_their_tables_from_the_results_beside_them(tmp_path: Path) -> 
 )
 def test_committed_results_are_whole_and_show_what_the_page_says(name: str, base: str, poor: set[str]) -> None:
     """Files may hold any number of games, but every line-up must have played the same; which ones are worse."""
-    results = read_saved(GameResult, RESULTS / f"full_{name}.csv").results
+    results = committed(GameResult, f"full_{name}")
     played: dict[str, list[tuple[int, int]]] = {}
     for result in results:
         played.setdefault(result.lineup, []).append((result.deal, result.game))

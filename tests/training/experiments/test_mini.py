@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,25 +13,9 @@ from ddz_env.core.engine import layout
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.notation import word_to_counts
 from ddz_training.experiments import mini
-from ddz_training.experiments.experiment import Saved, read_saved
-from ddz_training.experiments.mini import (
-    CORRECT,
-    KINDS,
-    HandResult,
-    KnownResult,
-    PairResult,
-    UctResult,
-    mini_deals,
-    share_known,
-    uct_rate,
-)
-from tests.rooms import ROOT
-
-RESULTS = ROOT / "docs" / "results"
-
-
-def committed(kind: type[Any], name: str) -> list[Any]:
-    return list(read_saved(kind, RESULTS / f"mini_{name}.csv").results)
+from ddz_training.experiments.experiment import Saved
+from ddz_training.experiments.mini import CORRECT, KINDS, UctResult, mini_deals, share_known, uct_rate
+from tests.training.experiments import committed
 
 
 def test_the_census_is_exact_and_that_of_its_file(tmp_path: Path) -> None:
@@ -41,7 +24,7 @@ def test_the_census_is_exact_and_that_of_its_file(tmp_path: Path) -> None:
     assert [deal.number for deal in mini_deals()] == list(range(8832))
     assert sum(deal.probability for deal in mini_deals()) == pytest.approx(1, abs=1e-12)
     assert [line.ours for line in mini.compare_mini_census(results)][:3] == ["8832", "66", "70.71"]
-    assert results == committed(HandResult, "census")
+    assert results == committed(mini.HandResult, "mini_census")
 
 
 def test_the_engine_deals_by_the_probabilities_of_the_papers_deals() -> None:
@@ -61,7 +44,7 @@ def test_the_engine_deals_by_the_probabilities_of_the_papers_deals() -> None:
 
 
 def test_the_committed_pairs_are_those_of_figure_3_and_ordered_as_there() -> None:
-    results = committed(PairResult, "agents")
+    results = committed(mini.PairResult, "mini_agents")
     assert [(result.player_1, result.player_2) for result in results] == list(dict.fromkeys(mini.PAIRS))
     figure = {pair for pair in mini.PAIRS if set(pair) <= set(KINDS)}
     assert figure == {*itertools.product(KINDS, KINDS)} - {(CORRECT, CORRECT)}
@@ -72,11 +55,11 @@ def test_the_committed_pairs_are_those_of_figure_3_and_ordered_as_there() -> Non
 @pytest.mark.parametrize("pair", [("cheating", "cheating"), ("expectimax", "determinized"), (CORRECT, "expectimax")])
 def test_the_committed_results_come_out_again(pair: tuple[str, str]) -> None:
     (result,) = mini.MINI_AGENTS.run(tasks=[pair]).results
-    assert result in committed(PairResult, "agents")
+    assert result in committed(mini.PairResult, "mini_agents")
 
 
 def test_the_committed_inference_reaches_the_papers_figures() -> None:
-    saved = committed(KnownResult, "inference")
+    saved = committed(mini.InferenceResult, "mini_inference")
     for moves, paper in ((mini.FOURTH_TURN, 48), (None, 74)):
         assert 100 * share_known(saved, 1, moves) == pytest.approx(paper, abs=1)
 
@@ -97,7 +80,7 @@ def test_win_rates_are_weighted_and_their_intervals_count_the_agents_luck_only()
 
 @pytest.mark.parametrize(("name", "games"), [("uct", 10), ("uct_plain", 2)])
 def test_the_committed_uct_results_are_complete(name: str, games: int) -> None:
-    saved = committed(UctResult, name)
+    saved = committed(UctResult, f"mini_{name}")
     assert sorted(result.deal for result in saved) == list(range(8832))
     better, worse = (uct_rate(saved, kind, games) for kind in ("isuct", "duct"))
     assert better.low > worse.high

@@ -15,16 +15,16 @@ from ddz_env import Move, State, View
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.playing.registry import make_agent
 from ddz_training.apps.documentation import refreshed
-from ddz_training.experiments import search_gains as sg
+from ddz_training.experiments import policy_games as sg
 from ddz_training.experiments import search_options as so
-from ddz_training.experiments.experiment import grouped, read_saved
+from ddz_training.experiments.experiment import Saved, grouped
 from ddz_training.experiments.matches import win_gain, win_interval
-from ddz_training.experiments.search_gains import SEARCH_GAINS, GainOptions, GainResult
+from ddz_training.experiments.policy_games import SEARCH_GAINS, GainOptions, GainResult
 from ddz_training.experiments.search_options import SEARCH_OPTIONS, DealResult, EqualTime
 from ddz_training.measure.errors import SettingsMismatchError
 from tests.agents.neural.test_networks import small_networks
 from tests.oracles.network_policy import NetworkPolicy
-from tests.rooms import ROOT
+from tests.training.experiments import committed
 
 TINY = so.SearchOptions(only=("plain", "4 trees"), against=("isuct", "rules"), iterations=4, deals=2, processes=1)
 GAINS = GainOptions(agent=("policy", "random"), games=3, playouts=8, processes=1)
@@ -113,26 +113,25 @@ def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
     assert so.option_cells(four)[0][:6] == ("4 trees", "rules", "4", "75.0", "25.0", "50.0")
 
 
-def test_a_page_tells_what_inference_gains_where_both_rows_are_there(tmp_path: Path) -> None:
+def test_a_page_says_what_inference_gains_where_both_rows_are_there(tmp_path: Path) -> None:
     name, base = "cautious rollouts with inference", "cautious rollouts (rules)"
     budgets = ['# {"seed": 7}', "variant,iterations,microseconds", "plain,10000,13717", f"{name},365,13683"]
     rows = ['# {"seed": 3}', "variant,opponent,deal,landlord,peasants", f"{name},isuct,70,1,1", f"{name},isuct,71,1,0"]
     path, page = tmp_path / "search_options_inference.csv", "<!-- table: search-options-inference -->\n<!-- end -->"
     so.times_beside(path).write_text("\n".join([*budgets, f"{base},600,13811", ""]), encoding="utf-8")
-    for more, told in (
+    for more, text in (
         ([], f"| {name} | isuct | 365 | 13.68 | 2 | 100.0 | 50.0 | 75.0 | 26.0 to 124.0 |"),
         ([], "from number 70 on under seed 3, `"),
         ([], "`plain` has 10,000 iterations and 13.72 ms a decision."),
         ([f"{base},isuct,70,1,1", f"{base},isuct,71,1,1"], f"{name} over {base}: -25.0 points (-74.0 to +24.0)"),
     ):
         path.write_text("\n".join([*rows, *more, ""]), encoding="utf-8")
-        assert told in refreshed(page, tmp_path)
+        assert text in refreshed(page, tmp_path)
 
 
 def test_the_committed_inference_gains_in_the_tree_and_loses_in_the_rollouts() -> None:
     """What the page on the search says of it, beyond the luck of its 1,000 deals."""
-    path = ROOT / "docs" / "results" / "search_options_inference.csv"
-    by_pair = grouped(read_saved(DealResult, path).results, "variant", "opponent")
+    by_pair = grouped(committed(DealResult, "search_options_inference"), "variant", "opponent")
     assert win_interval(by_pair["inference", "isuct"]).low > 0.5
     variant, base = next(iter(so.WITHOUT_INFERENCE.items()))
     assert win_gain(by_pair[variant, "isuct"], by_pair[base, "isuct"]).high < 0
@@ -181,16 +180,11 @@ def test_the_policy_gains_nothing_over_itself_and_chance_loses() -> None:
     assert gauge[0].decisions == same[0].decisions, "an agent that sees every hand is shown it"
 
 
-def test_an_agent_that_is_asked_for_later_sees_the_same_decisions(tmp_path: Path) -> None:
-    SEARCH_GAINS.run(replace(GAINS, agent=("random",), games=1), tmp_path / "gains.csv")
-    found = SEARCH_GAINS.run(GAINS, tmp_path / "gains.csv").results
-    assert [replace(one, ms=0.0) for one in found] == [replace(one, ms=0.0) for one in SEARCH_GAINS.run(GAINS).results]
-
-
-def test_gains_are_told_in_points_of_both_sides_and_against_the_first() -> None:
+def test_gains_are_in_points_of_both_sides_and_against_the_first() -> None:
     one = [GainResult("a", game, 10, 2, 0.1 * game, 0.2, 30.0) for game in range(3)]
     other = [GainResult("b", game, 10, 4, 0.1 * game, 0.4, 60.0) for game in (1, 2)]
-    first, second = sg.gain_cells([*one, *other])
+    saved = Saved([*one, *other], {"seed": 0, "playouts": 8, "weights": ""})
+    first, second = sg.gain_table(saved).lines
     assert first[:7] == ("`a`", "3", "30", "20.0", "3", "+10.0", "+20.0")
     assert (first[7][:7], first[8]) == ("+15.0 (", "")
     assert second[1:7] == ("2", "20", "40.0", "6", "+15.0", "+40.0")

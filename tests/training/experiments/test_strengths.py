@@ -16,13 +16,13 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import LEVELS, make_agent, read_agent, split_bidder
 from ddz_training.experiments import strengths as st
-from ddz_training.experiments.experiment import Saved, read_saved
+from ddz_training.experiments.experiment import Saved
 from ddz_training.experiments.matches import MatchResult, win_interval
 from ddz_training.experiments.strengths import POLICY_STRENGTH, StrengthResult
 from ddz_training.learn.strength import FIRST_DEAL as FIRST_DEAL_OF_TRAINING
 from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.errors import SettingsMismatchError
-from tests.rooms import ROOT
+from tests.training.experiments import committed
 
 pytest.importorskip("torch")
 
@@ -100,7 +100,7 @@ def test_a_deal_with_an_auction_is_added_up_from_its_six_games() -> None:
 
 
 def test_the_levels_are_as_far_apart_as_their_committed_games_say() -> None:
-    saved = read_saved(MatchResult, ROOT / "docs" / "results" / "levels.csv").results
+    saved = committed(MatchResult, "levels")
     assert {level.name: level.elo for level in LEVELS} == {n: round(elo) for n, elo in st.ratings(saved).items()}
     assert all(60 <= stronger.elo - weaker.elo <= 250 for weaker, stronger in pairwise(LEVELS))
     assert st.level_rates(saved)[LEVELS[0].agent, "random"].mean >= 0.85

@@ -49,7 +49,7 @@ def test_stages_are_read_as_they_were_saved(runs: tuple[Path, Path], tmp_path: P
 
 
 def test_what_is_no_curve_is_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:
-    for text, message in ((CURVES, "no update yet"), ("a,b\n1,2\n", "no such curve: it has no update")):
+    for text, message in ((CURVES, "no update yet"), ("a,b\n1,2\n", "not a training curve: it has no update")):
         (runs[0] / "curves.csv").write_text(text, encoding="utf-8")
         with pytest.raises(InvalidExperimentError, match=message):
             read_run("one", runs[0])

@@ -162,8 +162,8 @@ def test_lengths_and_choices_of_games_are_those_of_the_states(tmp_path: Path) ->
     states = [State.new(0, "botzone", deal) for deal in range(complexity.BLOCK)]
     played = counting.playouts(states, complexity.BLOCK, 0)
     assert (first.decisions, first.choices) == (played.lengths.sum(), played.choices.sum())
-    assert first.log_products == pytest.approx(math.log10(np.exp(played.products).mean()), abs=1e-6)
-    assert first.log_product == pytest.approx((played.products / math.log(10)).mean(), abs=1e-6)
+    assert first.log_products == pytest.approx(math.log10(np.exp(played.products).mean()), abs=5e-5)
+    assert first.log_product == pytest.approx((played.products / math.log(10)).mean(), abs=5e-5)
     assert by_cards.choices > first.choices
     lines = {line.what: line for line in complexity.compare_sizes(saved.results)}
     assert lines["game tree, the thesis's own figures"].ours == "10^121.0"

@@ -44,7 +44,7 @@ from ddz_training.measure.markdown import markdown_table
 _BLOCK = re.compile(
     r"(<!-- table: (?P<name>[\w-]+)(?: without (?P<without>(?:(?!-->).)+?))? -->\n).*?((?:# )?<!-- end -->)", re.DOTALL
 )
-"""In the head of a model card, which is YAML, the markers stand behind ``# ``."""
+"""In the head of a model card, which is YAML, the markers come after ``# ``."""
 _ON_SITE = re.compile(r"(?m)^<!-- site: ([\w-]+) -->$")
 
 
@@ -163,13 +163,13 @@ def config_table(config: type[Any]) -> str:
 
 
 def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, str]]:
-    told = meanings(config)
+    meaning = meanings(config)
     for field in dataclasses.fields(config):
         default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
         if dataclasses.is_dataclass(default):
             yield from _settings(type(default), f"{before}{field.name}.")
         else:
-            yield f"`{before}{field.name}`", as_written(default) or "none", told.get(field.name, "")
+            yield f"`{before}{field.name}`", as_written(default) or "none", meaning.get(field.name, "")
 
 
 def _page_table(table: Table) -> str:
@@ -183,8 +183,20 @@ def _safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
 
 
 def _fields(kind: type[Any]) -> Iterable[tuple[str, str]]:
-    told = meanings(kind)
-    return ((f"`{field.name}`", told[field.name]) for field in dataclasses.fields(kind))
+    meaning = meanings(kind)
+    return ((f"`{field.name}`", meaning[field.name]) for field in dataclasses.fields(kind))
+
+
+def _named(place: str) -> Any:
+    """What ``module:name`` names, imported when it is needed."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def input_table(network: str) -> str:
+    """What a network reads."""
+    inputs = _named(f"ddz_agents.neural.columns:{network.upper()}_INPUTS")
+    return markdown_table(("input", "columns", "what"), inputs.rows())
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -201,23 +213,15 @@ TABLES: dict[str, Callable[[], str]] = {
     "folders": folders_table,
     "data-columns": columns_table,
     "data-games": lambda: markdown_table(("field", "meaning"), _safe(_fields(RecordedGame))),
+    "commands": lambda: str(_named("ddz_training.apps.cli:commands_table")()),
+    "command-names": command_names_table,
+    "config-selfplay": lambda: config_table(_named("ddz_training.learn.ppo.config:SelfPlayConfig")),
+    "config-sb3": lambda: config_table(_named("ddz_training.learn.sb3.train:Sb3Config")),
+    "inputs-policy": lambda: input_table("policy"),
+    "inputs-rest": lambda: input_table("rest"),
+    "inputs-critic": lambda: input_table("critic"),
 }
-"""Tables of the code; further ones are ``agent-NAME``, of an agent's options, and those of :data:`CONFIGS`."""
-
-COMMANDS = {
-    "commands": "ddz_training.apps.cli:commands_table",
-    "command-names": "ddz_training.apps.documentation:command_names_table",
-}
-"""Tables of the command line, of which ``ddz docs`` is a part."""
-
-CONFIGS = {
-    "config-selfplay": "ddz_training.learn.ppo.config:SelfPlayConfig",
-    "config-sb3": "ddz_training.learn.sb3.train:Sb3Config",
-}
-"""Tables of the settings of trainings, which need PyTorch."""
-
-INPUTS = {f"inputs-{name}": f"ddz_agents.neural.columns:{name.upper()}_INPUTS" for name in ("policy", "rest", "critic")}
-"""Tables of what the networks read."""
+"""Tables of the code; further ones are ``agent-NAME``, of an agent's options.  Those of trainings need PyTorch."""
 
 
 def sabotage_table(results: Path) -> str:
@@ -293,12 +297,6 @@ def experiment_tables(results: Path = Path("docs/results")) -> list[str]:
     return [*every, *_PAGES, *integrations.pages(results)]
 
 
-def _named(place: str) -> Any:
-    """What ``module:name`` names."""
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
 def block(name: str, results: Path) -> str:
     """A generated block of a page.
 
@@ -311,12 +309,6 @@ def block(name: str, results: Path) -> str:
     """
     if name in TABLES:
         return TABLES[name]()
-    if name in COMMANDS:
-        return str(_named(COMMANDS[name])())
-    if name in CONFIGS:
-        return config_table(_named(CONFIGS[name]))
-    if name in INPUTS:
-        return markdown_table(("input", "columns", "what"), _named(INPUTS[name]).rows())
     if name.startswith("agent-"):
         try:
             return agent_table(name.removeprefix("agent-"))
@@ -331,7 +323,7 @@ def block(name: str, results: Path) -> str:
     except FileNotFoundError as error:
         path = Path(error.filename)
         return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
-    known = ", ".join((*TABLES, *COMMANDS, *CONFIGS, *INPUTS, "agent-NAME", *experiment_tables(results)))
+    known = ", ".join((*TABLES, "agent-NAME", *experiment_tables(results)))
     raise StaleDocsError(f"no table is called {name!r}; there are {known}")
 
 
@@ -429,7 +421,7 @@ def refresh(pages: Iterable[Path], *, check: bool = False) -> list[Path]:
 
 
 def refresh_strengths(results: Path = Path("docs/results"), *, check: bool = False) -> list[Path]:
-    """Write the strengths that ``ddz agents`` shows, which are no page, anew from the results.
+    """Write the strengths that ``ddz agents`` shows, which are not a page, anew from the results.
 
     Args:
         results: The results.

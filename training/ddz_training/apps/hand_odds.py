@@ -15,9 +15,6 @@ from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.experiment import Table
 from ddz_training.measure.statistics import Interval, wilson_interval
 
-SETTLING_HEADER = ("worlds", "highest", "lowest", "mean", "difference")
-"""Heads of the columns of :func:`settling_cells`."""
-
 
 @dataclass(frozen=True)
 class HandReport:
@@ -82,22 +79,18 @@ class HandReport:
         return Table(f"Played out by {self.player}", ("answer", "at stake", "win %", "payoff", "best"), lines, note)
 
     def settling_table(self) -> Table:
-        """The win rate as worlds are added."""
+        """The win rate as worlds are added, in the form of the paper's table 1."""
         part = next(iter(self.landlords))
         title = f"The win rate as {part} settles, played out by {self.player}"
-        return Table(title, SETTLING_HEADER, settling_cells(self.settling()))
+        lines = [
+            (f"{one.first}–{one.last}", *(f"{rate:.3f}" for rate in (one.highest, one.lowest, one.mean, one.spread)))
+            for one in self.settling()
+        ]
+        return Table(title, ("worlds", "highest", "lowest", "mean", "difference"), lines)
 
 
 def _cells(one: Appraisal) -> tuple[str, ...]:
     return str(one.move), f"{one.chip:g}", f"{100 * one.win_rate:.1f}", f"{one.payoff:+.2f}"
-
-
-def settling_cells(lines: Sequence[Settling]) -> list[tuple[str, ...]]:
-    """A line of the paper's table 1 each."""
-    return [
-        (f"{line.first}–{line.last}", *(f"{rate:.3f}" for rate in (line.highest, line.lowest, line.mean, line.spread)))
-        for line in lines
-    ]
 
 
 def report(view: View, options: PayoffOptions, seed: int) -> HandReport:

@@ -1,4 +1,4 @@
-"""Bidding: bidders against each other, and how many dealt worlds a hand's win rate takes before the auction.
+"""Bidders (Wang et al., expected payoff) against each other, and how the win rate of a hand before an auction settles.
 
 The rule agent, which plays all cards of the bidders' deals, draws nothing, so a deal with a given landlord always ends
 alike, and a bidder that counts from dealt worlds sees the same ones against every opponent.  Both are computed once a
@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +28,7 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Result, Saved, Table, grouped
 from ddz_training.experiments.matches import AUCTION_HEADER, Pair, auction_cells, deals_note
 from ddz_training.measure.duplicate import check_agents, seatings
 from ddz_training.measure.store import Key
@@ -50,8 +49,7 @@ PAIRINGS = (
 """Who bids against whom by default: expected payoff against fixed rules, simulations against each other."""
 
 
-@dataclass(frozen=True)
-class BidderResult:
+class BidderResult(Result):
     """A pairing's six games of a deal.
 
     Attributes:
@@ -154,7 +152,6 @@ def play_pairing(table: DealTable, a: str, b: str) -> BidderResult:
     return BidderResult(a, b, table.key[1], fmean(scores), landlord, won, declined, fmean(stakes) if stakes else 0.0)
 
 
-@dataclass(frozen=True)
 class BidderOptions(ParallelOptions):
     """What is played.
 
@@ -197,14 +194,12 @@ def _bidders(tasks: Mapping[Key, tuple[int, Sequence[Pair]]]) -> Iterable[str]:
     return dict.fromkeys(spec for _, pairings in tasks.values() for pair in pairings for spec in pair)
 
 
-def _auctions(options: BidderOptions) -> Mapping[Key, Any]:
+def _auctions(options: BidderOptions) -> list[tuple[int, Sequence[Pair]]]:
     pairings = _pairings(options)
-    deals = range(options.first_deal, options.first_deal + options.deals)
-    tasks = {(deal,): (deal, pairings) for deal in deals}
-    check_agents(_bidders(tasks))
+    check_agents(spec for pair in pairings for spec in pair)
     if Rules.preset(_rules(options)).bidding == "fixed":
         raise options.error(f"rules={options.rules!r} have no auction")
-    return tasks
+    return [(options.first_deal + deal, pairings) for deal in range(options.deals)]
 
 
 def bidder_table(saved: Saved[BidderResult]) -> Table:
@@ -245,8 +240,7 @@ WORLDS_RULES = "bidding"
 PLAYERS = ("rules", "policy")
 
 
-@dataclass(frozen=True)
-class SettlingResult:
+class SettlingResult(Result):
     """A line of table 1 for one hand.
 
     Attributes:
@@ -268,7 +262,6 @@ class SettlingResult:
     mean: Annotated[float, ".4f"]
 
 
-@dataclass(frozen=True)
 class WinRateOptions(ex.SeedOptions):
     """What is counted.
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean
@@ -27,21 +26,11 @@ from ddz_env.core.options import Range
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, Table, chosen, grouped
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Result, Saved, Table, chosen, grouped
 from ddz_training.experiments.full_branching import count_choices
 from ddz_training.experiments.tendency import THESIS_2020
 from ddz_training.measure import complexity as counting
-from ddz_training.measure.complexity import (
-    BOARD_GAMES,
-    LEAST,
-    Playouts,
-    adjacent_means_stop,
-    board_playouts,
-    first_stop,
-    load_game,
-    playouts,
-    standard_error_stop,
-)
+from ddz_training.measure.complexity import BOARD_GAMES, Playouts, load_game
 from ddz_training.measure.plotting import Panel, Series, save_plot
 
 # --- State and game tree ----------------------------------------------------------------------------------------------
@@ -50,7 +39,7 @@ BLOCK = 100
 """Games of a line."""
 
 
-class Play(NamedTuple):
+class GameKind(NamedTuple):
     """How games are played and their choices counted.
 
     Attributes:
@@ -64,18 +53,17 @@ class Play(NamedTuple):
     rules: str = "botzone"
 
 
-PLAYS: Mapping[str, Play] = {
-    "random, by moves": Play(),
-    "random, by cards": Play(counting="cards"),
-    "half-deck, random, by moves": Play(rules="half-deck"),
-    "bots, rules": Play(agent="rules"),
-    "bots, policy": Play(agent="policy"),
+PLAYS: Mapping[str, GameKind] = {
+    "random, by moves": GameKind(),
+    "random, by cards": GameKind(counting="cards"),
+    "half-deck, random, by moves": GameKind(rules="half-deck"),
+    "bots, rules": GameKind(agent="rules"),
+    "bots, policy": GameKind(agent="policy"),
 }
 """A file may hold others: of rules without chains, where games are longer."""
 
 
-@dataclass(frozen=True)
-class SizeResult:
+class SizeResult(Result):
     """A hundred games.
 
     Attributes:
@@ -97,7 +85,6 @@ class SizeResult:
     landlord: int
 
 
-@dataclass(frozen=True)
 class SizeOptions(ChosenOptions):
     """Which games are played.
 
@@ -119,7 +106,7 @@ def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]
     play, first = PLAYS[name], block * BLOCK
     states = [State.new(options.seed, play.rules, deal) for deal in range(first, first + BLOCK)]
     if play.agent == "random":
-        found = playouts(states, BLOCK, options.seed, first, play.counting)
+        found = counting.playouts(states, BLOCK, options.seed, first, play.counting)
     else:
         found = _played(states, play.agent, options.seed, first)
     logs = found.products / math.log(10)
@@ -238,8 +225,7 @@ BIN = 5
 _PIECE = 5_000
 
 
-@dataclass(frozen=True)
-class ChildResult:
+class ChildResult(Result):
     """A first move.
 
     Attributes:
@@ -267,7 +253,6 @@ class ChildResult:
     lengths: tuple[int, ...]
 
 
-@dataclass(frozen=True)
 class ComplexityOptions(ChosenOptions):
     """Which games, and when their means count as settled.
 
@@ -302,10 +287,10 @@ def sampler(game: str, child: int, seed: int) -> Callable[[int, int], Playouts]:
     if game in DEALS:
         state = deal_state(game)
         state.step(state.legal_moves()[child])
-        return lambda games, first: playouts([state], games, seed, first)
+        return lambda games, first: counting.playouts([state], games, seed, first)
     board = load_game(game).new_initial_state()
     board.apply_action(board.legal_actions()[child])
-    return lambda games, first: board_playouts(board, games, seed, first)
+    return lambda games, first: counting.board_playouts(board, games, seed, first)
 
 
 def sample_move(options: ComplexityOptions, game: str, number: int) -> list[ChildResult]:
@@ -321,9 +306,11 @@ def sample_move(options: ComplexityOptions, game: str, number: int) -> list[Chil
     while thesis is None or error is None:
         found = sample(_PIECE, len(values))
         values, depths = np.append(values, found.rewards), np.append(depths, found.lengths + 1.0)
-        thesis = first_stop(*(adjacent_means_stop(means, options.difference) for means in (values, depths)))
+        thesis = counting.first_stop(
+            *(counting.adjacent_means_stop(means, options.difference) for means in (values, depths))
+        )
         errors = ((values, options.value_error), (depths, options.depth_error))
-        error = first_stop(*(standard_error_stop(means, most) for means, most in errors))
+        error = counting.first_stop(*(counting.standard_error_stop(means, most) for means, most in errors))
     lengths = np.bincount(depths[:thesis].astype(np.int64) // BIN)
     stops = ((stop, values[:stop].mean(), depths[:stop].mean()) for stop in (thesis, error))
     return [ChildResult(game, number, first_moves(game)[number], *next(stops), *next(stops), tuple(lengths.tolist()))]
@@ -358,23 +345,22 @@ def _columns(saved: Saved[ChildResult], before: str = "") -> dict[str, tuple[str
 
 def complexity_table(saved: Saved[ChildResult]) -> Table:
     """Tables 4.3 and 4.5 beside ours."""
-    ours = _columns(saved)
-    columns = {f"{game}, thesis": THESIS[game].split() for game in ours} | {
-        f"{game}, ours": ours[game] for game in ours
-    }
-    header = [f"{game}, {whose}" for game in ours for whose in ("thesis", "ours")]
-    lines = [[name, *(columns[head][place] for head in header)] for place, name in enumerate(NUMBERS)]
+    columns: dict[str, Sequence[str]] = {}
+    for game, ours in _columns(saved).items():
+        columns |= {f"{game}, thesis": THESIS[game].split(), f"{game}, ours": ours}
     note = f"Stopped where a game changes both means by less than {saved.settings['difference']:g}; {saved.name}."
-    return Table("Monte Carlo complexity by the thesis's rule", ["number", *header], lines, note)
+    return _number_table("Monte Carlo complexity by the thesis's rule", columns, note)
 
 
 def error_table(saved: Saved[ChildResult]) -> Table:
     """The numbers by standard errors."""
-    ours = _columns(saved, "error_")
-    lines = [[name, *(numbers[place] for numbers in ours.values())] for place, name in enumerate(NUMBERS)]
     value, depth = saved.settings["errors"]
     note = f"Stopped at standard errors of {value:g} of the value and {depth:g} of the depth; {saved.name}."
-    return Table("Monte Carlo complexity by standard errors", ["number", *ours], lines, note)
+    return _number_table("Monte Carlo complexity by standard errors", _columns(saved, "error_"), note)
+
+
+def _number_table(title: str, columns: Mapping[str, Sequence[str]], note: str) -> Table:
+    return Table(title, ("number", *columns), [*zip(NUMBERS, *columns.values(), strict=True)], note)
 
 
 def plot_complexity(saved: Saved[ChildResult], path: Path) -> None:
@@ -404,7 +390,11 @@ COMPLEXITY = Experiment(
     _children,
     {"complexity": complexity_table, "complexity-errors": error_table},
     settings=("seed", "difference"),
-    more=lambda options: {"rules": RULES, "errors": [options.value_error, options.depth_error], "least": LEAST},
+    more=lambda options: {
+        "rules": RULES,
+        "errors": [options.value_error, options.depth_error],
+        "least": counting.LEAST,
+    },
     source=f"{THESIS_2020}, algorithm 3, tables 4.2 to 4.5",
     plot=plot_complexity,
 )

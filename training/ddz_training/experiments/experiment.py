@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, Generic, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
 from ddz_env.core.errors import unknown
 from ddz_env.core.options import Options, Range
@@ -23,20 +23,40 @@ from ddz_training.measure.markdown import Table as Table
 from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress, of_rows, read_results
 from ddz_training.measure.workers import Worker
 
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: Any) -> Any:
+        """What type checkers read, from Python 3.11 on in :mod:`typing`."""
+        return lambda kind: kind
+
+
 _Options = TypeVar("_Options", bound=Options)
 _Result = TypeVar("_Result")
 
 Tasks = Iterable[Any] | Mapping[Key, Any]
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class NoOptions(Options):
-    """The options of an experiment that has none."""
+    """The options of an experiment that has none; every subclass is a frozen dataclass."""
 
     error = InvalidExperimentError
 
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
-@dataclass(frozen=True)
+
+@dataclass_transform(frozen_default=True)
+class Result:
+    """A line of a file of results: every subclass is a frozen dataclass, its fields are the columns."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+
 class SeedOptions(NoOptions):
     """Options of an experiment with a random part.
 
@@ -47,7 +67,6 @@ class SeedOptions(NoOptions):
     seed: Annotated[int, Range(0, 2**64 - 1)] = 0
 
 
-@dataclass(frozen=True)
 class ParallelOptions(SeedOptions):
     """Options of an experiment that plays in several processes.
 
@@ -58,7 +77,6 @@ class ParallelOptions(SeedOptions):
     processes: Annotated[int, Range(1, 2**16)] = 2
 
 
-@dataclass(frozen=True)
 class ChosenOptions(ParallelOptions):
     """Options of an experiment of which a part may be chosen.
 
@@ -69,8 +87,7 @@ class ChosenOptions(ParallelOptions):
     only: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """A figure of a paper beside ours.
 
     Attributes:
@@ -89,7 +106,7 @@ class Comparison:
 def comparison_table(title: str, lines: Iterable[Comparison], note: str = "") -> Table:
     """Figures of a paper beside ours."""
     header = ("what", "paper", "ours", "95 % interval, or what is counted")
-    return Table(title, header, [(line.what, line.paper, line.ours, line.note) for line in lines], note)
+    return Table(title, header, [*lines], note)
 
 
 @dataclass(frozen=True)
@@ -122,7 +139,7 @@ def compared(
     compare: Callable[[Sequence[_Result]], Iterable[Comparison]],
     note: Callable[[Saved[Any]], str] = computed_from,
 ) -> Callable[[Saved[_Result]], Table]:
-    """What makes a table of the paper's figures beside ours.
+    """Make the function for a table of the paper's figures beside ours.
 
     Args:
         title: The table's title.
@@ -132,23 +149,31 @@ def compared(
     return lambda saved: comparison_table(title, compare(saved.results), note(saved))
 
 
-class Each(Worker[Any, Sequence[_Result]]):
-    """Does the tasks of an experiment that keeps nothing from one to the next."""
+def as_saved(result: _Result) -> _Result:
+    """A result whose numbers have as many digits as in its file, so that a run and its file say the same."""
+    hints = get_type_hints(type(result), include_extras=True)
+    forms = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+    numbers = {name: float(format(getattr(result, name), form)) for name, form in forms.items()}
+    return replace(result, **numbers)  # type: ignore[type-var]  # every result is a dataclass
+
+
+class TaskWorker(Worker[Any, Sequence[_Result]]):
+    """Does the tasks of an experiment that keeps nothing from one to the next; results are those of their file."""
 
     def __init__(self, work: Callable[..., Sequence[_Result]], options: Any) -> None:
         self._work, self._options = work, options
 
     def play(self, task: Sequence[Any]) -> Sequence[_Result]:
         """Do one."""
-        return self._work(self._options, *task)
+        return [as_saved(result) for result in self._work(self._options, *task)]
 
 
 @dataclass(frozen=True)
 class Experiment(Generic[_Options, _Result]):
     """An experiment: what it does, what it keeps, and what the command line and the docs show of it.
 
-    It is a number of tasks.  A task gives some results, which must depend on nothing but the task and the options that
-    are ``settings``; they are the lines of a file, and a file is resumed task by task.
+    It consists of tasks.  A task gives some results, which must depend on nothing but the task and the options that are
+    ``settings``; they are the lines of a file, and a file is resumed task by task.
 
     Attributes:
         name: Its name in ``ddz reproduce`` and in the settings of its files.
@@ -156,10 +181,11 @@ class Experiment(Generic[_Options, _Result]):
             worker that keeps something from one task to the next.  Its docstring is the help of the command, and
             its annotations name the classes of options and results.  Picklable, so no lambda.
         unit: What its progress bar counts.
-        tasks: The tasks, from the options: tuples of the key's values, or a mapping from these to what ``work`` gets.
+        tasks: The tasks, from the options: tuples that begin with the key's values, or a mapping from these to what
+            ``work`` gets.
             It refuses names and agents that do not exist, before there is a file.
         tables: What the command prints and pages show, by the name that a page has in its marker.
-        key: The fields of a result that name its task; by default its first ones, as many as a task has.
+        key: The fields of a result that name its task; by default its first ones, as many as a task has parts.
         settings: Names of the options that results depend on.
         more: What else they depend on, from the options.
         agents: The agents whose files they depend on, or what finds them in the mapping of tasks.
@@ -220,7 +246,7 @@ class Experiment(Generic[_Options, _Result]):
         Args:
             options: What is done; the defaults if None.
             path: Where to save, task by task; a file of an earlier run is resumed, and may hold other tasks' results.
-            on_progress: Told how many tasks are done.
+            on_progress: Called with the number of tasks that are done and of all.
             tasks: Other tasks than those of the options.
 
         Returns:
@@ -234,7 +260,7 @@ class Experiment(Generic[_Options, _Result]):
         """
         options = self.options() if options is None else options
         todo = self.tasks(options) if tasks is None else tasks
-        todo = todo if isinstance(todo, Mapping) else {task: task for task in todo}
+        todo = todo if isinstance(todo, Mapping) else {task[: len(self.key) or None]: task for task in todo}
         todo = self.prepare(options, path, todo) if self.prepare else todo
         settings = {"experiment": self.name, **{name: getattr(options, name) for name in self.settings}}
         agents = self.agents(todo) if callable(self.agents) else self.agents
@@ -242,12 +268,12 @@ class Experiment(Generic[_Options, _Result]):
         per_key = None if self.per_key is None else self.per_key(options)
         store = ResultStore(self.result, path, settings | dict(self.more(options)), key, agents=agents, per_key=per_key)
         work: Any = self.work
-        work = work if len(inspect.signature(work).parameters) == 1 else functools.partial(Each, work)
+        work = work if len(inspect.signature(work).parameters) == 1 else functools.partial(TaskWorker, work)
         results = store.fill(todo, functools.partial(work, options), getattr(options, "processes", 1), on_progress)
         return Saved(store.results if self.whole else results, store.settings, store.path)
 
     def block(self, name: str, folder: Path) -> Callable[[], str] | None:
-        """What makes a block of a page by its name; None if it is no block of this experiment.
+        """The function that makes a block of a page; None if this experiment has no such block.
 
         Args:
             name: The name in the page's marker.
@@ -266,8 +292,8 @@ def read_saved(result: type[_Result], path: Path) -> Saved[_Result]:
     """The results of a file.
 
     Raises:
-        FileNotFoundError: If there is none.
-        ResultsFileError: If it is none of results.
+        FileNotFoundError: If it does not exist.
+        ResultsFileError: If it does not hold results.
     """
     settings, rows = read_results(path)
     return Saved(of_rows(result, rows), settings, path)
@@ -288,7 +314,7 @@ def grouped(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) 
 
 
 def chosen(what: str, names: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
-    """The names that were given, or all that are known where none was.
+    """The names that were given, or all known ones if there are none.
 
     Raises:
         InvalidExperimentError: If there is one that does not exist.

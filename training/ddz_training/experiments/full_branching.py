@@ -26,7 +26,7 @@ from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import grouped
+from ddz_training.experiments.experiment import Result, grouped
 from ddz_training.experiments.full_games import DEAL_LIST, PAPER, ListOptions, game_number, games_note, new_game
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import clustered_interval, wilson_interval
@@ -63,8 +63,7 @@ class Choices:
         return cls(int(main_groups), int(whole_moves or main_groups))
 
 
-@dataclass(frozen=True)
-class BranchingResult:
+class BranchingResult(Result):
     """The decisions of one game.
 
     Attributes:

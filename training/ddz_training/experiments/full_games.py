@@ -1,4 +1,4 @@
-"""The games of Whitehouse, Powley and Cowling (2011) on the full game: sections IV.B and IV.D with their two tables.
+"""The games of Whitehouse, Powley and Cowling (2011) on the full game: sections IV.B and IV.D and table 1.
 
 The paper plays all its experiments on one set of 1,000 deals, chosen to reduce the variance as its reference [16]
 describes, and publishes neither.  Ours are not selected in any way: the seed of a deal, for :meth:`ddz_env.State.new`
@@ -16,8 +16,7 @@ import functools
 import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
@@ -29,11 +28,10 @@ from ddz_env.core.options import Range
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import grouped
+from ddz_training.experiments.experiment import Result, grouped
 from ddz_training.measure.duplicate import AgentKeeper, check_agents
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, clustered_interval, within
-from ddz_training.measure.store import Key
 
 PAPER = "Whitehouse, Powley and Cowling 2011"
 DEAL_COUNT = 1000
@@ -52,7 +50,6 @@ def new_game(deal: int) -> State:
 LANDLORD = 0
 
 
-@dataclass(frozen=True)
 class ListOptions(ex.SeedOptions):
     """Which of the 1,000 deals are played.
 
@@ -64,7 +61,6 @@ class ListOptions(ex.SeedOptions):
     deals: Annotated[int, Range(1, DEAL_COUNT)] = DEAL_COUNT
 
 
-@dataclass(frozen=True)
 class FullOptions(ListOptions, ex.ParallelOptions):
     """How an experiment on the full game is run, and its three kinds of search at the paper's budgets.
 
@@ -120,8 +116,7 @@ class Cast(NamedTuple):
     agents: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class GameResult:
+class GameResult(Result):
     """One game.
 
     Attributes:
@@ -184,7 +179,7 @@ def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasant
     return clustered_interval(deals.values())
 
 
-class Row(NamedTuple):
+class RateRow(NamedTuple):
     """A line of a table.
 
     Attributes:
@@ -215,7 +210,7 @@ class Row(NamedTuple):
         return ex.Comparison(f"{self.what}, %", self.paper, rate.text(), f"{rate.span()}; {rate.count:,} games")
 
 
-def compare(rows: Iterable[Row], results: Sequence[GameResult]) -> list[ex.Comparison]:
+def compare(rows: Iterable[RateRow], results: Sequence[GameResult]) -> list[ex.Comparison]:
     """The lines whose games have been played."""
     played = {result.lineup for result in results}
     return [row.comparison(results) for row in rows if {row.lineup, row.base or row.lineup} <= played]
@@ -227,15 +222,11 @@ def games_note(saved: ex.Saved[Any]) -> str:
     return f"{len(saved.results):,} games in {saved.name}." + (f" {agents}." if agents else "")
 
 
-def _games(cast: Callable[[Any], Cast], options: FullOptions) -> Mapping[Key, Any]:
+def _games(cast: Callable[[Any], Cast], options: FullOptions) -> list[tuple[int, int, str, Agents]]:
     lineups = cast(options).lineups
     check_agents(spec for specs in lineups.values() for spec in specs)
-    return {
-        (game, deal, name): (game, deal, name, specs)
-        for game in range(options.games)
-        for deal in range(options.deals)
-        for name, specs in lineups.items()
-    }
+    games = product(range(options.games), range(options.deals), lineups.items())
+    return [(game, deal, *lineup) for game, deal, lineup in games]
 
 
 def lineup_experiment(
@@ -243,7 +234,7 @@ def lineup_experiment(
     section: str,
     title: str,
     cast: Callable[[Any], Cast],
-    rows: Iterable[Row],
+    rows: Iterable[RateRow],
     plot: Callable[[ex.Saved[GameResult], Path], None],
     **more: Any,
 ) -> ex.Experiment[FullOptions, GameResult]:
@@ -264,6 +255,7 @@ def lineup_experiment(
         "games",
         functools.partial(_games, cast),
         {f"full-{name}": ex.compared(title, functools.partial(compare, rows), games_note)},
+        key=("game", "deal", "lineup"),
         more=lambda given: {"deals": DEAL_LIST, "agents": dict(cast(given).agents)},
         file=f"full_{name}",
         source=f"{PAPER}, {section}",
@@ -298,18 +290,18 @@ def cheating_cast(options: FullOptions) -> Cast:
     return Cast(lineups, {"cheating": cheat, "determinized": plain})
 
 
-def cheating_rows(name: str) -> list[Row]:
+def cheating_rows(name: str) -> list[RateRow]:
     """A row of table 1: the win rate of the side that cheats, that of the baseline, and the paired difference."""
     cheating, determinized, gain = CHEATING_RATES[name]
     peasants = name != "player 1"
     return [
-        Row(f"{name}, cheating", cheating, name, peasants=peasants),
-        Row(f"{name}, determinized", determinized, BASELINE, peasants=peasants),
-        Row(f"{name}, difference", gain, name, BASELINE, peasants),
+        RateRow(f"{name}, cheating", cheating, name, peasants=peasants),
+        RateRow(f"{name}, determinized", determinized, BASELINE, peasants=peasants),
+        RateRow(f"{name}, difference", gain, name, BASELINE, peasants),
     ]
 
 
-def _bars(label: str, names: Sequence[str], rows: Sequence[Row], results: Sequence[GameResult]) -> Series:
+def _bars(label: str, names: Sequence[str], rows: Sequence[RateRow], results: Sequence[GameResult]) -> Series:
     """Win rates beside the paper's."""
     return Series(label, names, [row.rate(results) for row in rows], "bars", [float(row.paper) for row in rows])
 
@@ -337,7 +329,7 @@ CHEATING_UCT = lineup_experiment(
 CHEATING, DETERMINIZED, INFORMATION_SET = "cheating", "determinized", "information-set"
 LANDLORDS = (CHEATING, DETERMINIZED, INFORMATION_SET)
 LANDLORD_RATES = [
-    Row(f"{name} as landlord", paper, name) for name, paper in zip(LANDLORDS, ("54.0", "42.4", "42.0"), strict=True)
+    RateRow(f"{name} as landlord", paper, name) for name, paper in zip(LANDLORDS, ("54.0", "42.4", "42.0"), strict=True)
 ]
 
 
@@ -365,8 +357,8 @@ LANDLORD_UCT = lineup_experiment(
     landlord_cast,
     [
         *LANDLORD_RATES,
-        Row(f"{CHEATING} over {DETERMINIZED}", "+11.6", CHEATING, DETERMINIZED),
-        Row(f"{INFORMATION_SET} over {DETERMINIZED}", "-0.4", INFORMATION_SET, DETERMINIZED),
+        RateRow(f"{CHEATING} over {DETERMINIZED}", "+11.6", CHEATING, DETERMINIZED),
+        RateRow(f"{INFORMATION_SET} over {DETERMINIZED}", "-0.4", INFORMATION_SET, DETERMINIZED),
     ],
     plot_landlord,
 )
@@ -375,7 +367,6 @@ LANDLORD_UCT = lineup_experiment(
 # --- Section IV.D: how information-set UCT as landlord depends on its two parameters ----------------------------------
 
 
-@dataclass(frozen=True)
 class IterationsOptions(FullOptions):
     """The options of the sweep of iterations.
 
@@ -386,7 +377,6 @@ class IterationsOptions(FullOptions):
     at: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True)
 class ExplorationOptions(FullOptions):
     """The options of the sweep of exploration constants.
 
@@ -409,8 +399,8 @@ def sweep(
         landlord: The landlord, from the options and a value.  Its docstring is the help of the command.
     """
     values = {f"{value:g}": value for value in paper}
-    rates = [Row(f"{name} {value:,g}", paper[value], label) for label, value in values.items()]
-    gains = [Row(f"{row.what} over {base:,g}", "", row.lineup, f"{base:g}") for row in rates]
+    rates = [RateRow(f"{name} {value:,g}", paper[value], label) for label, value in values.items()]
+    gains = [RateRow(f"{row.what} over {base:,g}", "", row.lineup, f"{base:g}") for row in rates]
 
     def cast(options: Any) -> Cast:
         tried, peasant = ex.chosen(name, [f"{value:g}" for value in options.at or ()], values), options.determinized
@@ -457,163 +447,3 @@ _LITTLE: dict[float, str] = dict.fromkeys((1.5, 2.0, 3.0), "little change from 1
 
 ITERATIONS_SWEEP = sweep("iterations", 10_000, {**_RISES, 10_000: "40.8", **_SAME}, with_iterations)
 EXPLORATION_SWEEP = sweep("exploration", 1.0, {**_POOR, 0.7: "", 1.0: "", **_LITTLE}, with_exploration)
-
-
-# --- Table 2: does information-set UCT gain where knowing the cards helps? --------------------------------------------
-#
-# The deals of the landlord experiment are filtered by how much more cheating UCT wins than determinized UCT.  In the
-# deals so chosen the paper compares determinized UCT with information-set UCT.
-#
-# The filter looks at the very games whose win rate is then reported.  A deal in which determinized UCT had bad luck
-# passes "> 25 %" the more easily, so that determinized UCT's rate comes out too low there (and too high in "< 0 %"),
-# the more so the fewer games a deal has: regression to the mean.  The held-out figures avoid that.  Determinized UCT's
-# games of each deal are split in two halves, the deal is judged by one half and the other is reported, and the same
-# with the halves exchanged.
-
-
-class Threshold(NamedTuple):
-    """A row of table 2.
-
-    Attributes:
-        label: The row's name.
-        admits: Whether a difference of win rates, cheating minus determinized, belongs to it.
-        paper: What the paper prints: determinized UCT's and information-set UCT's rate in percent, and deals.
-    """
-
-    label: str
-    admits: Callable[[Fraction], bool]
-    paper: tuple[str, str, str]
-
-
-THRESHOLDS = (
-    Threshold("none", lambda gain: True, ("42.4", "42.0", "1000")),
-    Threshold("< 0 %", lambda gain: gain < 0, ("53.0", "45.2", "133")),
-    Threshold("= 0 %", lambda gain: gain == 0, ("44.9", "43.3", "138")),
-    Threshold("> 0 %", lambda gain: gain > 0, ("40.0", "41.1", "729")),
-    Threshold("> 25 %", lambda gain: gain > Fraction(1, 4), ("31.6", "38.4", "166")),
-    Threshold("> 50 %", lambda gain: gain > Fraction(1, 2), ("20.4", "35.0", "12")),
-    Threshold("> 75 %", lambda gain: gain > Fraction(3, 4), ("15.0", "95.0", "1")),
-)
-
-THRESHOLD_COLUMNS = (
-    "cheating over determinized",
-    *("paper: determinized %", "information-set %", "deals"),
-    *("same: determinized %", "information-set %", "points", "deals"),
-    *("held out: determinized %", "information-set %", "points", "deals"),
-)
-"""Headings of table 2 with ours beside it."""
-
-
-class Filtered(NamedTuple):
-    """Win rates in the deals that pass a filter; each deal is one observation (two, if both halves chose it).
-
-    Attributes:
-        deals: How many deals passed.
-        determinized: Determinized UCT's win rate.
-        information_set: Information-set UCT's.
-        gain: Information-set minus determinized.
-    """
-
-    deals: int
-    determinized: Interval
-    information_set: Interval
-    gain: Interval
-
-
-class _Case(NamedTuple):
-    """One judgement of a deal: by how much cheating wins more, and the rates to report if the filter takes it."""
-
-    deal: int
-    advantage: Fraction
-    determinized: Fraction
-    information_set: Fraction
-
-
-def filter_deals(results: Iterable[GameResult]) -> list[tuple[Threshold, Filtered, Filtered]]:
-    """Table 2 from the games of the landlord experiment.
-
-    Args:
-        results: Games of the landlord experiment.  Deals that lack one of the landlords are left out, from the
-            held-out figures also those with a single game of determinized UCT.
-
-    Returns:
-        Rows: the filter and the paper's figures; ours as the paper has it, where the games that choose a deal are
-        reported; and ours with the games of determinized UCT that are reported kept out of the filter.
-    """
-    same, held_out = list[_Case](), list[_Case]()
-    for deal, games in grouped(sorted(results, key=lambda result: result.game), "deal").items():
-        won = {name: [game.landlord_won for game in own] for name, own in grouped(games, "lineup").items()}
-        if all(name in won for name in LANDLORDS):
-            cheating, information_set = _rate(won[CHEATING]), _rate(won[INFORMATION_SET])
-            whole, even, odd = won[DETERMINIZED], won[DETERMINIZED][::2], won[DETERMINIZED][1::2]
-            same.append(_Case(deal, cheating - _rate(whole), _rate(whole), information_set))
-            for judged, reported in ((even, odd), (odd, even)) if odd else ():
-                held_out.append(_Case(deal, cheating - _rate(judged), _rate(reported), information_set))
-    return [(row, _select(same, row), _select(held_out, row)) for row in THRESHOLDS]
-
-
-def _rate(won: Sequence[bool]) -> Fraction:
-    return Fraction(sum(won), len(won))
-
-
-def _select(cases: Sequence[_Case], threshold: Threshold) -> Filtered:
-    deals = grouped((case for case in cases if threshold.admits(case.advantage)), "deal").values()
-    determinized, information_set = (
-        within(clustered_interval([[float(getattr(case, name)) for case in own] for own in deals]), 0.0, 1.0)
-        for name in ("determinized", "information_set")
-    )
-    gain = clustered_interval([[float(case.information_set - case.determinized) for case in own] for own in deals])
-    return Filtered(len(deals), determinized, information_set, gain)
-
-
-def _filtered_cells(own: Filtered) -> list[str]:
-    return [own.determinized.text(), own.information_set.text(), own.gain.both("+.1f"), f"{own.deals:,}"]
-
-
-def threshold_table(saved: ex.Saved[GameResult]) -> ex.Table:
-    """Table 2: determinized and information-set UCT in the deals where seeing all cards helps.
-
-    Needs the games of `landlord`: give its file and its options; games that are missing are played first.  The filter
-    picks luck as well; the held-out figures, which need 2 games a deal, avoid that.
-    """
-    title = (
-        "Table 2: deals by cheating minus determinized (same: the games that choose a deal are reported, as in the "
-        "paper; held out: others are; points: information-set minus determinized, with 95 % intervals)"
-    )
-    lines = [
-        [row.label, *row.paper, *_filtered_cells(same), *_filtered_cells(held_out)]
-        for row, same, held_out in filter_deals(saved.results)
-    ]
-    return ex.Table(title, THRESHOLD_COLUMNS, lines, games_note(saved))
-
-
-def plot_thresholds(saved: ex.Saved[GameResult], path: Path) -> None:
-    """Table 2: information-set minus determinized UCT, row by row."""
-    rows, same, held_out = zip(*filter_deals(saved.results), strict=True)
-    places, printed = [*range(len(rows))], [float(row.paper[1]) - float(row.paper[0]) for row in rows]
-    series = [
-        Series("chosen and reported by the same games", places, [one.gain for one in same], "points", printed),
-        Series("reported games held out", [place + 0.2 for place in places], [one.gain for one in held_out], "points"),
-    ]
-    below, beside = "deals by how much more cheating wins", "information-set over\ndeterminized UCT, points"
-    ticks = {"xticks": places, "xticklabels": [row.label for row in rows]}
-    save_plot(path, Panel(series, below, beside, across={"": 0}, axes=ticks), size=(7.0, 3.6))
-
-
-@dataclass(frozen=True)
-class ThresholdOptions(FullOptions):
-    """The options of the landlord experiment, with the two games a deal that the held-out figures need."""
-
-    games: Annotated[int, Range(1, 2**32)] = 2
-
-
-THRESHOLDS_2011 = replace(
-    LANDLORD_UCT,
-    name="thresholds",
-    about=str(threshold_table.__doc__),
-    options=ThresholdOptions,
-    more=lambda options: {**LANDLORD_UCT.more(options), "experiment": LANDLORD_UCT.name},
-    tables={"full-thresholds": threshold_table},
-    source=f"{PAPER}, section IV.D, table 2",
-    plot=plot_thresholds,
-)

@@ -6,7 +6,6 @@ A match is 100 hands: 50 deals, each played from both sides.  Both players begin
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from statistics import fmean
@@ -20,7 +19,16 @@ from ddz_agents.bidding.holdem.cards import showdowns
 from ddz_agents.bidding.payoff import expected_payoff
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import agent_generator
-from ddz_training.experiments.experiment import Comparison, Experiment, ParallelOptions, Saved, Table, compared, grouped
+from ddz_training.experiments.experiment import (
+    Comparison,
+    Experiment,
+    ParallelOptions,
+    Result,
+    Saved,
+    Table,
+    compared,
+    grouped,
+)
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval
 
@@ -34,8 +42,7 @@ _SMALL, _LARGE = STACK // 4, STACK // 2
 """The paper counts hands with less than 5,000 and more than 10,000 of 20,000 chips bet."""
 
 
-@dataclass(frozen=True)
-class HoldemResult:
+class HoldemResult(Result):
     """A hand.
 
     Attributes:
@@ -57,7 +64,6 @@ class HoldemResult:
     bet: int
 
 
-@dataclass(frozen=True)
 class HoldemMatchOptions(ParallelOptions):
     """How much is played.
 
@@ -188,8 +194,7 @@ HOLDEM = Experiment(
 )
 
 
-@dataclass(frozen=True)
-class SettlingResult:
+class StreetResult(Result):
     """A win rate.
 
     Attributes:
@@ -207,22 +212,21 @@ STREET_NAMES = {0: "before the flop", 3: "flop", 4: "turn", 5: "river"}
 _STEPS, _MOST = 10, 1_000
 
 
-@dataclass(frozen=True)
-class SettlingOptions(ParallelOptions):
+class StreetOptions(ParallelOptions):
     """Which hand it is, by its seed."""
 
 
-def count_wins(options: SettlingOptions, street: int) -> list[SettlingResult]:
+def count_wins(options: StreetOptions, street: int) -> list[StreetResult]:
     """How the win rate of a hold'em hand settles on each street as hands are dealt."""
     deck = np.random.default_rng(options.seed).permutation(52).astype(np.int64)
     rng = agent_generator([options.seed, street])
     return [
-        SettlingResult(street, count, float(showdowns(deck[:2], deck[4 : 4 + street], count, rng).mean()))
+        StreetResult(street, count, float(showdowns(deck[:2], deck[4 : 4 + street], count, rng).mean()))
         for count in range(_STEPS, _MOST + 1, _STEPS)
     ]
 
 
-def settling_table(saved: Saved[SettlingResult]) -> Table:
+def street_table(saved: Saved[StreetResult]) -> Table:
     """Table 1: ten win rates of a range of numbers of showdowns, before the flop."""
     lines = []
     for least in range(0, _MOST, _MOST // 10):
@@ -235,7 +239,7 @@ def settling_table(saved: Saved[SettlingResult]) -> Table:
     return Table("Table 1", header, lines, f"Computed from {saved.name}.")
 
 
-def plot_settling(saved: Saved[SettlingResult], path: Path) -> None:
+def plot_streets(saved: Saved[StreetResult], path: Path) -> None:
     """Figures 2 to 5: the win rate over the number of dealt hands, a panel a street."""
     panels = []
     for street, own in grouped(saved.results, "street").items():
@@ -244,13 +248,13 @@ def plot_settling(saved: Saved[SettlingResult], path: Path) -> None:
     save_plot(path, *panels, columns=2)
 
 
-SETTLING = Experiment(
+STREETS = Experiment(
     "streets",
     count_wins,
     "streets",
     lambda options: [(street,) for street in STREET_NAMES],
-    {"streets": settling_table},
+    {"streets": street_table},
     per_key=lambda options: _MOST // _STEPS,
     source="Wang et al., expected payoff with UCT, table 1, figures 2 to 5",
-    plot=plot_settling,
+    plot=plot_streets,
 )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, SeedOptions, Table
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Result, Saved, SeedOptions, Table
 from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
 from ddz_training.measure.statistics import Interval, normal_interval, paired_difference, within, won_by_side
 from ddz_training.measure.store import Key
@@ -21,7 +20,6 @@ _Options = TypeVar("_Options", bound=SeedOptions)
 _Result = TypeVar("_Result")
 
 
-@dataclass(frozen=True)
 class DealOptions(ChosenOptions):
     """Which duplicate deals are played.
 
@@ -35,8 +33,7 @@ class DealOptions(ChosenOptions):
     first_deal: Annotated[int, Range(0)] = 0
 
 
-@dataclass(frozen=True)
-class MatchResult:
+class MatchResult(Result):
     """A duplicate deal.
 
     Attributes:
@@ -60,7 +57,7 @@ def matches(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] = {}
     Args:
         pairs: Who meets whom, by the names that they have in the results, on how many deals.
         first: Number of the first deal.
-        specs: Specifications of names that are none themselves.
+        specs: Specifications of names that are not specifications themselves.
 
     Raises:
         UnknownAgentError: If an agent does not exist.
@@ -114,8 +111,8 @@ def rates(
         name: Its name.
         pairs: Who meets whom on how many deals, from the options.  Its docstring is the help of the command.
         tables: Its tables.
-        first: Number of the first deal, where that is no option.
-        specs: Specifications of names that are none themselves.
+        first: Number of the first deal, where that is not an option.
+        specs: Specifications of names that are not specifications themselves.
         result: The dataclass of a deal.
         line: Makes it from the games of a deal; by default who won them.
         rules: The rules.
@@ -151,7 +148,7 @@ def side_rates(results: Sequence[Any]) -> list[str]:
 
 
 def win_gain(results: Iterable[Any], base: Iterable[Any]) -> Interval:
-    """How much more is won than by somebody else, paired over the deals that both have played; NaN without such."""
+    """How much more is won than by another agent, paired over the deals that both have played; NaN without such."""
     return paired_difference(*({result.deal: won(result) for result in lines} for lines in (results, base)))
 
 

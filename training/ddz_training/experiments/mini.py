@@ -9,6 +9,7 @@ import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
@@ -34,11 +35,10 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Experiment, NoOptions, Saved, Table, grouped
+from ddz_training.experiments.experiment import Experiment, NoOptions, Result, Saved, Table, grouped
 from ddz_training.measure.markdown import markdown_table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Z95, Interval
-from ddz_training.measure.workers import Worker
 
 PAPER = "Whitehouse, Powley and Cowling 2011"
 MINI = PRESETS["mini"]
@@ -69,15 +69,14 @@ class MiniDeal:
 @functools.cache
 def mini_deals() -> tuple[MiniDeal, ...]:
     """All deals; their probabilities add up to one."""
-    words, deck = MINI.words(), np.uint64(counts_to_word(MINI.deck))
-    dealt = shares(MINI.deck, (MINI.hand_size, MINI.hand_size))
+    deck, dealt = np.uint64(counts_to_word(MINI.deck)), shares(MINI.deck, (MINI.hand_size, MINI.hand_size))
     total = sum(count for _, count in dealt)
     deals = []
     for number, ((one, two), count) in enumerate(dealt):
         row = np.zeros(ROW_WORDS, np.uint64)
         row[HANDS], row[HANDS + 1] = one, two
         row[HIDDEN] = remove_hand(np.uint64(remove_hand(deck, np.uint64(one))), np.uint64(two))
-        start_game(row, words)
+        start_game(row, MINI.words())
         row.setflags(write=False)
         deals.append(MiniDeal(number, row, count / total))
     return tuple(deals)
@@ -102,8 +101,7 @@ def play_exact(deal: MiniDeal, agents: Sequence[exact.ExactAgent]) -> tuple[int,
 # --- Sections II.D and III.C: the deals, solved with perfect information ----------------------------------------------
 
 
-@dataclass(frozen=True)
-class HandResult:
+class HandResult(Result):
     """What holds for one hand of player 1.
 
     Attributes:
@@ -121,16 +119,15 @@ class HandResult:
     win_probability: float
 
 
-class Census(Worker[Sequence[MiniDeal], list[HandResult]]):
+@functools.cache
+def _census_solver() -> MinimaxSolver:
+    return MinimaxSolver(MINI, epsilon=0.0, table_bits=TABLE_BITS)
+
+
+def solve_hand(options: NoOptions, *deals: MiniDeal) -> list[HandResult]:
     """Count and solve the 8,832 deals of Mini: at most 66 states, 70.7 % for player 1."""
-
-    def __init__(self, options: NoOptions) -> None:
-        self._solver = MinimaxSolver(MINI, epsilon=0.0, table_bits=TABLE_BITS)
-
-    def play(self, deals: Sequence[MiniDeal]) -> list[HandResult]:
-        """Solve the deals of one hand."""
-        won = [deal.probability for deal in deals if self._solver.value(deal.row) > 0]
-        return [HandResult(deals[0].hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
+    won = [deal.probability for deal in deals if _census_solver().value(deal.row) > 0]
+    return [HandResult(deals[0].hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
 
 
 def compare_mini_census(results: Sequence[HandResult]) -> list[ex.Comparison]:
@@ -159,7 +156,7 @@ def plot_mini_census(saved: Saved[HandResult], path: Path) -> None:
 
 MINI_CENSUS = Experiment(
     "mini-census",
-    Census,
+    solve_hand,
     "hands of player 1",
     lambda options: {(hand,): deals for hand, deals in grouped(mini_deals(), "hand").items()},
     {"mini-census": ex.compared("Mini Dou Dizhu: census", compare_mini_census)},
@@ -184,8 +181,7 @@ PAIRS = tuple((one, two) for two in KINDS for one in KINDS if (one, two) != (COR
 minimax with the correct model of itself would be a model of a model without end; the paper leaves it out, too."""
 
 
-@dataclass(frozen=True)
-class PairResult:
+class PairResult(Result):
     """What player 1 reached against player 2, in one game a deal: the agents are deterministic.
 
     Attributes:
@@ -201,40 +197,46 @@ class PairResult:
     deals_won: int
 
 
-class Pairs(Worker[tuple[str, str], list[PairResult]]):
+@functools.cache
+def _plain_agents() -> tuple[exact.Solvers, dict[str, exact.ExactAgent]]:
+    """The agents without a model of the other, and the solvers that all share."""
+    solvers = exact.Solvers(TABLE_BITS)
+    return solvers, {
+        CHEATING: exact.CheatingMinimaxAgent(solvers),
+        EXPECTIMAX: exact.InformationSetExpectimaxAgent(solvers=solvers),
+        DETERMINIZED: exact.DeterminizedMinimaxAgent(solvers=solvers),
+    }
+
+
+def play_pair(options: NoOptions, player_1: str, player_2: str) -> list[PairResult]:
     """Play every pair of exact agents on all deals of Mini (figure 3 of Whitehouse et al. 2011)."""
+    agents, deals = exact_pair(player_1, player_2), mini_deals()
+    won = [deal.probability for deal in deals if play_exact(deal, agents)[0] == 0]
+    return [PairResult(player_1, player_2, sum(won) / sum(deal.probability for deal in deals), len(won))]
 
-    def __init__(self, options: NoOptions) -> None:
-        self._solvers = exact.Solvers(TABLE_BITS)
-        self._plain: dict[str, exact.ExactAgent] = {
-            CHEATING: exact.CheatingMinimaxAgent(self._solvers),
-            EXPECTIMAX: exact.InformationSetExpectimaxAgent(solvers=self._solvers),
-            DETERMINIZED: exact.DeterminizedMinimaxAgent(solvers=self._solvers),
-        }
 
-    def play(self, pair: tuple[str, str]) -> list[PairResult]:
-        """Play a pair on every deal; the agents share their solvers and their memories."""
-        agents, deals = self._pair(*pair), mini_deals()
-        won = [deal.probability for deal in deals if play_exact(deal, agents)[0] == 0]
-        return [PairResult(*pair, round(sum(won) / sum(deal.probability for deal in deals), 6), len(won))]
+def exact_pair(player_1: str, player_2: str) -> tuple[exact.ExactAgent, exact.ExactAgent]:
+    """The agents of a game; a correct model is the very agent on the other side."""
+    if player_1 in (CORRECT, EXPECTIMAX_CORRECT):
+        two = _exact_agent(player_2, _stand_in(player_1))
+        return _exact_agent(player_1, two), two
+    one = _exact_agent(player_1, _stand_in(player_2))
+    return one, _exact_agent(player_2, one)
 
-    def _pair(self, player_1: str, player_2: str) -> tuple[exact.ExactAgent, exact.ExactAgent]:
-        """The agents of a game; a correct model is the very agent on the other side."""
-        if player_1 in (CORRECT, EXPECTIMAX_CORRECT):
-            two = self._make(player_2, player_1)
-            return self._make(player_1, two), two
-        one = self._make(player_1, player_2)
-        return one, self._make(player_2, one)
 
-    def _make(self, kind: str, opponent: str | exact.ExactAgent) -> exact.ExactAgent:
-        """An agent; where the opponent is given by kind, the agent needs only to know whether it cheats."""
-        if kind in self._plain:
-            return self._plain[kind]
-        if isinstance(opponent, str):
-            opponent = self._plain.get(opponent, self._plain[DETERMINIZED])
-        if kind == EXPECTIMAX_CORRECT:
-            return exact.InformationSetExpectimaxAgent("correct", opponent, self._solvers)
-        return exact.DeterminizedMinimaxAgent("correct" if kind == CORRECT else "incorrect", opponent, self._solvers)
+def _stand_in(kind: str) -> exact.ExactAgent:
+    """An agent in place of another of which only counts whether it cheats."""
+    _, plain = _plain_agents()
+    return plain.get(kind, plain[DETERMINIZED])
+
+
+def _exact_agent(kind: str, opponent: exact.ExactAgent) -> exact.ExactAgent:
+    solvers, plain = _plain_agents()
+    if kind in plain:
+        return plain[kind]
+    if kind == EXPECTIMAX_CORRECT:
+        return exact.InformationSetExpectimaxAgent("correct", opponent, solvers)
+    return exact.DeterminizedMinimaxAgent("correct" if kind == CORRECT else "incorrect", opponent, solvers)
 
 
 def _rates(results: Iterable[PairResult]) -> dict[tuple[str, str], float]:
@@ -287,7 +289,7 @@ def plot_mini_agents(saved: Saved[PairResult], path: Path) -> None:
 
 MINI_AGENTS = Experiment(
     "mini-agents",
-    Pairs,
+    play_pair,
     "pairs of agents",
     lambda options: PAIRS,
     {
@@ -312,8 +314,7 @@ FOURTH_TURN = 8
 """Moves of both players in four turns."""
 
 
-@dataclass(frozen=True)
-class KnownResult:
+class InferenceResult(Result):
     """One game.
 
     Attributes:
@@ -329,43 +330,34 @@ class KnownResult:
     known_after: int
 
 
-class Watcher(Worker[tuple[int, int], list[KnownResult]]):
+@functools.cache
+def _watched_agents() -> tuple[exact.DeterminizedMinimaxAgent, exact.InformationSetExpectimaxAgent, Inference]:
+    solvers = exact.Solvers(TABLE_BITS)
+    expectimax = exact.InformationSetExpectimaxAgent(solvers=solvers)
+    return exact.DeterminizedMinimaxAgent("correct", expectimax, solvers), expectimax, Inference(MINI, expectimax)
+
+
+def watch_inference(options: NoOptions, player: int, number: int) -> list[InferenceResult]:
     """How often determinized minimax with the correct model knows the true state: 48 % and 74 %."""
-
-    def __init__(self, options: NoOptions) -> None:
-        solvers = exact.Solvers(TABLE_BITS)
-        self._expectimax = exact.InformationSetExpectimaxAgent(solvers=solvers)
-        self._agent = exact.DeterminizedMinimaxAgent("correct", self._expectimax, solvers)
-        self._inference = Inference(MINI, self._expectimax)
-
-    def play(self, task: tuple[int, int]) -> list[KnownResult]:
-        """Play it against expectimax, and look into its head."""
-        player, number = task
-        deal = mini_deals()[number]
-        agents = (self._agent, self._expectimax) if player == 1 else (self._expectimax, self._agent)
-        _, story = play_exact(deal, agents)
-        return [KnownResult(player, number, len(story), self._known_after(deal, player - 1, story))]
-
-    def _known_after(self, deal: MiniDeal, seat: int, story: History) -> int:
-        view = np.empty(ROW_WORDS, np.uint64)
-        write_view(deal.row, seat, MINI.words(), view)
-        counts = (len(self._inference.states(view, seat, story[:moves])) for moves in range(len(story) + 1))
-        return next((moves for moves, count in enumerate(counts) if count == 1), NEVER)
+    agent, expectimax, inference = _watched_agents()
+    deal, view = mini_deals()[number], np.empty(ROW_WORDS, np.uint64)
+    _, story = play_exact(deal, (agent, expectimax) if player == 1 else (expectimax, agent))
+    write_view(deal.row, player - 1, MINI.words(), view)
+    counts = (len(inference.states(view, player - 1, story[:moves])) for moves in range(len(story) + 1))
+    known_after = next((moves for moves, count in enumerate(counts) if count == 1), NEVER)
+    return [InferenceResult(player, number, len(story), known_after)]
 
 
-def share_known(results: Sequence[KnownResult], player: int, moves: int | None, *, weighted: bool = True) -> float:
+def share_known(results: Sequence[InferenceResult], player: int, moves: int | None, *, weighted: bool = True) -> float:
     """The share of deals in which the state is known after some number of moves (None: by the end)."""
-    known, total = 0.0, 0.0
-    for result in results:
-        if result.player == player:
-            weight = mini_deals()[result.deal].probability if weighted else 1.0
-            total += weight
-            if result.known_after != NEVER and (moves is None or result.known_after <= moves):
-                known += weight
-    return known / total
+    own = [result for result in results if result.player == player]
+    weights = [mini_deals()[result.deal].probability if weighted else 1.0 for result in own]
+    last = math.inf if moves is None else moves
+    known = [result.known_after != NEVER and result.known_after <= last for result in own]
+    return sum(compress(weights, known)) / sum(weights)
 
 
-def compare_mini_inference(results: Sequence[KnownResult]) -> Iterable[ex.Comparison]:
+def compare_mini_inference(results: Sequence[InferenceResult]) -> Iterable[ex.Comparison]:
     """The paper's figures beside ours; the agent was most likely its player 1."""
     for player in sorted({result.player for result in results}):
         for label, moves, paper in (("by the fourth turn", FOURTH_TURN, "48"), ("by the end", None, "74")):
@@ -375,14 +367,13 @@ def compare_mini_inference(results: Sequence[KnownResult]) -> Iterable[ex.Compar
             yield ex.Comparison(what, paper if player == 1 else "", f"{ours:.1f}", note)
 
 
-def plot_mini_inference(saved: Saved[KnownResult], path: Path) -> None:
+def plot_mini_inference(saved: Saved[InferenceResult], path: Path) -> None:
     """The share of deals in which the state is known, move by move."""
     moves = range(max(result.moves for result in saved.results) + 1)
-    shares = {
-        player: [100 * share_known(saved.results, player, n) for n in moves]
-        for player in sorted({result.player for result in saved.results})
-    }
-    lines = [Series(f"as player {player}", moves, share) for player, share in shares.items()]
+    lines = [
+        Series(f"as player {player}", moves, [100 * share_known(own, player, n) for n in moves])
+        for player, own in sorted(grouped(saved.results, "player").items())
+    ]
     printed = Series("paper, fourth turn", [FOURTH_TURN], [48], "points")
     below, beside = "moves played (both players, passes included)", "deals with the true state known, %"
     ends = {"paper, end of the game": 74.0}
@@ -391,7 +382,7 @@ def plot_mini_inference(saved: Saved[KnownResult], path: Path) -> None:
 
 MINI_INFERENCE = Experiment(
     "mini-inference",
-    Watcher,
+    watch_inference,
     "games",
     lambda options: [(player, deal.number) for player in (1, 2) for deal in mini_deals()],
     {"mini-inference": ex.compared("Inference against expectimax on Mini", compare_mini_inference)},
@@ -412,8 +403,7 @@ FILES = {
 """The files that the page compares, and what they differ in."""
 
 
-@dataclass(frozen=True)
-class UctResult:
+class UctResult(Result):
     """One deal.
 
     Attributes:
@@ -427,7 +417,6 @@ class UctResult:
     duct_wins: int
 
 
-@dataclass(frozen=True)
 class UctOptions(ex.SeedOptions):
     """What may differ from our default searches.
 
@@ -447,27 +436,22 @@ def _searches(options: UctOptions) -> dict[str, Any]:
     return {"exploration": options.exploration, "finish": options.finish}
 
 
-class UctGames(Worker[tuple[int], list[UctResult]]):
+def play_uct(options: UctOptions, number: int) -> list[UctResult]:
     """Information-set UCT and determinized UCT on all deals of Mini: 67.2 % and 62.7 %."""
+    same = _searches(options)
+    opponent = DeterminizedUctAgent(200, trees=20, **same)
+    contenders: tuple[Agent, Agent] = IsUctAgent(4000, **same), DeterminizedUctAgent(200, trees=20, **same)
+    return [UctResult(number, *(_wins(options, number, kind, [one, opponent]) for kind, one in enumerate(contenders)))]
 
-    def __init__(self, options: UctOptions) -> None:
-        self._seed, self._games, same = options.seed, options.games, _searches(options)
-        self._contenders: list[Agent] = [IsUctAgent(4000, **same), DeterminizedUctAgent(200, trees=20, **same)]
-        self._opponent: Agent = DeterminizedUctAgent(200, trees=20, **same)
 
-    def play(self, task: tuple[int]) -> list[UctResult]:
-        """Play all games of a deal."""
-        deal = mini_deals()[task[0]]
-        return [UctResult(deal.number, *(self._wins(deal, kind) for kind in range(len(self._contenders))))]
-
-    def _wins(self, deal: MiniDeal, kind: int) -> int:
-        """Games that player 1 wins.  Numbers of games never repeat over deals, repetitions and kinds."""
-        won, agents = 0, [self._contenders[kind], self._opponent]
-        for repetition in range(self._games):
-            number = (repetition * len(mini_deals()) + deal.number) * len(self._contenders) + kind
-            rngs = seat_generators([self._seed, number], 2, published_generator)
-            won += play_game(State(deal.row.copy(), MINI), agents, rngs).winner == 0
-        return won
+def _wins(options: UctOptions, deal: int, kind: int, agents: Sequence[Agent]) -> int:
+    """Games that player 1 wins.  Numbers of games never repeat over deals, repetitions and kinds."""
+    won, deals = 0, mini_deals()
+    for repetition in range(options.games):
+        number = (repetition * len(deals) + deal) * 2 + kind
+        rngs = seat_generators([options.seed, number], 2, published_generator)
+        won += play_game(State(deals[deal].row.copy(), MINI), agents, rngs).winner == 0
+    return won
 
 
 def uct_rate(results: Sequence[UctResult], kind: str, games: int) -> Interval:
@@ -523,7 +507,7 @@ def plot_mini_uct(saved: Saved[UctResult], path: Path) -> None:
 
 MINI_UCT = Experiment(
     "mini-uct",
-    UctGames,
+    play_uct,
     "deals",
     lambda options: [(deal.number,) for deal in mini_deals()],
     {"mini-uct-rates": uct_table},

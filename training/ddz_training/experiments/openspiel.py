@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 
 from ddz_env.core.options import Range
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table
+from ddz_training.experiments.experiment import Experiment, Result, Saved, SeedOptions, Table
 from ddz_training.measure.statistics import wilson_interval
 from ddz_training.measure.workers import Worker
 
@@ -39,8 +38,7 @@ AGENTS = (
 """Agents that play two-player presets from what their seat sees."""
 
 
-@dataclass(frozen=True)
-class ExploitResult:
+class ExploitResult(Result):
     """What an agent can be sure of.
 
     Attributes:
@@ -61,7 +59,6 @@ class ExploitResult:
         return -self.player_1 - self.player_2  # the game is zero-sum
 
 
-@dataclass(frozen=True)
 class ExploitOptions(SeedOptions):
     """How the agents become tables.
 
@@ -114,8 +111,8 @@ def exploitability_table(saved: Saved[ExploitResult]) -> Table:
         for result in sorted(saved.results, key=lambda result: result.nash_conv)
     ]
     header = ("player", "worst return as player 1", "as player 2", "NashConv")
-    asked = f"{saved.settings['samples']} questions in each information state that the agent reaches"
-    return Table("Exploitability on micro", header, lines, f"{asked}; computed from {saved.name}.")
+    note = f"{saved.settings['samples']} questions in each information state that the agent reaches"
+    return Table("Exploitability on micro", header, lines, f"{note}; computed from {saved.name}.")
 
 
 EXPLOITABILITY = Experiment(
@@ -139,8 +136,7 @@ ITERATIONS = (0, 1_000, 10_000, 100_000)
 """After how many iterations the average policy is tried; after none it is uniform."""
 
 
-@dataclass(frozen=True)
-class MccfrResult:
+class MccfrResult(Result):
     """How an average policy fares against random play.
 
     Attributes:
@@ -156,7 +152,6 @@ class MccfrResult:
     wins_2: int
 
 
-@dataclass(frozen=True)
 class MccfrOptions(SeedOptions):
     """How a policy is tried.
 

@@ -12,8 +12,7 @@ import hashlib
 import os
 import socket
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean, median
 from typing import Annotated, Any, NamedTuple
@@ -21,11 +20,10 @@ from typing import Annotated, Any, NamedTuple
 from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Result, Saved, Table, grouped
 from ddz_training.measure.duplicate import DealPlayer, check_agents
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.ray_cluster import on_ray
-from ddz_training.measure.store import Key
 from ddz_training.measure.workers import Share, Worker, executed_by, on_this_machine, workers
 
 FORMS = ("serial", "processes", "ray")
@@ -35,8 +33,7 @@ _WARM_UP_FROM = 10**9
 """Deals that only warm up; their games do not count."""
 
 
-@dataclass(frozen=True)
-class FormResult:
+class FormResult(Result):
     """One run of all games in one form.
 
     Attributes:
@@ -63,7 +60,6 @@ class FormResult:
     digest: str
 
 
-@dataclass(frozen=True)
 class FormOptions(ParallelOptions):
     """What is played.
 
@@ -141,15 +137,15 @@ def _warm(share: Share[int, _Played], count: int) -> None:
         deal += 2 * count
 
 
-def _runs(options: FormOptions) -> Mapping[Key, Any]:
+def _runs(options: FormOptions) -> list[tuple[str, int]]:
     if options.processes < 2:
         raise InvalidExperimentError("processes=1 leaves nothing to share: compare 2 or more")
     check_agents((_agent(options), OPPONENT))
-    return {(form, number): (form, number) for number in range(options.repetitions) for form in FORMS}
+    return [(form, number) for number in range(options.repetitions) for form in FORMS]
 
 
 class _InTurn(Experiment[FormOptions, FormResult]):
-    """Does one run after the other here, whatever else is shared: what is measured is the sharing itself."""
+    """Does one run after the other on this machine, however other work is shared: the sharing itself is measured."""
 
     def run(self, *given: Any, **named: Any) -> Saved[FormResult]:
         with executed_by(lambda make, processes: on_this_machine(make, 1)):

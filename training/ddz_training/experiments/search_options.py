@@ -8,7 +8,7 @@ with its own; the numbers found are saved with the results and used again when a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,8 +18,9 @@ from ddz_env import State, View
 from ddz_env.core.options import Range
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import make_agent
+from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches as play
-from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table, chosen, grouped, read_saved
+from ddz_training.experiments.experiment import Experiment, Result, Saved, Table, chosen, grouped, read_saved
 from ddz_training.experiments.matches import DealOptions, Pair
 from ddz_training.measure.duplicate import Match
 from ddz_training.measure.statistics import normal_interval
@@ -46,8 +47,7 @@ WITHOUT_INFERENCE: Mapping[str, str] = {"cautious rollouts with inference": "cau
 """The same rollouts without inference; a report that has both compares them deal by deal."""
 
 
-@dataclass(frozen=True)
-class DealResult:
+class DealResult(Result):
     """A duplicate deal.
 
     Attributes:
@@ -77,8 +77,7 @@ def option_cells(results: Sequence[DealResult]) -> list[tuple[str, ...]]:
 # --- Equal time -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class EqualTime:
+class EqualTime(Result):
     """The iterations with which a variant takes as long as the plain search.
 
     Attributes:
@@ -137,8 +136,7 @@ def calibrate(variant: str, target: float, views: Sequence[View]) -> EqualTime:
     return best
 
 
-@dataclass(frozen=True)
-class TimeOptions(SeedOptions):
+class TimeOptions(ex.SeedOptions):
     """How equal times are found.
 
     Attributes:
@@ -193,7 +191,6 @@ def times_beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}_budgets.csv")
 
 
-@dataclass(frozen=True)
 class SearchOptions(DealOptions):
     """What is compared.
 
@@ -273,7 +270,6 @@ DEPTHS: Mapping[str, str] = {
 """Specifications by name."""
 
 
-@dataclass(frozen=True)
 class DepthOptions(DealOptions):
     """Which searches play how much against the rule agent.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -14,7 +13,7 @@ from ddz_agents.open_cards.solver.position import dealt_position, open_position
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Rules
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table, grouped
+from ddz_training.experiments.experiment import Experiment, Result, Saved, SeedOptions, Table, grouped
 
 DEALS = ("10+10+10", "11+11+11", "12+12+12", "13+13+14", "15+15+15", "20+17+17")
 """Cards of the hands; the first is the landlord's and leads."""
@@ -22,7 +21,6 @@ _LIMITS = (0.01, 0.03, 0.1, 0.3, 1.0)
 """Seconds at which the table reads the curve."""
 
 
-@dataclass(frozen=True)
 class SolverCurveOptions(SeedOptions):
     """How many positions are tried for how long.
 
@@ -35,8 +33,7 @@ class SolverCurveOptions(SeedOptions):
     nodes: Annotated[int, Range(1)] = 1_000_000
 
 
-@dataclass(frozen=True)
-class CurveResult:
+class CurveResult(Result):
     """One position.
 
     Attributes:

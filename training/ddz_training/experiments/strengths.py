@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 from statistics import fmean, median
@@ -18,7 +17,7 @@ from ddz_env.core.options import Range
 from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import matches as play
-from ddz_training.experiments.experiment import ParallelOptions, Saved, Table, chosen, grouped, read_saved
+from ddz_training.experiments.experiment import ParallelOptions, Result, Saved, Table, chosen, grouped, read_saved
 from ddz_training.experiments.matches import DealOptions, MatchResult, Pair, win_interval
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import GameRecord
@@ -28,7 +27,6 @@ from ddz_training.measure.statistics import Interval
 Milliseconds = Annotated[float, ".3f"]
 
 
-@dataclass(frozen=True)
 class StrengthResult(MatchResult):
     """A duplicate deal with its stakes and times.
 
@@ -90,7 +88,6 @@ def shipped_fingerprint() -> str:
     return file_digest(shipped_policy_path())
 
 
-@dataclass(frozen=True)
 class StrengthOptions(DealOptions):
     """What is played.
 
@@ -200,8 +197,7 @@ POINTS_OPPONENTS = ("rules", "rules:bidder=payoff", "policy:bidder=rules", "poli
 nothing was trained with."""
 
 
-@dataclass(frozen=True)
-class PointsResult:
+class PointsResult(Result):
     """The six games of a duplicate deal: one of the two alone in every seat, against two of the other.
 
     Attributes:
@@ -227,7 +223,6 @@ class PointsResult:
     opponent_ms: Milliseconds
 
 
-@dataclass(frozen=True)
 class PointsOptions(ParallelOptions):
     """What is played.
 
@@ -293,7 +288,6 @@ _LEAST, _MOST = 0.001, 0.999
 """Rates beyond these have no rating."""
 
 
-@dataclass(frozen=True)
 class LevelOptions(ParallelOptions):
     """What is played.
 
@@ -360,7 +354,6 @@ NAMED = (
 """All that play whole games under the standard rules and need no file or program of their own."""
 
 
-@dataclass(frozen=True)
 class AgentStrengthOptions(DealOptions):
     """What is played.
 

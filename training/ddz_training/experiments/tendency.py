@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from ddz_env import Rules
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, Table, chosen, grouped
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Result, Saved, Table, chosen, grouped
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.plotting import Panel, Series, save_plot
@@ -42,8 +41,7 @@ THESIS = {"none": 43.56, "landlord": 28.34, "peasants": 28.10}
 """Table 4.1, in percent: five of Botzone's first ten bots against three behind the 200th."""
 
 
-@dataclass(frozen=True)
-class TendencyResult:
+class TendencyResult(Result):
     """A deal.
 
     Attributes:
@@ -59,7 +57,6 @@ class TendencyResult:
     top_wins: int
 
 
-@dataclass(frozen=True)
 class TendencyOptions(ChosenOptions):
     """Who judges how many deals.
 
@@ -149,8 +146,7 @@ _QUANTILES = 1.959964 + 0.841621
 _REPLICATES = 2_000
 
 
-@dataclass(frozen=True)
-class SavingsResult:
+class SavingsResult(Result):
     """A deal that two agents have played.
 
     Attributes:
@@ -170,7 +166,6 @@ class SavingsResult:
     as_peasants: int
 
 
-@dataclass(frozen=True)
 class SavingsOptions(ChosenOptions):
     """Who is compared on how many deals.
 

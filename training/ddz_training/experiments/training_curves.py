@@ -63,8 +63,8 @@ def read_run(name: str, folder: Path) -> Stage:
     """A stage from the folder of its run, which may still be training.
 
     Raises:
-        InvalidExperimentError: If it is no folder of a run that writes curves, there are none of at least one update,
-            or they lack columns.
+        InvalidExperimentError: If it is not the folder of a run that writes curves, or these have no update or lack
+            columns.
     """
     if not (folder / CURVES).is_file():
         raise InvalidExperimentError(
@@ -116,11 +116,11 @@ def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
         found = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
         lines = list(found)
         if missing := [column for column in columns if column not in (found.fieldnames or ())]:
-            raise InvalidExperimentError(f"{path} is no such curve: it has no {missing[0]}")
+            raise InvalidExperimentError(f"{path} is not a training curve: it has no {missing[0]}")
         for line in lines:
             _ = [line[column] if column in ("stage", "opponent") else float(line[column]) for column in columns]
     except (OSError, ValueError, TypeError, csv.Error) as error:
-        raise InvalidExperimentError(f"{path} is no such curve: {error}") from error
+        raise InvalidExperimentError(f"{path} is not a training curve: {error}") from error
     return lines
 
 
@@ -180,14 +180,6 @@ def _stages(results: Path) -> str:
     return stage_table(load_training(results)).markdown()
 
 
-def _picture(results: Path) -> str:
-    """The picture of the training's curves."""
-    path = results.parent / "images" / "training_curves.png"
-    if not path.exists():
-        return f"*There is no plot yet: `ddz train curves` draws `{path.parent.name}/{path.name}`.*"
-    return f"![Win rates during training](../{path.parent.name}/{path.name})"
-
-
 def _campaign(results: Path) -> str:
     """The runs of the campaign: what they took, and how strong they were on their way and at their ends."""
     stages = load_training(results / "campaign")
@@ -202,5 +194,5 @@ def _campaign(results: Path) -> str:
     return Table("The campaign", header, lines).markdown()
 
 
-PAGES = {"training-stages": _stages, "training-plot": _picture, "campaign": _campaign}
+PAGES = {"training-stages": _stages, "campaign": _campaign}
 """The blocks of pages; the command is ``ddz train curves``."""

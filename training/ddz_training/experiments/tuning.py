@@ -8,14 +8,13 @@ choose one, and that one on fresh deals, where nothing is chosen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import ChosenOptions, Experiment, Saved, Table, chosen, grouped
+from ddz_training.experiments.experiment import ChosenOptions, Experiment, Result, Saved, Table, chosen, grouped
 from ddz_training.learn.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deals
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval
@@ -28,8 +27,7 @@ _SEARCH, _CHOICE, _FRESH = 10_000_000, 20_000_000, 30_000_000
 """Numbers of the first deals."""
 
 
-@dataclass(frozen=True)
-class TuningResult:
+class TuningResult(Result):
     """A moment of a run.
 
     Attributes:
@@ -53,7 +51,6 @@ class TuningResult:
     weights: tuple[Annotated[float, ".4g"], ...]
 
 
-@dataclass(frozen=True)
 class TuningOptions(ChosenOptions):
     """What is tuned, and with how many games; a position's weights get a twentieth of the deals, two games each.
 
@@ -120,25 +117,22 @@ def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
         today = subject.play(subject.start, games)
         return [(normal_interval((subject.play(weights, games) - today).tolist()), weights) for weights in finalists]
 
+    def moment(stage: str, evaluation: int, played: int, gain: Interval, weights: Floats) -> TuningResult:
+        points, digits = (100 * gain.mean, 100 * gain.half_width), (float(f"{weight:.4g}") for weight in weights)
+        return TuningResult(name, method, stage, evaluation, played, *points, tuple(digits))
+
     games, size = deals(options.seed, _SEARCH, subject.share_of(options.deals)), subject.share_of(options.batch)
     race = Race(subject, [games[first : first + size] for first in range(0, len(games), size)])
     METHODS[method](race, subject.size, options.evaluations, np.random.default_rng(options.seed))
     lines = []
     for evaluation in np.linspace(1, options.evaluations, POINTS).astype(int).tolist():
         played, gain, weights = race.curve[evaluation - 1]
-        lines.append(_result((name, method), "search", evaluation, played, gain, weights))
+        lines.append(moment("search", evaluation, played, gain, weights))
     others = gains([weights for _, weights in race.finalists[:FINALISTS]], _CHOICE, options.choice)
     gain, weights = max(others, key=lambda other: other[0].mean)
-    lines.append(_result((name, method), "choice", options.evaluations, played, gain, weights))
+    lines.append(moment("choice", options.evaluations, played, gain, weights))
     [(gain, weights)] = gains([weights], _FRESH, options.fresh)
-    return [*lines, _result((name, method), "fresh", options.evaluations, played, gain, weights)]
-
-
-def _result(
-    task: tuple[str, str], stage: str, evaluation: int, played: int, gain: Interval, weights: Floats
-) -> TuningResult:
-    points = round(100 * gain.mean, 3), round(100 * gain.half_width, 3)
-    return TuningResult(*task, stage, evaluation, played, *points, tuple(float(f"{weight:.4g}") for weight in weights))
+    return [*lines, moment("fresh", options.evaluations, played, gain, weights)]
 
 
 def tuning_table(saved: Saved[TuningResult]) -> Table:

@@ -1,12 +1,16 @@
-"""What the decisions of a search over the policy are worth in the deals that are really played.
+"""Games of the policy with itself: what searches would gain in them, and whether the chances that people see come true.
 
-The policy plays itself.  At every decision that it has not settled, each search chooses what it would play instead,
+*Search gains*: at every decision that the policy has not settled, each search chooses what it would play instead,
 from the view of the seat to act.  What the search's move and the policy's are worth is then counted where nothing is
 hidden: in games that all seats play on from the same deal as the policy draws.  The deal played is a draw from
 everything that the seat could not distinguish, so the mean gain is what the search's move wins there if all goes on by
 the policy.  Added up over a game, half of it predicts what the search would win over both sides of a duplicate deal; it
 is only a prediction, for no decision follows from another.  Every search sees the same decisions, and
 no move is charged with the luck of the game around it: differences show after far fewer games than a match takes.
+
+*Chances*: at some decisions of every game the judge (:mod:`ddz_agents.neural_search.judge`) values the move that is
+then played, from what its seat knows; the game says who won.  The map from the critic's means to chances is fitted on
+the games with even numbers, and the table counts those with odd ones.
 """
 
 from __future__ import annotations
@@ -14,9 +18,8 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Annotated
 
 import numpy as np
@@ -25,20 +28,22 @@ from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural_search.descent import new_descents
+from ddz_agents.neural_search.judge import SHIPPED, WORLDS, Calibration, Judge, fitted
 from ddz_agents.neural_search.leaves import play_on, write_results
 from ddz_env import Rules, State
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import SEAT
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.core.options import Range
+from ddz_env.core.view import legal_ids
 from ddz_env.playing.agent import sight
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Result, Saved, Table, grouped
 from ddz_training.experiments.strengths import shipped_fingerprint
 from ddz_training.measure.duplicate import SIDES, AgentKeeper, check_agents
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.statistics import normal_interval, paired_difference
+from ddz_training.measure.statistics import normal_interval, paired_difference, within
 from ddz_training.measure.store import Key
 from ddz_training.measure.timing import thinking_time
 
@@ -56,8 +61,7 @@ SETTLED = 0.98
 """A decision is not looked at where the policy gives a move at least this probability."""
 
 
-@dataclass(frozen=True)
-class GainResult:
+class GainResult(Result):
     """What a search would have changed in one game of the policy against itself.
 
     Attributes:
@@ -154,7 +158,6 @@ class GainWorker(AgentKeeper):
         return worth(self._model, self._decisions(game)[place][0], action, self._playouts, rng)
 
 
-@dataclass(frozen=True)
 class GainOptions(ParallelOptions):
     """Whose decisions are valued, and how.
 
@@ -180,31 +183,6 @@ def _games(options: GainOptions) -> list[Key]:
     return [(spec, game) for game in range(options.games) for spec in agents]
 
 
-GAIN_HEADER = ("search", "games", "decisions", "changed %", "ms", "landlord", "peasants", "both", "over the first")
-"""Heads of the columns of :func:`gain_cells`."""
-
-
-def gain_cells(results: Sequence[GainResult]) -> list[tuple[str, ...]]:
-    """A line a search, those of ``SEARCHES`` and ``BUDGETS`` first: gains in points of win rate.
-
-    ``landlord`` and ``peasants`` are a game's mean gains of one side; ``both`` is half of their sum, what is predicted
-    for a duplicate deal; the last column compares with the first search on the games that both have looked at.  These
-    two have 95 % intervals over games.
-    """
-    lines, first = [], dict[int, float]()
-    for agent, own in grouped(results, "agent", order=(*SEARCHES, *BUDGETS)).items():
-        decisions, changed = sum(result.decisions for result in own), sum(result.changed for result in own)
-        sides = [normal_interval([100 * getattr(result, side) for result in own]) for side in SIDES]
-        gains = {result.game: predicted(result) for result in own}
-        counts = f"{len(own):,}", f"{decisions:,}", f"{100 * changed / max(1, decisions):.1f}"
-        both = normal_interval([*gains.values()]).both("+.1f", 1)
-        over = paired_difference(gains, first).both("+.1f", 1) if first else ""
-        cells = f"{milliseconds(own):.0f}", *(side.text("+.1f", 1) for side in sides), both, over
-        lines.append((f"`{agent}`", *counts, *cells))
-        first = first or gains
-    return lines
-
-
 def predicted(result: GainResult) -> float:
     """Half of what both sides gain in a game, in points of win rate."""
     return 50.0 * (result.landlord + result.peasants)
@@ -216,11 +194,28 @@ def milliseconds(own: Sequence[GainResult]) -> float:
 
 
 def gain_table(saved: Saved[GainResult]) -> Table:
-    """What the decisions of searches over the policy are worth."""
+    """A line a search, those of ``SEARCHES`` and ``BUDGETS`` first: gains in points of win rate.
+
+    ``landlord`` and ``peasants`` are a game's mean gains of one side; ``both`` is half of their sum, what is predicted
+    for a duplicate deal; the last column compares with the first search on the games that both have looked at.  These
+    two have 95 % intervals over games.
+    """
+    lines, first = [], dict[int, float]()
+    for agent, own in grouped(saved.results, "agent", order=(*SEARCHES, *BUDGETS)).items():
+        decisions, changed = sum(result.decisions for result in own), sum(result.changed for result in own)
+        sides = [normal_interval([100 * getattr(result, side) for result in own]) for side in SIDES]
+        gains = {result.game: predicted(result) for result in own}
+        counts = f"{len(own):,}", f"{decisions:,}", f"{100 * changed / max(1, decisions):.1f}"
+        both = normal_interval([*gains.values()]).both("+.1f", 1)
+        over = paired_difference(gains, first).both("+.1f", 1) if first else ""
+        cells = f"{milliseconds(own):.0f}", *(side.text("+.1f", 1) for side in sides), both, over
+        lines.append((f"`{agent}`", *counts, *cells))
+        first = first or gains
+    header = ("search", "games", "decisions", "changed %", "ms", "landlord", "peasants", "both", "over the first")
     settings = saved.settings
     note = f"{saved.name}, seed {settings['seed']}, {settings['playouts']} games to value a move"
     note += f"; the weights are `{settings['weights']}`."
-    return Table("Gains over the policy, points of win rate", GAIN_HEADER, gain_cells(saved.results), note)
+    return Table("Gains over the policy, points of win rate", header, lines, note)
 
 
 def plot_gains(saved: Saved[GainResult], path: Path) -> None:
@@ -247,4 +242,113 @@ SEARCH_GAINS = Experiment(
     more=lambda options: {"weights": shipped_fingerprint()},
     agents=lambda tasks: dict.fromkeys(spec for spec, _ in tasks),
     plot=plot_gains,
+)
+
+
+# --- Chances of winning -----------------------------------------------------------------------------------------------
+
+FIRST_DEAL = 7_000_000
+TENTHS = 10
+_GAME, _CHOICE, _WORLDS = range(3)
+"""What a generator is for."""
+
+
+class ChanceOptions(ParallelOptions):
+    """Which games are played.
+
+    Attributes:
+        seed: Seed of deals, decisions and worlds.
+        games: How many games.
+        decisions: Decisions of each game that are looked at, at most.
+    """
+
+    games: Annotated[int, Range(1)] = 4000
+    decisions: Annotated[int, Range(1)] = 3
+
+
+class ChanceResult(Result):
+    """A decision between several moves.
+
+    Attributes:
+        deal: Number of the deal.
+        number: Number of the move that was played.
+        landlord: Whether the landlord moved, 0 or 1.
+        mean: The critic's mean after the move, 0 to 1.
+        won: Whether the mover's side won, 0 or 1.
+    """
+
+    deal: int
+    number: int
+    landlord: int
+    mean: Annotated[float, ".4f"]
+    won: int
+
+
+@functools.cache
+def _player() -> tuple[ModelAgent, Judge]:
+    model = load_policy()
+    return ModelAgent(model), Judge(model)
+
+
+def play_and_judge(options: ChanceOptions, deal: int) -> list[ChanceResult]:
+    """Whether the chances of winning that ddz web shows are borne out, in games of the policy with itself."""
+    (agent, judge), seed, rng = _player(), options.seed, published_generator
+    state, moments = State.new(seed, game=deal), []
+    while not state.is_over:
+        view = state.view()
+        move = agent.act(view, rng([seed, deal, _GAME]))  # the likeliest: it draws nothing
+        if len(legal_ids(state.row, state.rule_words)) > 1:
+            moments.append((len(state.history), view, move))
+        state.step(move)
+    returns = state.returns()
+    count = min(options.decisions, len(moments))
+    chosen = sorted(rng([seed, deal, _CHOICE]).choice(len(moments), count, replace=False).tolist())
+    lines = []
+    for number, view, move in (moments[place] for place in chosen):
+        mean = float(judge.means(view, [move], rng([seed, deal, _WORLDS, number]))[0])
+        lines.append(ChanceResult(deal, number, int(view.seat == view.landlord), mean, int(returns[view.seat] > 0)))
+    return lines
+
+
+def fit(results: Sequence[ChanceResult]) -> Calibration:
+    """The map that the games with even numbers give."""
+    sides = ([one for one in results if one.deal % 2 == 0 and one.landlord == side] for side in (0, 1))
+    return Calibration(
+        *(fitted(np.array([one.mean for one in side]), np.array([one.won for one in side], np.bool_)) for side in sides)
+    )
+
+
+def told_and_won(results: Sequence[ChanceResult], calibration: Calibration = SHIPPED) -> list[list[tuple[float, int]]]:
+    """The chances given in the games with odd numbers and whether these were won, in ten parts by the chance."""
+    odd = [result for result in results if result.deal % 2]
+    given = [float(calibration[one.landlord].chances(np.array([one.mean]))[0]) for one in odd]
+    tenths: list[list[tuple[float, int]]] = [[] for _ in range(TENTHS)]
+    for chance, one in zip(given, odd, strict=True):
+        tenths[min(int(chance * TENTHS), TENTHS - 1)].append((chance, one.won))
+    return tenths
+
+
+def chances_table(saved: Saved[ChanceResult]) -> Table:
+    """The chances given beside the games won."""
+    lines = []
+    for place, part in enumerate(told_and_won(saved.results)):
+        if part:
+            given, won = 100 * fmean(chance for chance, _ in part), [float(one) for _, one in part]
+            rate = within(normal_interval(won), 0.0, 1.0)
+            name = f"{100 * place // TENTHS}–{100 * (place + 1) // TENTHS}"
+            lines.append((name, f"{len(part):,}", f"{given:.1f}", rate.both(to="–"), f"{100 * rate.mean - given:+.1f}"))
+    note = f"Games with odd numbers; the map was fitted on those with even ones. Computed from {saved.name}."
+    header = ("chance told, %", "positions", "its mean", "games won, %", "difference")
+    return Table("Chances of winning, told and found", header, lines, note)
+
+
+CHANCES = Experiment(
+    "chances",
+    play_and_judge,
+    "games",
+    lambda options: [(deal,) for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)],
+    {"chances": chances_table},
+    settings=("seed", "decisions"),
+    more=lambda options: {"worlds": WORLDS, "weights": shipped_fingerprint()},
+    agents=("policy",),
 )

@@ -1,0 +1,174 @@
+"""Table 2 of Whitehouse, Powley and Cowling (2011): does information-set UCT gain where knowing the cards helps?
+
+The deals of the landlord experiment are filtered by how much more cheating UCT wins than determinized UCT.  In the
+deals so chosen the paper compares determinized UCT with information-set UCT.
+
+The filter looks at the very games whose win rate is then reported.  A deal in which determinized UCT had bad luck
+passes "> 25 %" the more easily, so that determinized UCT's rate comes out too low there (and too high in "< 0 %"),
+the more so the fewer games a deal has: regression to the mean.  The held-out figures avoid that.  Determinized UCT's
+games of each deal are split in two halves, the deal is judged by one half and the other is reported, and the same
+with the halves exchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from ddz_env.core.options import Range
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments import full_games as full
+from ddz_training.experiments.experiment import grouped
+from ddz_training.experiments.full_games import LANDLORD_UCT, LANDLORDS, GameResult
+from ddz_training.measure.plotting import Panel, Series, save_plot
+from ddz_training.measure.statistics import Interval, clustered_interval, within
+
+
+class Threshold(NamedTuple):
+    """A row of table 2.
+
+    Attributes:
+        label: The row's name.
+        admits: Whether a difference of win rates, cheating minus determinized, belongs to it.
+        paper: What the paper prints: determinized UCT's and information-set UCT's rate in percent, and deals.
+    """
+
+    label: str
+    admits: Callable[[Fraction], bool]
+    paper: tuple[str, str, str]
+
+
+THRESHOLDS = (
+    Threshold("none", lambda gain: True, ("42.4", "42.0", "1000")),
+    Threshold("< 0 %", lambda gain: gain < 0, ("53.0", "45.2", "133")),
+    Threshold("= 0 %", lambda gain: gain == 0, ("44.9", "43.3", "138")),
+    Threshold("> 0 %", lambda gain: gain > 0, ("40.0", "41.1", "729")),
+    Threshold("> 25 %", lambda gain: gain > Fraction(1, 4), ("31.6", "38.4", "166")),
+    Threshold("> 50 %", lambda gain: gain > Fraction(1, 2), ("20.4", "35.0", "12")),
+    Threshold("> 75 %", lambda gain: gain > Fraction(3, 4), ("15.0", "95.0", "1")),
+)
+
+THRESHOLD_COLUMNS = (
+    "cheating over determinized",
+    *("paper: determinized %", "information-set %", "deals"),
+    *("same: determinized %", "information-set %", "points", "deals"),
+    *("held out: determinized %", "information-set %", "points", "deals"),
+)
+"""Headings of table 2 with ours beside it."""
+
+
+class Filtered(NamedTuple):
+    """Win rates in the deals that pass a filter; each deal is one observation (two, if both halves chose it).
+
+    Attributes:
+        deals: How many deals passed.
+        determinized: Determinized UCT's win rate.
+        information_set: Information-set UCT's.
+        gain: Information-set minus determinized.
+    """
+
+    deals: int
+    determinized: Interval
+    information_set: Interval
+    gain: Interval
+
+
+class _Case(NamedTuple):
+    """One judgement of a deal: by how much cheating wins more, and the rates to report if the filter takes it."""
+
+    deal: int
+    advantage: Fraction
+    determinized: Fraction
+    information_set: Fraction
+
+
+def filter_deals(results: Iterable[GameResult]) -> list[tuple[Threshold, Filtered, Filtered]]:
+    """Table 2 from the games of the landlord experiment.
+
+    Args:
+        results: Games of the landlord experiment.  Deals that lack one of the landlords are left out, from the
+            held-out figures also those with a single game of determinized UCT.
+
+    Returns:
+        Rows: the filter and the paper's figures; ours as the paper has it, where the games that choose a deal are
+        reported; and ours with the games of determinized UCT that are reported kept out of the filter.
+    """
+    same, held_out = list[_Case](), list[_Case]()
+    for deal, games in grouped(sorted(results, key=lambda result: result.game), "deal").items():
+        won = {name: [game.landlord_won for game in own] for name, own in grouped(games, "lineup").items()}
+        if all(name in won for name in LANDLORDS):
+            cheating, information_set = _rate(won[full.CHEATING]), _rate(won[full.INFORMATION_SET])
+            whole, even, odd = won[full.DETERMINIZED], won[full.DETERMINIZED][::2], won[full.DETERMINIZED][1::2]
+            same.append(_Case(deal, cheating - _rate(whole), _rate(whole), information_set))
+            for judged, reported in ((even, odd), (odd, even)) if odd else ():
+                held_out.append(_Case(deal, cheating - _rate(judged), _rate(reported), information_set))
+    return [(row, _select(same, row), _select(held_out, row)) for row in THRESHOLDS]
+
+
+def _rate(won: Sequence[bool]) -> Fraction:
+    return Fraction(sum(won), len(won))
+
+
+def _select(cases: Sequence[_Case], threshold: Threshold) -> Filtered:
+    deals = grouped((case for case in cases if threshold.admits(case.advantage)), "deal").values()
+    determinized, information_set = (
+        within(clustered_interval([[float(getattr(case, name)) for case in own] for own in deals]), 0.0, 1.0)
+        for name in ("determinized", "information_set")
+    )
+    gain = clustered_interval([[float(case.information_set - case.determinized) for case in own] for own in deals])
+    return Filtered(len(deals), determinized, information_set, gain)
+
+
+def _filtered_cells(own: Filtered) -> list[str]:
+    return [own.determinized.text(), own.information_set.text(), own.gain.both("+.1f"), f"{own.deals:,}"]
+
+
+def threshold_table(saved: ex.Saved[GameResult]) -> ex.Table:
+    """Table 2: determinized and information-set UCT in the deals where seeing all cards helps.
+
+    Needs the games of `landlord`: give its file and its options; games that are missing are played first.  The filter
+    picks luck as well; the held-out figures, which need 2 games a deal, avoid that.
+    """
+    title = (
+        "Table 2: deals by cheating minus determinized (same: the games that choose a deal are reported, as in the "
+        "paper; held out: others are; points: information-set minus determinized, with 95 % intervals)"
+    )
+    lines = [
+        [row.label, *row.paper, *_filtered_cells(same), *_filtered_cells(held_out)]
+        for row, same, held_out in filter_deals(saved.results)
+    ]
+    return ex.Table(title, THRESHOLD_COLUMNS, lines, full.games_note(saved))
+
+
+def plot_thresholds(saved: ex.Saved[GameResult], path: Path) -> None:
+    """Table 2: information-set minus determinized UCT, row by row."""
+    rows, same, held_out = zip(*filter_deals(saved.results), strict=True)
+    places, printed = [*range(len(rows))], [float(row.paper[1]) - float(row.paper[0]) for row in rows]
+    series = [
+        Series("chosen and reported by the same games", places, [one.gain for one in same], "points", printed),
+        Series("reported games held out", [place + 0.2 for place in places], [one.gain for one in held_out], "points"),
+    ]
+    below, beside = "deals by how much more cheating wins", "information-set over\ndeterminized UCT, points"
+    ticks = {"xticks": places, "xticklabels": [row.label for row in rows]}
+    save_plot(path, Panel(series, below, beside, across={"": 0}, axes=ticks), size=(7.0, 3.6))
+
+
+class ThresholdOptions(full.FullOptions):
+    """The options of the landlord experiment, with the two games a deal that the held-out figures need."""
+
+    games: Annotated[int, Range(1, 2**32)] = 2
+
+
+THRESHOLDS_2011 = replace(
+    LANDLORD_UCT,
+    name="thresholds",
+    about=str(threshold_table.__doc__),
+    options=ThresholdOptions,
+    more=lambda options: {**LANDLORD_UCT.more(options), "experiment": LANDLORD_UCT.name},
+    tables={"full-thresholds": threshold_table},
+    source=f"{full.PAPER}, section IV.D, table 2",
+    plot=plot_thresholds,
+)

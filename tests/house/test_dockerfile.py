@@ -8,7 +8,7 @@ import shlex
 from fnmatch import fnmatch
 
 from ddz_training.apps.cli import COMMANDS
-from ddz_training.apps.cli.files import Web
+from ddz_training.apps.cli.files import WebCommand
 from tests.release import pyproject
 from tests.rooms import ROOT
 
@@ -60,4 +60,4 @@ def test_what_it_runs_are_commands_and_the_port_is_the_servers() -> None:
         assert ddz == "ddz"
         assert all(option in names[name].typed().values() for option in options if option.startswith("--"))
     [port] = [rest for step, rest in STEPS if step == "EXPOSE"]
-    assert int(port) == Web().port
+    assert int(port) == WebCommand().port

@@ -9,8 +9,7 @@ import shlex
 import signal
 from dataclasses import fields
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 from unittest.mock import Mock
 
 import click
@@ -19,11 +18,12 @@ import pytest
 from ddz_env.core.errors import command_line
 from ddz_env.playing.registry import LEVELS, agent_names, agent_options
 from ddz_training.apps.cli import GONE, measure, named_commands
-from ddz_training.apps.cli.command import ClickCommand, Group
+from ddz_training.apps.cli.command import Group
 from ddz_training.apps.cli.console import quoted, stopping
 from ddz_training.apps.cli.signals import STOPPING
-from ddz_training.apps.cli.train import training_bar
+from ddz_training.apps.cli.train import train_under_bar
 from ddz_training.apps.strengths import strengths
+from ddz_training.measure import contest
 from ddz_training.measure.store import read_results
 from tests.rooms import ROOT
 from tests.training.apps.terminal import commands, ddz, examples, refused, start_ddz, wait_until
@@ -64,8 +64,8 @@ def test_every_help_fits_and_has_examples_that_can_be_typed() -> None:
 
 def test_no_command_has_more_than_twelve_options() -> None:
     for path, command in commands():
-        if isinstance(command, ClickCommand):
-            options = [typed for typed in command.typed.values() if typed.startswith("-")]
+        if not isinstance(command, Group):
+            options = [one.name for one in command.params if isinstance(one, click.Option)]
             assert len(options) <= 12, (path, options)
 
 
@@ -80,7 +80,7 @@ def test_the_help_lists_commands_under_five_headings() -> None:
 @pytest.mark.parametrize(("old", "instead"), GONE.items())
 def test_a_command_that_went_says_what_to_do_instead(old: str, instead: str) -> None:
     for line in (old, f"--debug {old} x --y z"):
-        assert refused(*shlex.split(line)) == f"{old} went: {instead} instead"
+        assert refused(*shlex.split(line)) == f"{old} went: {instead}"
     for command in re.findall(r"ddz ([a-z ]+)", instead):
         assert ddz(*command.split(), "-h").exit_code == 0, command
 
@@ -88,10 +88,10 @@ def test_a_command_that_went_says_what_to_do_instead(old: str, instead: str) -> 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("arena random rules --csv x.csv", "--csv went: --table FILE.csv writes the final table"),
-        ("arena random rules --name a", "--name went: write NAME=AGENT"),
+        ("arena random rules --csv x.csv", "arena --csv went: --table FILE.csv writes the final table"),
+        ("arena random rules --name a", "arena --name went: write NAME=AGENT"),
         ("arena random rules --scoring chess", "--scoring='chess' must be one of win, stake, botzone"),
-        ("train sb3 --out x --num-envs 4", "--num-envs went: write --set num_envs=VALUE"),
+        ("train sb3 --out x --num-envs 4", "train sb3 --num-envs went: write --set num_envs=VALUE"),
         ("arena random rules --deals 0", "--deals=0 must be a whole number of at least 1"),
         ("arena random rules --deals many", "--deals='many' must be a whole number of at least 1"),
         ("arena random rules --tendency peasant", "must be one of none, landlord, peasants (did you mean 'peasants'?)"),
@@ -127,8 +127,8 @@ def test_unknown_commands_and_options_are_usage_errors_with_what_is_near() -> No
 def test_a_command_is_written_again_as_it_was_typed(
     typed: str, more: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found: list[measure.Arena] = []
-    monkeypatch.setattr(measure.Arena, "run", lambda command: found.append(command))
+    found: list[measure.ArenaCommand] = []
+    monkeypatch.setattr(measure.ArenaCommand, "run", lambda command: found.append(command))
     assert ddz("arena", *shlex.split(typed)).exit_code == 0
     assert found[0].resuming(**more) == expected
 
@@ -136,9 +136,9 @@ def test_a_command_is_written_again_as_it_was_typed(
 def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measure, "run_with_progress", Mock(side_effect=KeyboardInterrupt))
-    monkeypatch.setattr(measure.Rate, "_play_league", Mock(side_effect=KeyboardInterrupt))
-    monkeypatch.setattr(measure.Rate, "_report", Mock())
+    monkeypatch.setattr(contest, "run_arena", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(measure.RateCommand, "_play_league", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(measure.RateCommand, "_report", Mock())
     folder = here / ("a long name " * 12).strip()
     folder.mkdir()
     for name, file in (("arena", folder / "games.csv"), ("rate", folder / "league.sqlite")):
@@ -152,7 +152,7 @@ def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
 @pytest.mark.parametrize(
     ("line", "following"),
     [
-        ("arena random random --deals 1 --no-timing", "arena random random --deals 4 --processes 1 --out games.csv"),
+        ("arena random random --deals 1 --no-timing", "arena random random --deals 4 --no-timing --out games.csv"),
         ("arena random random --deals 1 --no-timing --out games.csv", "--out games.csv"),
         ("study tendency --top random --bottom random --deals 2", "tendency --deals 2 --top random --bottom random"),
         ("study tendency --top random --bottom random --deals 9 --out d.csv", "arena random random --deal-file d.csv"),
@@ -214,21 +214,28 @@ def test_a_run_that_is_asked_to_stop_ends_after_its_block_with_advice_and_the_co
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("torch")
     from ddz_training.learn.loop import Budget, Counters
     from ddz_training.learn.ppo.selfplay import CurveLine
     from ddz_training.learn.strength import Evaluation
 
     found = [Evaluation(1, "random", 50, wins=0.75, low=0.7, high=0.8, landlord=0.6, peasants=0.9)]
-    run = SimpleNamespace(counters=Counters(decisions=100, seconds=1.0))  # resumed: their second does not count
     told_of = {"update": 1, "games": 1200, "decisions": 180, "seconds": 3.0, "entropy": 0.5, "explained": 0.25}
     line = CurveLine(**{field.name: told_of.get(field.name, 0) for field in fields(CurveLine)})
-    with training_bar(cast(Any, run), Budget(updates=4)) as calls:
+    run = Mock(counters=Counters(decisions=100, seconds=1.0))  # resumed: their second does not count
+
+    def train(*_: object, on_update: Any, on_evaluation: Any, **more: object) -> None:
         run.counters.update, run.counters.decisions, run.counters.seconds = 1, 180, 3.0
-        calls["on_update"](line)
-        calls["on_evaluation"]([])
-        calls["on_evaluation"](found)
+        on_update(line)
+        on_evaluation([])
+        on_evaluation(found)
+
+    monkeypatch.setattr("ddz_training.learn.loop.train", train)
+    train_under_bar(run, Budget(updates=4), None)
+    assert run.close.called
     told = capsys.readouterr().err
     for text in ("After 1 update, 50 duplicate deals each", "random", "75.0", "70.0–80.0", "60.0", "90.0"):
         assert text in told
@@ -251,7 +258,7 @@ def test_arena_prints_a_table_and_writes_files(here: Path) -> None:
     assert {"mean", "low", "high", "count"} == set(document["results"][0]["wins"])
     assert len(Path("games.jsonl").read_text().splitlines()) == 11
     assert "names" in refused("arena", "random", "random-staged", *settings)  # they belong to the file's settings
-    assert ddz(*two, "--resume", "--table", "t.csv").exit_code == 0
+    assert ddz(*two, "--table", "t.csv").exit_code == 0
     assert Path("t.csv").read_text().startswith("agent,opponent,deals,games,landlord_wins,landlord_wins_low")
     assert "seed" in refused(*two, "--seed", "9")
     assert "tells no two agents apart" in refused("arena", "a=random", "a=rules")

@@ -24,7 +24,7 @@ from ddz_env.core.errors import InvalidMoveError
 from ddz_training.apps.cli import info
 from ddz_training.apps.cli.command import EXIT_BAD_INPUT, EXIT_FAULT, fault_of
 from ddz_training.apps.cli.outputs import OutputError, check_output, check_output_folder
-from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, STOPPING, finishing, interruptible
+from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, STOPPING, answering, finishing, interrupt
 from tests.rooms import ROOT, pythonpath
 from tests.training.apps.terminal import ddz, refused
 
@@ -58,7 +58,7 @@ def cut_off() -> SystemError:
 def test_every_error_is_one_message_and_a_traceback_only_on_request(
     error: BaseException, message: str, code: int, debug: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(info.ListRules, "run", Mock(side_effect=error))
+    monkeypatch.setattr(info.RulesCommand, "run", Mock(side_effect=error))
     monkeypatch.setenv("DDZ_DEBUG", "1" if debug else "0")
     result = ddz("rules")
     if debug:
@@ -266,7 +266,7 @@ def test_what_a_shell_takes_away_is_made_up_for_or_named(
 def test_a_polite_kill_is_an_interruption_and_the_handlers_come_back() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     for number in (signal.SIGINT, signal.SIGTERM):
-        with pytest.raises(KeyboardInterrupt), interruptible():
+        with pytest.raises(KeyboardInterrupt), answering(interrupt):
             signal.raise_signal(number)
     told: list[str] = []
     with finishing(told.append) as asked:
@@ -281,7 +281,7 @@ def test_a_polite_kill_is_an_interruption_and_the_handlers_come_back() -> None:
 
 def test_elsewhere_than_in_the_main_thread_signals_are_left_alone() -> None:
     def work() -> None:
-        with interruptible(), finishing(print) as asked:
+        with answering(interrupt), finishing(print) as asked:
             found.append(asked())
 
     found: list[bool] = []
@@ -312,7 +312,7 @@ library = ctypes.CDLL(None)  # its calls let other threads run, and go on after 
 library.PyThread_allocate_lock.restype = ctypes.c_void_p
 lock = ctypes.c_void_p(library.PyThread_allocate_lock())
 library.PyThread_acquire_lock(lock, 1)
-with signals.interruptible():
+with signals.answering(signals.interrupt):
     print("ready", flush=True)
     library.PyThread_acquire_lock(lock, 1)
 """
@@ -324,7 +324,7 @@ def called_back():
     print("ready", flush=True)
     time.sleep(60)
 try:
-    with signals.interruptible():
+    with signals.answering(signals.interrupt):
         ctypes.CFUNCTYPE(None)(called_back)()  # as a compiler does; nothing can be raised there
         time.sleep(60)
 except KeyboardInterrupt:

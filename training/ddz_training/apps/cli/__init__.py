@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import click
 
 from ddz_env import __version__
 from ddz_training.apps.cli.command import Group, Headings, Main
-from ddz_training.apps.cli.demo import Demo
-from ddz_training.apps.cli.endgames import Bidding, Puzzles, Solve
-from ddz_training.apps.cli.files import Export, Record, Replay, Web, botzone
-from ddz_training.apps.cli.info import Actions, Agents, Docs, ListRules
+from ddz_training.apps.cli.demo import DemoCommand
+from ddz_training.apps.cli.endgames import BiddingCommand, PuzzlesCommand, SolveCommand
+from ddz_training.apps.cli.files import ExportCommand, RecordCommand, ReplayCommand, WebCommand, botzone
+from ddz_training.apps.cli.info import ActionsCommand, AgentsCommand, DocsCommand, RulesCommand
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.measure import Arena, Benchmark, Rate
+from ddz_training.apps.cli.measure import ArenaCommand, BenchmarkCommand, RateCommand
 from ddz_training.apps.cli.study import reproduce, study
-from ddz_training.apps.cli.table import Play, Watch
+from ddz_training.apps.cli.table import PlayCommand, WatchCommand
 from ddz_training.apps.cli.train import train
 from ddz_training.measure.markdown import markdown_table
 
@@ -26,17 +25,29 @@ with lazily():
 
 COMMANDS: Headings = {
     "Play": {
-        "play": Play, "watch": Watch, "puzzles": Puzzles, "solve": Solve, "bidding": Bidding, "web": Web,
-        "rules": ListRules,
+        "play": PlayCommand,
+        "watch": WatchCommand,
+        "puzzles": PuzzlesCommand,
+        "solve": SolveCommand,
+        "bidding": BiddingCommand,
+        "web": WebCommand,
+        "rules": RulesCommand,
     },
-    "Compare": {"agents": Agents, "arena": Arena, "rate": Rate, "benchmark": Benchmark},
-    "Train": {"train": train, "demo": Demo, "record": Record, "replay": Replay},
+    "Compare": {"agents": AgentsCommand, "arena": ArenaCommand, "rate": RateCommand, "benchmark": BenchmarkCommand},
+    "Train": {"train": train, "demo": DemoCommand, "record": RecordCommand, "replay": ReplayCommand},
     "Study": {"study": study, "reproduce": reproduce},
-    "Borders": {"botzone": botzone, "export": Export, "actions": Actions},
-    "": {"docs": Docs},
-}  # fmt: skip
+    "Borders": {"botzone": botzone, "export": ExportCommand, "actions": ActionsCommand},
+    "": {"docs": DocsCommand},
+}
 """The commands by the headings of the help; what has none is not listed."""
 
+_MATCH_GONE = {
+    "--name": "write NAME=AGENT",
+    "--resume": "an existing --out is always resumed",
+    "--csv": "--table FILE.csv writes the final table",
+    "--json": "--table FILE.json writes the final table and the settings",
+    "--on-fault": "--debug stops at the first fault of an agent, with its traceback",
+}
 GONE = {
     "advise": "ask on the page (ddz web)",
     "bench": "make bench in a checkout",
@@ -53,8 +64,17 @@ GONE = {
     "train distil": "the shipped policy, which needs no PyTorch, or ddz export",
     "train expert": "ddz train selfplay",
     "version": "ddz --version",
+    **{f"{name} {option}": instead for name in ("arena", "rate") for option, instead in _MATCH_GONE.items()},
+    "rate --block": "a league schedules 25 deals at a time",
+    "rate --cross-csv": "--table FILE.json holds the pairs, too",
+    "solve --passed": "write the pass behind the hands: '44668 / 5578 / 3399: pass'",
+    "solve --megabytes": "the transposition table has 64 MB",
+    "solve --threads": "the moves of --all are searched one after the other",
+    "train sb3 --num-envs": "write --set num_envs=VALUE",
+    "train sb3 --evaluate-every": "write --set evaluate_every=VALUE",
+    "train sb3 --evaluate-deals": "write --set evaluate_deals=VALUE",
 }
-"""What to do instead of each command that went, by its one or two words."""
+"""What to do instead of each command and option that went, by the words that called it."""
 
 app = Main(
     GONE,
@@ -69,17 +89,15 @@ app = Main(
 click.version_option(__version__, prog_name="ddz-env", message="%(prog)s %(version)s")(app)
 
 
-def named_commands() -> Iterator[tuple[str, str, Any]]:
+def named_commands() -> Iterator[tuple[str, str, click.Command]]:
     """The heading, the name and the command of all that ``ddz --help`` and its groups list, but for experiments."""
     context = click.Context(app)
-    for heading, kinds in app.headings.items():
+    for heading, kinds in COMMANDS.items():
         for name in kinds if heading else ():
             command = app.get_command(context, name)
             if isinstance(command, Group) and name != "reproduce":
-                yield from (
-                    (heading, f"{name} {below}", command.get_command(context, below))
-                    for below in command.list_commands(context)
-                )
+                below = command.list_commands(context)
+                yield from ((heading, f"{name} {one}", command.get_command(context, one)) for one in below)
             else:
                 yield heading, name, command
 

@@ -6,7 +6,7 @@ import itertools
 import json as json_module
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import click
 
@@ -42,7 +42,7 @@ _WON = {
 """How each winner of the JSON is named in words."""
 
 
-class Solve(UnderRules):
+class SolveCommand(UnderRules):
     """Say who wins with all hands known, and by which line.
 
     Attributes:
@@ -64,12 +64,6 @@ class Solve(UnderRules):
         ddz solve '44668 / 5578 / 3399: 3, 5' --rules rlcard --json
         ddz solve --file positions.txt --seconds 10 --stake
     """
-
-    went: ClassVar[dict[str, str]] = {
-        "passed": "write the pass behind the hands: '44668 / 5578 / 3399: pass'",
-        "megabytes": "the transposition table has 64 MB",
-        "threads": "the moves of --all are searched one after the other",
-    }
 
     position: Argument[str | None] = None
     turn: int = 1
@@ -181,7 +175,7 @@ def _tell(text: str, found: dict[str, Any], solution: open_solver.Solution) -> N
         tell(f"  the landlord's stake: {'unknown' if value is None else f'{value:+d}'}")
 
 
-class Puzzles(Command):
+class PuzzlesCommand(Command):
     """Pose endgame puzzles (残局) with exactly one winning first move, or make new ones.
 
     Attributes:
@@ -239,7 +233,7 @@ class Puzzles(Command):
             replace_file(self.out, lines.encode())
 
 
-class Bidding(UnderRules):
+class BiddingCommand(UnderRules):
     """Estimate a hand's win rate from dealt worlds, and what bidding (or showing, or doubling) is expected to bring.
 
     Attributes:

@@ -30,7 +30,7 @@ _WIDTH = 80
 _ADVISER = "rollout"
 
 
-class Game(UnderRules):
+class TableCommand(UnderRules):
     """One game on the screen.
 
     Attributes:
@@ -68,7 +68,7 @@ class Game(UnderRules):
             session.close()
 
 
-class Play(Game):
+class PlayCommand(TableCommand):
     """Play against agents: type a move (333+4, pass, bid 2), hint (or hint AGENT), or quit.
 
     Attributes:
@@ -99,7 +99,7 @@ class Play(Game):
         self.play([order[(place - own) % seats] for place in range(seats)])
 
 
-class Watch(Game):
+class WatchCommand(TableCommand):
     """Watch agents play with open hands.
 
     Attributes:

@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
 from ddz_env import __version__
-from ddz_training.apps.cli.command import Group, Headings, Main
-from ddz_training.apps.cli.demo import DemoCommand
-from ddz_training.apps.cli.endgames import BiddingCommand, PuzzlesCommand, SolveCommand
-from ddz_training.apps.cli.files import ExportCommand, RecordCommand, ReplayCommand, WebCommand, botzone
-from ddz_training.apps.cli.info import ActionsCommand, AgentsCommand, DocsCommand, RulesCommand
+from ddz_training.apps.cli.command import COMMANDS, Group, Headings, Main
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.measure import ArenaCommand, BenchmarkCommand, RateCommand
-from ddz_training.apps.cli.study import reproduce, study
-from ddz_training.apps.cli.table import PlayCommand, WatchCommand
-from ddz_training.apps.cli.train import train
+from ddz_training.apps.cli.study import reproduce
 from ddz_training.measure.markdown import markdown_table
 
 with lazily():
     from ddz_training.apps import documentation
 
-COMMANDS: Headings = {
-    "Play": {
-        "play": PlayCommand,
-        "watch": WatchCommand,
-        "puzzles": PuzzlesCommand,
-        "solve": SolveCommand,
-        "bidding": BiddingCommand,
-        "web": WebCommand,
-        "rules": RulesCommand,
-    },
-    "Compare": {"agents": AgentsCommand, "arena": ArenaCommand, "rate": RateCommand, "benchmark": BenchmarkCommand},
-    "Train": {"train": train, "demo": DemoCommand, "record": RecordCommand, "replay": ReplayCommand},
-    "Study": {"study": study, "reproduce": reproduce},
-    "Borders": {"botzone": botzone, "export": ExportCommand, "actions": ActionsCommand},
-    "": {"docs": DocsCommand},
+for _file in ("table", "endgames", "files", "info", "measure", "train", "demo", "study"):
+    importlib.import_module(f"{__name__}.{_file}")  # its commands enter themselves, in this order
+
+_GROUPS = {
+    "train": ("Train policies.", "ddz train selfplay --out runs/first --minutes 10"),
+    "study": ("Study agents and deals: what search equals an agent, whom deals favour.", "ddz study equivalent rules"),
+    "botzone": (
+        "Botzone: be one of its bots, play its matches here, read its logs.",
+        "ddz botzone bundle --agent rules --out bot.zip",
+    ),
 }
-"""The commands by the headings of the help; what has none is not listed."""
+"""Commands of two words: the help of the first word, with an example."""
+
+
+def _headings() -> Headings:
+    """The commands by the headings of the help; what has none is not listed."""
+    headings: dict[str, dict[str, Any]] = {name: {} for name in ("Play", "Compare", "Train", "Study", "Borders", "")}
+    for kind in COMMANDS:
+        name, *below = kind.words
+        if below:
+            about, example = _GROUPS[name]
+            group = headings[kind.heading].setdefault(name, Group(name, about, {"Commands": {}}, example))
+            group.headings["Commands"][below[0]] = kind
+        else:
+            headings[kind.heading][name] = kind
+    headings["Study"]["reproduce"] = reproduce
+    return headings
+
 
 _MATCH_GONE = {
     "--name": "write NAME=AGENT",
@@ -51,10 +57,6 @@ _MATCH_GONE = {
 GONE = {
     "advise": "ask on the page (ddz web)",
     "bench": "make bench in a checkout",
-    "botzone-bot": "ddz botzone bot",
-    "botzone-bundle": "ddz botzone bundle",
-    "botzone-log": "ddz botzone log",
-    "botzone-match": "ddz botzone match",
     "equivalent": "ddz study equivalent",
     "exploit": "ddz train selfplay --set frozen=AGENT --set frozen_share=1",
     "hand": "ddz bidding",
@@ -65,22 +67,17 @@ GONE = {
     "train expert": "ddz train selfplay",
     "version": "ddz --version",
     **{f"{name} {option}": instead for name in ("arena", "rate") for option, instead in _MATCH_GONE.items()},
-    "rate --block": "a league schedules 25 deals at a time",
     "rate --cross-csv": "--table FILE.json holds the pairs, too",
     "solve --passed": "write the pass behind the hands: '44668 / 5578 / 3399: pass'",
-    "solve --megabytes": "the transposition table has 64 MB",
-    "solve --threads": "the moves of --all are searched one after the other",
     "train sb3 --num-envs": "write --set num_envs=VALUE",
-    "train sb3 --evaluate-every": "write --set evaluate_every=VALUE",
-    "train sb3 --evaluate-deals": "write --set evaluate_deals=VALUE",
 }
 """What to do instead of each command and option that went, by the words that called it."""
 
 app = Main(
     GONE,
-    (),
+    "ddz",
     "A Dou Dizhu (斗地主) laboratory: play, compare agents, train, study.",
-    COMMANDS,
+    _headings(),
     "ddz play",
     "ddz arena rollout rules --deals 200",
     "ddz agents isuct",
@@ -92,7 +89,7 @@ click.version_option(__version__, prog_name="ddz-env", message="%(prog)s %(versi
 def named_commands() -> Iterator[tuple[str, str, click.Command]]:
     """The heading, the name and the command of all that ``ddz --help`` and its groups list, but for experiments."""
     context = click.Context(app)
-    for heading, kinds in COMMANDS.items():
+    for heading, kinds in app.headings.items():
         for name in kinds if heading else ():
             command = app.get_command(context, name)
             if isinstance(command, Group) and name != "reproduce":

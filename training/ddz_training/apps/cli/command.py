@@ -85,6 +85,10 @@ class CommandLineError(DouDizhuError):
 # --- commands ----------------------------------------------------------------
 
 
+COMMANDS: list[type[Command]] = []
+"""All commands that have words of their own, in the order of their definitions."""
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Command(Options):
     """A command: every subclass is a frozen dataclass.  A field that ends in an underscore is an option without it.
@@ -93,16 +97,27 @@ class Command(Options):
         error: What a wrong value raises.
         ray: Whether ``--ray`` has an effect.
         words: What calls it, without ``ddz``.
+        heading: Where ``ddz --help`` lists it; empty for nowhere.
         given: The fields that were typed.
     """
 
     error: ClassVar[type[DouDizhuError]] = CommandLineError
     ray: ClassVar[bool] = False
     words: ClassVar[Sequence[str]] = ()
+    heading: ClassVar[str] = ""
     given: ClassVar[frozenset[str]] = frozenset()
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, *, call: str = "", heading: str = "") -> None:
+        """Make a dataclass of it, and enter it among the commands.
+
+        Args:
+            call: The words that call it, without ``ddz``; none for a base of commands.
+            heading: Where ``ddz --help`` lists it.
+        """
         dataclasses.dataclass(frozen=True, kw_only=True, repr=False, eq=False)(cls)  # made at every start
+        if call:
+            cls.words, cls.heading = tuple(call.split()), heading
+            COMMANDS.append(cls)
 
     def run(self) -> None:
         """Do its work.
@@ -237,13 +252,8 @@ def _examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:" if len(lines) > 1 else "Example:", *(f"  {line}" for line in lines)])
 
 
-def click_command(words: Sequence[str], kind: type[Command]) -> click.Command:
-    """What click runs for a command.
-
-    Args:
-        words: What calls it, without ``ddz``.
-        kind: The command.
-    """
+def click_command(kind: type[Command]) -> click.Command:
+    """What click runs for a command."""
     typed, options = kind.typed(), {option.name: option for option in kind.options()}
 
     def run(**values: Any) -> None:
@@ -251,7 +261,7 @@ def click_command(words: Sequence[str], kind: type[Command]) -> click.Command:
         source = context.get_parameter_source
         given = {name: value for name, value in values.items() if source(name) is ParameterSource.COMMANDLINE}
         command = kind(**given)
-        vars(command).update(words=words, given=frozenset(given))
+        vars(command).update(given=frozenset(given))
         root = context.find_root()
         root.obj = command
         check_files(command, typed)
@@ -263,7 +273,7 @@ def click_command(words: Sequence[str], kind: type[Command]) -> click.Command:
 
     text, _, examples = inspect.cleandoc(kind.__doc__ or "").partition("\n\nExample:\n")
     return click.Command(
-        words[-1],
+        kind.words[-1],
         context_settings=_SETTINGS,
         params=[_parameter(options[name], spelling, kind.error) for name, spelling in typed.items()],
         help=unmarked(text.partition("\n\nAttributes:\n")[0]),
@@ -309,7 +319,7 @@ def _parameter(option: Option, typed: str, error: type[DouDizhuError]) -> click.
     return click.Option([option.name, typed], multiple=several, metavar=metavar or "TEXT", **settings)
 
 
-Headings = Mapping[str, Mapping[str, Any]]
+Headings = Mapping[str, dict[str, Any]]
 """Commands by heading and name: the class of a command, a group, or what makes a class from the name."""
 
 
@@ -317,16 +327,16 @@ class Group(click.Group):
     """Commands under headings, each made when it is called for.
 
     Args:
-        words: What calls the group, without ``ddz``; empty for ``ddz`` itself.
+        name: What calls the group.
         about: Its help.
         headings: Its commands.
         *lines: Examples.
     """
 
-    def __init__(self, words: Sequence[str], about: str, headings: Headings, *lines: str, **settings: Any) -> None:
+    def __init__(self, name: str, about: str, headings: Headings, *lines: str, **settings: Any) -> None:
         settings |= {"context_settings": _SETTINGS, "epilog": _examples(*lines), "no_args_is_help": True}
-        super().__init__(words[-1] if words else "ddz", help=about, **settings)
-        self.words, self.headings = words, headings
+        super().__init__(name, help=about, **settings)
+        self.headings = headings
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names in the order of the headings."""
@@ -343,7 +353,7 @@ class Group(click.Group):
             raise click.exceptions.NoSuchCommand(cmd_name, possibilities=self.list_commands(ctx), ctx=ctx)
         if isinstance(kind, click.Command):
             return kind
-        return click_command((*self.words, cmd_name), kind if isinstance(kind, type) else kind(cmd_name))
+        return click_command(kind if isinstance(kind, type) else kind(cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with the first sentence of their help, under their headings."""

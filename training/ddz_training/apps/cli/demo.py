@@ -53,7 +53,7 @@ class InvalidDemonstrationError(DouDizhuError):
     """The demonstration cannot be given with these options."""
 
 
-class DemoCommand(Parallel):
+class DemoCommand(Parallel, call="demo", heading="Train"):
     """Train a policy from nothing, and compare it with the shipped one, searches and baselines.
 
     Attributes:

@@ -42,7 +42,7 @@ _WON = {
 """How each winner of the JSON is named in words."""
 
 
-class SolveCommand(UnderRules):
+class SolveCommand(UnderRules, call="solve", heading="Play"):
     """Say who wins with all hands known, and by which line.
 
     Attributes:
@@ -175,7 +175,7 @@ def _tell(text: str, found: dict[str, Any], solution: open_solver.Solution) -> N
         tell(f"  the landlord's stake: {'unknown' if value is None else f'{value:+d}'}")
 
 
-class PuzzlesCommand(Command):
+class PuzzlesCommand(Command, call="puzzles", heading="Play"):
     """Pose endgame puzzles (残局) with exactly one winning first move, or make new ones.
 
     Attributes:
@@ -233,7 +233,7 @@ class PuzzlesCommand(Command):
             replace_file(self.out, lines.encode())
 
 
-class BiddingCommand(UnderRules):
+class BiddingCommand(UnderRules, call="bidding", heading="Play"):
     """Estimate a hand's win rate from dealt worlds, and what bidding (or showing, or doubling) is expected to bring.
 
     Attributes:

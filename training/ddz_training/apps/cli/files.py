@@ -15,7 +15,7 @@ from ddz_env.core.errors import plural
 from ddz_env.core.folders import user_folder
 from ddz_env.core.options import Range
 from ddz_env.core.whole_file import replace_file
-from ddz_training.apps.cli.command import Argument, Command, Count, Group, Natural, Playing, follow
+from ddz_training.apps.cli.command import Argument, Command, Count, Natural, Playing, follow
 from ddz_training.apps.cli.console import bar, quoted, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.outputs import File, check_output
@@ -46,7 +46,7 @@ ADVISER = "neural-ismcts:milliseconds=500"
 WEIGHTS, ONNX = ".safetensors", ".onnx"
 
 
-class RecordCommand(Playing):
+class RecordCommand(Playing, call="record", heading="Train"):
     """Record games as a data set: tables of states and actions, and games that replay exactly.
 
     Attributes:
@@ -81,7 +81,7 @@ class RecordCommand(Playing):
         follow("to learn from them", "train", "imitate", "--out", "warm.safetensors", "--data", self.out)
 
 
-class ReplayCommand(Command):
+class ReplayCommand(Command, call="replay", heading="Train"):
     """Check that all games of a data set replay as they were recorded, or print one, to be opened on the page.
 
     Attributes:
@@ -115,7 +115,7 @@ class ReplayCommand(Command):
         tell(f"{plural(len(chosen), 'game')} replay as recorded")
 
 
-class ExportCommand(Command):
+class ExportCommand(Command, call="export", heading="Borders"):
     """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx).
 
     Attributes:
@@ -149,7 +149,7 @@ class ExportCommand(Command):
 # --- ddz botzone -------------------------------------------------------------
 
 
-class BotCommand(Command):
+class BotCommand(Command, call="botzone bot", heading="Borders"):
     """Be a bot of Botzone on standard input and output; which game it is, the first message says.
 
     Attributes:
@@ -175,7 +175,7 @@ class BotCommand(Command):
             playing_agent.close(made)
 
 
-class BundleCommand(BotCommand):
+class BundleCommand(BotCommand, call="botzone bundle", heading="Borders"):
     """Write an agent as one archive to upload as a Python bot; it needs numpy and numba where it runs.
 
     Attributes:
@@ -195,7 +195,7 @@ class BundleCommand(BotCommand):
         tell(f"{quoted(self.out)}: {bundle.size / 1e6:.2f} MB, {bundle.files} files{data}")
 
 
-class BotzoneMatchCommand(Command):
+class BotzoneMatchCommand(Command, call="botzone match", heading="Borders"):
     """Play one match in the platform's JSON and print its record, faults and scores.
 
     Attributes:
@@ -222,7 +222,7 @@ class BotzoneMatchCommand(Command):
         tell(played.record().removesuffix("\n"))
 
 
-class LogCommand(Command):
+class LogCommand(Command, call="botzone log", heading="Borders"):
     """Print the matches of a log of the platform as readable records, played again move by move.
 
     Attributes:
@@ -250,19 +250,10 @@ class LogCommand(Command):
         tell(f"{quoted(self.out)}: {kept}; left out, not ended by play: {left_out}")
 
 
-botzone = Group(
-    ("botzone",),
-    "Botzone: be one of its bots, play its matches here, read its logs.",
-    {"Commands": {"bot": BotCommand, "bundle": BundleCommand, "match": BotzoneMatchCommand, "log": LogCommand}},
-    "ddz botzone bundle --agent rules --out bot.zip",
-    "ddz botzone log match.json",
-)
-
-
 # --- ddz web -----------------------------------------------------------------
 
 
-class WebCommand(Command):
+class WebCommand(Command, call="web", heading="Play"):
     """Serve a page to play, replay, analyse and ask on.
 
     Attributes:

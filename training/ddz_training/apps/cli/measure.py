@@ -175,7 +175,7 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 # --- ddz arena ---------------------------------------------------------------
 
 
-class ArenaCommand(MatchCommand):
+class ArenaCommand(MatchCommand, call="arena", heading="Compare"):
     """Play duplicate deals, each from both sides, and print win rates and scores with 95 % intervals.
 
     Attributes:
@@ -246,7 +246,7 @@ class ArenaCommand(MatchCommand):
 # --- ddz rate ----------------------------------------------------------------
 
 
-class RateCommand(MatchCommand):
+class RateCommand(MatchCommand, call="rate", heading="Compare"):
     """Rate agents in a league on duplicate deals; those play next whose games say most.
 
     Attributes:
@@ -326,7 +326,7 @@ class RateCommand(MatchCommand):
 # --- ddz benchmark -----------------------------------------------------------
 
 
-class BenchmarkCommand(Parallel):
+class BenchmarkCommand(Parallel, call="benchmark", heading="Compare"):
     """Place an agent in a frozen field, in about five minutes; or play, write and check results that can be cited.
 
     Attributes:

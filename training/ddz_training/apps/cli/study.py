@@ -23,7 +23,7 @@ with lazily():
     from ddz_training.measure import tendency as deal_tendency
 
 
-class EquivalentCommand(SavedGames):
+class EquivalentCommand(SavedGames, call="study equivalent", heading="Study"):
     """Find the number of search iterations that plays as strongly as an agent, with its 95 % interval.
 
     Attributes:
@@ -94,7 +94,7 @@ def _equivalent_table(ladder: duels.Ladder, found: duels.Found) -> Table:
     return Table(title, header, lines, note)
 
 
-class TendencyCommand(SavedGames):
+class TendencyCommand(SavedGames, call="study tendency", heading="Study"):
     """Judge deals: do they lean to the landlord, to the peasants, or to neither?
 
     Attributes:
@@ -131,14 +131,6 @@ class TendencyCommand(SavedGames):
             pair, chosen = (self.top[0], self.bottom[0]), ("--deal-file", self.out, "--tendency", "none")
             rules = commands.rules_words(self.rules)
             follow("to play those without a tendency", "arena", *pair, *chosen, "--seed", self.seed, *rules)
-
-
-study = Group(
-    ("study",),
-    "Study agents and deals: what search equals an agent, whom deals favour.",
-    {"Commands": {"equivalent": EquivalentCommand, "tendency": TendencyCommand}},
-    "ddz study equivalent rules",
-)
 
 
 # --- ddz reproduce -----------------------------------------------------------
@@ -187,11 +179,12 @@ def _reproduce(name: str) -> type[Command]:
     base: type[ReproduceCommand] = PlottedCommand if one.plot else ReproduceCommand
     parallel = any(option.name == "processes" for option in one.options.options())
     namespace = {"__doc__": text, "experiment": one, "error": one.options.error, "ray": parallel}
+    namespace["words"] = ("reproduce", name)
     return type(name, (base, one.options), namespace)
 
 
 reproduce = Group(
-    ("reproduce",),
+    "reproduce",
     "Repeat experiments of the literature; a run that was cut off resumes where it stopped.",
     {"Experiments": dict.fromkeys(registry.EXPERIMENTS, _reproduce)},
     "ddz reproduce mini-census --out mini_census.csv",

@@ -68,7 +68,7 @@ class TableCommand(UnderRules):
             session.close()
 
 
-class PlayCommand(TableCommand):
+class PlayCommand(TableCommand, call="play", heading="Play"):
     """Play against agents: type a move (333+4, pass, bid 2), hint (or hint AGENT), or quit.
 
     Attributes:
@@ -99,7 +99,7 @@ class PlayCommand(TableCommand):
         self.play([order[(place - own) % seats] for place in range(seats)])
 
 
-class WatchCommand(TableCommand):
+class WatchCommand(TableCommand, call="watch", heading="Play"):
     """Watch agents play with open hands.
 
     Attributes:

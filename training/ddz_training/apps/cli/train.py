@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import ddz_env
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.command import Argument, Command, Count, Group, Natural, follow, rules_words
+from ddz_training.apps.cli.command import Argument, Command, Count, Natural, follow, rules_words
 from ddz_training.apps.cli.console import bars, complain, quoted, remark, show, stopping, tell
 from ddz_training.apps.cli.files import WEIGHTS
 from ddz_training.apps.cli.lazily import lazily
@@ -174,7 +174,7 @@ class OwnGames(RunCommand):
         return run
 
 
-class SelfPlayCommand(OwnGames):
+class SelfPlayCommand(OwnGames, call="train selfplay", heading="Train"):
     """Learn all three roles by self-play (PPO, with a critic that sees every hand).
 
     Example:
@@ -191,7 +191,7 @@ class SelfPlayCommand(OwnGames):
         return ppo_selfplay.SelfPlay
 
 
-class DmcCommand(OwnGames):
+class DmcCommand(OwnGames, call="train dmc", heading="Train"):
     """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline.
 
     Example:
@@ -206,7 +206,7 @@ class DmcCommand(OwnGames):
         return dmc.DeepMonteCarlo
 
 
-class Sb3Command(RunCommand):
+class Sb3Command(RunCommand, call="train sb3", heading="Train"):
     """Learn one seat with Stable-Baselines3's MaskablePPO.
 
     Attributes:
@@ -256,7 +256,7 @@ class Sb3Command(RunCommand):
 # --- from others -------------------------------------------------------------
 
 
-class ImitateCommand(TrainCommand):
+class ImitateCommand(TrainCommand, call="train imitate", heading="Train"):
     """Learn a warm start by imitating the rule agent, or the recorded games of another.
 
     Attributes:
@@ -334,7 +334,7 @@ class ImitateCommand(TrainCommand):
         return {"imitates": imitates, "decisions": decisions, "seed": self.seed} | read.settings()
 
 
-class BeliefCommand(RunCommand):
+class BeliefCommand(RunCommand, call="train belief", heading="Train"):
     """Learn where the hidden cards are, from games of many kinds of players.
 
     Attributes:
@@ -363,7 +363,7 @@ class BeliefCommand(RunCommand):
 # --- the curves of runs ------------------------------------------------------
 
 
-class CurvesCommand(Command):
+class CurvesCommand(Command, call="train curves", heading="Train"):
     """Join and plot the curves of runs of selfplay or dmc, each a stage that went on from the last.
 
     Attributes:
@@ -411,21 +411,3 @@ def _named(run: str) -> tuple[str, Path]:
     """
     name, _, folder = run.rpartition("=")
     return name or Path(folder).name, Path(folder)
-
-
-train = Group(
-    ("train",),
-    "Train policies.",
-    {
-        "Commands": {
-            "sb3": Sb3Command,
-            "selfplay": SelfPlayCommand,
-            "dmc": DmcCommand,
-            "imitate": ImitateCommand,
-            "belief": BeliefCommand,
-            "curves": CurvesCommand,
-        }
-    },
-    "ddz train selfplay --out runs/first --minutes 10",
-    "ddz arena policy:path=runs/first/policy.safetensors rules",
-)

@@ -85,24 +85,6 @@ def test_a_command_that_went_says_what_to_do_instead(old: str, instead: str) -> 
         assert ddz(*command.split(), "-h").exit_code == 0, command
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("arena random rules --csv x.csv", "arena --csv went: --table FILE.csv writes the final table"),
-        ("arena random rules --name a", "arena --name went: write NAME=AGENT"),
-        ("arena random rules --scoring chess", "--scoring='chess' must be one of win, stake, botzone"),
-        ("train sb3 --out x --num-envs 4", "train sb3 --num-envs went: write --set num_envs=VALUE"),
-        ("arena random rules --deals 0", "--deals=0 must be a whole number of at least 1"),
-        ("arena random rules --deals many", "--deals='many' must be a whole number of at least 1"),
-        ("arena random rules --tendency peasant", "must be one of none, landlord, peasants (did you mean 'peasants'?)"),
-        ("study equivalent rules --method fast", "--method='fast' must be one of sequential, binary"),
-        ("puzzles first", "NUMBER='first' must be a whole number of at least 1"),
-    ],
-)
-def test_a_wrong_value_and_an_option_that_went_are_one_line_that_says_what_is_right(line: str, message: str) -> None:
-    assert message in refused(*line.split())
-
-
 def test_unknown_commands_and_options_are_usage_errors_with_what_is_near() -> None:
     for line, near in (
         ("arnea", "'arena'"),
@@ -279,85 +261,6 @@ def test_own_agent_from_the_current_directory(tmp_path: Path) -> None:
     told, errors = done.communicate(timeout=300)
     assert done.returncode == 0, errors
     assert "cli_own_agent:MyAgent" in told
-
-
-IGNORED = [
-    ("bidding 3344567TJQQKA22BR --role peasant-up", "--role"),
-    ("bidding 3344567TJQQKA22BR --bottom 359 --bid 0", "--bid"),
-    ("bidding 3344567TJQQKA22BR --bottom 359 --bid 2 --rules standard,doubling=true", "--bid"),
-    ("replay game.txt --game 1", "--game"),
-    ("arena random rules --tendency none", "--tendency"),
-    ("rate --out l.sqlite --rules bidding --no-timing", "--rules and --timing"),
-    ("rate --out l.sqlite --deals 200", "--deals"),
-    ("solve 'KK5543 / 225543' --landlord 2", "--landlord"),
-    ("puzzles 12 --make 3", "NUMBER"),
-    ("puzzles --make 3 --answer", "--answer"),
-    ("puzzles --answer", "--answer"),
-    ("puzzles --deal 9+9", "--deal"),
-    ("puzzles 12 --out q.txt", "--out"),
-    ("benchmark rules --all --deals 1", "--all"),
-    ("benchmark --check mine.json --deals 3", "--deals"),
-    ("benchmark --field --name mine", "--name"),
-]
-"""What the rest of a line leaves without effect, defaults that are typed included."""
-
-
-@pytest.mark.parametrize(("line", "without_effect"), IGNORED)
-def test_an_option_that_would_be_ignored_is_refused_before_any_work(line: str, without_effect: str, here: Path) -> None:
-    assert refused(*shlex.split(line)).endswith(f": leave out {without_effect}")
-    assert not list(here.iterdir())
-
-
-NO_FILE = [f"train {name} --out empty" for name in ("belief", "curves", "dmc", "sb3", "selfplay")]
-WRONG = {
-    "no agent is called 'nobody'": [
-        *("agents nobody", "arena rules nobody", "benchmark nobody", "botzone bot --agent nobody"),
-        *("botzone bundle --agent nobody --out x.zip", "play --agents nobody", "watch nobody", "web --adviser nobody"),
-    ],
-    "cannot write into empty": ["demo --out empty", "record rules --out empty", *NO_FILE],
-    "is a folder": ["export --out .", "study tendency --out .", "train imitate --out ."],
-    "there is no puzzle 99999": ["puzzles 99999"],
-    "two or three hands separated by '+'": ["puzzles --make 2 --deal 8"],
-    "two agents": ["arena random", "rate rules"],
-    "unknown rules preset 'poker'": ["arena random random --rules poker", "rules poker"],
-    "no module 'mymodule' in the current folder or on the path": ["arena mymodule:MyAgent random"],
-    "no module 'json.nosuch' in the current folder or on the path": ["arena json.nosuch:Foo random"],
-    "did you mean 'botzone'?": ["arena botzon:./bot random"],
-    "cannot read 'Z'": ["actions zebra"],
-    "is no move": ["actions 34J"],
-    "seat 0 has 2 cards": ["bidding 34"],
-    "empty is empty": ["botzone log empty"],
-    "a match has 3 seats": ["botzone match rules"],
-    "no such page": ["docs nowhere.md"],
-    "3 agents for 2 other seats": ["play --agents random;random;random"],
-    "--seat=2 must be an integer in 0..1": ["play --seat 2 --rules mini"],
-    "unknown language 'fr'": ["play --lang fr"],
-    "there is no file nowhere": ["replay nowhere"],
-    "no position in empty": ["solve --file empty"],
-    "there is no option 'iterations'": ["study equivalent rules --search rules"],
-    "empty": ["export empty --out x.onnx"],
-    "name one agent, or 3": ["watch rules rules"],
-    "ddz play is for people": ["watch person"],
-}
-"""What is said to wrong inputs, of which every command has one at least."""
-
-
-@pytest.mark.parametrize(("line", "message"), [(line, message) for message, lines in WRONG.items() for line in lines])
-def test_every_command_says_in_one_line_what_is_wrong(line: str, message: str, here: Path) -> None:
-    if line.startswith(("train", "demo", "export")):
-        pytest.importorskip("torch")
-    if line.startswith("web"):
-        pytest.importorskip("starlette")
-    (here / "empty").touch()
-    assert message in refused(*line.split())
-    assert [path.name for path in here.iterdir()] == ["empty"]
-
-
-def test_no_command_is_without_a_wrong_input() -> None:
-    """Experiments check theirs alike: tests/training/apps/test_cli_faults.py."""
-    tried = [line for lines in WRONG.values() for line in lines]
-    names = [name for _, name, _ in named_commands()]
-    assert [name for name in names if not any(line.startswith(f"{name} ") for line in tried)] == ["reproduce"]
 
 
 def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None:

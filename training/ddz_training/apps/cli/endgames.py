@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json as json_module
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -84,12 +86,10 @@ class SolveCommand(UnderRules, call="solve", heading="Play"):
         states = list(self._states())
         if not self.stake and all(state.rules.players == 2 for _, state in states):
             self.leave_out("of two hands only --stake depends on who is the landlord", "landlord")
-        solvers: dict[Any, open_solver.OpenSolver] = {}
+        new_solver = functools.cache(functools.partial(open_solver.OpenSolver, nodes=self.nodes))
         unknown = False
         for text, state in states:
-            if state.rules not in solvers:
-                solvers[state.rules] = open_solver.OpenSolver(state.rules, nodes=self.nodes)
-            solver = solvers[state.rules]
+            solver = new_solver(state.rules)
             solution = solver.solve(state, seconds=self.seconds)
             found = self._answer(solver, state, solution)
             if self.json:
@@ -108,27 +108,22 @@ class SolveCommand(UnderRules, call="solve", heading="Play"):
         Raises:
             InvalidPositionError: If a position cannot be read; one of a file is named by its line.
         """
-        if self.file is None:
-            yield self.position or "", self._state(self.position or "")
-            return
-        try:
-            lines = self.file.read_text(encoding="utf-8").splitlines()
-        except UnicodeDecodeError as error:
-            raise solver_position.InvalidPositionError(f"{self.file} is no text: {error}") from error
-        texts = {number: line.partition("#")[0].strip() for number, line in enumerate(lines, 1)}
-        if not any(texts.values()):
+        options: dict[str, Any] = {"turn": self.turn, "to_beat": self.to_beat, "landlord": self.landlord}
+        preset, texts = self.preset, {"": self.position or ""}
+        if self.file is not None:
+            lines = self.file.read_text(encoding="utf-8", errors="replace").splitlines()
+            stripped = {
+                f"{self.file}:{number}: ": line.partition("#")[0].strip() for number, line in enumerate(lines, 1)
+            }
+            texts = {where: text for where, text in stripped.items() if text}
+        if not texts:
             example = "write one a line, as 'KK5543 / 225543'"
             raise solver_position.InvalidPositionError(f"there is no position in {self.file}: {example}")
-        for number, text in texts.items():
+        for where, text in texts.items():
             try:
-                if text:
-                    yield text, self._state(text)
+                yield text, solver_position.open_position(text, preset, played=self.at, **options)
             except DouDizhuError as error:
-                raise solver_position.InvalidPositionError(f"{self.file}:{number}: {error}") from error
-
-    def _state(self, text: str) -> game_state.State:
-        options = {"turn": self.turn, "to_beat": self.to_beat, "landlord": self.landlord, "played": self.at}
-        return solver_position.open_position(text, self.preset, **options)  # type: ignore[arg-type]
+                raise solver_position.InvalidPositionError(f"{where}{error}") from error
 
     def _answer(
         self, solver: open_solver.OpenSolver, state: game_state.State, solution: open_solver.Solution
@@ -209,8 +204,7 @@ class PuzzlesCommand(Command, call="puzzles", heading="Play"):
         known = solver_puzzles.shipped_puzzles()
         if self.number is None:
             self.leave_out("no puzzle is named by its number", "answer")
-            for grade in sorted({puzzle.grade for puzzle in known}):
-                count = sum(puzzle.grade == grade for puzzle in known)
+            for grade, count in sorted(Counter(puzzle.grade for puzzle in known).items()):
                 tell(f"grade {grade}: {plural(count, 'puzzle')}")
             return
         if self.number > len(known):

@@ -46,15 +46,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_help_fits_and_has_examples_that_can_be_typed() -> None:
     seen = 0
     for path, command in commands():
-        told = ddz(*path, "-h", width=80)
-        assert told.exit_code == 0, told.output
-        assert not [line for line in told.output.splitlines() if len(line) > 80 and "  ddz" not in line], path
-        assert not re.search(r"`|:\w+:", told.output), path
+        shown = ddz(*path, "-h", width=80)
+        assert shown.exit_code == 0, shown.output
+        assert not [line for line in shown.output.splitlines() if len(line) > 80 and "  ddz" not in line], path
+        assert not re.search(r"`|:\w+:", shown.output), path
         lines = examples(command)
         assert lines, f"ddz {' '.join(path)} has no example"
         for line in lines:
             seen += 1
-            assert line in told.output
+            assert line in shown.output
             words = shlex.split(line)[1:]
             if not isinstance(command, Group):
                 assert words[: len(path)] == list(path)
@@ -70,11 +70,11 @@ def test_no_command_has_more_than_twelve_options() -> None:
 
 
 def test_the_help_lists_commands_under_five_headings() -> None:
-    told = ddz("--help").stdout
-    assert re.findall(r"(?m)^(\w+):$", told) == ["Options", "Play", "Compare", "Train", "Study", "Borders"]
+    shown = ddz("--help").stdout
+    assert re.findall(r"(?m)^(\w+):$", shown) == ["Options", "Play", "Compare", "Train", "Study", "Borders"]
     for name in {name.split()[0] for _, name, _ in named_commands()}:
-        assert re.search(rf"(?m)^  {name} ", told)
-    assert not re.search(r"(?m)^  (docs|hand) ", told)
+        assert re.search(rf"(?m)^  {name} ", shown)
+    assert not re.search(r"(?m)^  (docs|hand) ", shown)
 
 
 @pytest.mark.parametrize(("old", "instead"), GONE.items())
@@ -91,8 +91,8 @@ def test_unknown_commands_and_options_are_usage_errors_with_what_is_near() -> No
         ("train selfply", "'selfplay'"),
         ("arena random rules --deal 3", "'--deals'"),
     ):
-        told = ddz(*line.split())
-        assert (told.exit_code, near in told.stderr, "Usage" in told.stderr) == (2, True, True), told.output
+        shown = ddz(*line.split())
+        assert (shown.exit_code, near in shown.stderr, "Usage" in shown.stderr) == (2, True, True), shown.output
     assert "Missing option '--out'" in ddz("record", "rules").stderr
 
 
@@ -125,9 +125,9 @@ def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
     folder.mkdir()
     for name, file in (("arena", folder / "games.csv"), ("rate", folder / "league.sqlite")):
         words = (name, "random", "rules", "--out", file)
-        told = ddz(*words, width=40)
-        assert told.exit_code == 130, told.output
-        [line] = [line for line in told.output.splitlines() if "go on with" in line]
+        shown = ddz(*words, width=40)
+        assert shown.exit_code == 130, shown.output
+        [line] = [line for line in shown.output.splitlines() if "go on with" in line]
         assert line.endswith(f"{quoted(file)} is valid, go on with: {command_line('ddz', *words)}")
 
 
@@ -143,9 +143,9 @@ def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
 def test_the_command_that_comes_next_can_be_typed(line: str, following: str, here: Path) -> None:
     result = ddz(*line.split(), "--processes", "1")
     assert result.exit_code == 0, result.output
-    [told] = re.findall(r"(?m)^  (ddz .*)$", result.stderr)
-    assert following in told
-    again = ddz(*shlex.split(told)[1:])
+    [shown] = re.findall(r"(?m)^  (ddz .*)$", result.stderr)
+    assert following in shown
+    again = ddz(*shlex.split(shown)[1:])
     assert again.exit_code == 0, again.output
 
 
@@ -175,11 +175,11 @@ def test_a_run_that_is_asked_to_stop_ends_after_its_block_with_advice_and_the_co
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def run(*signals: signal.Signals) -> None:
-        with stopping("resume with --resume") as asked:
-            assert not asked()
+        with stopping("resume with --resume") as ended:
+            assert not ended()
             for number in signals:
                 signal.raise_signal(number)
-            assert asked() == bool(signals)
+            assert ended() == bool(signals)
             print("saved")
 
     before = signal.getsignal(signal.SIGTERM)
@@ -188,8 +188,8 @@ def test_a_run_that_is_asked_to_stop_ends_after_its_block_with_advice_and_the_co
     with pytest.raises(click.exceptions.Exit) as ended:
         run(signal.SIGTERM)
     assert ended.value.exit_code == 130
-    told = capsys.readouterr()
-    assert (told.out, told.err) == ("saved\n", f"{STOPPING}\nstopped; resume with --resume\n")
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("saved\n", f"{STOPPING}\nstopped; resume with --resume\n")
     with pytest.raises(KeyboardInterrupt):
         run(signal.SIGINT, signal.SIGINT)  # the second ends it at once
     assert capsys.readouterr().out == ""
@@ -218,11 +218,11 @@ def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(
     monkeypatch.setattr("ddz_training.learn.loop.train", train)
     train_under_bar(run, Budget(updates=4), None)
     assert run.close.called
-    told = capsys.readouterr().err
+    shown = capsys.readouterr().err
     for text in ("After 1 update, 50 duplicate deals each", "random", "75.0", "70.0–80.0", "60.0", "90.0"):
-        assert text in told
-    assert "update 1 · 1,200 games · entropy 0.50 · critic explains 25 % · 40 decisions/s" in told
-    assert "25 %" in told
+        assert text in shown
+    assert "update 1 · 1,200 games · entropy 0.50 · critic explains 25 % · 40 decisions/s" in shown
+    assert "25 %" in shown
 
 
 def test_arena_prints_a_table_and_writes_files(here: Path) -> None:
@@ -258,26 +258,26 @@ def test_own_agent_from_the_current_directory(tmp_path: Path) -> None:
         "class MyAgent:\n    name = 'mine'\n    def act(self, view, rng):\n        return view.legal_moves()[0]\n"
     )
     done = start_ddz("arena", "cli_own_agent:MyAgent", "random", "--deals", "2", cwd=tmp_path)
-    told, errors = done.communicate(timeout=300)
+    shown, errors = done.communicate(timeout=300)
     assert done.returncode == 0, errors
-    assert "cli_own_agent:MyAgent" in told
+    assert "cli_own_agent:MyAgent" in shown
 
 
 def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None:
     listed = ddz("agents").stdout
     for name in agent_names():
         assert len(re.findall(rf"(?m)^{name} +[\d–]", listed)) == 1, name
-        told = ddz("agents", name).output
-        assert not re.search(r"`|:\w+:`", told)
+        shown = ddz("agents", name).output
+        assert not re.search(r"`|:\w+:`", shown)
         for option in agent_options(name):
-            assert re.search(rf"(?m)^{option.name} +{re.escape(option.written)}", told), option.name
+            assert re.search(rf"(?m)^{option.name} +{re.escape(option.written)}", shown), option.name
     for level in LEVELS:
         assert f"The level {level.name} is {level.agent}" in ddz("agents", level.name).output
     assert next(name for name in listed.split() if name in strengths()) == next(iter(strengths()))
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "shown"),
     [
         ("rules", "openspiel"),
         ("rules rlcard", "kicker_repeat"),
@@ -289,8 +289,8 @@ def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None
         ("solve '35 / 4 / 5' --landlord 2", "35 / 4 / 5: the peasants win (2 nodes, "),
     ],
 )
-def test_what_is_looked_up_is_told(line: str, told: str) -> None:
-    assert told in ddz(*shlex.split(line)).stdout
+def test_what_is_looked_up_is_told(line: str, shown: str) -> None:
+    assert shown in ddz(*shlex.split(line)).stdout
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")

@@ -64,8 +64,8 @@ def test_every_error_is_one_message_and_a_traceback_only_on_request(
     if debug:
         assert result.exception is error or result.exit_code == EXIT_INTERRUPTED
     else:
-        [told] = result.stderr.splitlines()
-        assert (message in told, result.exit_code) == (True, code)
+        [found] = result.stderr.splitlines()
+        assert (message in found, result.exit_code) == (True, code)
 
 
 def test_debug_reaches_the_commands_of_a_group(tmp_path: Path) -> None:
@@ -315,8 +315,8 @@ def test_a_polite_kill_is_an_interruption_and_the_handlers_come_back() -> None:
 
 def test_elsewhere_than_in_the_main_thread_signals_are_left_alone() -> None:
     def work() -> None:
-        with answering(interrupt), finishing(print) as asked:
-            found.append(asked())
+        with answering(interrupt), finishing(print) as ended:
+            found.append(ended())
 
     found: list[bool] = []
     thread = threading.Thread(target=work)

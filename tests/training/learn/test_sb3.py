@@ -221,7 +221,7 @@ def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
         small += ["--set", setting]
     begun = ddz(*train_sb3, "--timesteps", UPDATE, "--opponents", "rules", *small)
     assert begun.exit_code == 0, begun.output
-    assert f"after {UPDATE} steps" in begun.output
+    assert f"{UPDATE} decisions" in begun.output
     assert "Judge by evaluations" in begun.output
     assert command_line("ddz", "arena", f"policy:path={out / 'model.zip'},trust_file=true", "rules") in begun.stderr
     assert "add --resume" in refused(*train_sb3)

@@ -66,7 +66,7 @@ def fingerprint(source: str) -> str:
 
 
 def steps_of(source: str) -> int:
-    """Decisions that a program learns from unless it is told otherwise.
+    """Decisions that a program learns from by default.
 
     Raises:
         IntegrationError: If it does not say.
@@ -140,8 +140,8 @@ def _table(results: Path) -> str:
     found, rows = programs(_folder(results)), current(results)
     lines = [_line(name, row, found[name].read_text(encoding="utf-8")) for name, row in rows.items()]
     missing = [f"`{name}`" for name in found if name not in rows]
-    told = f"\n\nNot yet measured as they stand: {', '.join(missing)}." if missing else ""
-    return (markdown_table(_HEADER, lines) if lines else "") + told
+    rest = f"\n\nNot yet measured in their present form: {', '.join(missing)}." if missing else ""
+    return (markdown_table(_HEADER, lines) if lines else "") + rest
 
 
 def spread(shares: Iterable[float]) -> str:

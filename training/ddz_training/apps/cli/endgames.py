@@ -52,12 +52,12 @@ class SolveCommand(UnderRules, call="solve", heading="Play"):
         turn: The hand that moves, from 1.
         to_beat: The move on the table; without it the hand leads.
         landlord: The landlord's hand, from 1; the others are one side.
-        at: Solve after so many of the moves behind ':'; all by default.
+        at: Solve after this many of the moves behind ':'; all by default.
         file: Solve every line of a file of positions ('#' begins a remark).
         all_: Say of every legal move whether it wins.
         stake: Also what the landlord wins, in base stakes.
-        nodes: Stop a search after so many positions.
-        seconds: Stop a position after so many seconds.
+        nodes: Stop a search after this many positions.
+        seconds: Stop a position after this many seconds.
         json: Print one JSON object a position.
 
     Example:
@@ -176,7 +176,7 @@ class PuzzlesCommand(Command, call="puzzles", heading="Play"):
     Attributes:
         number: A puzzle by its number; by default how many of each grade there are.
         answer: Show the winning move and a line to the end.
-        make: Make so many new ones instead.
+        make: Make this many new ones instead.
         deal: Cards of each hand of new ones.
         seed: Seed of new ones.
         out: Write new ones to a new file, one a line.
@@ -234,7 +234,7 @@ class BiddingCommand(UnderRules, call="bidding", heading="Play"):
         cards: The 17 cards dealt: 3344567TJQQKA22BR.
         bottom: The three landlord cards: the auction is over; show the hand, or double?
         role: With --bottom: landlord, peasant-down or peasant-up.
-        bid: The bid that stands: of the seat before; with --bottom the landlord's.
+        bid: The highest bid so far: of the seat before; with --bottom the landlord's.
         player: Who plays the worlds out; may be repeated.
         worlds: How many worlds are dealt.
         bankroll: All that could be lost, in base stakes; none by default: no loss rate.

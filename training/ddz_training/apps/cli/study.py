@@ -30,8 +30,8 @@ class EquivalentCommand(SavedGames, call="study equivalent", heading="Study"):
         agent: The agent, as for ddz arena.
         search: The search whose iterations are counted, with other options if wanted.
         method: sequential (fewer games), or binary: the thesis's algorithms 4 and 5.
-        lower: Where to look: from so many iterations (1; binary: 1).
-        upper: Up to so many (--most; binary: 100, doubled until the search wins).
+        lower: The fewest iterations that are tried (1).
+        upper: The most at first (--most; binary: 100, doubled until the search wins).
         deals: Duplicate deals, two games each: at most 2,000, or 500 for each step of binary.
         precision: End when the interval reaches no farther than a factor of this.
         most: The most iterations that are tried.

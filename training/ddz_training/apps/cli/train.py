@@ -111,8 +111,8 @@ def train_under_bar(
             if found:
                 show(evaluation_table(found), screen=progress.console)
 
-        told = {"on_update": on_update, "on_evaluation": on_evaluation}
-        loop.train(run, budget, folder, tensorboard=tensorboard, stop=stop, **told)
+        calls = {"on_update": on_update, "on_evaluation": on_evaluation}
+        loop.train(run, budget, folder, tensorboard=tensorboard, stop=stop, **calls)
         run.close()
 
 

@@ -394,10 +394,16 @@ class Main(Group):
                 if ctx.params["allow_other_code"]:
                     ctx.with_resource(provenance.other_code())
                 super().invoke(ctx)
+        except click.UsageError as error:
+            name = getattr(error, "command_name", None) or getattr(error, "option_name", None)
+            words = f"{error.ctx.command_path} {name}".removeprefix("ddz ") if error.ctx else ""
+            if words not in self._gone:
+                raise
+            complain(f"{words} went: {self._gone[words]}")
+            raise click.exceptions.Exit(EXIT_BAD_INPUT) from error
         except (Exception, KeyboardInterrupt) as error:
-            fault = self._gone_fault(error) or fault_of(error)
-            shows_where = ctx.params["debug"] and not isinstance(error, (KeyboardInterrupt, click.UsageError))
-            if fault is None or (shows_where and fault[1] != EXIT_INTERRUPTED):
+            fault = fault_of(error)
+            if fault is None or (ctx.params["debug"] and fault[1] != EXIT_INTERRUPTED):
                 raise
             language = getattr(ctx.obj, "language", "en")
             texts = table_texts.Texts(language if language in table_texts.LANGUAGES else "en")
@@ -405,15 +411,6 @@ class Main(Group):
             raise click.exceptions.Exit(fault[1]) from error
         if ctx.meta.get(_FAILED):
             raise click.exceptions.Exit(EXIT_AGENT_FAILED)
-
-    def _gone_fault(self, error: BaseException) -> tuple[str, int] | None:
-        """What to say of a command or an option that went."""
-        name = getattr(error, "command_name", None) or getattr(error, "option_name", None)
-        context = getattr(error, "ctx", None)
-        if name is None or context is None:
-            return None
-        words = f"{context.command_path} {name}".removeprefix("ddz ")
-        return (f"{words} went: {self._gone[words]}", EXIT_BAD_INPUT) if words in self._gone else None
 
 
 _FAILED = "ddz.agent_failed"

@@ -7,8 +7,8 @@ import re
 import shlex
 from fnmatch import fnmatch
 
-from ddz_training.apps.cli import COMMANDS
-from ddz_training.apps.cli.files import Web
+from ddz_training.apps.cli.command import COMMANDS
+from ddz_training.apps.cli.files import WebCommand
 from tests.release import pyproject
 from tests.rooms import ROOT
 
@@ -51,7 +51,7 @@ def test_the_image_has_a_python_that_is_supported_and_a_user_without_rights() ->
 
 
 def test_what_it_runs_are_commands_and_the_port_is_the_servers() -> None:
-    names = {name: command for group in COMMANDS.values() for name, command in group.items()}
+    names = {" ".join(command.words): command for command in COMMANDS}
     command = json.loads(next(rest for step, rest in STEPS if step == "CMD"))
     shown = re.sub(r" \\\n#\s*", " ", TEXT)
     runs = [shlex.split(line) for line in re.findall(r"(?m) ddz-env (ddz .*)$", shown)]
@@ -60,4 +60,4 @@ def test_what_it_runs_are_commands_and_the_port_is_the_servers() -> None:
         assert ddz == "ddz"
         assert all(option in names[name].typed().values() for option in options if option.startswith("--"))
     [port] = [rest for step, rest in STEPS if step == "EXPOSE"]
-    assert int(port) == Web().port
+    assert int(port) == WebCommand().port

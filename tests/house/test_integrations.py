@@ -230,7 +230,7 @@ def test_a_run_is_gone_on_with_and_a_failure_is_told(library: Path, monkeypatch:
     assert result.exit_code == 1
     assert "toy-aec: FAILED: it did not say how much it won" in result.stderr
     assert [seed["wins"] for seed in current(results)["toy"]["seeds"].values()] == [0.8] * 3
-    assert integrations.pages(results)["integrations"](results).endswith("as they stand: `toy-aec`.")
+    assert integrations.pages(results)["integrations"](results).endswith("in their present form: `toy-aec`.")
     wins["toy-aec"] = 51.0
     assert "FAILED: it wins 51.0 (51.0–51.0) %, random play 50.0 %" in measure("toy-aec").stderr
     assert asked.count("install") == 1  # the environment was reused

@@ -19,7 +19,7 @@ def _leave(number: int, frame: Any) -> None:
 
 
 def _surroundings() -> str | None:
-    """Make up for what whoever started this has closed; why nothing can be done here, if so.
+    """Replace standard streams that are closed; the reason why nothing can be done here, if there is one.
 
     A file that is opened later must not get the number of a stream that is closed: what is printed would go into it.
     """
@@ -39,8 +39,8 @@ def _surroundings() -> str | None:
         return f"this folder is not there any more, or cannot be read ({error.strerror}): change into another (cd)"
     wrong = next((text for text in sys.argv[1:] if not _is_text(text)), None)
     if wrong is not None:
-        told = os.fsencode(wrong).decode("utf-8", "backslashreplace")
-        return f"{told}: names are text in UTF-8, and this one has other bytes in it; rename the file"
+        shown = os.fsencode(wrong).decode("utf-8", "backslashreplace")
+        return f"{shown}: names are text in UTF-8, and this one has other bytes in it; rename the file"
     return None
 
 

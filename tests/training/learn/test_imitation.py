@@ -152,7 +152,7 @@ def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
     assert retaught.notes["files"]["--data"].keys() == {GAMES}
     assert not taught.values_trained
     assert not retaught.values_trained
-    assert "goes with --data" in refused(*imitate, third, "--init", first)
+    assert "leave out --init" in refused(*imitate, third, "--init", first)
     assert "there is no table at" in refused(*imitate, third, "--data", tmp_path / "nothing")
 
 

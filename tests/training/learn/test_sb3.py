@@ -220,7 +220,7 @@ def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
     for setting in ("num_envs=4", "evaluate_every=0", "n_steps=16", "width=8"):
         small += ["--set", setting]
     begun = done(*train_sb3, "--timesteps", UPDATE, "--opponents", "rules", *small)
-    assert f"after {UPDATE} steps" in begun.output
+    assert f"{UPDATE} decisions" in begun.output
     assert "Judge by evaluations" in begun.output
     assert command_line("ddz", "arena", f"policy:path={out / 'model.zip'},trust_file=true", "rules") in begun.stderr
     assert "add --resume" in refused(*train_sb3)

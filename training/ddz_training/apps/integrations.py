@@ -66,7 +66,7 @@ def fingerprint(source: str) -> str:
 
 
 def steps_of(source: str) -> int:
-    """Decisions that a program learns from unless it is told otherwise.
+    """Decisions that a program learns from by default.
 
     Raises:
         IntegrationError: If it does not say.
@@ -119,29 +119,13 @@ def current(results: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-_HEADER = (
-    "program",
-    "library",
-    "Python, torch, gymnasium, PettingZoo",
-    "lines",
-    "role",
-    "steps",
-    "seeds",
-    "wins % v random",
-    "random's own",
-    "processor time",
-    "steps/s",
-    "of ours",
-)
-
-
 def _table(results: Path) -> str:
     """A line a program, in the order of their names, and those that still have to be measured."""
     found, rows = programs(_folder(results)), current(results)
     lines = [_line(name, row, found[name].read_text(encoding="utf-8")) for name, row in rows.items()]
     missing = [f"`{name}`" for name in found if name not in rows]
-    told = f"\n\nNot yet measured as they stand: {', '.join(missing)}." if missing else ""
-    return (markdown_table(_HEADER, lines) if lines else "") + told
+    rest = f"\n\nNot yet measured in their present form: {', '.join(missing)}." if missing else ""
+    return (markdown_table(lines[0], (line.values() for line in lines)) if lines else "") + rest
 
 
 def spread(shares: Iterable[float]) -> str:
@@ -151,21 +135,24 @@ def spread(shares: Iterable[float]) -> str:
     return f"{mean} ({every[0]:.1f}–{every[-1]:.1f})" if len(every) > 1 else mean
 
 
-def _line(name: str, row: dict[str, Any], source: str) -> tuple[object, ...]:
+def _line(name: str, row: dict[str, Any], source: str) -> dict[str, object]:
+    """The cells of a program by the headings of their columns."""
     speed: dict[str, Any] = row.get("speed", {})
     versions: dict[str, str] = row["versions"]
     seconds = statistics.fmean(seed["seconds"] for seed in row["seeds"].values())
-    return (
-        f"`{name}`",
-        f"{row['library']} {versions[row['library']]}",
-        ", ".join(versions[which] for which in ("python", "torch", "gymnasium", "pettingzoo")),
-        counted_lines(source),
-        role_of(source) or "all",
-        f"{steps_of(source):,}",
-        len(row["seeds"]),
-        spread(seed["wins"] for seed in row["seeds"].values()),
-        f"{100 * row['random']:.1f}",
-        f"{seconds:,.0f} s",
-        f"{speed['through']:,}" if speed else "–",
-        f"{speed['of_ours']:.0%}" if speed else "–",
-    )
+    return {
+        "program": f"`{name}`",
+        "library": f"{row['library']} {versions[row['library']]}",
+        "Python, torch, gymnasium, PettingZoo": ", ".join(
+            versions[which] for which in ("python", "torch", "gymnasium", "pettingzoo")
+        ),
+        "lines": counted_lines(source),
+        "role": role_of(source) or "all",
+        "steps": f"{steps_of(source):,}",
+        "seeds": len(row["seeds"]),
+        "wins % v random": spread(seed["wins"] for seed in row["seeds"].values()),
+        "random's own": f"{100 * row['random']:.1f}",
+        "processor time": f"{seconds:,.0f} s",
+        "steps/s": f"{speed['through']:,}" if speed else "–",
+        "of ours": f"{speed['of_ours']:.0%}" if speed else "–",
+    }

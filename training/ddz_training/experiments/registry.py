@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ddz_training.experiments.experiment import Experiment
+if TYPE_CHECKING:
+    from ddz_training.experiments.experiment import Experiment
 
 _MODULES = (
     ("mini", "mini-census mini-agents mini-inference mini-uct"),
@@ -41,7 +42,7 @@ def load_experiment(name: str) -> Experiment[Any, Any]:
         KeyError: If there is none.
     """
     module = importlib.import_module(f"ddz_training.experiments.{EXPERIMENTS[name]}")
-    return next(one for one in vars(module).values() if isinstance(one, Experiment) and one.name == name)
+    return next(one for one in vars(module).values() if getattr(one, "name", None) == name)
 
 
 def load_experiments() -> Iterator[Experiment[Any, Any]]:

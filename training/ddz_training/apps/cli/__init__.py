@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -9,41 +10,53 @@ from typing import Any
 import click
 
 from ddz_env import __version__
-from ddz_training.apps.cli.command import Group, Headings, Main
-from ddz_training.apps.cli.demo import Demo
-from ddz_training.apps.cli.endgames import Bidding, Puzzles, Solve
-from ddz_training.apps.cli.files import Export, Record, Replay, Web, botzone
-from ddz_training.apps.cli.info import Actions, Agents, Docs, ListRules
+from ddz_training.apps.cli.command import COMMANDS, Group, Headings, Main
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.measure import Arena, Benchmark, Rate
-from ddz_training.apps.cli.study import reproduce, study
-from ddz_training.apps.cli.table import Play, Watch
-from ddz_training.apps.cli.train import train
+from ddz_training.apps.cli.study import reproduce
 from ddz_training.measure.markdown import markdown_table
 
 with lazily():
     from ddz_training.apps import documentation
 
-COMMANDS: Headings = {
-    "Play": {
-        "play": Play, "watch": Watch, "puzzles": Puzzles, "solve": Solve, "bidding": Bidding, "web": Web,
-        "rules": ListRules,
-    },
-    "Compare": {"agents": Agents, "arena": Arena, "rate": Rate, "benchmark": Benchmark},
-    "Train": {"train": train, "demo": Demo, "record": Record, "replay": Replay},
-    "Study": {"study": study, "reproduce": reproduce},
-    "Borders": {"botzone": botzone, "export": Export, "actions": Actions},
-    "": {"docs": Docs},
-}  # fmt: skip
-"""The commands by the headings of the help; what has none is not listed."""
+for _file in ("table", "endgames", "files", "info", "measure", "train", "demo", "study"):
+    importlib.import_module(f"{__name__}.{_file}")  # its commands enter themselves, in this order
 
+_GROUPS = {
+    "train": ("Train policies.", "ddz train selfplay --out runs/first --minutes 10"),
+    "study": ("Study agents and deals: what search equals an agent, whom deals favour.", "ddz study equivalent rules"),
+    "botzone": (
+        "Botzone: be one of its bots, play its matches here, read its logs.",
+        "ddz botzone bundle --agent rules --out bot.zip",
+    ),
+}
+"""Commands of two words: the help of the first word, with an example."""
+
+
+def _headings() -> Headings:
+    """The commands by the headings of the help; what has none is not listed."""
+    headings: dict[str, dict[str, Any]] = {name: {} for name in ("Play", "Compare", "Train", "Study", "Borders", "")}
+    for kind in COMMANDS:
+        name, *below = kind.words
+        if below:
+            about, example = _GROUPS[name]
+            group = headings[kind.heading].setdefault(name, Group(name, about, {"Commands": {}}, example))
+            group.headings["Commands"][below[0]] = kind
+        else:
+            headings[kind.heading][name] = kind
+    headings["Study"]["reproduce"] = reproduce
+    return headings
+
+
+_MATCH_GONE = {
+    "--name": "write NAME=AGENT",
+    "--resume": "an existing --out is always resumed",
+    "--csv": "--table FILE.csv writes the final table",
+    "--json": "--table FILE.json writes the final table and the settings",
+    "--on-fault": "--debug stops at the first fault of an agent, with its traceback",
+}
 GONE = {
     "advise": "ask on the page (ddz web)",
     "bench": "make bench in a checkout",
-    "botzone-bot": "ddz botzone bot",
-    "botzone-bundle": "ddz botzone bundle",
-    "botzone-log": "ddz botzone log",
-    "botzone-match": "ddz botzone match",
     "equivalent": "ddz study equivalent",
     "exploit": "ddz train selfplay --set frozen=AGENT --set frozen_share=1",
     "hand": "ddz bidding",
@@ -53,14 +66,18 @@ GONE = {
     "train distil": "the shipped policy, which needs no PyTorch, or ddz export",
     "train expert": "ddz train selfplay",
     "version": "ddz --version",
+    **{f"{name} {option}": instead for name in ("arena", "rate") for option, instead in _MATCH_GONE.items()},
+    "rate --cross-csv": "--table FILE.json holds the pairs, too",
+    "solve --passed": "write the pass behind the hands: '44668 / 5578 / 3399: pass'",
+    "train sb3 --num-envs": "write --set num_envs=VALUE",
 }
-"""What to do instead of each command that went, by its one or two words."""
+"""What to do instead of each command and option that went, by the words that called it."""
 
 app = Main(
     GONE,
-    (),
+    "ddz",
     "A Dou Dizhu (斗地主) laboratory: play, compare agents, train, study.",
-    COMMANDS,
+    _headings(),
     "ddz play",
     "ddz arena rollout rules --deals 200",
     "ddz agents isuct",
@@ -69,17 +86,15 @@ app = Main(
 click.version_option(__version__, prog_name="ddz-env", message="%(prog)s %(version)s")(app)
 
 
-def named_commands() -> Iterator[tuple[str, str, Any]]:
+def named_commands() -> Iterator[tuple[str, str, click.Command]]:
     """The heading, the name and the command of all that ``ddz --help`` and its groups list, but for experiments."""
     context = click.Context(app)
     for heading, kinds in app.headings.items():
         for name in kinds if heading else ():
             command = app.get_command(context, name)
             if isinstance(command, Group) and name != "reproduce":
-                yield from (
-                    (heading, f"{name} {below}", command.get_command(context, below))
-                    for below in command.list_commands(context)
-                )
+                below = command.list_commands(context)
+                yield from ((heading, f"{name} {one}", command.get_command(context, one)) for one in below)
             else:
                 yield heading, name, command
 

@@ -9,11 +9,11 @@ means, ``Example:`` what one may type.  Values are read and checked by their ann
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_type_hints
 
@@ -21,12 +21,12 @@ import click
 from click.core import ParameterSource
 
 import ddz_env
-from ddz_env.core.errors import DouDizhuError, command_line, did_you_mean, install_hint
+from ddz_env.core.errors import DouDizhuError, command_line, install_hint
 from ddz_env.core.options import Option, Options, Range
-from ddz_training.apps.cli.console import complain, tell
+from ddz_training.apps.cli.console import bar, complain, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.outputs import File, check_files
-from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, interruptible
+from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, answering, interrupt
 
 with lazily():
     from ddz_env.table import texts as table_texts
@@ -85,24 +85,39 @@ class CommandLineError(DouDizhuError):
 # --- commands ----------------------------------------------------------------
 
 
+COMMANDS: list[type[Command]] = []
+"""All commands that have words of their own, in the order of their definitions."""
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Command(Options):
     """A command: every subclass is a frozen dataclass.  A field that ends in an underscore is an option without it.
 
     Attributes:
         error: What a wrong value raises.
-        went: Options of an earlier release, with what to do instead; nothing where they change nothing now.
+        ray: Whether ``--ray`` has an effect.
         words: What calls it, without ``ddz``.
+        heading: Where ``ddz --help`` lists it; empty for nowhere.
         given: The fields that were typed.
     """
 
     error: ClassVar[type[DouDizhuError]] = CommandLineError
-    went: ClassVar[Mapping[str, str]] = {}
+    ray: ClassVar[bool] = False
     words: ClassVar[Sequence[str]] = ()
+    heading: ClassVar[str] = ""
     given: ClassVar[frozenset[str]] = frozenset()
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, *, call: str = "", heading: str = "") -> None:
+        """Make a dataclass of it, and enter it among the commands.
+
+        Args:
+            call: The words that call it, without ``ddz``; none for a base of commands.
+            heading: Where ``ddz --help`` lists it.
+        """
         dataclasses.dataclass(frozen=True, kw_only=True, repr=False, eq=False)(cls)  # made at every start
+        if call:
+            cls.words, cls.heading = tuple(call.split()), heading
+            COMMANDS.append(cls)
 
     def run(self) -> None:
         """Do its work.
@@ -115,11 +130,14 @@ class Command(Options):
 
     @classmethod
     def typed(cls) -> dict[str, str]:
-        """How each option is typed, by its field, its own before those of its base classes."""
-        own = vars(cls).get("__annotations__", {})
+        """How each option is typed, by its field: required ones first, and a class's own before those of its bases."""
         hints = get_type_hints(cls, include_extras=True)
-        fields = sorted(dataclasses.fields(cls), key=lambda field: field.name not in own)  # type: ignore[arg-type]
-        positional = {field.name for field in fields if _ARGUMENT in getattr(hints[field.name], "__metadata__", ())}
+        order = [name for kind in cls.__mro__ for name in inspect.get_annotations(kind)]
+        fields = sorted(
+            dataclasses.fields(cls),  # type: ignore[arg-type]  # a subclass is a dataclass
+            key=lambda field: (field.default is not dataclasses.MISSING, order.index(field.name)),
+        )
+        positional = [field.name for field in fields if _ARGUMENT in getattr(hints[field.name], "__metadata__", ())]
         return {one.name: one.name.upper() if one.name in positional else _spelled(one.name) for one in fields}
 
     def leave_out(self, why: str, *names: str) -> None:
@@ -179,16 +197,32 @@ class UnderRules(Command):
         return ddz_env.Rules.preset(self.rules)
 
 
-class Playing(UnderRules):
-    """A command that plays games in several processes.
+class Parallel(Command):
+    """A command whose work is shared by several processes.
 
     Attributes:
-        seed: Seed of deals and agents.
         processes: Worker processes; results do not depend on them.
     """
 
-    seed: Natural = 0
+    ray = True
+
     processes: Count = 2
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[dict[str, Any]]:
+        """A bar of what is done; yields the arguments of what does it: ``processes`` and ``on_progress``."""
+        with bar(what) as on_progress:
+            yield {"processes": self.processes, "on_progress": on_progress}
+
+
+class Playing(Parallel, UnderRules):
+    """A command that plays games.
+
+    Attributes:
+        seed: Seed of deals and agents.
+    """
+
+    seed: Natural = 0
 
 
 class SavedGames(Playing):
@@ -218,91 +252,74 @@ def _examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:" if len(lines) > 1 else "Example:", *(f"  {line}" for line in lines)])
 
 
-class ClickCommand(click.Command):
-    """What click runs for a command.
+def click_command(kind: type[Command]) -> click.Command:
+    """What click runs for a command."""
+    typed, options = kind.typed(), {option.name: option for option in kind.options()}
 
-    Args:
-        words: What calls it, without ``ddz``.
-        kind: The command.
-    """
-
-    def __init__(self, words: Sequence[str], kind: type[Command]) -> None:
-        self.words, self.kind, self.typed = words, kind, kind.typed()
-        self.options = {option.name: option for option in kind.options()}
-        text = inspect.cleandoc(kind.__doc__ or "")
-        lines = text.partition("\nExample:\n")[2].splitlines()
-        params = [_parameter(self.options[name], typed) for name, typed in self.typed.items()]
-        super().__init__(
-            words[-1],
-            context_settings=_SETTINGS,
-            params=[*params, *map(_that_went, kind.went.items())],
-            help=unmarked(re.split(r"\n\n(?:Attributes|Example):\n", text)[0]),
-            epilog=_examples(*filter(None, map(str.strip, lines))),
-            callback=self._run,
-        )
-
-    def _run(self, **values: Any) -> None:
+    def run(**values: Any) -> None:
         context = click.get_current_context()
-        given = [name for name in values if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-        command = self.kind(**{name: self._read(name, values[name]) for name in given})
-        object.__setattr__(command, "words", self.words)
-        object.__setattr__(command, "given", frozenset(given))
-        context.find_root().obj = command
-        check_files(command, self.typed)
+        source = context.get_parameter_source
+        given = {name: value for name, value in values.items() if source(name) is ParameterSource.COMMANDLINE}
+        command = kind(**given)
+        vars(command).update(given=frozenset(given))
+        root = context.find_root()
+        root.obj = command
+        check_files(command, typed)
+        if root.params["ray"]:
+            if not kind.ray:
+                raise CommandLineError("this command does not play on a cluster: leave out --ray")
+            root.with_resource(ray_cluster.on_ray())
         command.run()
 
-    def _read(self, name: str, value: Any) -> Any:
-        """The value of an option from what was typed."""
-        option = self.options[name]._replace(name=self.typed[name], optional=False)
-        if isinstance(value, bool):
-            return value
-        if isinstance(value, tuple):
-            one = (option.element or option)._replace(name=self.typed[name])
-            return tuple(one.read(text, self.kind.error) for text in value)
-        return option.read(value, self.kind.error)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what the arguments mean, and the options."""
-        arguments = [one for one in self.params if isinstance(one, click.Argument)]
-        if arguments:
-            with formatter.section("Arguments"):
-                formatter.write_dl([(one.make_metavar(ctx), _about(self.options[one.name or ""])) for one in arguments])
-        super().format_options(ctx, formatter)
+    text, _, examples = inspect.cleandoc(kind.__doc__ or "").partition("\n\nExample:\n")
+    return click.Command(
+        kind.words[-1],
+        context_settings=_SETTINGS,
+        params=[_parameter(options[name], spelling, kind.error) for name, spelling in typed.items()],
+        help=unmarked(text.partition("\n\nAttributes:\n")[0]),
+        epilog=_examples(*filter(None, map(str.strip, examples.splitlines()))),
+        callback=run,
+    )
 
 
-def _about(option: Option) -> str:
-    has_default = option.default is not dataclasses.MISSING and str(option.default) not in ("None", "False", "()", "")
-    return unmarked(option.meaning) + (f"  [default: {option.written}]" if has_default else "")
+class Value(click.ParamType[Any]):
+    """What is typed for an option, read as its annotation says.
+
+    Args:
+        option: The option.
+        error: What a wrong value raises.
+    """
+
+    name = "text"
+
+    def __init__(self, option: Option, error: type[DouDizhuError]) -> None:
+        self.option, self.error = option, error
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read it."""
+        return self.option.read(value, self.error)
 
 
-def _parameter(option: Option, typed: str) -> click.Parameter:
-    """An option as click wants it: text, which is read later."""
+def _parameter(option: Option, typed: str, error: type[DouDizhuError]) -> click.Parameter:
+    """An option as click wants it."""
     required, several = option.default is dataclasses.MISSING, tuple in option.kinds
+    about = unmarked(option.meaning)
+    if not required and str(option.default) not in ("None", "False", "()", ""):
+        about += f"  [default: {option.written}]"
+    one = (option.element if several and option.element else option)._replace(name=typed, optional=False)
+    settings: dict[str, Any] = {"help": about, "required": required, "type": Value(one, error)}
     if not typed.startswith("-"):
-        return click.Argument([option.name], nargs=-1 if several else 1, required=required)
-    settings: dict[str, Any] = {"help": _about(option), "required": required, "multiple": several}
+        return click.Argument([option.name], nargs=-1 if several else 1, **settings)
     if option.kinds == (bool,):
-        typed += f"/{_spelled(option.name, False)}" if option.default else ""
-        settings |= {"is_flag": True, "default": option.default}
-    else:
-        inner = option.element or option
-        kinds = (_METAVARS[kind] for kind in inner.kinds if kind in _METAVARS)
-        settings["metavar"] = "|".join(map(str, inner.choices)) or next(kinds, "TEXT")
-    return click.Option([option.name, typed], **settings)
+        both = f"{typed}/{_spelled(option.name, False)}" if option.default else typed
+        return click.Option([option.name, both], is_flag=True, default=option.default, help=about)
+    metavar = "|".join(map(str, one.choices)) or next(
+        (_METAVARS[kind] for kind in one.kinds if kind in _METAVARS), None
+    )
+    return click.Option([option.name, typed], multiple=several, metavar=metavar or "TEXT", **settings)
 
 
-def _that_went(option: tuple[str, str]) -> click.Option:
-    """A hidden option for one that went."""
-    name, instead = option
-
-    def refuse(context: click.Context, parameter: click.Parameter, given: bool) -> None:
-        if given and instead:
-            raise CommandLineError(f"--{name} went: {instead}")
-
-    return click.Option([f"--{name}"], is_flag=True, hidden=True, expose_value=False, is_eager=True, callback=refuse)
-
-
-Headings = Mapping[str, Mapping[str, Any]]
+Headings = Mapping[str, dict[str, Any]]
 """Commands by heading and name: the class of a command, a group, or what makes a class from the name."""
 
 
@@ -310,55 +327,40 @@ class Group(click.Group):
     """Commands under headings, each made when it is called for.
 
     Args:
-        words: What calls the group, without ``ddz``; empty for ``ddz`` itself.
+        name: What calls the group.
         about: Its help.
-        headings: Its commands, or what looks them up.
+        headings: Its commands.
         *lines: Examples.
     """
 
-    def __init__(
-        self,
-        words: Sequence[str],
-        about: str,
-        headings: Headings | Callable[[], Headings],
-        *lines: str,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, name: str, about: str, headings: Headings, *lines: str, **settings: Any) -> None:
         settings |= {"context_settings": _SETTINGS, "epilog": _examples(*lines), "no_args_is_help": True}
-        super().__init__(words[-1] if words else "ddz", help=about, **settings)
-        self.words, self._headings = words, headings
-
-    @functools.cached_property
-    def headings(self) -> Headings:
-        """The commands by heading and name."""
-        return self._headings() if callable(self._headings) else self._headings
+        super().__init__(name, help=about, **settings)
+        self.headings = headings
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names in the order of the headings."""
         return [name for kinds in self.headings.values() for name in kinds]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command by its name; None if there is none."""
-        kind = next((kinds[cmd_name] for kinds in self.headings.values() if cmd_name in kinds), None)
-        if kind is None or isinstance(kind, click.Command):
-            return kind
-        return ClickCommand((*self.words, cmd_name), kind if isinstance(kind, type) else kind(cmd_name))
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        """A command by its name.
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the command that is named first, or say which is near."""
-        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            words = " ".join(("ddz", *self.words, "--help"))
-            near = did_you_mean(args[0], self.list_commands(ctx))
-            ctx.fail(f"there is no command {args[0]!r}{near}; {words} lists them")
-        return super().resolve_command(ctx, args)
+        Raises:
+            NoSuchCommand: If there is none.
+        """
+        kind = next((kinds[cmd_name] for kinds in self.headings.values() if cmd_name in kinds), None)
+        if kind is None:
+            raise click.exceptions.NoSuchCommand(cmd_name, possibilities=self.list_commands(ctx), ctx=ctx)
+        if isinstance(kind, click.Command):
+            return kind
+        return click_command(kind if isinstance(kind, type) else kind(cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with the first sentence of their help, under their headings."""
         for heading, kinds in self.headings.items():
             if heading:
-                commands = ((name, self.get_command(ctx, name)) for name in kinds)
                 with formatter.section(heading):
-                    formatter.write_dl([(name, one.get_short_help_str(200)) for name, one in commands if one])
+                    formatter.write_dl([(name, self.get_command(ctx, name).get_short_help_str(200)) for name in kinds])
 
 
 # --- ddz itself --------------------------------------------------------------
@@ -368,7 +370,7 @@ class Main(Group):
     """``ddz``: what may be typed anywhere on the line, and how every command ends.
 
     Args:
-        gone: What to do instead of each command that went, by its one or two words.
+        gone: What to do instead of each command and option that went, by the words that called it.
         *given: As of :class:`Group`.
     """
 
@@ -379,31 +381,26 @@ class Main(Group):
         self._gone = gone
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Bring what may be typed anywhere before ``--`` to the front, and refuse a command that went.
-
-        Raises:
-            CommandLineError: If there is one.
-        """
+        """Bring what may be typed anywhere before ``--`` to the front."""
         end = args.index("--") if "--" in args else len(args)
         front = [arg for arg in args[:end] if arg in _ANYWHERE]
-        args = [*front, *(arg for arg in args[:end] if arg not in _ANYWHERE), *args[end:]]
-        words = [word for word in args if not word.startswith("-")]
-        for name in (" ".join(words[:2]), *words[:1]):
-            if name in self._gone:
-                complain(f"{name} went: {self._gone[name]} instead")
-                raise click.exceptions.Exit(EXIT_BAD_INPUT)
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, [*front, *(arg for arg in args[:end] if arg not in _ANYWHERE), *args[end:]])
 
     def invoke(self, ctx: click.Context) -> None:
         """Run a command; its error is one line, unless ``--debug`` is given."""
         try:
-            with interruptible(), warnings.catch_warnings():
+            with answering(interrupt), warnings.catch_warnings():
                 _complain_of_agents()
-                if ctx.params["ray"]:
-                    ctx.with_resource(ray_cluster.on_ray())
                 if ctx.params["allow_other_code"]:
                     ctx.with_resource(provenance.other_code())
                 super().invoke(ctx)
+        except click.UsageError as error:
+            name = getattr(error, "command_name", None) or getattr(error, "option_name", None)
+            words = f"{error.ctx.command_path} {name}".removeprefix("ddz ") if error.ctx else ""
+            if words not in self._gone:
+                raise
+            complain(f"{words} went: {self._gone[words]}")
+            raise click.exceptions.Exit(EXIT_BAD_INPUT) from error
         except (Exception, KeyboardInterrupt) as error:
             fault = fault_of(error)
             if fault is None or (ctx.params["debug"] and fault[1] != EXIT_INTERRUPTED):
@@ -466,7 +463,7 @@ def fault_of(error: BaseException) -> tuple[str, int] | None:
 # --- what comes next ---------------------------------------------------------
 
 
-def follow(why: str, *words: str | Path) -> None:
+def follow(why: str, *words: object) -> None:
     """Say with which command one goes on: on standard error, so that standard output holds results alone.
 
     Args:
@@ -475,18 +472,6 @@ def follow(why: str, *words: str | Path) -> None:
     """
     tell(f"Next, {why}:", err=True, dim=True)
     tell(f"  {command_line('ddz', *words)}", err=True)
-
-
-def follow_policy(path: Path, rules: str, *, trust: bool = False) -> None:
-    """Say with which command a policy that a training has written plays.
-
-    Args:
-        path: Its file.
-        rules: Those that it was trained under.
-        trust: Whether its file is one that is only read with ``trust_file=true``.
-    """
-    agent = f"policy:path={path}{',trust_file=true' if trust else ''}"
-    follow("to see how strong it is", "arena", agent, "rules", *rules_words(rules))
 
 
 def rules_words(rules: str) -> list[str]:

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,8 +21,6 @@ with lazily():
 if TYPE_CHECKING:
     from ddz_training.measure.markdown import Table
     from ddz_training.measure.store import OnProgress
-
-_Found = TypeVar("_Found")
 
 _LOG_WIDTH = 160
 """Width where there is no terminal: a table in a log should not be folded."""
@@ -50,8 +48,7 @@ def tell(line: str, *, err: bool = False, **style: Any) -> None:
 
 def remark(prose: str, **style: Any) -> None:
     """Print prose, folded between its words."""
-    width = console().width
-    tell("\n".join(textwrap.fill(one, width, break_long_words=False) for one in prose.split("\n")), **style)
+    tell(textwrap.fill(prose, console().width, break_long_words=False), **style)
 
 
 def complain(message: str) -> None:
@@ -93,26 +90,27 @@ def _plain(cell: str, style: str = "") -> text.Text:
 # --- bars --------------------------------------------------------------------
 
 
-def bars(*, share: bool = False) -> progress.Progress:
-    """Bars on standard error that say how many are done of how many.
-
-    Args:
-        share: Say the share instead; the field ``state`` of a task stands behind its bar.
-    """
-    shown: Any = progress.MofNCompleteColumn()
-    if share:
-        shown = progress.TextColumn("{task.percentage:>3.0f} %")
-    columns = [progress.TextColumn("{task.description}"), progress.BarColumn(), shown, progress.TimeElapsedColumn()]
-    columns += [progress.TextColumn("eta"), progress.TimeRemainingColumn()]
-    columns += [progress.TextColumn("{task.fields[state]}")] if share else []
+def bars() -> progress.Progress:
+    """Bars on standard error; the field ``state`` of a task is shown behind its bar."""
+    times = progress.TimeElapsedColumn(), "eta", progress.TimeRemainingColumn()
+    columns = "{task.description}", progress.BarColumn(), "{task.percentage:>3.0f} %", *times, "{task.fields[state]}"
     return progress.Progress(*columns, console=console(stderr=True))
 
 
-def with_bar(what: str, run: Callable[[OnProgress], _Found]) -> _Found:
-    """Run something under a bar, which appears as soon as it says how far it is."""
+@contextmanager
+def bar(what: str) -> Iterator[OnProgress]:
+    """A bar of how many are done of how many, which appears as soon as this is known.
+
+    Yields:
+        What is called with both numbers.
+    """
     with bars() as running:
-        bar = running.add_task(what, total=None, visible=False)
-        return run(lambda done, total: running.update(bar, completed=done, total=total, visible=True))
+        task = running.add_task(what, total=None, visible=False, state="")
+
+        def on_progress(done: int, total: int) -> None:
+            running.update(task, completed=done, total=total, visible=True, state=f"{done:,}/{total:,}")
+
+        yield on_progress
 
 
 @contextmanager

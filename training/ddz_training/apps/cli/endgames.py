@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json as json_module
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import click
 
@@ -42,7 +44,7 @@ _WON = {
 """How each winner of the JSON is named in words."""
 
 
-class Solve(UnderRules):
+class SolveCommand(UnderRules, call="solve", heading="Play"):
     """Say who wins with all hands known, and by which line.
 
     Attributes:
@@ -50,12 +52,12 @@ class Solve(UnderRules):
         turn: The hand that moves, from 1.
         to_beat: The move on the table; without it the hand leads.
         landlord: The landlord's hand, from 1; the others are one side.
-        at: Solve after so many of the moves behind ':'; all by default.
+        at: Solve after this many of the moves behind ':'; all by default.
         file: Solve every line of a file of positions ('#' begins a remark).
         all_: Say of every legal move whether it wins.
         stake: Also what the landlord wins, in base stakes.
-        nodes: Stop a search after so many positions.
-        seconds: Stop a position after so many seconds.
+        nodes: Stop a search after this many positions.
+        seconds: Stop a position after this many seconds.
         json: Print one JSON object a position.
 
     Example:
@@ -64,12 +66,6 @@ class Solve(UnderRules):
         ddz solve '44668 / 5578 / 3399: 3, 5' --rules rlcard --json
         ddz solve --file positions.txt --seconds 10 --stake
     """
-
-    went: ClassVar[dict[str, str]] = {
-        "passed": "write the pass behind the hands: '44668 / 5578 / 3399: pass'",
-        "megabytes": "the transposition table has 64 MB",
-        "threads": "the moves of --all are searched one after the other",
-    }
 
     position: Argument[str | None] = None
     turn: int = 1
@@ -90,12 +86,10 @@ class Solve(UnderRules):
         states = list(self._states())
         if not self.stake and all(state.rules.players == 2 for _, state in states):
             self.leave_out("of two hands only --stake depends on who is the landlord", "landlord")
-        solvers: dict[Any, open_solver.OpenSolver] = {}
+        new_solver = functools.cache(functools.partial(open_solver.OpenSolver, nodes=self.nodes))
         unknown = False
         for text, state in states:
-            if state.rules not in solvers:
-                solvers[state.rules] = open_solver.OpenSolver(state.rules, nodes=self.nodes)
-            solver = solvers[state.rules]
+            solver = new_solver(state.rules)
             solution = solver.solve(state, seconds=self.seconds)
             found = self._answer(solver, state, solution)
             if self.json:
@@ -114,27 +108,22 @@ class Solve(UnderRules):
         Raises:
             InvalidPositionError: If a position cannot be read; one of a file is named by its line.
         """
-        if self.file is None:
-            yield self.position or "", self._state(self.position or "")
-            return
-        try:
-            lines = self.file.read_text(encoding="utf-8").splitlines()
-        except UnicodeDecodeError as error:
-            raise solver_position.InvalidPositionError(f"{self.file} is no text: {error}") from error
-        texts = {number: line.partition("#")[0].strip() for number, line in enumerate(lines, 1)}
-        if not any(texts.values()):
+        options: dict[str, Any] = {"turn": self.turn, "to_beat": self.to_beat, "landlord": self.landlord}
+        preset, texts = self.preset, {"": self.position or ""}
+        if self.file is not None:
+            lines = self.file.read_text(encoding="utf-8", errors="replace").splitlines()
+            stripped = {
+                f"{self.file}:{number}: ": line.partition("#")[0].strip() for number, line in enumerate(lines, 1)
+            }
+            texts = {where: text for where, text in stripped.items() if text}
+        if not texts:
             example = "write one a line, as 'KK5543 / 225543'"
             raise solver_position.InvalidPositionError(f"there is no position in {self.file}: {example}")
-        for number, text in texts.items():
+        for where, text in texts.items():
             try:
-                if text:
-                    yield text, self._state(text)
+                yield text, solver_position.open_position(text, preset, played=self.at, **options)
             except DouDizhuError as error:
-                raise solver_position.InvalidPositionError(f"{self.file}:{number}: {error}") from error
-
-    def _state(self, text: str) -> game_state.State:
-        options = {"turn": self.turn, "to_beat": self.to_beat, "landlord": self.landlord, "played": self.at}
-        return solver_position.open_position(text, self.preset, **options)  # type: ignore[arg-type]
+                raise solver_position.InvalidPositionError(f"{where}{error}") from error
 
     def _answer(
         self, solver: open_solver.OpenSolver, state: game_state.State, solution: open_solver.Solution
@@ -181,13 +170,13 @@ def _tell(text: str, found: dict[str, Any], solution: open_solver.Solution) -> N
         tell(f"  the landlord's stake: {'unknown' if value is None else f'{value:+d}'}")
 
 
-class Puzzles(Command):
+class PuzzlesCommand(Command, call="puzzles", heading="Play"):
     """Pose endgame puzzles (残局) with exactly one winning first move, or make new ones.
 
     Attributes:
         number: A puzzle by its number; by default how many of each grade there are.
         answer: Show the winning move and a line to the end.
-        make: Make so many new ones instead.
+        make: Make this many new ones instead.
         deal: Cards of each hand of new ones.
         seed: Seed of new ones.
         out: Write new ones to a new file, one a line.
@@ -215,8 +204,7 @@ class Puzzles(Command):
         known = solver_puzzles.shipped_puzzles()
         if self.number is None:
             self.leave_out("no puzzle is named by its number", "answer")
-            for grade in sorted({puzzle.grade for puzzle in known}):
-                count = sum(puzzle.grade == grade for puzzle in known)
+            for grade, count in sorted(Counter(puzzle.grade for puzzle in known).items()):
                 tell(f"grade {grade}: {plural(count, 'puzzle')}")
             return
         if self.number > len(known):
@@ -239,14 +227,14 @@ class Puzzles(Command):
             replace_file(self.out, lines.encode())
 
 
-class Bidding(UnderRules):
+class BiddingCommand(UnderRules, call="bidding", heading="Play"):
     """Estimate a hand's win rate from dealt worlds, and what bidding (or showing, or doubling) is expected to bring.
 
     Attributes:
         cards: The 17 cards dealt: 3344567TJQQKA22BR.
         bottom: The three landlord cards: the auction is over; show the hand, or double?
         role: With --bottom: landlord, peasant-down or peasant-up.
-        bid: The bid that stands: of the seat before; with --bottom the landlord's.
+        bid: The highest bid so far: of the seat before; with --bottom the landlord's.
         player: Who plays the worlds out; may be repeated.
         worlds: How many worlds are dealt.
         bankroll: All that could be lost, in base stakes; none by default: no loss rate.

@@ -15,11 +15,11 @@ from ddz_env.core.errors import plural
 from ddz_env.core.folders import user_folder
 from ddz_env.core.options import Range
 from ddz_env.core.whole_file import replace_file
-from ddz_training.apps.cli.command import Argument, Command, Count, Group, Natural, Playing, follow
-from ddz_training.apps.cli.console import quoted, tell, with_bar
+from ddz_training.apps.cli.command import Argument, Command, Count, Natural, Playing, follow
+from ddz_training.apps.cli.console import bar, quoted, tell
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.outputs import File, check_new, check_output
-from ddz_training.apps.cli.signals import ending
+from ddz_training.apps.cli.outputs import File, check_output
+from ddz_training.apps.cli.signals import answering, end_soon
 
 with lazily():
     from ddz_agents.neural import onnx_export
@@ -46,7 +46,7 @@ ADVISER = "neural-ismcts:milliseconds=500"
 WEIGHTS, ONNX = ".safetensors", ".onnx"
 
 
-class Record(Playing):
+class RecordCommand(Playing, call="record", heading="Train"):
     """Record games as a data set: tables of states and actions, and games that replay exactly.
 
     Attributes:
@@ -72,18 +72,16 @@ class Record(Playing):
         """Play the games and write the tables."""
         data_table.check_tables()
         recording = data_recording.Recording(self.agents, self.preset, self.seed, self.visits)
-        settings: dict[str, Any] = {
-            "first_deal": self.first_deal,
-            "processes": self.processes,
-            "store": recording.store(self.out / data_games.GAMES),
-        }
-        with_bar("deals", lambda tell: data_recording.record_games(recording, self.deals, on_progress=tell, **settings))
-        made = with_bar("tables", lambda tell: dataset.write_data_set(self.out, tell))
+        store = recording.store(self.out / data_games.GAMES)
+        with self.working("deals") as how:
+            data_recording.record_games(recording, self.deals, first_deal=self.first_deal, store=store, **how)
+        with bar("tables") as on_progress:
+            made = dataset.write_data_set(self.out, on_progress)
         tell(f"{quoted(self.out)}: {plural(made.games, 'game')}, {plural(made.rows, 'row')}")
         follow("to learn from them", "train", "imitate", "--out", "warm.safetensors", "--data", self.out)
 
 
-class Replay(Command):
+class ReplayCommand(Command, call="replay", heading="Train"):
     """Check that all games of a data set replay as they were recorded, or print one, to be opened on the page.
 
     Attributes:
@@ -117,7 +115,7 @@ class Replay(Command):
         tell(f"{plural(len(chosen), 'game')} replay as recorded")
 
 
-class Export(Command):
+class ExportCommand(Command, call="export", heading="Borders"):
     """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx).
 
     Attributes:
@@ -137,9 +135,7 @@ class Export(Command):
 
     def run(self) -> None:
         """Read the weights and write them."""
-        check_output(self.out, (WEIGHTS if self.half else ONNX,))
-        if self.half:
-            check_new(self.out)
+        check_output(self.out, (WEIGHTS if self.half else ONNX,), new=self.half)
         weights = neural_weights.load_weights(shipped_policy.policy_path(self.policy))
         if self.half:
             neural_weights.save_weights(self.out, weights, half=True)
@@ -153,7 +149,7 @@ class Export(Command):
 # --- ddz botzone -------------------------------------------------------------
 
 
-class Bot(Command):
+class BotCommand(Command, call="botzone bot", heading="Borders"):
     """Be a bot of Botzone on standard input and output; which game it is, the first message says.
 
     Attributes:
@@ -179,7 +175,7 @@ class Bot(Command):
             playing_agent.close(made)
 
 
-class Bundle(Bot):
+class BundleCommand(BotCommand, call="botzone bundle", heading="Borders"):
     """Write an agent as one archive to upload as a Python bot; it needs numpy and numba where it runs.
 
     Attributes:
@@ -199,7 +195,7 @@ class Bundle(Bot):
         tell(f"{quoted(self.out)}: {bundle.size / 1e6:.2f} MB, {bundle.files} files{data}")
 
 
-class Match(Command):
+class BotzoneMatchCommand(Command, call="botzone match", heading="Borders"):
     """Play one match in the platform's JSON and print its record, faults and scores.
 
     Attributes:
@@ -226,7 +222,7 @@ class Match(Command):
         tell(played.record().removesuffix("\n"))
 
 
-class Log(Command):
+class LogCommand(Command, call="botzone log", heading="Borders"):
     """Print the matches of a log of the platform as readable records, played again move by move.
 
     Attributes:
@@ -254,19 +250,10 @@ class Log(Command):
         tell(f"{quoted(self.out)}: {kept}; left out, not ended by play: {left_out}")
 
 
-botzone = Group(
-    ("botzone",),
-    "Botzone: be one of its bots, play its matches here, read its logs.",
-    {"Commands": {"bot": Bot, "bundle": Bundle, "match": Match, "log": Log}},
-    "ddz botzone bundle --agent rules --out bot.zip",
-    "ddz botzone log match.json",
-)
-
-
 # --- ddz web -----------------------------------------------------------------
 
 
-class Web(Command):
+class WebCommand(Command, call="web", heading="Play"):
     """Serve a page to play, replay, analyse and ask on.
 
     Attributes:
@@ -338,8 +325,8 @@ def _serve(server: Any, bound: socket.socket) -> None:
 
     def stop() -> None:
         server.should_exit = True
+        end_soon()
 
-    # Our own handlers answer signals: see ddz_training.apps.cli.signals.
-    server.capture_signals = nullcontext
-    with ending(stop):
+    server.capture_signals = nullcontext  # ours answer: see ddz_training.apps.cli.signals
+    with answering(stop):
         asyncio.run(server.serve(sockets=[bound]))

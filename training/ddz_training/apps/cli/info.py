@@ -29,7 +29,7 @@ _NOTE = (
 )
 
 
-class Agents(Command):
+class AgentsCommand(Command, call="agents", heading="Compare"):
     """List the agents with their strength, time and needs, or explain one and its options.
 
     Attributes:
@@ -95,7 +95,7 @@ def _explain(name: str) -> None:
 # --- the game ----------------------------------------------------------------
 
 
-class ListRules(Command):
+class RulesCommand(Command, call="rules", heading="Play"):
     """List the rule presets, or the rules of one.
 
     Attributes:
@@ -125,7 +125,7 @@ def _text(value: object) -> str:
     return as_written(value).replace(",", ", ")
 
 
-class Actions(UnderRules):
+class ActionsCommand(UnderRules, call="actions", heading="Borders"):
     """List the action table, or explain a move or an action id.
 
     Attributes:
@@ -160,7 +160,7 @@ class Actions(UnderRules):
 # --- for developers ----------------------------------------------------------
 
 
-class Docs(Command):
+class DocsCommand(Command, call="docs"):
     """Regenerate the tables of the docs pages (for developers, in a checkout).
 
     Attributes:

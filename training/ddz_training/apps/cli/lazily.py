@@ -1,7 +1,7 @@
 """``with lazily():`` the modules imported below are only loaded where one of their names is used.
 
 It is what Python 3.15 writes as ``lazy from package import module``.  Commands name what they need at the top of their
-files, and ``ddz --help`` still answers at once, whatever is not installed.
+files, and ``ddz --help`` still answers at once, also where packages are missing.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 
 class _Later:
-    """Stands for a module until a name of it is asked for."""
+    """A placeholder for a module, which is imported when one of its names is used."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # whoever looks through a file's names loads nothing
+        if name.startswith("__"):  # inspecting the names of a file loads nothing
             raise AttributeError(name)
         return getattr(importlib.import_module(self._name), name)
 

@@ -10,17 +10,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import click
 
 from ddz_env.core.checks import check_choice
 from ddz_env.core.errors import plural
 from ddz_env.core.whole_file import replace_file
-from ddz_training.apps.cli.command import Argument, Command, Count, Natural, SavedGames, Seconds, agent_failed, follow
-from ddz_training.apps.cli.console import complain, quoted, remark, show, tell, with_bar
+from ddz_training.apps.cli.command import Argument, Count, Natural, Parallel, SavedGames, Seconds, agent_failed, follow
+from ddz_training.apps.cli.console import complain, quoted, remark, show, tell
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.outputs import File, Plot
+from ddz_training.apps.cli.outputs import PLOT, File
 from ddz_training.apps.cli.signals import EXIT_INTERRUPTED
 from ddz_training.measure.markdown import Table
 
@@ -38,25 +38,14 @@ with lazily():
 
 ANCHOR, MEAN = "rules", "mean"
 """The agent that is rated 0, as in the benchmark's ratings; and the word for the mean of the league."""
-TABLES = (".csv", ".json")
 _BLOCK = 25
 """Deals that a league schedules at a time."""
 _QUICK_DEALS, _FULL_DEALS = 400, 1000
 _CITED = "reporting"
 """The list of deals whose results may be cited."""
 
-_SIDES = ("landlord", "peasants", "overall")
 
-_WENT = {
-    "name": "write NAME=AGENT",
-    "resume": "",
-    "csv": "--table FILE.csv writes the final table",
-    "json": "--table FILE.json writes the final table and the settings",
-    "on-fault": "--debug stops at the first fault of an agent, with its traceback",
-}
-
-
-class Match(SavedGames):
+class MatchCommand(SavedGames):
     """A match of agents.
 
     Attributes:
@@ -69,7 +58,7 @@ class Match(SavedGames):
 
     timing: bool = True
     time_limit: Seconds | None = None
-    table: Annotated[Path | None, File(*TABLES, stream=True)] = None
+    table: Annotated[Path | None, File(".csv", ".json", stream=True)] = None
 
     def contest(self, agents: Sequence[str]) -> contests.Arena:
         """Who plays under which settings; with ``--debug`` the first fault of an agent ends it."""
@@ -92,18 +81,6 @@ class Match(SavedGames):
         report()
 
 
-def run_with_progress(arena: contests.Arena, deals: int | Sequence[int], **settings: Any) -> list[Any]:
-    """Play an arena and show how far it is.
-
-    Args:
-        arena: Agents, rules and seed.
-        deals: Deals a pair, or their numbers.
-        **settings: As for :func:`ddz_training.measure.contest.run_arena`.
-    """
-    what = "deals" if arena.pairs == 1 else f"deals × {arena.pairs} pairs"
-    return with_bar(what, lambda tell: contests.run_arena(arena, deals, on_progress=tell, **settings))
-
-
 # --- results ---------------------------------------------------------------
 
 
@@ -112,35 +89,33 @@ def milliseconds(value: float) -> str:
     return "–" if math.isnan(value) or value == 0 else f"{value:#.3g}".rstrip(".")
 
 
-def results_table(
-    results: Sequence[statistics.AgentResult], title: str, scoring: str, who: Sequence[str] = ("agent", "against")
-) -> Table:
+_COLUMNS: dict[str, Callable[[statistics.AgentResult], str]] = {
+    "agent": lambda result: result.agent,
+    "against": lambda result: result.opponent,
+    "deals": lambda result: str(result.deals),
+    "games": lambda result: str(result.games),
+    "win % landlord": lambda result: result.landlord_wins.percent(),
+    "win % peasants": lambda result: result.peasant_wins.percent(),
+    "win % overall": lambda result: result.wins.percent(),
+    "score landlord": lambda result: result.landlord_score.score(),
+    "score peasants": lambda result: result.peasant_score.score(),
+    "score overall": lambda result: result.score.score(),
+    "ms per decision": lambda result: milliseconds(result.ms_per_decision),
+}
+
+
+def results_table(results: Sequence[statistics.AgentResult], title: str, scoring: str, *left_out: str) -> Table:
     """The table that ``ddz arena``, ``ddz benchmark`` and ``ddz demo`` end with.
 
     Args:
         results: Two a pair, or standings.
         title: Its title.
         scoring: What scores are of.  Those of ``win`` repeat the win rates, and are left out.
-        who: Which of both a line names.
+        *left_out: Further columns that are left out.
     """
-    has_scores = scoring != "win"
-
-    def line(result: statistics.AgentResult) -> list[str]:
-        named = {"agent": result.agent, "against": result.opponent}
-        wins = (result.landlord_wins, result.peasant_wins, result.wins)
-        scores = (result.landlord_score, result.peasant_score, result.score) if has_scores else ()
-        return [
-            *(named[name] for name in who),
-            str(result.deals),
-            str(result.games),
-            *(rate.percent() for rate in wins),
-            *(score.score() for score in scores),
-            milliseconds(result.ms_per_decision),
-        ]
-
-    header = [*who, "deals", "games", *(f"win % {side}" for side in _SIDES)]
-    header += [*(f"score {side}" for side in _SIDES if has_scores), "ms per decision"]
-    return Table(title, header, list(map(line, results)))
+    repeated = "score" if scoring == "win" else None
+    columns = {name: cell for name, cell in _COLUMNS.items() if name not in left_out and name.split()[0] != repeated}
+    return Table(title, list(columns), [[cell(result) for cell in columns.values()] for result in results])
 
 
 def note(scoring: str) -> str:
@@ -178,30 +153,29 @@ def write_table(
     if path.suffix.lower() == ".json":
         document = {"settings": dict(settings), "results": rows}
         document |= {"pairs": [result.as_dict() for result in more]} if more else {}
-        replace_file(path, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
-        return
-    flat = list(map(_flat, rows))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, flat[0].keys(), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(flat)
-    replace_file(path, text.getvalue().encode())
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    else:
+        file = io.StringIO()
+        writer = csv.DictWriter(file, _flat(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(map(_flat, rows))
+        text = file.getvalue()
+    replace_file(path, text.encode())
 
 
-def _flat(values: dict[str, Any]) -> dict[str, Any]:
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with the mean and the ends of each interval in columns of their own."""
     flat: dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, dict):
-            flat.update({name if part == "mean" else f"{name}_{part}": value[part] for part in ("mean", "low", "high")})
-        else:
-            flat[name] = value
+    for name, value in row.items():
+        ends = value if isinstance(value, dict) else {"mean": value}
+        flat |= {f"{name}_{end}".removesuffix("_mean"): part for end, part in ends.items() if end != "count"}
     return flat
 
 
 # --- ddz arena ---------------------------------------------------------------
 
 
-class Arena(Match):
+class ArenaCommand(MatchCommand, call="arena", heading="Compare"):
     """Play duplicate deals, each from both sides, and print win rates and scores with 95 % intervals.
 
     Attributes:
@@ -219,8 +193,6 @@ class Arena(Match):
         ddz arena rollout isuct --deal-file deals.csv --tendency none
     """
 
-    went: ClassVar[Mapping[str, str]] = _WENT
-
     agents: Argument[tuple[str, ...]]
     deals: Count = 1000
     first_deal: Natural = 0
@@ -231,11 +203,12 @@ class Arena(Match):
     def run(self) -> None:
         """Play, print the tables and write the files."""
         contest, chosen = self.contest(self.agents), self._chosen()
-        store, numbers = contest.store(self.out, True), self.deals if chosen is None else chosen[: self.deals]
-        settings = {"first_deal": self.first_deal, "processes": self.processes, "store": store}
+        numbers = self.deals if chosen is None else chosen[: self.deals]
+        store = contest.store(self.out, True)
         records: list[duplicate.GameRecord] = []
-        with self.reporting(lambda: self._report(contest, records or store.results, store.settings)):
-            records += run_with_progress(contest, numbers, **settings)
+        report = self.reporting(lambda: self._report(contest, records or store.results, store.settings))
+        with report, self.working(f"deals × {plural(contest.pairs, 'pair')}") as how:
+            records += contests.run_arena(contest, numbers, first_deal=self.first_deal, store=store, **how)
         follow("to halve the intervals", *self.again(deals=4 * self.deals, out=self.out or Path("games.csv")))
 
     def _chosen(self) -> list[int] | None:
@@ -263,7 +236,7 @@ class Arena(Match):
         title = f"{deals} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
         show(results_table(results, title, scoring), sections=range(1, len(results), 2))
         if totals:
-            show(results_table(totals, "Against all others", scoring, ("agent",)))
+            show(results_table(totals, "Against all others", scoring, "against"))
         remark(note(scoring), dim=True)
         report_faults(records)
         if self.table is not None:
@@ -273,7 +246,7 @@ class Arena(Match):
 # --- ddz rate ----------------------------------------------------------------
 
 
-class Rate(Match):
+class RateCommand(MatchCommand, call="rate", heading="Compare"):
     """Rate agents in a league on duplicate deals; those play next whose games say most.
 
     Attributes:
@@ -293,17 +266,12 @@ class Rate(Match):
         ddz rate --out my.sqlite --anchor rules --plot ratings.png
     """
 
-    went: ClassVar[Mapping[str, str]] = _WENT | {
-        "block": f"a league schedules {_BLOCK} deals at a time",
-        "cross-csv": "--table FILE.json holds the pairs, too",
-    }
-
     agents: Argument[tuple[str, ...]] = ()
     out: Annotated[Path, File(".sqlite", ".db")] = Path("league.sqlite")
     deals: Count = 200
     until_decided: bool = False
     anchor: str | None = None
-    plot: Annotated[Path | None, Plot()] = None
+    plot: Annotated[Path | None, PLOT] = None
 
     def run(self) -> None:
         """Play, if agents are named, and print the tables of the file."""
@@ -333,11 +301,8 @@ class Rate(Match):
 
     def _play_league(self, contest: contests.Arena) -> None:
         store = league.LeagueStore(self.out, contest, True)
-        settings: dict[str, Any] = {"processes": self.processes, "until_decided": self.until_decided}
-        with_bar(
-            f"deals × {plural(contest.pairs, 'pair')}",
-            lambda tell: league.play_league(store, self.deals, block=_BLOCK, on_progress=tell, **settings),
-        )
+        with self.working(f"deals × {plural(contest.pairs, 'pair')}") as how:
+            league.play_league(store, self.deals, block=_BLOCK, until_decided=self.until_decided, **how)
 
     def _report(self) -> None:
         """Print the tables of the file, and write what is wanted."""
@@ -361,7 +326,7 @@ class Rate(Match):
 # --- ddz benchmark -----------------------------------------------------------
 
 
-class Benchmark(Command):
+class BenchmarkCommand(Parallel, call="benchmark", heading="Compare"):
     """Place an agent in a frozen field, in about five minutes; or play, write and check results that can be cited.
 
     Attributes:
@@ -373,7 +338,6 @@ class Benchmark(Command):
         sample: Deals a pair that --check plays, drawn anew each time.
         all_: Let --check play all of them.
         deals: Deals a pair; 400 by default, 1000 with --full and --field.
-        processes: Worker processes; results do not depend on them.
         out: Save every game here (FILE.csv), to be cited and checked; an existing file is resumed.
 
     Example:
@@ -391,7 +355,6 @@ class Benchmark(Command):
     sample: Count = 10
     all_: bool = False
     deals: Count | None = None
-    processes: Count = 2
     out: Annotated[Path | None, File(".csv", ".jsonl", use="results")] = None
 
     def run(self) -> None:
@@ -423,20 +386,15 @@ class Benchmark(Command):
             contest = benchmark_play.against_field(self.agent, drawn, name=self.name, quick=not self.full)
         deals = self.deals or (_FULL_DEALS if self.full or self.field else _QUICK_DEALS)
         contest.deals.check_count(deals)
-        settings: dict[str, Any] = {"processes": self.processes, "store": contest.store(self.out)}
-        records = with_bar(
-            "deals × pairs",
-            lambda tell: benchmark_play.play_contest(contest, deals, on_progress=tell, **settings),
-        )
-        return benchmark_play.results_of(contest, records, settings["store"])
+        store = contest.store(self.out)
+        with self.working("deals × pairs") as how:
+            records = benchmark_play.play_contest(contest, deals, store=store, **how)
+        return benchmark_play.results_of(contest, records, store)
 
     def _check_file(self, path: Path) -> None:
         results, sample = benchmark_play.read_file(path), None if self.all_ else self.sample
-        settings: dict[str, Any] = {"processes": self.processes}
-        same = with_bar(
-            "deals × pairs",
-            lambda tell: benchmark_play.replay(results, sample, random.default_rng(), on_progress=tell, **settings),
-        )
+        with self.working("deals × pairs") as how:
+            same = benchmark_play.replay(results, sample, random.default_rng(), **how)
         _report_benchmark(results)
         what = "all" if sample is None else "drawn at random"
         tell(f"{quoted(path)}: {same} deals ({what}) were played again, and every game ended as it says")
@@ -453,7 +411,7 @@ def _report_benchmark(results: benchmark_play.Results) -> None:
     for name in own or results.contest.agents:
         lines = [line for line in results.summary() if line.agent == name]
         title = f"{name}: {plural(results.deals, 'duplicate deal')} each, list {deals.name!r}"
-        show(results_table([*lines, totals[name]], title, scoring, ("against",)), sections=[len(lines) - 1])
+        show(results_table([*lines, totals[name]], title, scoring, "agent"), sections=[len(lines) - 1])
     remark(note(scoring), dim=True)
     for name in own:
         ratings = leaderboard.field_ratings()

@@ -33,14 +33,14 @@ class File:
     Args:
         *suffixes: How its name may end; none for anything.
         use: ``write`` replaces it, but never results of an earlier run; ``new`` refuses one that is there; ``results``
-            adds to it; ``read`` reads it; ``folder`` writes into it.
+            adds to it; ``plot`` draws it with matplotlib; ``read`` reads it; ``folder`` writes into it.
         stream: Whether it may be a device or a pipe.
     """
 
     def __init__(
         self,
         *suffixes: str,
-        use: Literal["write", "new", "results", "read", "folder"] = "write",
+        use: Literal["write", "new", "results", "plot", "read", "folder"] = "write",
         stream: bool = False,
     ) -> None:
         self.suffixes, self.use, self.stream = suffixes, use, stream
@@ -51,28 +51,17 @@ class File:
         Raises:
             OutputError: If it cannot.
         """
+        if self.use == "plot" and not plotting.can_plot():
+            raise OutputError(f"a plot needs matplotlib: {install_hint('plot')}")
         if self.use == "folder":
             check_output_folder(path)
-        if self.use in ("read", "folder") or (self.stream and is_stream(path)):
-            return
-        check_output(path, self.suffixes)
-        if self.use == "new":
-            check_new(path)
-        if self.use != "results" and path.is_file() and store.holds_results(path):
-            raise OutputError(f"{path} holds the results of an earlier run: name another file")
+        elif self.use != "read" and not (self.stream and is_stream(path)):
+            check_output(path, self.suffixes, new=self.use == "new")
+            if self.use != "results" and path.is_file() and store.holds_results(path):
+                raise OutputError(f"{path} holds the results of an earlier run: name another file")
 
 
-class Plot(File):
-    """A picture that matplotlib draws."""
-
-    def __init__(self) -> None:
-        super().__init__(".png", ".pdf", ".svg")
-
-    def check(self, path: Path) -> None:
-        """As of any file; nothing can be drawn without matplotlib."""
-        if not plotting.can_plot():
-            raise OutputError(f"a plot needs matplotlib: {install_hint('plot')}")
-        super().check(path)
+PLOT = File(".png", ".pdf", ".svg", use="plot")
 
 
 def check_files(options: Options, names: Mapping[str, str]) -> None:
@@ -101,12 +90,13 @@ def _same(one: Path, other: Path) -> bool:
     return real_path(one) == real_path(other) or (one.exists() and other.exists() and one.samefile(other))
 
 
-def check_output(path: Path, suffixes: tuple[str, ...] = ()) -> None:
+def check_output(path: Path, suffixes: tuple[str, ...] = (), *, new: bool = False) -> None:
     """Make sure that a file can be written.  The file is not touched, and no folder is made.
 
     Args:
         path: The file.
         suffixes: How its name may end; empty for anything.
+        new: Whether it must not be there yet.
 
     Raises:
         OutputError: If it cannot.
@@ -117,6 +107,8 @@ def check_output(path: Path, suffixes: tuple[str, ...] = ()) -> None:
         raise OutputError(f"{path} is a device or a pipe: name a file")
     if suffixes and path.suffix.lower() not in suffixes:
         raise OutputError(f"{path} must end in {' or '.join(suffixes)}")
+    if new and path.is_file():
+        raise OutputError("{file} is there already: {advice}", file=path, advice="name another file")
     real = real_path(path)
     try:
         for beside in (real, real.with_name(real.name + "." * LONGEST_ADDITION)):
@@ -128,20 +120,6 @@ def check_output(path: Path, suffixes: tuple[str, ...] = ()) -> None:
         _probe(real.parent)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def check_new(path: Path, advice: str = "name another file") -> None:
-    """Refuse to replace a file.
-
-    Args:
-        path: The file.
-        advice: What to do instead.
-
-    Raises:
-        OutputError: If it is there.
-    """
-    if path.is_file():
-        raise OutputError("{file} is there already: {advice}", file=path, advice=advice)
 
 
 def check_output_folder(path: Path) -> None:

@@ -37,32 +37,22 @@ class _Watch:
     """Whether the command finishes what is at hand after the first signal."""
 
 
-def _interrupt(number: int, frame: Any) -> None:
-    _Watch.answers += 1
-    raise KeyboardInterrupt
-
-
-def _unraisable(lost: sys.UnraisableHookArgs) -> None:
-    """Interrupt again where it could not be raised: in what a compiler calls back, or in a finalizer."""
-    if lost.exc_type is not KeyboardInterrupt:
-        sys.__unraisablehook__(lost)
-        return
-    again = threading.Timer(_ONCE_MORE, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
-    again.daemon = True
-    again.start()
-
-
 @contextmanager
-def handling(handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Call a handler on Ctrl-C and on a polite kill; elsewhere than in the main thread nothing can be done.
+def answering(answer: Callable[[], None]) -> Iterator[None]:
+    """Answer Ctrl-C and a polite kill; in any other thread than the main one nothing can be done.
 
     Args:
-        handler: Of both signals.
+        answer: Called at each of these signals; it may raise.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, handler) for number in _SIGNALS}
+
+    def handle(number: int, frame: Any) -> None:
+        _Watch.answers += 1
+        answer()
+
+    before = {number: signal.signal(number, handle) for number in _SIGNALS}
     try:
         yield
     finally:
@@ -70,68 +60,63 @@ def handling(handler: Callable[[int, Any], None]) -> Iterator[None]:
             signal.signal(number, old)
 
 
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let a polite kill raise ``KeyboardInterrupt`` as Ctrl-C does."""
-    with handling(_interrupt):
-        yield
+def interrupt() -> None:
+    """The answer of most commands: both signals end them."""
+    raise KeyboardInterrupt
 
 
 @contextmanager
 def finishing(tell: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
-    """Let the first signal only ask for the end; the second one raises ``KeyboardInterrupt``.
+    """Let the first signal only request the end; the second one raises ``KeyboardInterrupt``.
 
     Args:
         tell: Called with the answer to the first.
 
     Yields:
-        Whether the run was asked to end.
+        Whether the run is to end.
     """
-    asked: list[int] = []
+    requests: list[str] = []
 
-    def ask(number: int, frame: Any) -> None:
-        if asked:
-            _interrupt(number, frame)
-        asked.append(number)
-        _Watch.answers += 1
+    def request() -> None:
+        if requests:
+            interrupt()
+        requests.append(STOPPING)
         tell(STOPPING)
 
     _Watch.finishing = True
     try:
-        with handling(ask):
-            yield lambda: bool(asked)
+        with answering(request):
+            yield lambda: bool(requests)
     finally:
         _Watch.finishing = False
 
 
-@contextmanager
-def ending(stop: Callable[[], None]) -> Iterator[None]:
-    """Let a signal ask for the end of a command that has nothing left to save; it comes in time, by force if need be.
-
-    Args:
-        stop: Called at the first signal: the block ends soon.
-    """
-
-    def ask(number: int, frame: Any) -> None:
-        _Watch.answers += 1
-        stop()
-        force = threading.Timer(PATIENCE, os._exit, (0,))
-        force.daemon = True
-        force.start()
-
-    with handling(ask):
-        yield
+def end_soon() -> None:
+    """End the process by force if it has not ended by itself; nothing is left to save."""
+    force = threading.Timer(PATIENCE, os._exit, (0,))
+    force.daemon = True
+    force.start()
 
 
 def watch() -> None:
     """Start the thread that answers where Python's own handlers do not come to it (on POSIX)."""
     if os.name != "posix":
         return
-    sys.unraisablehook = _unraisable
+    sys.unraisablehook = _interrupt_again
     heard, arrived = os.pipe()
     os.set_blocking(arrived, False)
     signal.set_wakeup_fd(arrived, warn_on_full_buffer=False)
     threading.Thread(target=_listen, args=(heard,), name="signals", daemon=True).start()
+
+
+def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
+    """Interrupt again where it could not be raised: in what a compiler calls back, or in a finalizer."""
+    if lost.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(lost)
+        return
+    again = threading.Timer(_ONCE_MORE, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
+    again.daemon = True
+    again.start()
 
 
 def _listen(heard: int) -> None:

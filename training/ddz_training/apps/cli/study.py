@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from ddz_env.core.options import Range
-from ddz_training.apps.cli.command import (
-    Argument,
-    Command,
-    Count,
-    Group,
-    Natural,
-    SavedGames,
-    follow,
-    rules_words,
-    unmarked,
-)
-from ddz_training.apps.cli.console import show, with_bar
+from ddz_training.apps.cli import command as commands
+from ddz_training.apps.cli.command import Argument, Command, Count, Group, Natural, SavedGames, follow
+from ddz_training.apps.cli.console import bar, show
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.outputs import File, Plot
+from ddz_training.apps.cli.outputs import PLOT, File
 from ddz_training.measure.markdown import Table
 
 with lazily():
@@ -31,19 +22,16 @@ with lazily():
     from ddz_training.measure import statistics
     from ddz_training.measure import tendency as deal_tendency
 
-if TYPE_CHECKING:
-    from ddz_training.measure.store import OnProgress
 
-
-class Equivalent(SavedGames):
+class EquivalentCommand(SavedGames, call="study equivalent", heading="Study"):
     """Find the number of search iterations that plays as strongly as an agent, with its 95 % interval.
 
     Attributes:
         agent: The agent, as for ddz arena.
         search: The search whose iterations are counted, with other options if wanted.
         method: sequential (fewer games), or binary: the thesis's algorithms 4 and 5.
-        lower: Where to look: from so many iterations (1; binary: 1).
-        upper: Up to so many (--most; binary: 100, doubled until the search wins).
+        lower: The fewest iterations that are tried (1).
+        upper: The most at first (--most; binary: 100, doubled until the search wins).
         deals: Duplicate deals, two games each: at most 2,000, or 500 for each step of binary.
         precision: End when the interval reaches no farther than a factor of this.
         most: The most iterations that are tried.
@@ -68,24 +56,25 @@ class Equivalent(SavedGames):
         """Play duels until the number is known."""
         ladder = duels.Ladder(self.agent, self.search, self.preset, self.seed)
         ladder.check()
-        found = with_bar("deals", lambda tell: self._find(ladder, tell))
+        with self.working("deals") as how, duels.playing(ladder, self.out, **how) as play:
+            found = self._sequential(play) if self.method == "sequential" else self._binary(play)
         show(_equivalent_table(ladder, found))
         if not found.beyond:
             iterations = max(1, round(found.iterations.mean))
             searching = f"{self.search}{',' if ':' in self.search else ':'}iterations={iterations}"
-            follow("to see them play each other", "arena", self.agent, searching, *rules_words(self.rules))
+            rules = commands.rules_words(self.rules)
+            follow("to see them play each other", "arena", self.agent, searching, *rules)
 
-    def _find(self, ladder: duels.Ladder, tell: OnProgress) -> duels.Found:
-        sequential, most = self.method == "sequential", self.most
-        where = duels.Bounds.of(self.lower or 1, self.upper or (most if sequential else min(100, most)))
-        with duels.playing(ladder, self.out, self.processes, tell) as play:
-            if sequential:
-                named = {"deals": self.deals} if self.deals else {}
-                wanted = duels.SequentialOptions(most=most, precision=self.precision, **named)
-                return duels.sequential_search(play, wanted, where)
-            steps = self.deals or duels.STEP_DEALS
-            bounds, _ = duels.initial_bounds(play, where, steps, random.default_rng(self.seed), most)
-            return duels.binary_search(play, bounds, steps)
+    def _sequential(self, play: duels.Play) -> duels.Found:
+        named = {"deals": self.deals} if self.deals else {}
+        wanted = duels.SequentialOptions(most=self.most, precision=self.precision, **named)
+        return duels.sequential_search(play, wanted, duels.Bounds.of(self.lower or 1, self.upper or self.most))
+
+    def _binary(self, play: duels.Play) -> duels.Found:
+        deals = self.deals or duels.STEP_DEALS
+        where = duels.Bounds.of(self.lower or 1, self.upper or min(100, self.most))
+        bounds, _ = duels.initial_bounds(play, where, deals, random.default_rng(self.seed), self.most)
+        return duels.binary_search(play, bounds, deals)
 
 
 def _equivalent_table(ladder: duels.Ladder, found: duels.Found) -> Table:
@@ -104,7 +93,7 @@ def _equivalent_table(ladder: duels.Ladder, found: duels.Found) -> Table:
     return Table(title, header, lines, note)
 
 
-class Tendency(SavedGames):
+class TendencyCommand(SavedGames, call="study tendency", heading="Study"):
     """Judge deals: do they lean to the landlord, to the peasants, or to neither?
 
     Attributes:
@@ -127,11 +116,8 @@ class Tendency(SavedGames):
     def run(self) -> None:
         """Judge them and count."""
         judges = deal_tendency.Judges(self.top, self.bottom, self.preset, self.seed)
-        settings = {"first_deal": self.first_deal, "processes": self.processes}
-        judged = with_bar(
-            "deals",
-            lambda tell: deal_tendency.judge_deals(judges, self.deals, self.out, on_progress=tell, **settings),
-        )
+        with self.working("deals") as how:
+            judged = deal_tendency.judge_deals(judges, self.deals, self.out, first_deal=self.first_deal, **how)
         found = deal_tendency.counts(judged)
         shares = {name: statistics.wilson_interval(found[name], self.deals) for name in deal_tendency.TENDENCIES}
         lines = [(name, f"{found[name]:,}", share.text(), share.span()) for name, share in shares.items()]
@@ -141,30 +127,15 @@ class Tendency(SavedGames):
         if self.out is None:
             follow("to keep the deals", *self.again(out=Path("deals.csv")))
         else:
-            seeded = ["--seed", str(self.seed)] if self.seed else []
-            chosen: list[str | Path] = [
-                "--deal-file",
-                self.out,
-                "--tendency",
-                "none",
-                *rules_words(self.rules),
-                *seeded,
-            ]
-            follow("to play those without a tendency", "arena", self.top[0], self.bottom[0], *chosen)
-
-
-study = Group(
-    ("study",),
-    "Study agents and deals: what search equals an agent, whom deals favour.",
-    {"Commands": {"equivalent": Equivalent, "tendency": Tendency}},
-    "ddz study equivalent rules",
-)
+            pair, chosen = (self.top[0], self.bottom[0]), ("--deal-file", self.out, "--tendency", "none")
+            rules = commands.rules_words(self.rules)
+            follow("to play those without a tendency", "arena", *pair, *chosen, "--seed", self.seed, *rules)
 
 
 # --- ddz reproduce -----------------------------------------------------------
 
 
-class Reproduce(Command):
+class ReproduceCommand(Command):
     """An experiment.
 
     Attributes:
@@ -180,7 +151,8 @@ class Reproduce(Command):
         """Do its tasks and print its tables."""
         one = self.experiment
         options = one.options(**{option.name: getattr(self, option.name) for option in one.options.options()})
-        saved = with_bar(one.unit, lambda tell: one.run(options, self.out, tell))
+        with bar(one.unit) as on_progress:
+            saved = one.run(options, self.out, on_progress)
         for table in one.tables.values():
             show(table(saved))
         plot = getattr(self, "plot", None)
@@ -188,29 +160,31 @@ class Reproduce(Command):
             one.plot(saved, plot)
 
 
-class Plotted(Reproduce):
+class PlottedCommand(ReproduceCommand):
     """An experiment with a plot.
 
     Attributes:
         plot: Write a plot here (.png, .pdf or .svg).
     """
 
-    plot: Annotated[Path | None, Plot()] = None
+    plot: Annotated[Path | None, PLOT] = None
 
 
 def _reproduce(name: str) -> type[Command]:
     """The command of an experiment: its options are the experiment's own, and where to save."""
     one = registry.load_experiment(name)
     example = f"ddz reproduce {name} --out {one.file}.csv{' --plot plot.png' if one.plot else ''}"
-    text = f"{unmarked(inspect.cleandoc(one.about))}\n\nExample:\n    {example}"
-    base: type[Reproduce] = Plotted if one.plot else Reproduce
-    namespace = {"__doc__": text, "experiment": one, "error": one.options.error}
+    text = f"{commands.unmarked(inspect.cleandoc(one.about))}\n\nExample:\n    {example}"
+    base: type[ReproduceCommand] = PlottedCommand if one.plot else ReproduceCommand
+    parallel = any(option.name == "processes" for option in one.options.options())
+    namespace = {"__doc__": text, "experiment": one, "error": one.options.error, "ray": parallel}
+    namespace["words"] = ("reproduce", name)
     return type(name, (base, one.options), namespace)
 
 
 reproduce = Group(
-    ("reproduce",),
+    "reproduce",
     "Repeat experiments of the literature; a run that was cut off resumes where it stopped.",
-    lambda: {"Experiments": dict.fromkeys(registry.EXPERIMENTS, _reproduce)},
+    {"Experiments": dict.fromkeys(registry.EXPERIMENTS, _reproduce)},
     "ddz reproduce mini-census --out mini_census.csv",
 )

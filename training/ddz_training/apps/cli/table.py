@@ -30,7 +30,7 @@ _WIDTH = 80
 _ADVISER = "rollout"
 
 
-class Game(UnderRules):
+class TableCommand(UnderRules):
     """One game on the screen.
 
     Attributes:
@@ -68,11 +68,11 @@ class Game(UnderRules):
             session.close()
 
 
-class Play(Game):
+class PlayCommand(TableCommand, call="play", heading="Play"):
     """Play against agents: type a move (333+4, pass, bid 2), hint (or hint AGENT), or quit.
 
     Attributes:
-        agents: Your opponents in playing order, separated by ';'; a single name stands for all, and person is another
+        agents: Your opponents in playing order, separated by ';'; a single name is used for all, and person is another
             person at this terminal.
         seat: Your seat; without an auction seat 0 is the landlord.
 
@@ -99,11 +99,11 @@ class Play(Game):
         self.play([order[(place - own) % seats] for place in range(seats)])
 
 
-class Watch(Game):
+class WatchCommand(TableCommand, call="watch", heading="Play"):
     """Watch agents play with open hands.
 
     Attributes:
-        agents: An agent a seat, seat 0 first; a single name stands for all (isuct by default).
+        agents: An agent a seat, seat 0 first; a single name is used for all (isuct by default).
         pause: Seconds between two moves.
 
     Example:

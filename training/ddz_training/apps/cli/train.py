@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import ddz_env
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.command import Argument, Command, Count, Group, Natural, follow, follow_policy, rules_words
+from ddz_training.apps.cli.command import Argument, Command, Count, Natural, follow, rules_words
 from ddz_training.apps.cli.console import bars, complain, quoted, remark, show, stopping, tell
 from ddz_training.apps.cli.files import WEIGHTS
 from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.outputs import File, Plot
+from ddz_training.apps.cli.outputs import PLOT, File
 from ddz_training.measure.markdown import Table
 
 with lazily():
@@ -23,45 +22,65 @@ with lazily():
     from ddz_training.data import games as data_games
     from ddz_training.data import table as data_table
     from ddz_training.experiments import training_curves
-    from ddz_training.learn import belief, imitation, loop, strength
-    from ddz_training.learn import dmc as dmc_run
+    from ddz_training.learn import belief, dmc, imitation, loop, strength
     from ddz_training.learn import errors as learn_errors
     from ddz_training.learn.ppo import selfplay as ppo_selfplay
     from ddz_training.learn.sb3 import train as sb3_train
     from ddz_training.measure import errors as match_errors
     from ddz_training.measure import provenance, store
 
-_BY_SET = "write --set {0}=VALUE"
 
-
-class Training(Command):
+class TrainCommand(Command):
     """A training.
 
     Attributes:
+        rules: A preset, with options behind it if wanted (ddz rules); standard by default.
         seed: Seed of deals, actions and weights; 0 by default.
         threads: Threads; results do not depend on them.
         tensorboard: Write the curves for TensorBoard into this folder, too (needs the extra tensorboard).
     """
 
+    rules: str | None = None
     seed: int | None = None
     threads: int | None = None
     tensorboard: Path | None = None
 
 
-class Run(Training):
-    """A training that can be resumed.
+class RunCommand(TrainCommand):
+    """A training with a folder of its own.
 
     Attributes:
         out: Folder for what is learned, the checkpoint and the curves.
-        rules: A preset, with options behind it if wanted (ddz rules); standard by default.
-        resume: Resume from the checkpoint in --out.
         set_: Any other setting, name=value (learning_rate=0.001, architecture.width=512 ...).
     """
 
     out: Annotated[Path, File(use="folder")]
-    rules: str | None = None
-    resume: bool = False
     set_: tuple[str, ...] = ()
+
+    def learn(self, begin: Callable[[], Any], budget: loop.Budget, file: str, advice: str) -> Any:
+        """Learn until the budget is spent.
+
+        Args:
+            begin: Makes the training, once the folder is ours.
+            budget: How long.
+            file: The name of what is learned.
+            advice: Said where Ctrl-C ends it.
+
+        Returns:
+            The training.
+        """
+        with store.writing(self.out, folder=True):
+            run = begin()
+            with stopping(advice) as ended:
+                train_under_bar(run, budget, self.out, self.tensorboard, ended)
+                done = f"{plural(run.counters.update, 'update')}, {plural(run.counters.decisions, 'decision')}"
+                tell(f"{quoted(self.out / file)} after {done}")
+        return run
+
+    def follow(self, file: str, rules: str, options: str = "") -> None:
+        """Say with which command a policy plays that has been learned."""
+        agent = f"policy:path={self.out / file}{options}"
+        follow("to see how strong it is", "arena", agent, "rules", *rules_words(rules))
 
 
 # --- bars ------------------------------------------------------------------
@@ -74,45 +93,34 @@ def train_under_bar(
     tensorboard: Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Train under a bar and close the run; the arguments are those of :func:`ddz_training.learn.loop.train`."""
-    with training_bar(run, budget) as calls:
-        loop.train(run, budget, folder, tensorboard=tensorboard, stop=stop, **calls)
-        run.close()
+    """Train under a bar of how much of the budget is spent, and close the run.
 
-
-@contextmanager
-def training_bar(run: loop.Training, budget: loop.Budget) -> Iterator[dict[str, Any]]:
-    """A bar of how much of its budget a training has spent, with a line of what it is doing.
-
-    Args:
-        run: The training.
-        budget: How long it lasts.
-
-    Yields:
-        What is called after an update and after an evaluation, by the names of the parameters.
+    The arguments are those of :func:`ddz_training.learn.loop.train`.
     """
-    counters = run.counters
-    decisions, seconds = counters.decisions, counters.seconds
-    with bars(share=True) as progress:
+    decisions, seconds = run.counters.decisions, run.counters.seconds
+    with bars() as progress:
         bar = progress.add_task("training", total=1.0, state="")
-        progress.update(bar, completed=budget.share(counters))
+        progress.update(bar, completed=budget.share(run.counters))
 
         def on_update(line: Any) -> None:
-            speed = (counters.decisions - decisions) / max(counters.seconds - seconds, 1e-9)
-            progress.update(bar, completed=budget.share(counters), state=f"{line} · {speed:,.0f} decisions/s")
+            done = run.counters
+            speed = (done.decisions - decisions) / max(done.seconds - seconds, 1e-9)
+            progress.update(bar, completed=budget.share(done), state=f"{line} · {speed:,.0f} decisions/s")
 
         def on_evaluation(found: Sequence[strength.Evaluation]) -> None:
             if found:
                 show(evaluation_table(found), screen=progress.console)
 
-        yield {"on_update": on_update, "on_evaluation": on_evaluation}
+        calls = {"on_update": on_update, "on_evaluation": on_evaluation}
+        loop.train(run, budget, folder, tensorboard=tensorboard, stop=stop, **calls)
+        run.close()
 
 
 def evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
     """The evaluations after one update, a line an opponent."""
     title = f"After {plural(found[0].update, 'update')}, {plural(found[0].deals, 'duplicate deal')} each"
     lines = [
-        (line.opponent, line.interval.both(to="–"), *(f"{100 * share:.1f}" for share in (line.landlord, line.peasants)))
+        (line.opponent, line.interval.both(to="–"), f"{100 * line.landlord:.1f}", f"{100 * line.peasants:.1f}")
         for line in found
     ]
     return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)
@@ -121,56 +129,53 @@ def evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
 # --- by playing --------------------------------------------------------------
 
 
-class OwnGames(Run):
+class OwnGames(RunCommand):
     """A training of all three roles on games against itself.
 
     Attributes:
         minutes: Minutes of training in total, including those before --resume.
         updates: Updates in total, including those before --resume.
+        resume: Resume from the checkpoint in --out.
         init: Start from these weights: those of imitate, or of an earlier run.
         objective: win (default) or stake.
+        device: cpu (default), or cuda: the networks are on a GPU.
     """
 
     minutes: float | None = None
     updates: int | None = None
+    resume: bool = False
     init: Annotated[Path | None, File(use="read")] = None
     objective: str | None = None
+    device: str | None = None
 
-    def learn(self, kind: type[ppo_selfplay.SelfPlay], **named: Any) -> None:
-        """Learn until the budget is spent.
+    @property
+    def kind(self) -> type[ppo_selfplay.SelfPlay]:
+        """The class of the training."""
+        raise NotImplementedError
 
-        Args:
-            kind: The training.
-            **named: Settings that only this kind has an option for.
-        """
-        budget = loop.Budget(self.updates, self.minutes)
-        named |= {"rules": self.rules, "objective": self.objective, "seed": self.seed}
-        given = kind.config_type.given(named, self.set_)
-        with store.writing(self.out, folder=True):
-            run, policy = self._begun(kind, given), self.out / loop.POLICY
-            with stopping(f"go on with: {self.resuming(resume=True, init=None)}") as ended:
-                train_under_bar(run, budget, self.out, self.tensorboard, ended)
-                tell(f"{quoted(policy)} after {plural(run.counters.update, 'update')}")
-            follow_policy(policy, run.config.rules)
+    def run(self) -> None:
+        """Learn."""
+        named = {name: getattr(self, name) for name in ("rules", "objective", "seed", "device")}
+        settings = self.kind.config_type.given(named, self.set_)
+        budget, advice = loop.Budget(self.updates, self.minutes), self.resuming(resume=True, init=None)
+        run = self.learn(lambda: self._begin(settings), budget, loop.POLICY, f"go on with: {advice}")
+        self.follow(loop.POLICY, run.config.rules)
 
-    def _begun(self, kind: type[ppo_selfplay.SelfPlay], settings: dict[str, Any]) -> ppo_selfplay.SelfPlay:
+    def _begin(self, settings: dict[str, Any]) -> ppo_selfplay.SelfPlay:
         """The run in the folder, resumed, or a new one."""
         if self.resume:
             self.leave_out("--resume continues with the run's own weights", "init")
-            return kind.resume(self.out / loop.CHECKPOINT, self.threads, settings)
+            return self.kind.resume(self.out / loop.CHECKPOINT, self.threads, settings)
         loop.refuse_to_overwrite(self.out / loop.CHECKPOINT)
         start = None if self.init is None else neural_weights.load_weights(self.init)
-        config = kind.config_type() if start is None else kind.config_type(architecture=start.architecture)
-        run = kind(config.changed(settings), self.threads, start)
+        config = self.kind.config_type() if start is None else self.kind.config_type(architecture=start.architecture)
+        run = self.kind(config.changed(settings), self.threads, start)
         run.provenance = run.provenance.reading("--init", self.init)
         return run
 
 
-class SelfPlay(OwnGames):
+class SelfPlayCommand(OwnGames, call="train selfplay", heading="Train"):
     """Learn all three roles by self-play (PPO, with a critic that sees every hand).
-
-    Attributes:
-        device: cpu (default), or cuda: the networks are on a GPU.
 
     Example:
         ddz train selfplay --out runs/first --minutes 10
@@ -180,14 +185,13 @@ class SelfPlay(OwnGames):
         ddz train selfplay --out runs/gpu --minutes 60 --device cuda
     """
 
-    device: str | None = None
+    @property
+    def kind(self) -> type[ppo_selfplay.SelfPlay]:
+        """PPO."""
+        return ppo_selfplay.SelfPlay
 
-    def run(self) -> None:
-        """Learn."""
-        self.learn(ppo_selfplay.SelfPlay, device=self.device)
 
-
-class Dmc(OwnGames):
+class DmcCommand(OwnGames, call="train dmc", heading="Train"):
     """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline.
 
     Example:
@@ -196,17 +200,19 @@ class Dmc(OwnGames):
         ddz train dmc --out runs/dmc-mini --rules mini --updates 100
     """
 
-    def run(self) -> None:
-        """Learn."""
-        self.learn(dmc_run.DeepMonteCarlo)
+    @property
+    def kind(self) -> type[ppo_selfplay.SelfPlay]:
+        """Deep Monte Carlo."""
+        return dmc.DeepMonteCarlo
 
 
-class Sb3(Run):
+class Sb3Command(RunCommand, call="train sb3", heading="Train"):
     """Learn one seat with Stable-Baselines3's MaskablePPO.
 
     Attributes:
         timesteps: The learner's decisions in total, including those before --resume.
         opponents: random (default), rules or any agent (ddz agents).
+        resume: Resume from the model in --out.
         trust: With --resume: allow the model's zip to run the code in it.
         set_: Any other setting, name=value (num_envs=8, n_steps=256, role=landlord ...).
 
@@ -216,46 +222,41 @@ class Sb3(Run):
         ddz train sb3 --out runs/sb3 --timesteps 400000 --resume --trust
     """
 
-    went: ClassVar[dict[str, str]] = {
-        name.replace("_", "-"): _BY_SET.format(name) for name in ("num_envs", "evaluate_every", "evaluate_deals")
-    }
-
     timesteps: Count = 1_000_000
     opponents: str | None = None
+    resume: bool = False
     trust: bool = False
 
     def run(self) -> None:
         """Learn."""
         named = {"opponents": self.opponents, "rules": self.rules, "seed": self.seed}
-        given, model = sb3_train.Sb3Config.given(named, self.set_), self.out / sb3_train.MODEL
+        settings, model = sb3_train.Sb3Config.given(named, self.set_), sb3_train.MODEL
         advice = f"go on with: {self.resuming(resume=True, trust=True)}"
-        with store.writing(self.out, folder=True), stopping(advice) as ended:
-            config = self._config(given, model)
-            settings: dict[str, Any] = {"threads": self.threads, "tensorboard": self.tensorboard}
-            run = sb3_train.Sb3Run(config, self.out, resume=self.resume, **settings)
-            train_under_bar(run, loop.Budget(decisions=self.timesteps), self.out, self.tensorboard, ended)
-            tell(f"{quoted(model)} after {run.counters.decisions:,} steps")
+        run = self.learn(lambda: self._begin(settings), loop.Budget(decisions=self.timesteps), model, advice)
         remark(
             "Judge by evaluations: against 'rules' expect a few per cent in the first minutes and slow progress, "
             "because one seat learns from the end of each game only. Self-play learns all roles and is much faster."
         )
-        follow_policy(model, config.rules, trust=True)
+        self.follow(model, run.config.rules, ",trust_file=true")
 
-    def _config(self, given: dict[str, Any], model: Path) -> sb3_train.Sb3Config:
-        """The settings of the model that is resumed, or those of a new one."""
-        if not self.resume:
+    def _begin(self, settings: dict[str, Any]) -> sb3_train.Sb3Run:
+        """The run in the folder, resumed, or a new one."""
+        model = self.out / sb3_train.MODEL
+        if self.resume:
+            config = sb3_train.load_config(self.out)
+            config.refuse_other(settings, self.out / sb3_train.SETTINGS)
+            sb3_policy.check_trust(model, self.trust, "--trust")
+        else:
             loop.refuse_to_overwrite(model)
-            return sb3_train.Sb3Config(**given)
-        config = sb3_train.load_config(self.out)
-        config.refuse_other(given, self.out / sb3_train.SETTINGS)
-        sb3_policy.check_trust(model, self.trust, "--trust")
-        return config
+            config = sb3_train.Sb3Config(**settings)
+        more: dict[str, Any] = {"threads": self.threads, "tensorboard": self.tensorboard}
+        return sb3_train.Sb3Run(config, self.out, resume=self.resume, **more)
 
 
 # --- from others -------------------------------------------------------------
 
 
-class Imitate(Training):
+class ImitateCommand(TrainCommand, call="train imitate", heading="Train"):
     """Learn a warm start by imitating the rule agent, or the recorded games of another.
 
     Attributes:
@@ -279,13 +280,12 @@ class Imitate(Training):
 
     def run(self) -> None:
         """Learn, and write the weights."""
-        if self.init is not None and self.data is None:
-            why = "--init goes with --data: the rule agent is imitated from random weights"
-            raise learn_errors.InvalidTrainingError(why)
+        if self.data is None:
+            self.leave_out("without --data the rule agent is imitated, from random weights", "init")
         start = neural_weights.load_weights(self.init).networks()[0] if self.init is not None else None
         rules = self._rules()
         recorded = imitation.load_recorded(self.data) if self.data is not None else None
-        config = self._settings(recorded, rules, start)
+        config = self._config(recorded, rules, start)
         if recorded is None:
             lesson: imitation.Student = imitation.Imitation(config, self.threads)
         else:
@@ -293,12 +293,9 @@ class Imitate(Training):
         advice = "the weights have learned from fewer decisions"
         with store.writing(self.out) as file, stopping(advice) as ended:
             train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, self.tensorboard, ended)
-            code, learned = provenance.Provenance.of((), *loop.SOURCE), lesson.counters.decisions
-            read = code.reading("--data", self.data and data_games.games_file(self.data))
-            notes = {"imitates": self.data.name if self.data else "rules", "decisions": learned, "seed": self.seed}
-            notes |= read.reading("--init", self.init).settings()
-            neural_weights.save_weights(file, lesson.weights(notes))
-            tell(f"{quoted(self.out)} after {learned} decisions")
+            learned = lesson.counters.decisions
+            neural_weights.save_weights(file, lesson.weights(self._notes(learned)))
+            tell(f"{quoted(self.out)} after {plural(learned, 'decision')}")
         further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", self.out)
         follow("to learn on from it by self-play", *further, *rules_words(rules))
 
@@ -312,30 +309,37 @@ class Imitate(Training):
             raise learn_errors.InvalidTrainingError(why)
         return played.name
 
-    def _settings(
+    def _config(
         self, recorded: imitation.RecordedSet | None, rules: str, start: network.PolicyNetwork | None
     ) -> imitation.ImitationConfig:
-        """Of a data set few passes by default, and a warning of many."""
+        """The settings: few passes through a data set by default, and a warning of many."""
         shape = start.architecture if start is not None else architecture.Architecture()
         config = imitation.ImitationConfig(rules=rules, seed=self.seed, architecture=shape)
-        if recorded is None or not len(recorded):
-            return dataclasses.replace(config, decisions=self.decisions or config.decisions)
-        count, few = len(recorded), imitation.PASSES
-        if self.decisions is not None and self.decisions > imitation.MANY_PASSES * count:
+        decisions, count = config.decisions, 0 if recorded is None else len(recorded)
+        if count:
+            decisions = min(decisions, imitation.PASSES * count)
+        if count and self.decisions is not None and self.decisions > imitation.MANY_PASSES * count:
             complain(
                 f"--decisions {self.decisions} goes through the {count} decisions of the data set "
-                f"{self.decisions // count} times and may learn them by heart; by default it would be {few} times"
+                f"{self.decisions // count} times and may learn them by heart; by default it would be "
+                f"{imitation.PASSES} times"
             )
-        return dataclasses.replace(config, decisions=self.decisions or min(config.decisions, few * count))
+        return dataclasses.replace(config, decisions=self.decisions or decisions)
+
+    def _notes(self, decisions: int) -> dict[str, Any]:
+        """What a reader of the weights should know."""
+        code = provenance.Provenance.of((), *loop.SOURCE)
+        read = code.reading("--data", self.data and data_games.games_file(self.data)).reading("--init", self.init)
+        imitates = self.data.name if self.data else "rules"
+        return {"imitates": imitates, "decisions": decisions, "seed": self.seed} | read.settings()
 
 
-class Belief(Training):
+class BeliefCommand(RunCommand, call="train belief", heading="Train"):
     """Learn where the hidden cards are, from games of many kinds of players.
 
     Attributes:
         out: Folder for the network.
         positions: Positions to learn from; 3,000,000 by default.
-        rules: A preset, with options behind it if wanted (ddz rules); standard by default.
         set_: Any other setting, name=value (num_games=512, players=rules,policy ...).
 
     Example:
@@ -344,26 +348,22 @@ class Belief(Training):
 
     out: Annotated[Path, File(use="folder")]
     positions: Count | None = None
-    rules: str | None = None
-    set_: tuple[str, ...] = ()
 
     def run(self) -> None:
         """Learn, and write the network."""
         named = {"rules": self.rules, "seed": self.seed, "positions": self.positions}
-        given, file = belief.BeliefConfig.given(named, self.set_), self.out / belief.BELIEF
-        loop.refuse_to_overwrite(file)
-        run = belief.BeliefTraining(belief.BeliefConfig().changed(given), self.threads)
+        config = belief.BeliefConfig().changed(belief.BeliefConfig.given(named, self.set_))
+        loop.refuse_to_overwrite(self.out / belief.BELIEF)
         advice = "the network has learned from fewer positions"
-        with store.writing(self.out, folder=True), stopping(advice) as ended:
-            train_under_bar(run, loop.Budget(decisions=run.config.positions), self.out, self.tensorboard, ended)
-            tell(f"{quoted(file)} after {run.counters.decisions:,} positions")
-        follow("to see what it knows", "reproduce", "belief", "--belief", file)
+        budget = loop.Budget(decisions=config.positions)
+        self.learn(lambda: belief.BeliefTraining(config, self.threads), budget, belief.BELIEF, advice)
+        follow("to see what it knows", "reproduce", "belief", "--belief", self.out / belief.BELIEF)
 
 
 # --- the curves of runs ------------------------------------------------------
 
 
-class Curves(Command):
+class CurvesCommand(Command, call="train curves", heading="Train"):
     """Join and plot the curves of runs of selfplay or dmc, each a stage that went on from the last.
 
     Attributes:
@@ -381,7 +381,7 @@ class Curves(Command):
     runs: Argument[tuple[str, ...]] = ()
     out: Annotated[Path | None, File(use="folder")] = None
     add: bool = False
-    plot: Annotated[Path | None, Plot()] = None
+    plot: Annotated[Path | None, PLOT] = None
 
     def run(self) -> None:
         """Join the curves, print a line a stage, and draw them."""
@@ -411,23 +411,3 @@ def _named(run: str) -> tuple[str, Path]:
     """
     name, _, folder = run.rpartition("=")
     return name or Path(folder).name, Path(folder)
-
-
-_COMMANDS = {"sb3": Sb3, "selfplay": SelfPlay, "dmc": Dmc, "imitate": Imitate, "belief": Belief, "curves": Curves}
-
-train = Group(
-    ("train",),
-    "Train policies.",
-    {
-        "Commands": {
-            "sb3": Sb3,
-            "selfplay": SelfPlay,
-            "dmc": Dmc,
-            "imitate": Imitate,
-            "belief": Belief,
-            "curves": Curves,
-        }
-    },
-    "ddz train selfplay --out runs/first --minutes 10",
-    "ddz arena policy:path=runs/first/policy.safetensors rules",
-)

@@ -7,7 +7,7 @@ never matter in Dou Dizhu.  A card id 0..53 exists only at the borders (Botzone,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ddz_env.core.checks import check_integer
 from ddz_env.core.errors import InvalidHandError, shown
@@ -74,3 +74,12 @@ def cards_to_counts(cards: Iterable[int]) -> list[int]:
         seen.add(card)
         counts[rank] += 1
     return counts
+
+
+def counts_to_word(counts: Sequence[int]) -> int:
+    """Pack 15 counts into a hand word (see :mod:`ddz_env.core.engine.words`)."""
+    word = 0
+    for rank, count in enumerate(counts):
+        for copy in range(count):
+            word |= 1 << (16 * copy + rank)
+    return word

@@ -20,37 +20,14 @@ FlatAction = tuple[int, tuple[int, ...]]
 OPENSPIEL_BIDS: int = 3
 """OpenSpiel's ids 1, 2, 3 are bids: move ``n`` of :func:`openspiel_actions` has id ``n + 3``, pass has id 0."""
 
+_PLANES = ("plane", "plane+solos", "plane+pairs")
 _RLCARD_ORDER = (
-    "solo",
-    "pair",
-    "trio",
-    "trio+solo",
-    "trio+pair",
-    "solo chain",
-    "pair chain",
-    "plane",
-    "plane+solos",
-    "plane+pairs",
-    "quad+2 solos",
-    "quad+2 pairs",
-    "bomb",
-    "rocket",
-    "pass",
+    *("solo", "pair", "trio", "trio+solo", "trio+pair", "solo chain", "pair chain", *_PLANES),
+    *("quad+2 solos", "quad+2 pairs", "bomb", "rocket", "pass"),
 )
 _OPENSPIEL_ORDER = (
-    "pass",
-    "solo",
-    "solo chain",
-    "pair",
-    "pair chain",
-    "trio",
-    "trio+solo",
-    "trio+pair",
-    "plane",
-    "plane+solos",
-    "plane+pairs",
-    "bomb",
-    "rocket",
+    *("pass", "solo", "solo chain", "pair", "pair chain", "trio", "trio+solo", "trio+pair", *_PLANES),
+    *("bomb", "rocket"),
 )
 
 _Kickers = tuple[int, ...]

@@ -27,7 +27,15 @@ from ddz_env.core.actions import (
     MainGroup,
     action_name,
 )
-from ddz_env.core.cards import BLACK_JOKER, CHAIN_RANKS, FULL_DECK, NUM_RANKS, RANK_NAMES, cards_to_counts
+from ddz_env.core.cards import (
+    BLACK_JOKER,
+    CHAIN_RANKS,
+    FULL_DECK,
+    NUM_RANKS,
+    RANK_NAMES,
+    cards_to_counts,
+    counts_to_word,
+)
 from ddz_env.core.checks import as_integer
 from ddz_env.core.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, Message, shown
 from ddz_env.core.rules import Rules
@@ -79,15 +87,6 @@ def _parse_counts(text: str) -> tuple[int, ...]:
 
 def _counts_text(counts: Iterable[int]) -> str:
     return "".join(RANK_NAMES[rank] * count for rank, count in enumerate(counts))
-
-
-def counts_to_word(counts: Sequence[int]) -> int:
-    """Pack 15 counts into a hand word (see :mod:`ddz_env.core.engine.words`)."""
-    word = 0
-    for rank, count in enumerate(counts):
-        for copy in range(count):
-            word |= 1 << (16 * copy + rank)
-    return word
 
 
 _COPIES = counts_to_word((4,))

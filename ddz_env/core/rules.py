@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.actions import CATEGORIES, SEGMENTS
-from ddz_env.core.cards import FULL_DECK, MAX_HAND, NUM_RANKS
+from ddz_env.core.cards import FULL_DECK, MAX_HAND, NUM_RANKS, counts_to_word
 from ddz_env.core.checks import check_choice
 from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown, unknown
 from ddz_env.core.options import Option, Options, Range, as_written, read_options
@@ -192,10 +192,6 @@ def _words(rules: Rules) -> npt.NDArray[np.uint64]:
     allowed = 0
     for index, segment in enumerate(SEGMENTS):
         allowed |= (CATEGORIES[segment.category].name in rules.categories) << index
-    deck = 0
-    for rank, count in enumerate(rules.deck):
-        for copy in range(count):
-            deck |= 1 << (16 * copy + rank)
     values = {
         R_PLAYERS: rules.players,
         R_SEGMENTS: allowed,
@@ -211,7 +207,7 @@ def _words(rules: Rules) -> npt.NDArray[np.uint64]:
         R_HAND_SIZE: rules.hand_size,
         R_BOTTOM_SIZE: rules.bottom,
         R_OPEN_HANDS: rules.open_hands,
-        R_DECK: deck,
+        R_DECK: counts_to_word(rules.deck),
         R_BOMBS_BEAT_ROCKET: rules.bombs_beat_rocket,
         R_SPRING: rules.spring,
     }

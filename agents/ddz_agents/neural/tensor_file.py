@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -187,26 +186,17 @@ def _unpacked(data: bytes) -> tuple[dict[str, Any], Arrays]:
             format.
     """
     first = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
-    if len(data) < first:
-        raise ValueError("the header is cut short")
     header = json.loads(data[_LENGTH:first])
     metadata = dict(header.pop("__metadata__", {}))
-    if not all(isinstance(value, str) for value in metadata.values()):
-        raise ValueError("the metadata are no text")
     for text in (*header, *metadata.values()):
-        text.encode()  # half a surrogate pair cannot be encoded
-    arrays: Arrays = {}
-    end = first
+        str.encode(text)  # it must be text, and half a surrogate pair cannot be encoded
+    arrays, end = Arrays(), first
     for name, about in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
-        dtype, shape, (start, stop) = _DTYPES[about["dtype"]], about["shape"], about["data_offsets"]
-        if first + start != end or any(type(size) is not int or size < 0 for size in (*shape, start, stop)):
-            raise ValueError(f"{name} does not begin where the array before it ends, or has no shape")
-        end = first + stop
-        if end - first - start != math.prod(shape) * dtype.itemsize or end > len(data):
-            raise ValueError(f"{name} is cut short")
-        if dtype == np.bool_ and max(data[first + start : end], default=0) > 1:
-            raise ValueError(f"{name} holds bytes that are neither true nor false")
-        arrays[name] = np.frombuffer(data, dtype, math.prod(shape), first + start).reshape(shape).copy()
+        start, stop = about["data_offsets"]
+        array: npt.NDArray[Any] = np.ndarray(about["shape"], _DTYPES[about["dtype"]], data, first + start)
+        if first + start != end or array.nbytes != stop - start:
+            raise ValueError(f"{name} does not fill the place behind the array before it")
+        arrays[name], end = array.copy(), end + array.nbytes
     if end != len(data):
         raise ValueError("there are bytes behind the last array")
     return metadata, arrays

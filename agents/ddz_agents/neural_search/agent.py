@@ -159,7 +159,6 @@ class ModelSearchAgent(SearchAgent[View]):
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """Where the worlds that it searches have the hidden cards."""
-        self._cached.forget()  # a decision that was broken off leaves questions without answers
         return belief_of(view, self._inferred(view, rng)[0])
 
     def _settled_move(self, log_probabilities: Floats) -> Move | None:

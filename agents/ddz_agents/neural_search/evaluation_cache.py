@@ -7,95 +7,45 @@ different ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural_search.leaves import GameCritic
-from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.engine.compiling import kernel
-from ddz_env.core.engine.random import mix
-from ddz_env.core.engine.words import U0
-from ddz_env.core.observation import CONCEALED_WORDS, MASK_BYTE_WORDS, OBSERVATION_WORDS
-from ddz_env.core.owned import OwnsArrays
 
 ROOM = 1 << 13
 """Positions that are kept; when there are more, all are forgotten."""
 
-
-@kernel
-def _number(wanted: np.ndarray, places: np.ndarray, keys: np.ndarray, used: int, out: np.ndarray) -> int:
-    """Number keys, in a hash table with open addressing; one that is new gets the next number.
-
-    Args:
-        wanted: Shape ``[n, words]``, uint64.
-        places: Number of a key plus one by its hash, 0 where there is none, shape ``[2 * ROOM]``, int32.
-        keys: Keys numbered before, shape ``[ROOM, words]``, uint64; there is room for ``n`` more.
-        used: How many.
-        out: Output, shape ``[2, n]``, int64: the numbers, and the places of those that are new, each once.
-
-    Returns:
-        How many keys the table holds now.
-    """
-    last, before, numbers, new = places.size - 1, used, out[0], out[1]
-    for index in range(wanted.shape[0]):
-        state = U0
-        for word in range(wanted.shape[1]):
-            state = mix(state ^ wanted[index, word])
-        place = np.int64(state) & last
-        while True:
-            number = np.int64(places[place]) - 1
-            if number < 0:
-                places[place] = used + 1
-                keys[used] = wanted[index]
-                new[used - before] = index
-                number = used
-                used += 1
-                break
-            same = True
-            for word in range(wanted.shape[1]):
-                same &= keys[number, word] == wanted[index, word]
-            if same:
-                break
-            place = (place + 1) & last
-        numbers[index] = number
-    return used
+_Rows = npt.NDArray[np.intp]
 
 
-class _Answers(OwnsArrays):
-    """Answers by position.
+class _Answers:
+    """Answers by position."""
 
-    Args:
-        words: Of a position.
-        *shapes: Of each answer.
-    """
-
-    def __init__(self, words: int, *shapes: tuple[int, ...]) -> None:
-        self._places, self._keys, self._used = np.zeros(2 * ROOM, np.int32), np.empty((ROOM, words), np.uint64), 0
-        self._kept = [np.empty((ROOM, *shape), np.float32) for shape in shapes]
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[Floats, ...]] = {}
 
     def forget(self) -> None:
         """Begin anew."""
-        self._places[:] = 0
-        self._used = 0
+        self._known = {}
 
-    def number(self, *parts: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The numbers of positions, and the places of those that are new, each once."""
-        wanted = np.concatenate(parts, axis=1)
-        if self._used + len(wanted) > ROOM:
+    def of(self, positions: Bytes, evaluate: Callable[[_Rows], tuple[Floats, ...]]) -> list[Floats]:
+        """The answers for one position or more; those that are new are evaluated, each once.
+
+        Args:
+            positions: Everything that an answer depends on, shape ``[n, bytes]``, int8.
+            evaluate: Answers for some of the rows.
+        """
+        keys = [position.tobytes() for position in positions]
+        if len(self._known) + len(keys) > ROOM:
             self.forget()
-        found, before = np.empty((2, len(wanted)), np.int64), self._used
-        self._used = int(_number(wanted, self._places, self._keys, before, found))
-        return found[0], found[1, : self._used - before]
-
-    def keep(self, numbers: npt.NDArray[np.int64], *answers: Floats) -> None:
-        """Remember answers, in the order of the shapes."""
-        for kept, answer in zip(self._kept, answers, strict=True):
-            kept[numbers] = answer
-
-    def of(self, numbers: npt.NDArray[np.int64]) -> list[Floats]:
-        """The answers for positions that are all known."""
-        return [kept[numbers] for kept in self._kept]
+        new = {key: row for row, key in enumerate(keys) if key not in self._known}
+        if new:
+            answers = evaluate(np.fromiter(new.values(), np.intp))
+            self._known.update(zip(new, zip(*answers, strict=True), strict=True))
+        return [np.stack(column) for column in zip(*(self._known[key] for key in keys), strict=True)]
 
 
 class CachedModel:
@@ -106,9 +56,7 @@ class CachedModel:
     """
 
     def __init__(self, model: PolicyModel) -> None:
-        self._model = model
-        self._policy = _Answers(OBSERVATION_WORDS + MASK_BYTE_WORDS, (NUM_ACTIONS,), ())
-        self._critic = _Answers(OBSERVATION_WORDS + CONCEALED_WORDS, ())
+        self._model, self._policy, self._critic = model, _Answers(), _Answers()
 
     def forget(self) -> None:
         """Forget all answers."""
@@ -117,24 +65,16 @@ class CachedModel:
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         """As :meth:`ddz_agents.neural.model.PolicyModel.evaluate`."""
-        if len(observations) > ROOM:
-            return self._model.evaluate(observations, masks)
-        numbers, new = self._policy.number(_words(observations), _words(masks))
-        if len(new):
-            self._policy.keep(numbers[new], *self._model.evaluate(observations[new], masks[new]))
-        logs, values = self._policy.of(numbers)
+        positions = np.concatenate([observations, masks], axis=1)
+        logs, values = self._policy.of(positions, lambda new: self._model.evaluate(observations[new], masks[new]))
         return logs, values
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
         """As :meth:`ddz_agents.neural_search.leaves.GameCritic.value_of_games`; the legal actions do not count."""
-        assert isinstance(self._model, GameCritic)
-        if len(observations) > ROOM:
-            return self._model.value_of_games(observations, masks, concealed)
-        numbers, new = self._critic.number(_words(observations), _words(concealed))
-        if len(new):
-            self._critic.keep(numbers[new], self._model.value_of_games(observations[new], masks[new], concealed[new]))
-        return self._critic.of(numbers)[0]
-
-
-def _words(vectors: Bytes) -> npt.NDArray[np.uint64]:
-    return np.ascontiguousarray(vectors).view(np.uint64)
+        model = self._model
+        assert isinstance(model, GameCritic)
+        positions = np.concatenate([observations, concealed], axis=1)
+        values, *_ = self._critic.of(
+            positions, lambda new: (model.value_of_games(observations[new], masks[new], concealed[new]),)
+        )
+        return values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.random import advance, below, mix
@@ -29,21 +30,9 @@ from ddz_env.core.engine.words import (
     popcount,
     remove_hand,
 )
-from ddz_env.core.rules import (
-    BIDDING_FIXED,
-    DOUBLING_BIT,
-    R_BIDDING,
-    R_BOTTOM_SIZE,
-    R_DECK,
-    R_DOUBLING,
-    R_HALF_DECK,
-    R_HAND_SIZE,
-    R_PLAYERS,
-    SHOWING_BIT,
-)
 
 _FIELD = np.uint64(0xFFFF)
-_DOUBLING, _SHOWING = np.uint64(DOUBLING_BIT), np.uint64(SHOWING_BIT)
+_DOUBLING, _SHOWING = np.uint64(variant.DOUBLING_BIT), np.uint64(variant.SHOWING_BIT)
 
 
 @inline_kernel
@@ -117,13 +106,13 @@ def _drop_half(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]
 @inline_kernel
 def stage_with_landlord(rules: np.ndarray) -> int:
     """The stage in which a landlord begins."""
-    return at.STAGE_SHOW if rules[R_DOUBLING] & _SHOWING != U0 else stage_after_showing(rules)
+    return at.STAGE_SHOW if rules[variant.R_DOUBLING] & _SHOWING != U0 else stage_after_showing(rules)
 
 
 @inline_kernel
 def stage_after_showing(rules: np.ndarray) -> int:
     """The stage after the landlord has shown its hand, or has not."""
-    return at.STAGE_DOUBLE if rules[R_DOUBLING] & _DOUBLING != U0 else at.STAGE_PLAY
+    return at.STAGE_DOUBLE if rules[variant.R_DOUBLING] & _DOUBLING != U0 else at.STAGE_PLAY
 
 
 @pure_kernel
@@ -135,7 +124,7 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
     for word in range(at.KNOWN, at.ROW_WORDS):
         if word != at.RNG:
             row[word] = U0
-    if rules[R_BIDDING] == BIDDING_FIXED:
+    if rules[variant.R_BIDDING] == variant.BIDDING_FIXED:
         row[at.LANDLORD] = U0
         row[at.HANDS] = add_hand(row[at.HANDS], row[at.BOTTOM])
         row[at.KNOWN] = row[at.BOTTOM]
@@ -143,7 +132,7 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
     else:
         state = advance(row[at.RNG])
         row[at.RNG] = state
-        opener = below(mix(state), rules[R_PLAYERS])
+        opener = below(mix(state), rules[variant.R_PLAYERS])
         row[at.SEAT] = opener
         row[at.OWNER] = opener
         row[at.LANDLORD] = at.NO_SEAT
@@ -163,9 +152,9 @@ def deal_again(row: np.ndarray, rules: np.ndarray) -> None:
 @pure_kernel
 def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     """Deal the hands, the bottom and the hidden cards; false if the half-deck game asks for another deal."""
-    size, bottom_size = rules[R_HAND_SIZE], rules[R_BOTTOM_SIZE]
-    deck = rules[R_DECK]
-    three = rules[R_PLAYERS] == U3
+    size, bottom_size = rules[variant.R_HAND_SIZE], rules[variant.R_BOTTOM_SIZE]
+    deck = rules[variant.R_DECK]
+    three = rules[variant.R_PLAYERS] == U3
     slots = size | (size << U16)
     slots |= (size if three else bottom_size) << U32
     slots |= (bottom_size if three else popcount(deck) - U2 * size - bottom_size) << U48
@@ -173,7 +162,7 @@ def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     hidden = U0
     if not three:  # two players: the third share is the bottom, the fourth is hidden
         hand2, bottom, hidden = U0, hand2, bottom
-    if rules[R_HALF_DECK] == U1:
+    if rules[variant.R_HALF_DECK] == U1:
         kept0, state = _drop_half(hand0, state)
         kept1, state = _drop_half(hand1, state)
         kept2, state = _drop_half(hand2, state)
@@ -184,7 +173,7 @@ def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     row[at.BOTTOM] = bottom
     row[at.HIDDEN] = hidden
     row[at.RNG] = state
-    if rules[R_HALF_DECK] == U0:
+    if rules[variant.R_HALF_DECK] == U0:
         return True
     return bool(popcount(hand0) + popcount(bottom) > U3 and hand1 != U0 and (hand2 != U0 or not three))
 

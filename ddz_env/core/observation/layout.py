@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -72,12 +74,17 @@ class Layout:
         self.low = np.array([f.low for f in self.features for _ in range(f.size)], np.int8)
         self.high = np.array([high for f in self.features for high in f.highs], np.int8)
 
-    def word(self, name: str) -> int:
-        """Index of the word that a feature starts in; card fields start on a word."""
-        offset = self.offsets[name]
-        if offset % WORD:
-            raise ValueError(f"feature {name!r} does not start on a word")
-        return offset // WORD
+    @property
+    def words_of(self) -> Any:
+        """The word that each feature starts in, by name; only of those that start on a word, as card fields do."""
+        starts = {name: offset // WORD for name, offset in self.offsets.items() if offset % WORD == 0}
+        return namedtuple("words_of", starts)(**starts)  # type: ignore[misc]  # the names are data
+
+    def bytes_behind(self, name: str) -> Any:
+        """How far the first byte of a feature, and of each one behind it, is from that feature's, by name; uint64."""
+        first = self.offsets[name]
+        places = {name: np.uint64(offset - first) for name, offset in self.offsets.items() if offset >= first}
+        return namedtuple("bytes_behind", places)(**places)  # type: ignore[misc]  # the names are data
 
     def split(self, vector: npt.NDArray[np.int8]) -> dict[str, npt.NDArray[np.int8]]:
         """Name the parts of a vector or of a batch.

@@ -48,7 +48,8 @@ from ddz_agents.neural_search.leaves import GameCritic
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_env import Rules, State
 from ddz_env.core.actions import BID_BASE
-from ddz_env.core.notation import Hand, counts_to_word
+from ddz_env.core.cards import counts_to_word
+from ddz_env.core.notation import Hand
 from ddz_env.core.observation import CONCEALED_WORDS, HISTORY, action_mask, observe, write_concealed
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.playing.game import play_game, seat_generators

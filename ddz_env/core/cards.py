@@ -21,7 +21,7 @@ SUIT_SYMBOLS: str = "♥♦♠♣"
 NUM_RANKS: int = 15
 NUM_CARDS: int = 54
 CHAIN_RANKS: int = 12
-"""Ranks 0..11 (3 to A) may stand in a chain; 2 and the jokers may not."""
+"""Ranks 0..11 (3 to A) can be part of a chain; 2 and the jokers cannot."""
 
 BLACK_JOKER: int = 13
 RED_JOKER: int = 14

@@ -1,7 +1,7 @@
 """The peers' flat action spaces, generated from the action table.
 
 RLCard and OpenSpiel give every whole move one id: 27,472 and 26,057 of them.  The orders below are theirs, so an
-agent that was trained on their ids can be asked here.  Nothing is read from their files; the tests compare every id
+agent that was trained on their ids can play here.  Nothing is read from their files; the tests compare every id
 with their tables.
 """
 
@@ -37,11 +37,11 @@ _Rank = Callable[[_Kickers], tuple[object, ...]]
 def _kicker_sets(group: MainGroup, most_beside: int) -> Iterator[_Kickers]:
     """The kickers that both peers allow, in lexicographic order.
 
-    A solo rank stands at most three times (a joker once), pairs differ, and the two jokers never ride together.
+    A solo rank is used at most three times (a joker once), pairs differ, and the two jokers never ride together.
 
     Args:
         group: The main group.
-        most_beside: How often a chain rank next to the body may stand.
+        most_beside: How often a chain rank next to the body may be used.
     """
     ranks = [rank for rank in range(NUM_RANKS) if not group.need[rank]]
     if group.kicker_size == 2:

@@ -5,7 +5,7 @@ the docs follow from it.  Each kernel writes every input of its table at the tab
 defined in :mod:`ddz_agents.neural.features`.
 
 Compiled code writes the columns: as tensor operations they cost a third of the time of training.  The mask of legal
-actions is no input, it only says which actions have a probability: with it, imitation agreed with the rule agent in
+actions is not an input, it only says which actions have a probability: with it, imitation agreed with the rule agent in
 92.7 % instead of 92.4 % of the decisions after 600,000 of them, and there were 400 columns more to multiply.
 
 How well the rest can be played out is the same question after every action.  Finding prospects is most of the work of
@@ -266,7 +266,7 @@ def _put_prospects_among(
 def describe_game(
     values: np.ndarray, hidden: np.ndarray, rules: np.ndarray, mind: RuleScratch, rest: np.ndarray, row: np.ndarray
 ) -> None:
-    """Write the columns of one game in which nobody is known to be the rule agent.
+    """Write the columns of one game in which no player is known to be the rule agent.
 
     Args:
         values: The observation of the seat to act, shape ``[OBSERVATION_SIZE]``, int8.

@@ -73,12 +73,12 @@ def plain_values(where: object, text: str | bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise TensorFileMismatchError(f"{where} does not say in JSON what it is for: {shown(error)}") from error
     if not isinstance(found, dict):
-        raise TensorFileMismatchError(f"{where} does not say what it is for: {shown(found)} are no names with values")
+        raise TensorFileMismatchError(f"{where} does not say what it is for: {shown(found)} are not names with values")
     return found
 
 
 def check_purpose(where: object, rules: object, objective: object, notes: object, values_trained: object) -> None:
-    """Check what a policy says that it is for.
+    """Check a policy's rules, objective and notes.
 
     Args:
         where: Names the file in messages.
@@ -113,7 +113,7 @@ def check_heading(where: object, metadata: Mapping[str, str], kind: str, version
         TensorFileMismatchError: If it is of another kind or version, or was written for other observations or actions.
     """
     if metadata.get("kind") != kind:
-        raise TensorFileMismatchError(f"{where} is no {kind} file but {metadata.get('kind', 'something else')!r}")
+        raise TensorFileMismatchError(f"{where} is not a {kind} file but {metadata.get('kind', 'something else')!r}")
     if metadata.get("version") != str(version):
         raise TensorFileMismatchError(
             f"{where} has version {metadata.get('version')!r} of the {kind} format; this package reads {version}"
@@ -243,7 +243,7 @@ def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays,
     try:
         metadata, arrays = _unpacked(data)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise TensorFileError(f"{path} is no {kind} file, or was truncated: {error}") from error
+        raise TensorFileError(f"{path} is not a {kind} file, or was truncated: {error}") from error
     check_heading(path, metadata, kind, version)
     text = metadata.get("about", "")
     if metadata.get("digest") != _digest(arrays, text):
@@ -261,7 +261,7 @@ def fitting(
 
     Args:
         arrays: The arrays; those without the prefix are ignored.
-        prefix: Stands before each name.
+        prefix: What each name begins with.
         shapes: What the network needs.
         where: Names the file in messages.
 

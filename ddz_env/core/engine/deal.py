@@ -6,30 +6,11 @@ import numpy as np
 
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
+from ddz_env.core.engine import words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.random import advance, below, mix
-from ddz_env.core.engine.words import (
-    BYTE,
-    FOUR_PLANES,
-    PLANE,
-    U0,
-    U1,
-    U2,
-    U3,
-    U8,
-    U15,
-    U16,
-    U24,
-    U32,
-    U48,
-    U63,
-    add,
-    add_hand,
-    count_of,
-    lowest,
-    popcount,
-    remove_hand,
-)
+from ddz_env.core.engine.score import set_bid
+from ddz_env.core.engine.words import BYTE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U8, U15, U16, U24, U32, U48, U63
 
 _FIELD = np.uint64(0xFFFF)
 _DOUBLING, _SHOWING = np.uint64(variant.DOUBLING_BIT), np.uint64(variant.SHOWING_BIT)
@@ -60,15 +41,15 @@ def share_out(
         The four hands and the generator's new state.
     """
     hand0, hand1, hand2, hand3 = U0, U0, U0, U0
-    size = popcount(pool)
+    size = words.popcount(pool)
     limit0 = slots & _FIELD
     limit1 = limit0 + ((slots >> U16) & _FIELD)
     limit2 = limit1 + ((slots >> U32) & _FIELD)
     rest = pool & PLANE
     while rest != U0:
-        rank = lowest(rest)
+        rank = words.lowest(rest)
         rest &= rest - U1
-        copies = count_of(pool, rank)
+        copies = words.count_of(pool, rank)
         got = U0
         while copies > U0:
             state = advance(state)
@@ -95,10 +76,10 @@ def _drop_half(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]
     kept = U0
     rank = U0
     while rank < U15:
-        copies = count_of(hand, rank)
+        copies = words.count_of(hand, rank)
         state = advance(state)
         coins = mix(state) >> (U63 - U3)
-        kept = add(kept, U1 << rank, popcount(coins & ((U1 << copies) - U1)))
+        kept = words.add(kept, U1 << rank, words.popcount(coins & ((U1 << copies) - U1)))
         rank += U1
     return kept, state
 
@@ -126,7 +107,7 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
             row[word] = U0
     if rules[variant.R_BIDDING] == variant.BIDDING_FIXED:
         row[at.LANDLORD] = U0
-        row[at.HANDS] = add_hand(row[at.HANDS], row[at.BOTTOM])
+        row[at.HANDS] = words.add_hand(row[at.HANDS], row[at.BOTTOM])
         row[at.KNOWN] = row[at.BOTTOM]
         row[at.STAGE] = stage_with_landlord(rules)
     else:
@@ -136,7 +117,7 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
         row[at.SEAT] = opener
         row[at.OWNER] = opener
         row[at.LANDLORD] = at.NO_SEAT
-        row[at.BIDS] = opener << U16
+        set_bid(row, at.OPENER, opener)
         row[at.STAGE] = at.STAGE_BID
 
 
@@ -157,7 +138,7 @@ def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     three = rules[variant.R_PLAYERS] == U3
     slots = size | (size << U16)
     slots |= (size if three else bottom_size) << U32
-    slots |= (bottom_size if three else popcount(deck) - U2 * size - bottom_size) << U48
+    slots |= (bottom_size if three else words.popcount(deck) - U2 * size - bottom_size) << U48
     hand0, hand1, hand2, bottom, state = share_out(deck, slots, row[at.RNG])
     hidden = U0
     if not three:  # two players: the third share is the bottom, the fourth is hidden
@@ -167,7 +148,9 @@ def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
         kept1, state = _drop_half(hand1, state)
         kept2, state = _drop_half(hand2, state)
         kept3, state = _drop_half(bottom, state)
-        hidden = remove_hand(remove_hand(remove_hand(remove_hand(deck, kept0), kept1), kept2), kept3)
+        hidden = deck
+        for kept in (kept0, kept1, kept2, kept3):
+            hidden = words.remove_hand(hidden, kept)
         hand0, hand1, hand2, bottom = kept0, kept1, kept2, kept3
     row[at.HANDS], row[at.HANDS + 1], row[at.HANDS + 2] = hand0, hand1, hand2
     row[at.BOTTOM] = bottom
@@ -175,7 +158,7 @@ def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     row[at.RNG] = state
     if rules[variant.R_HALF_DECK] == U0:
         return True
-    return bool(popcount(hand0) + popcount(bottom) > U3 and hand1 != U0 and (hand2 != U0 or not three))
+    return bool(words.popcount(hand0) + words.popcount(bottom) > U3 and hand1 != U0 and (hand2 != U0 or not three))
 
 
 @pure_kernel

@@ -36,7 +36,7 @@ class Body(NamedTuple):
         size: Cards a kicker (1 or 2).
         kickers: How many kickers the whole move takes.
         on_lead: Whether the move leads a trick.
-        trio_above: A rank above which some kicker must stand exactly three times; 99 asks for none.
+        trio_above: A rank above which some kicker must be used exactly three times; 99 for no such condition.
     """
 
     hand: np.uint64
@@ -107,7 +107,7 @@ def _distinct_options(candidates: np.uint64, left: np.uint64, rules: np.ndarray)
 
 @pure_kernel
 def _multiplicities(body: Body, rank: np.uint64, rules: np.ndarray) -> np.uint64:
-    """How often a rank may stand among the solo kickers: bit ``n`` is set for each allowed ``n`` (0..4)."""
+    """How often a rank may be used among the solo kickers: bit ``n`` is set for each allowed ``n`` (0..4)."""
     start, length = body.start, body.length
     if (body_mask(start, length) >> rank) & U1:
         return U1

@@ -11,29 +11,11 @@ import numpy as np
 
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine import tables
+from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.kickers import body_at, body_of, distinct_kickers, is_plane_with_solos, kicker_options
-from ddz_env.core.engine.words import (
-    CHAIN_PLANE,
-    JOKERS,
-    PLANE,
-    U0,
-    U1,
-    U2,
-    U3,
-    U4,
-    U6,
-    U12,
-    U15,
-    U16,
-    U48,
-    U63,
-    lowest,
-    popcount,
-    run,
-    select,
-)
+from ddz_env.core.engine.score import bid_of
+from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, PLANE, U0, U1, U2, U3, U4, U6, U15, U16, U48, U63
 
 _ON_LEAD = np.bool_(True)
 _ON_FOLLOW = np.bool_(False)
@@ -59,7 +41,7 @@ def _with_kickers(
     kept = U0
     rest = starts
     while rest != U0:
-        start = lowest(rest)
+        start = words.lowest(rest)
         rest &= rest - U1
         if kicker_options(body_at(hand, segment, start, on_lead, key, rules), count, U0, U0, rules) != U0:
             kept |= U1 << start
@@ -76,7 +58,7 @@ def _chains(hand: np.uint64, starts: np.uint64, segment: np.uint64, rules: np.nd
 
 @inline_kernel
 def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Mask of the lowest ranks at which the hand can play a segment, whatever it must beat.
+    """Mask of the lowest ranks at which the hand can play a segment, regardless of the target.
 
     Args:
         hand: The hand.
@@ -88,7 +70,7 @@ def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.u
     copies, length = tables.SEGMENT_COPIES[segment], tables.SEGMENT_LENGTH[segment]
     plane = (hand >> (U16 * (copies - U1))) & PLANE
     if length > U1:
-        plane = run(plane & CHAIN_PLANE, length)
+        plane = words.run(plane & CHAIN_PLANE, length)
         if tables.SEGMENT_KICKER_COUNT[segment] == U0:
             plane = _chains(hand, plane, segment, rules)
     if plane != U0 and tables.SEGMENT_KICKER_COUNT[segment] > U0:
@@ -126,7 +108,7 @@ def _put_shape(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, 
     length = tables.SHAPE_LENGTH[shape]
     if length > U1:
         plane &= CHAIN_PLANE
-    starts = run(plane, length)
+    starts = words.run(plane, length)
     longer = 0
     while starts != U0 and longer < tables.SHAPE_LENGTHS[shape]:
         for category in range(tables.SHAPE_STOP[shape], tables.SHAPE_STOP[shape + 1]):
@@ -174,7 +156,7 @@ def pending_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
 @inline_kernel
 def bid_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
     """Four bits: no bid, and every bid above the highest so far; when robbing bid 1 is a call and bid 2 robs."""
-    highest = (row[at.BIDS] >> U12) & U15
+    highest = bid_of(row, at.HIGHEST_BID)
     if rules[variant.R_BIDDING] == variant.BIDDING_ROBBING:
         return _CALL_OR_NOT if highest == U0 else _ROB_OR_NOT
     return (U15 & ~((U2 << highest) - U1)) | U1
@@ -252,15 +234,22 @@ def count_legal(mask: np.ndarray) -> np.uint64:
     """Number of set bits of a mask."""
     total = U0
     for word in range(tables.MASK_WORDS):
-        total += popcount(mask[word])
+        total += words.popcount(mask[word])
     return total
+
+
+@inline_kernel
+def marked(mask: np.ndarray, action: np.uint64) -> bool:
+    """Whether an action id is set in a mask of shape ``[MASK_WORDS]``."""
+    word: np.uint64 = mask[np.int64(action >> U6)]
+    return bool(((word >> (action & U63)) & U1) == U1)
 
 
 @inline_kernel
 def is_legal(row: np.ndarray, rules: np.ndarray, action: np.uint64, mask: np.ndarray) -> bool:
     """Whether an action id is legal; ``mask`` is scratch of shape ``[MASK_WORDS]``."""
     legal_mask(row, rules, mask)
-    return ((mask[action >> U6] >> (action & U63)) & U1) == U1
+    return marked(mask, action)
 
 
 @inline_kernel
@@ -268,9 +257,9 @@ def nth_legal(mask: np.ndarray, k: np.uint64) -> np.uint64:
     """The ``k``-th legal action id in ascending order."""
     for word in range(tables.MASK_WORDS):
         bits = mask[word]
-        here = popcount(bits)
+        here = words.popcount(bits)
         if k < here:
-            return np.uint64(word) * _U64 + select(bits, k)
+            return np.uint64(word) * _U64 + words.select(bits, k)
         k -= here
     return U0
 
@@ -283,9 +272,9 @@ def finishing_action(hand: np.uint64, mask: np.ndarray) -> np.uint64:
         hand: The acting seat's hand.
         mask: Its legal actions in the play stage, shape ``[MASK_WORDS]``.
     """
-    cards = popcount(hand)
+    cards = words.popcount(hand)
     for word in range(tables.MAIN_WORDS):
         bits = mask[word] & tables.FINISHING[cards, word]
         if bits != U0:
-            return np.uint64(word) * _U64 + lowest(bits)
+            return np.uint64(word) * _U64 + words.lowest(bits)
     return U0

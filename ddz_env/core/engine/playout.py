@@ -73,7 +73,7 @@ def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, n
         rules: The rules array.
 
     Returns:
-        The number of decisions, and wins by seat, shape ``[3]``; nobody wins where all declined.
+        The number of decisions, and wins by seat, shape ``[3]``; no seat wins where all declined.
     """
     row = np.empty(at.ROW_WORDS, np.uint64)
     mask = np.empty(tables.MASK_WORDS, np.uint64)

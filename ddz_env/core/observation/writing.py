@@ -7,10 +7,10 @@ import numpy as np
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.legal import legal_mask
-from ddz_env.core.engine.score import robs_of
-from ddz_env.core.engine.step import main_cards
+from ddz_env.core.engine.score import bid_of
+from ddz_env.core.engine.step import hand_size, main_cards
 from ddz_env.core.engine.tables import BID_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
-from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U12, U15, U16, U32, U48, popcount
+from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U15, U16, U32, U48, popcount
 from ddz_env.core.observation.layout import HISTORY, MASK_BYTE_WORDS, OBSERVATION, STATE, WORD
 from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
 
@@ -86,24 +86,9 @@ def _stage_place(row: np.ndarray, seat: np.uint64) -> np.uint64:
 
 
 @inline_kernel
-def _hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    """Cards in a hand: a view knows the size alone."""
-    size: np.uint64 = popcount(row[at.HANDS + np.int64(seat)])
-    if row[at.SIZES] != U0:
-        size = (row[at.SIZES] >> (U8 * seat)) & BYTE
-    return size
-
-
-@inline_kernel
-def _bid_of(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    bid: np.uint64 = (row[at.BIDS] >> (U4 * seat)) & U15
-    return bid
-
-
-@inline_kernel
 def _highest_bid(row: np.ndarray) -> np.uint64:
     """The highest bid; when robbing 1 is a call, and 2 and 3 that it was robbed once, or more often."""
-    return min(((row[at.BIDS] >> U12) & U15) + robs_of(row), U3)
+    return min(bid_of(row, at.HIGHEST_BID) + bid_of(row, at.ROBS), U3)
 
 
 @inline_kernel
@@ -130,15 +115,15 @@ def _put_seats(
         other = seat + turns
         if other >= players:
             other -= players
-        _put_cards(out, _O.played_self + word, row[at.PLAYED + np.int64(other)], _hand_size(row, other))
+        _put_cards(out, _O.played_self + word, row[at.PLAYED + np.int64(other)], hand_size(row, other))
         low -= out[_O.played_self + word]
         high -= high_counts(row[at.PLAYED + np.int64(other)])
         _put_cards(out, _O.last_self + word, U0, U0)
         if relative == 0:
-            _put_cards(out, _O.hand, own, _bid_of(row, seat))
+            _put_cards(out, _O.hand, own, bid_of(row, seat))
         else:
             visible = row[at.HANDS + np.int64(other)] if rules[R_OPEN_HANDS] == U1 else U0
-            _put_cards(out, _O.hand_next + word - 2, visible, _bid_of(row, other))
+            _put_cards(out, _O.hand_next + word - 2, visible, bid_of(row, other))
             low -= low_counts(visible)
             high -= high_counts(visible)
     out[_O.unseen] = low
@@ -349,7 +334,7 @@ def _put_state_tail(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None
             word |= _lane(U1, _S_TAIL.owner + row[at.OWNER] - first)
         seat = U0
         while seat < rules[R_PLAYERS]:
-            word |= _lane(_bid_of(row, seat), _S_TAIL.bids + seat - first)
+            word |= _lane(bid_of(row, seat), _S_TAIL.bids + seat - first)
             word |= _lane((row[at.DOUBLES] >> (U2 * seat)) & U3, _S_TAIL.doubles + seat - first)
             seat += U1
         out[_S.seat + part] = word

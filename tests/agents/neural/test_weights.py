@@ -109,7 +109,7 @@ def test_files_of_another_kind_are_refused_by_name(
     for path in (tmp_path / "nothing.safetensors", tmp_path):
         with pytest.raises(TensorFileError, match="there is no such file"):
             load_weights(path)
-    with pytest.raises(TensorFileMismatchError, match="is no ddz-selfplay-checkpoint file but 'ddz-policy'"):
+    with pytest.raises(TensorFileMismatchError, match="is not a ddz-selfplay-checkpoint file but 'ddz-policy'"):
         read_tensor_file(saved, "ddz-selfplay-checkpoint", VERSION)
     with pytest.raises(TensorFileMismatchError, match="this package reads 2"):
         read_tensor_file(saved, KIND, VERSION + 1)
@@ -241,5 +241,5 @@ def _entry(first: object, stop: object, shape: object = (2,), dtype: object = "F
 def test_a_header_that_does_not_fit_its_bytes_is_refused(header: object, tmp_path: Path) -> None:
     text = json.dumps(header).encode()
     (tmp_path / "w").write_bytes(len(text).to_bytes(8, "little") + text + bytes(16))
-    with pytest.raises(TensorFileError, match="is no ddz-policy file, or was truncated"):
+    with pytest.raises(TensorFileError, match="is not a ddz-policy file, or was truncated"):
         load_weights(tmp_path / "w")

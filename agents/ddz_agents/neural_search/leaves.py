@@ -225,7 +225,7 @@ class _AnswerCache:
         if new:
             answers = evaluate(np.fromiter(new.values(), np.intp))
             self._known.update(zip(new, zip(*answers, strict=True), strict=True))
-        return [np.stack(column) for column in zip(*(self._known[key] for key in keys), strict=True)]
+        return [np.array(column) for column in zip(*(self._known[key] for key in keys), strict=True)]
 
 
 class CachedModel:

@@ -34,6 +34,7 @@ from ddz_env.core.engine.layout import LANDLORD, SEAT
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import mask_bytes
+from ddz_env.core.owned import OwnsArrays
 
 AHEAD = 4
 """Decisions that the policy plays from a leaf before it is valued."""
@@ -201,7 +202,7 @@ def write_results(descents: Descents, seats: np.ndarray, values: np.ndarray) -> 
             values[index] = np.float32(2.0) * reward_of(descents.rows[index], seats[index]) - np.float32(1.0)
 
 
-class _AnswerCache:
+class _AnswerCache(OwnsArrays):
     """Answers by position."""
 
     def __init__(self) -> None:

@@ -10,8 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from ddz_env import Hand, Move, Rules, State, View
+from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT
-from ddz_env.core.notation import counts_to_word, word_to_counts
+from ddz_env.core.notation import word_to_counts
 from ddz_env.playing.agent import Decision
 from ddz_env.table.session import Deal, Record, Session
 

@@ -86,8 +86,8 @@ CATEGORIES: tuple[Category, ...] = (
 )
 """All categories in id order.  Order, ranges and counts of the action table follow from this."""
 
-PASS_CATEGORY, BOMB_CATEGORY, ROCKET_CATEGORY = (
-    [category.name for category in CATEGORIES].index(name) for name in ("pass", "bomb", "rocket")
+PASS_CATEGORY, BOMB_CATEGORY, ROCKET_CATEGORY, PLANE_CATEGORY = (
+    [category.name for category in CATEGORIES].index(name) for name in ("pass", "bomb", "rocket", "plane")
 )
 
 

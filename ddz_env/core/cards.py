@@ -7,7 +7,7 @@ never matter in Dou Dizhu.  A card id 0..53 exists only at the borders (Botzone,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ddz_env.core.checks import check_integer
 from ddz_env.core.errors import InvalidHandError, shown
@@ -21,7 +21,7 @@ SUIT_SYMBOLS: str = "♥♦♠♣"
 NUM_RANKS: int = 15
 NUM_CARDS: int = 54
 CHAIN_RANKS: int = 12
-"""Ranks 0..11 (3 to A) may stand in a chain; 2 and the jokers may not."""
+"""Ranks 0..11 (3 to A) can be part of a chain; 2 and the jokers cannot."""
 
 BLACK_JOKER: int = 13
 RED_JOKER: int = 14
@@ -74,3 +74,12 @@ def cards_to_counts(cards: Iterable[int]) -> list[int]:
         seen.add(card)
         counts[rank] += 1
     return counts
+
+
+def counts_to_word(counts: Sequence[int]) -> int:
+    """Pack 15 counts into a hand word (see :mod:`ddz_env.core.engine.words`)."""
+    word = 0
+    for rank, count in enumerate(counts):
+        for copy in range(count):
+            word |= 1 << (16 * copy + rank)
+    return word

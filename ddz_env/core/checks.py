@@ -1,8 +1,8 @@
 """Values are checked where they enter: whole numbers, seeds, names, flags and arrays, each in one place.
 
-Whatever a caller passes (None, a float, an array, a dict ...), these functions return a plain value or raise the named
-error that they were given; the message says what would be right.  Sets of options are checked by their annotations
-(:mod:`ddz_env.core.options`).
+For any value that a caller passes (None, a float, an array, a dict ...), these functions return a plain value or raise
+the named error that they were given; the message says what would be right.  Sets of options are checked by their
+annotations (:mod:`ddz_env.core.options`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LARGEST_WORD = 2**64 - 1
 def as_integer(value: object) -> int | None:
     """The whole number that a value is: of Python, of NumPy, or in an array without dimensions; None for others.
 
-    Bools are no numbers here: ``True`` as an action or a seed is a mistake.
+    Bools are not numbers here: ``True`` as an action or a seed is a mistake.
 
     Example:
         >>> as_integer(np.int8(5)), as_integer(np.array(5)), as_integer(True), as_integer(5.0), as_integer(None)
@@ -35,7 +35,7 @@ def as_integer(value: object) -> int | None:
     if isinstance(value, (bool, np.bool_)):
         return None
     try:
-        if getattr(value, "ndim", 0):  # an array of one number is no number, whichever library's it is
+        if getattr(value, "ndim", 0):  # an array of one number is not a number
             return None
         return operator.index(cast(SupportsIndex, value))
     except Exception:  # a foreign __index__ raises what it likes
@@ -69,7 +69,7 @@ def check_seed(value: object, name: str = "seed") -> int:
     """A seed, or the number of a game under it.
 
     Raises:
-        InvalidDealError: If it is no integer in 0..2**64-1.
+        InvalidDealError: If it is not an integer in 0..2**64-1.
     """
     return check_integer(name, value, 0, LARGEST_WORD, InvalidDealError)
 

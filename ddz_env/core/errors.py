@@ -15,7 +15,7 @@ class Message(str):
 
     Args:
         text: English, with the names of values in braces: what a translation is found by.
-        **values: What stands in their places: numbers, texts, moves, lists of these, or other messages.
+        **values: The values by name: numbers, texts, moves, lists of these, or other messages.
 
     Attributes:
         text: The same.
@@ -81,7 +81,7 @@ class InvalidDealError(DouDizhuError):
 
 
 class GameOverError(DouDizhuError):
-    """A step was asked of a game that has ended."""
+    """A step in a game that has ended."""
 
 
 class SharedGamesError(DouDizhuError):
@@ -122,7 +122,7 @@ _MOST_SHOWN = 120
 
 
 def shown(value: object) -> str:
-    """A value as a message shows it: on one line, not too long, whatever it is.
+    """A value as a message shows it: on one line and not too long, for any value.
 
     Example:
         >>> shown("ten"), shown([1, 2]), len(shown(10**5000)) <= 120
@@ -138,7 +138,7 @@ def shown(value: object) -> str:
 def install_hint(extra: str) -> str:
     """The command that installs an extra: every message that misses one says it in these words.
 
-    The package is installed from a clone.  No index has it, and to name one would send people to whatever stands there.
+    The package is installed from a clone.  It is in no index; a name there would be another package.
 
     Args:
         extra: Its name, or several separated by commas.

@@ -1,7 +1,7 @@
 """The peers' flat action spaces, generated from the action table.
 
 RLCard and OpenSpiel give every whole move one id: 27,472 and 26,057 of them.  The orders below are theirs, so an
-agent that was trained on their ids can be asked here.  Nothing is read from their files; the tests compare every id
+agent that was trained on their ids can play here.  Nothing is read from their files; the tests compare every id
 with their tables.
 """
 
@@ -20,37 +20,14 @@ FlatAction = tuple[int, tuple[int, ...]]
 OPENSPIEL_BIDS: int = 3
 """OpenSpiel's ids 1, 2, 3 are bids: move ``n`` of :func:`openspiel_actions` has id ``n + 3``, pass has id 0."""
 
+_PLANES = ("plane", "plane+solos", "plane+pairs")
 _RLCARD_ORDER = (
-    "solo",
-    "pair",
-    "trio",
-    "trio+solo",
-    "trio+pair",
-    "solo chain",
-    "pair chain",
-    "plane",
-    "plane+solos",
-    "plane+pairs",
-    "quad+2 solos",
-    "quad+2 pairs",
-    "bomb",
-    "rocket",
-    "pass",
+    *("solo", "pair", "trio", "trio+solo", "trio+pair", "solo chain", "pair chain", *_PLANES),
+    *("quad+2 solos", "quad+2 pairs", "bomb", "rocket", "pass"),
 )
 _OPENSPIEL_ORDER = (
-    "pass",
-    "solo",
-    "solo chain",
-    "pair",
-    "pair chain",
-    "trio",
-    "trio+solo",
-    "trio+pair",
-    "plane",
-    "plane+solos",
-    "plane+pairs",
-    "bomb",
-    "rocket",
+    *("pass", "solo", "solo chain", "pair", "pair chain", "trio", "trio+solo", "trio+pair", *_PLANES),
+    *("bomb", "rocket"),
 )
 
 _Kickers = tuple[int, ...]
@@ -60,11 +37,11 @@ _Rank = Callable[[_Kickers], tuple[object, ...]]
 def _kicker_sets(group: MainGroup, most_beside: int) -> Iterator[_Kickers]:
     """The kickers that both peers allow, in lexicographic order.
 
-    A solo rank stands at most three times (a joker once), pairs differ, and the two jokers never ride together.
+    A solo rank is used at most three times (a joker once), pairs differ, and the two jokers never ride together.
 
     Args:
         group: The main group.
-        most_beside: How often a chain rank next to the body may stand.
+        most_beside: How often a chain rank next to the body may be used.
     """
     ranks = [rank for rank in range(NUM_RANKS) if not group.need[rank]]
     if group.kicker_size == 2:

@@ -37,8 +37,8 @@ def user_folder(variable: str, *below: str) -> Path:
         *below: That place below the home folder, where the variable is not set.
 
     Returns:
-        The folder; a temporary one of the user's where nobody knows a home: a number without an account has none, and
-        a folder called ``~`` would lie wherever the process happens to stand.
+        The folder; a temporary one of the user's where no home is known, as for a user number without an account: a
+        folder called ``~`` would be made in the current directory.
     """
     named, home = os.environ.get(variable), os.path.expanduser("~")
     if not named and not os.path.isabs(home):

@@ -27,7 +27,15 @@ from ddz_env.core.actions import (
     MainGroup,
     action_name,
 )
-from ddz_env.core.cards import BLACK_JOKER, CHAIN_RANKS, FULL_DECK, NUM_RANKS, RANK_NAMES, cards_to_counts
+from ddz_env.core.cards import (
+    BLACK_JOKER,
+    CHAIN_RANKS,
+    FULL_DECK,
+    NUM_RANKS,
+    RANK_NAMES,
+    cards_to_counts,
+    counts_to_word,
+)
 from ddz_env.core.checks import as_integer
 from ddz_env.core.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, Message, shown
 from ddz_env.core.rules import Rules
@@ -53,7 +61,7 @@ def _integers(values: object) -> tuple[int, ...] | None:
     if not isinstance(values, (list, tuple)) and not (isinstance(values, np.ndarray) and values.ndim == 1):
         return None
     found = tuple(map(as_integer, values))
-    return None if None in found else found  # type: ignore[return-value]  # there is no None in it
+    return None if None in found else found  # type: ignore[return-value]  # none is None
 
 
 def _parse_counts(text: str) -> tuple[int, ...]:
@@ -79,15 +87,6 @@ def _parse_counts(text: str) -> tuple[int, ...]:
 
 def _counts_text(counts: Iterable[int]) -> str:
     return "".join(RANK_NAMES[rank] * count for rank, count in enumerate(counts))
-
-
-def counts_to_word(counts: Sequence[int]) -> int:
-    """Pack 15 counts into a hand word (see :mod:`ddz_env.core.engine.words`)."""
-    word = 0
-    for rank, count in enumerate(counts):
-        for copy in range(count):
-            word |= 1 << (16 * copy + rank)
-    return word
 
 
 _COPIES = counts_to_word((4,))
@@ -117,24 +116,15 @@ class Hand:
     counts: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if type(self.counts) is not tuple or len(self.counts) != NUM_RANKS:
-            self._convert()
-        for rank, (count, most) in enumerate(zip(self.counts, FULL_DECK, strict=True)):
-            if type(count) is not int:
-                self._convert()
-                self.__post_init__()
-                return
-            if not 0 <= count <= most:
-                raise InvalidHandError(
-                    "{number} cards of rank {rank}: the pack has {most}", number=count, rank=RANK_NAMES[rank], most=most
-                )
-
-    def _convert(self) -> None:
-        """Take whole numbers of other types, and counts in a list."""
         counts = _integers(self.counts)
         if counts is None or len(counts) != NUM_RANKS:
             raise InvalidHandError(f"a hand is 15 counts, one a rank; got {shown(self.counts)}")
         object.__setattr__(self, "counts", counts)
+        for rank, (count, most) in enumerate(zip(counts, FULL_DECK, strict=True)):
+            if not 0 <= count <= most:
+                raise InvalidHandError(
+                    "{number} cards of rank {rank}: the pack has {most}", number=count, rank=RANK_NAMES[rank], most=most
+                )
 
     @classmethod
     def parse(cls, text: str) -> Hand:
@@ -150,7 +140,7 @@ class Hand:
         """Build a hand from card ids 0..53 (Botzone's numbering).
 
         Raises:
-            InvalidHandError: If an id does not exist or stands twice.
+            InvalidHandError: If an id does not exist or is repeated.
         """
         return cls(tuple(cards_to_counts(cards)))
 
@@ -209,7 +199,7 @@ class Move:
             self._convert()
         if not (0 <= self.main < KICKER_BASE or BID_BASE <= self.main < NUM_ACTIONS):
             raise InvalidMoveError(
-                f"main id {shown(self.main)} is no move: main groups are 0..{KICKER_BASE - 1}, "
+                f"main id {shown(self.main)} is not a move: main groups are 0..{KICKER_BASE - 1}, "
                 f"bids and doubling {BID_BASE}..{NUM_ACTIONS - 1}"
             )
         group = self.group
@@ -284,7 +274,7 @@ class Move:
         """Build a move from an action id and a kicker word of the engine.
 
         Raises:
-            InvalidMoveError: If they are no move.
+            InvalidMoveError: If they are not a move.
         """
         word = as_integer(kickers)
         if word is None or as_integer(main) is None:
@@ -293,7 +283,7 @@ class Move:
             return cls(main)
         group = MAIN_GROUPS[main] if 0 <= main < KICKER_BASE else None
         if group is None or not group.kicker_count:
-            raise InvalidMoveError(f"{shown(main)} is no main group that takes kickers")
+            raise InvalidMoveError(f"{shown(main)} is not a main group that takes kickers")
         counts = word_to_counts(word)
         return cls(main, tuple(rank for rank in range(NUM_RANKS) for _ in range(counts[rank] // group.kicker_size)))
 
@@ -302,8 +292,8 @@ class Move:
         """Read card ids 0..53 (Botzone's numbering); no cards are a pass.
 
         Raises:
-            InvalidHandError: If an id does not exist or stands twice.
-            InvalidMoveError: If the cards are no move, or (AmbiguousMoveError) more than one.
+            InvalidHandError: If an id does not exist or is repeated.
+            InvalidMoveError: If the cards are not a move, or (AmbiguousMoveError) more than one.
         """
         hand = Hand.from_ids(cards)
         return cls.parse(str(hand), rules) if len(hand) else cls(PASS)
@@ -316,11 +306,11 @@ class Move:
         ``bid 2``, ``no bid``, ``double``; when robbing ``call`` (bid 1) and ``rob`` (bid 2), and ``show`` (double).
 
         Args:
-            text: The move.  Kickers stand behind ``+``.
+            text: The move.  Kickers come after ``+``.
             rules: The rules under which bare cards are read and kickers are checked.
 
         Raises:
-            InvalidMoveError: If the text is no move under the rules.
+            InvalidMoveError: If the text is not a move under the rules.
             AmbiguousMoveError: If bare cards have several readings and the rules do not choose.
         """
         if not isinstance(text, str):
@@ -396,10 +386,10 @@ class Move:
 
 
 def plain_move(move: object) -> Move:
-    """A move read once: an immutable :class:`Move` of plain integers, whatever a subclass says when asked again.
+    """A move read once: an immutable :class:`Move` of plain integers, even if a subclass would change its answer.
 
     Raises:
-        InvalidMoveError: If it is no move, or its fields are no integers.
+        InvalidMoveError: If it is not a move, or its fields are not integers.
     """
     if not isinstance(move, Move):
         raise InvalidMoveError(f"a move is a Move (or, in State.step, its notation), not {type(move).__name__}")
@@ -411,7 +401,7 @@ def plain_move(move: object) -> Move:
 
 @functools.cache
 def _groups_of(cards: int) -> tuple[MainGroup, ...]:
-    """The main groups of moves of so many cards, kickers included."""
+    """The main groups of moves with that number of cards, kickers included."""
     return tuple(group for group in MAIN_GROUPS[1:] if group.cards == cards)
 
 
@@ -419,7 +409,7 @@ def readings_of(cards: Hand, rules: Rules) -> list[Move]:
     """Every move that bare cards can be, fewest kickers first, then lowest body.
 
     Raises:
-        InvalidHandError: If ``cards`` is no :class:`Hand`.
+        InvalidHandError: If ``cards`` is not a :class:`Hand`.
     """
     if not isinstance(cards, Hand):
         raise InvalidHandError(f"readings are those of a Hand, not of {shown(cards)}")
@@ -459,7 +449,7 @@ def _complete(group: MainGroup, rest: Sequence[int], rules: Rules) -> Move | Non
 
 @functools.lru_cache(maxsize=1 << 16)
 def recorded_move(main: int, cards: int) -> Move:
-    """The move that a slot of a ring or a log stands for.
+    """The move that a slot of a ring or a log holds.
 
     Args:
         main: Its main id (a bid or an answer to doubling keeps its action id).

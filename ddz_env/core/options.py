@@ -179,7 +179,7 @@ class Option(NamedTuple):
         raise error(f"{self.name}={shown(value)} must be {wanted}{did_you_mean(value, map(str, self.choices))}")
 
     def _entry(self, place: int) -> Option:
-        """What stands at a place of a list."""
+        """The entry at a place of a list."""
         whole = self.element or Option("", dataclasses.MISSING, (object,), (), Range(), True, "")
         return whole._replace(name=f"{self.name}[{place}]")
 
@@ -202,7 +202,7 @@ class Option(NamedTuple):
         return kind.options() if isinstance(kind, type) and issubclass(kind, Options) else ()
 
     def read(self, text: str, error: type[DouDizhuError]) -> Any:
-        """The value that a text stands for.
+        """The value that a text denotes.
 
         Raises:
             DouDizhuError: ``error``, if it is not one of the values allowed.
@@ -228,7 +228,7 @@ class Options:
     Attributes:
         error: What is raised.
         gone: Options of an earlier release, each with the value that what is left amounts to, and why it went: that
-            value is still read, any other is refused; ``...`` stands for any value.
+            value is still read, any other is refused; ``...`` for any value.
 
     Raises:
         InvalidAgentOptionError: If a value is not allowed (a subclass may name another error).
@@ -278,7 +278,7 @@ class Options:
 
     @classmethod
     def check_names(cls, names: Iterable[str]) -> None:
-        """Refuse names that are no options, with the nearest one.
+        """Refuse names that are not options, with the nearest one.
 
         Raises:
             InvalidAgentOptionError: If there is one.
@@ -369,7 +369,7 @@ def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str,
     """Split texts of the form ``name=value``.
 
     Raises:
-        DouDizhuError: ``error``, if one is of another form or an option stands twice.
+        DouDizhuError: ``error``, if one is of another form or an option is given twice.
     """
     found: dict[str, str] = {}
     for text in texts:
@@ -445,8 +445,8 @@ def takes(options: type[Options]) -> Callable[[_Class], _Class]:
 @functools.cache
 def _options(cls: Any) -> tuple[Option, ...]:
     """The fields of a dataclass as options, in order."""
-    hints, told = get_type_hints(cls, include_extras=True), meanings(cls)
-    return tuple(_option(field, hints[field.name], told.get(field.name, "")) for field in dataclasses.fields(cls))
+    hints, said = get_type_hints(cls, include_extras=True), meanings(cls)
+    return tuple(_option(field, hints[field.name], said.get(field.name, "")) for field in dataclasses.fields(cls))
 
 
 def _option(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:

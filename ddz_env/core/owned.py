@@ -1,8 +1,8 @@
 """Objects that come out of a pickle own their arrays.
 
-Pickles of protocol 5 may leave arrays in somebody else's memory, where nobody may write (Ray's object store, buffers
-that are sent apart).  The kernels write in place, and to them an array that cannot be written is of another type: they
-fail, or are compiled anew.  What holds arrays for kernels therefore copies such arrays when it is restored.
+Pickles of protocol 5 may leave arrays in foreign, read-only memory (Ray's object store, buffers that are sent apart).
+The kernels write in place, and to them an array that cannot be written is of another type: they fail, or are compiled
+anew.  What holds arrays for kernels therefore copies such arrays when it is restored.
 """
 
 from __future__ import annotations

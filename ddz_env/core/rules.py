@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.actions import CATEGORIES, SEGMENTS
-from ddz_env.core.cards import FULL_DECK, MAX_HAND, NUM_RANKS
+from ddz_env.core.cards import FULL_DECK, MAX_HAND, NUM_RANKS, counts_to_word
 from ddz_env.core.checks import check_choice
 from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown, unknown
 from ddz_env.core.options import Option, Options, Range, as_written, read_options
@@ -66,7 +66,7 @@ class Rules(Options):
         half_deck: Each card is left out with probability 0.5; deals in which the landlord holds three cards or
             fewer, or any hand is empty, are dealt again.
         categories: Names of the categories that may be played.
-        kicker_repeat: How often one rank may stand among solo kickers (1: all kickers differ).
+        kicker_repeat: How often one rank may be used among solo kickers (1: all kickers differ).
         two_jokers: Whether both jokers may be kickers of one move.
         kicker_trios: ``"any"``; ``"not-adjacent"``: a rank next to a chain rank of the body may not be a kicker
             three times (RLCard); ``"merge"``: readings that share their cards are one move, and the follower must
@@ -77,7 +77,7 @@ class Rules(Options):
         bidding: ``"fixed"``: seat 0 is the landlord; ``"once"``: every seat speaks once; ``"until-passed"``:
             until two seats in a row pass after a bid; ``"robbing"``: one seat calls, the others may rob it of the
             landlord's place, each time for twice the stake, and the caller may rob it back.
-        all_decline: What happens when nobody bids: ``"redeal"``, ``"first-seat"`` becomes landlord at stake 1, or
+        all_decline: What happens when no seat bids: ``"redeal"``, ``"first-seat"`` becomes landlord at stake 1, or
             ``"end"``: the game ends with zero for all.
         doubling: A round after the landlord is known in which each seat may double.
         showing: Whether the landlord, having taken up the landlord cards, may show its hand for twice the stake.
@@ -192,10 +192,6 @@ def _words(rules: Rules) -> npt.NDArray[np.uint64]:
     allowed = 0
     for index, segment in enumerate(SEGMENTS):
         allowed |= (CATEGORIES[segment.category].name in rules.categories) << index
-    deck = 0
-    for rank, count in enumerate(rules.deck):
-        for copy in range(count):
-            deck |= 1 << (16 * copy + rank)
     values = {
         R_PLAYERS: rules.players,
         R_SEGMENTS: allowed,
@@ -211,7 +207,7 @@ def _words(rules: Rules) -> npt.NDArray[np.uint64]:
         R_HAND_SIZE: rules.hand_size,
         R_BOTTOM_SIZE: rules.bottom,
         R_OPEN_HANDS: rules.open_hands,
-        R_DECK: deck,
+        R_DECK: counts_to_word(rules.deck),
         R_BOMBS_BEAT_ROCKET: rules.bombs_beat_rocket,
         R_SPRING: rules.spring,
     }
@@ -292,7 +288,7 @@ def _read(text: str) -> Rules:
 
 
 def textual_options() -> dict[str, Option]:
-    """The fields that can stand behind a preset's name, as options by name."""
+    """The fields that can follow a preset's name, as options by name."""
     return {option.name: option for option in Rules.options() if option.name != "name" and tuple not in option.kinds}
 
 

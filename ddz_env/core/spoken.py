@@ -10,7 +10,7 @@ from ddz_env.core.rules import Rules
 
 
 def question(history: Sequence[tuple[int, Move]], stage: str, rules: Rules) -> str:
-    """What the seat to act is asked: a stage of the game or, where the landlord is robbed, ``call`` or ``rob``.
+    """The question put to the seat to act: a stage of the game or, where the landlord is robbed, ``call`` or ``rob``.
 
     Args:
         history: ``(seat, move)`` so far.

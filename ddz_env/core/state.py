@@ -107,7 +107,7 @@ class State:
             bottom: The landlord cards.
             rules: A preset's name or a :class:`Rules`.
             check_sizes: Whether the hands must have the sizes that the rules deal; set it to False for endgames
-                (cards that nobody holds then count as undealt).
+                (cards in no hand then count as undealt).
             seed: Generator of the opener and of later deals in an auction.
 
         Raises:
@@ -236,7 +236,7 @@ class State:
 
         Raises:
             GameOverError: If the game has ended.
-            InvalidMoveError: If the text is no move.
+            InvalidMoveError: If the text is not a move.
             IllegalMoveError: If the position does not allow it.  The game is unchanged.
         """
         self._check_running()
@@ -244,7 +244,7 @@ class State:
             move = Move.parse(move, self._rules)
         if not isinstance(move, Move):
             raise InvalidMoveError(f"step takes a Move or its notation, not {shown(move)}")
-        move = plain_move(move)  # what is checked is what is played, whatever a subclass says next time
+        move = plain_move(move)  # what is checked is what is played, even for a subclass that changes its answer
         if int(self._row[at.STAGE]) == at.STAGE_KICKER:
             raise IllegalMoveError("a move is half built: choose its kickers with step_action")
         if not self._can_play(move):

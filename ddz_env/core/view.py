@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.moves import all_moves
-from ddz_env.core.engine.score import is_shown, robs_of, stake
+from ddz_env.core.engine.score import bid_of, is_shown, stake
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U3, U8, add_hand, popcount, remove_hand
 from ddz_env.core.errors import InvalidDealError
@@ -97,6 +98,7 @@ def _restored(kind: type[View], row: Any, rules: Rules, rule_words: Any, seat: i
     return kind(own(row), rules, own(rule_words), seat, history, own(ring))
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class View:
     """What one seat knows of a game, and nothing else.
 
@@ -112,23 +114,12 @@ class View:
         ring: The recent moves as words, shape ``[16, 2]``, uint64 (:mod:`ddz_env.core.engine.layout`).
     """
 
-    __slots__ = ("history", "ring", "row", "rule_words", "rules", "seat")
-
-    def __init__(
-        self,
-        row: npt.NDArray[np.uint64],
-        rules: Rules,
-        rule_words: npt.NDArray[np.uint64],
-        seat: int,
-        history: Sequence[tuple[int, Move]],
-        ring: npt.NDArray[np.uint64],
-    ) -> None:
-        self.row = row
-        self.rules = rules
-        self.rule_words = rule_words
-        self.seat = seat
-        self.history = history
-        self.ring = ring
+    row: npt.NDArray[np.uint64]
+    rules: Rules
+    rule_words: npt.NDArray[np.uint64]
+    seat: int
+    history: Sequence[tuple[int, Move]]
+    ring: npt.NDArray[np.uint64]
 
     def __reduce__(self) -> tuple[object, ...]:  # the default goes by a list of names that an agent can empty
         return _restored, (type(self), self.row, self.rules, self.rule_words, self.seat, self.history, self.ring)
@@ -217,12 +208,12 @@ class View:
     @property
     def highest_bid(self) -> int:
         """The highest bid so far, 0 if none; when robbing 1 once somebody has called."""
-        return (int(self.row[at.BIDS]) >> 12) & 15
+        return int(bid_of(self.row, at.HIGHEST_BID))
 
     @property
     def robs(self) -> int:
         """How often the landlord's place was robbed."""
-        return int(robs_of(self.row))
+        return int(bid_of(self.row, at.ROBS))
 
     @property
     def is_shown(self) -> bool:

@@ -20,7 +20,7 @@ LONGEST_ADDITION = 15
 def real_path(path: Path) -> Path:
     """The absolute path behind all symbolic links; of links in a loop, the path itself.
 
-    ``Path.resolve`` raises a RuntimeError for a loop.  Here the error comes from whatever uses the file.
+    ``Path.resolve`` raises a RuntimeError for a loop.  Here the error comes from the code that uses the file.
     """
     return Path(os.path.realpath(path))
 

@@ -14,6 +14,7 @@ from ddz_env.core.checks import as_integer
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS, SEAT
+from ddz_env.core.engine.legal import marked
 from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.errors import IllegalMoveError, shown
@@ -23,7 +24,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.state import game_key
 from ddz_env.envs import outputs, stepping
 from ddz_env.envs.outputs import write_infos
-from ddz_env.envs.stepping import marked, play_action
+from ddz_env.envs.stepping import play_action
 from ddz_env.envs.threads import Turn
 
 if TYPE_CHECKING:

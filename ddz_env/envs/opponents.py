@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
@@ -21,7 +22,6 @@ from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.tables import KICKER_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
 from ddz_env.core.engine.words import PLANE, U0, U1, lowest, remove
 from ddz_env.core.errors import InvalidMoveError, InvalidOptionError
-from ddz_env.core.notation import counts_to_word
 from ddz_env.core.observation import mask_bytes
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules

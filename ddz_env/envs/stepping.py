@@ -16,13 +16,14 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_ACTIONS, action_name
 from ddz_env.core.checks import as_array, check_choice, described
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, MOVES, ROW_WORDS, SEAT
+from ddz_env.core.engine.legal import marked
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import U0, U1
+from ddz_env.core.engine.words import U0
 from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
 from ddz_env.core.notation import recorded_move
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS
@@ -33,9 +34,7 @@ from ddz_env.core.view import seat_role
 LOG_MOVES = 256
 """Completed moves a log holds.  54 cards are at most 54 plays with two passes after each, and an auction."""
 
-_U6 = np.uint64(6)
 _U15 = np.uint64(15)
-_U63 = np.uint64(63)
 _MAIN = 0xFFFF
 
 
@@ -63,13 +62,6 @@ def allocate(kind: type[_Arrays], n: int, **fewer: int) -> _Arrays:
     fields = get_type_hints(kind, include_extras=True).items()
     shapes = {name: (fewer.get(name, n), *annotated.__metadata__[1:]) for name, annotated in fields}
     return kind(*(np.zeros(shapes[name], annotated.__metadata__[0]) for name, annotated in fields))
-
-
-@inline_kernel
-def marked(mask: np.ndarray, action: np.uint64) -> bool:
-    """Whether an action id (0..399) is set in a mask of shape ``[7]``."""
-    word: np.uint64 = mask[np.int64(action >> _U6)]
-    return bool(((word >> (action & _U63)) & U1) == U1)
 
 
 @pure_kernel

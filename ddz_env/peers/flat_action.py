@@ -25,11 +25,12 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel  # type: ign
 
 from ddz_env.core import errors
 from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS
+from ddz_env.core.cards import counts_to_word
 from ddz_env.core.checks import as_integer
 from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.errors import shown
 from ddz_env.core.flat import rlcard_actions
-from ddz_env.core.notation import Move, counts_to_word
+from ddz_env.core.notation import Move
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.envs import aec

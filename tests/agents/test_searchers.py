@@ -103,7 +103,7 @@ def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
     if cheats(agent):
         wrong: Any = [(State.new(1).view(), "seat 1's hand is hidden")]
     else:
-        wrong = [(view_with(State.new(1), next=1), "the deck is"), (State.new(1).view(1), "seat 1 is asked to act")]
+        wrong = [(view_with(State.new(1), next=1), "the deck is"), (State.new(1).view(1), "seat 1 cannot act")]
     for view, message in wrong:
         with pytest.raises(DouDizhuError, match=message):
             agent.act(view, RNG(0))

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.actions import CATEGORIES, KICKER_BASE, MAIN_GROUPS
-from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.cards import NUM_RANKS, counts_to_word
 from ddz_env.core.engine import layout
 from ddz_env.core.engine.deal import start_game
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.step import apply_action
-from ddz_env.core.notation import counts_to_word, word_to_counts
+from ddz_env.core.notation import word_to_counts
 from ddz_env.core.rules import Rules
 from tests.oracles.reference import Game, Hand, Move
 

@@ -212,7 +212,7 @@ class BeliefModel(OwnsArrays):
     def _walk(self, view: View, hands: Hands, draws: Reals | None = None) -> tuple[Hands, Reals] | None:
         """Draw hands in place, or weigh those given: the hidden cards by rank, and the logarithms of probabilities."""
         if view.landlord is None or view.rules.players != 3 or len(view.history) != int(view.row[MOVES]):
-            return None  # the last is a bare row: nobody's conduct is known
+            return None  # the last is a bare row: how the seats have played is not known
         words = np.empty((1, OBSERVATION_WORDS), np.uint64)
         write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), words[0])
         observation = words.view(np.int8)

@@ -33,7 +33,7 @@ class PolicyFile(Options):
         path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the shipped one,
             `points` for the shipped one that bids, doubles and plays for points.
         threads: Threads of every evaluation, of a `.zip` for the whole process; none for one per core.
-        trust_file: Whether a `.zip` of Stable-Baselines3 may be read; reading it runs whatever code is in it.
+        trust_file: Whether a `.zip` of Stable-Baselines3 may be read; reading it runs the code in it.
     """
 
     path: str | Path | None = None
@@ -98,7 +98,7 @@ class PartialMove(NamedTuple):
         row: The seat's row behind the stages so far, shape ``[32]``, uint64.
         ring: The recent moves behind them, shape ``[16, 2]``, uint64.
         actions: The stages so far.
-        log_prior: The logarithm of the policy's probability of all of them, where somebody asks for it.
+        log_prior: The logarithm of the policy's probability of all of them, where it is wanted.
     """
 
     view: View
@@ -202,14 +202,7 @@ class ModelAgent:
 
     def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
         """The same choices in many games, one evaluation for all that wait."""
-        return _PolicyPlayer(self)
-
-
-class _PolicyPlayer:
-    """A :class:`ModelAgent` in many games: see :class:`ddz_env.playing.agent.BatchPlayer`."""
-
-    def __init__(self, agent: ModelAgent) -> None:
-        self._agent = agent
+        return self
 
     def actions(
         self,
@@ -219,7 +212,8 @@ class _PolicyPlayer:
         masks: Bytes,
         rngs: Callable[[int], np.random.Generator],
     ) -> npt.NDArray[np.int64]:
-        return self._agent.choose(observations, masks, lambda row: rngs(int(games[row])))
+        """The next action in each of some games: see :class:`ddz_env.playing.agent.BatchPlayer`."""
+        return self.choose(observations, masks, lambda row: rngs(int(games[row])))
 
 
 @takes(PolicyOptions)

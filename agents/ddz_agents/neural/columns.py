@@ -5,7 +5,7 @@ the docs follow from it.  Each kernel writes every input of its table at the tab
 defined in :mod:`ddz_agents.neural.features`.
 
 Compiled code writes the columns: as tensor operations they cost a third of the time of training.  The mask of legal
-actions is no input, it only says which actions have a probability: with it, imitation agreed with the rule agent in
+actions is not an input, it only says which actions have a probability: with it, imitation agreed with the rule agent in
 92.7 % instead of 92.4 % of the decisions after 600,000 of them, and there were 400 columns more to multiply.
 
 How well the rest can be played out is the same question after every action.  Finding prospects is most of the work of
@@ -23,25 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.features import (
-    FIRST_MOVE,
-    HAND_COLUMNS,
-    HAND_VALUES,
-    MOVE_BYTES,
-    PLANES,
-    PROSPECTS,
-    SIGNS,
-    hand_word,
-    put_hand,
-    put_hand_values,
-    put_planes,
-    put_prospects,
-    put_scaled,
-    put_signs,
-    put_thresholds,
-    value_hand,
-    weigh_pool,
-)
+from ddz_agents.neural import features
+from ddz_agents.neural.features import hand_word, put_hand, put_planes, put_prospects, put_scaled, put_thresholds
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
@@ -56,7 +39,7 @@ from ddz_env.core.rules import Rules
 MOST_CARDS = 20
 """The largest hand."""
 
-HEAD = FIRST_MOVE
+HEAD = features.FIRST_MOVE
 """Bytes before the history."""
 
 TAIL = OBSERVATION.offsets["role"]
@@ -115,11 +98,11 @@ class Columns:
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """The rows of the docs table: name, columns, meaning."""
         for name, columns, meaning in self.inputs:
-            yield f"`{name}`", str(columns or f"{MOVE_BYTES} a move"), meaning
+            yield f"`{name}`", str(columns or f"{features.MOVE_BYTES} a move"), meaning
 
 
 _BESIDE = (
-    Input("target", PLANES, "thresholds of the move to beat"),
+    Input("target", features.PLANES, "thresholds of the move to beat"),
     Input("sizes", 3 * MOST_CARDS, f"thresholds 1 to {MOST_CARDS} of the hand sizes of self, next, previous"),
     Input("key", NUM_RANKS, f"the rank to exceed: thresholds 1 to {NUM_RANKS}"),
 )
@@ -128,17 +111,17 @@ POLICY_INPUTS = Columns(
     Input("table", HEAD, "the bytes of the observation before its history, scaled"),
     Input("history", 0, "the last moves, scaled bytes"),
     Input("state", OBSERVATION.size - TAIL, "the bytes behind the history, scaled: role, stage and the like"),
-    Input("hand", HAND_COLUMNS, "thresholds of the own hand, and each chain that it holds"),
-    Input("prospects", PROSPECTS, "prospects of the own hand, without what the move in progress has taken"),
-    Input("unseen", PLANES, "thresholds of the cards that are in nobody's sight"),
+    Input("hand", features.HAND_COLUMNS, "thresholds of the own hand, and each chain that it holds"),
+    Input("prospects", features.PROSPECTS, "prospects of the own hand, without what the move in progress has taken"),
+    Input("unseen", features.PLANES, "thresholds of the cards that are in nobody's sight"),
     *_BESIDE,
-    Input("signs", SIGNS, "the lowest solo and pair of an enemy that each of the others let pass"),
+    Input("signs", features.SIGNS, "the lowest solo and pair of an enemy that each of the others let pass"),
 )
 """What the policy reads of an observation."""
 
 REST_INPUTS = Columns(
-    Input("rest", PLANES, "thresholds of the hand that the action leaves"),
-    Input("prospects", PROSPECTS, "its prospects"),
+    Input("rest", features.PLANES, "thresholds of the hand that the action leaves"),
+    Input("prospects", features.PROSPECTS, "its prospects"),
 )
 """What the policy reads of each legal action."""
 
@@ -147,12 +130,12 @@ CRITIC_INPUTS = Columns(
     Input("half_built", _AFTER_PENDING - PENDING, "the bytes of the move in progress, scaled"),
     Input("state", OBSERVATION.size - TAIL, "role, stage and the like, scaled"),
     Input("undealt", CONCEALED.size - _UNDEALT, "the cards that nobody holds, scaled"),
-    Input("own", PLANES, "thresholds of the own hand, without what the move in progress has taken"),
-    Input("own_prospects", PROSPECTS, "its prospects against the two others"),
-    Input("next", PLANES, "thresholds of the next seat's hand"),
-    Input("next_prospects", PROSPECTS, "its prospects"),
-    Input("previous", PLANES, "thresholds of the previous seat's hand"),
-    Input("previous_prospects", PROSPECTS, "its prospects"),
+    Input("own", features.PLANES, "thresholds of the own hand, without what the move in progress has taken"),
+    Input("own_prospects", features.PROSPECTS, "its prospects against the two others"),
+    Input("next", features.PLANES, "thresholds of the next seat's hand"),
+    Input("next_prospects", features.PROSPECTS, "its prospects"),
+    Input("previous", features.PLANES, "thresholds of the previous seat's hand"),
+    Input("previous_prospects", features.PROSPECTS, "its prospects"),
     *_BESIDE,
     Input("against_rules", 1, "whether the rule agent is known to play the other side; 0 where it is not known"),
 )
@@ -173,7 +156,7 @@ def observation_columns(history: int) -> int:
     Args:
         history: Completed moves that are shown, 0 to 15.
     """
-    return POLICY_INPUTS.size + MOVE_BYTES * history
+    return POLICY_INPUTS.size + features.MOVE_BYTES * history
 
 
 # --- The kernels ------------------------------------------------------------------------------------------------------
@@ -215,7 +198,7 @@ def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDA
 def weigh_unseen(values: np.ndarray, mind: RuleScratch) -> None:
     """Price moves by the cards that the observer has not seen and the larger of the other hands."""
     most = max(values[_LEFT[1]], values[_LEFT[2]])
-    weigh_pool(hand_word(values, UNSEEN), np.uint64(most), mind)
+    features.weigh_pool(hand_word(values, UNSEEN), np.uint64(most), mind)
 
 
 @inline_kernel
@@ -246,7 +229,7 @@ def describe_observation(
         rest: Memory, shape ``[15]``, int8.
         row: Output, shape ``[observation_columns(history)]``, float32.
     """
-    shown = MOVE_BYTES * history
+    shown = features.MOVE_BYTES * history
     put_scaled(values, OBSERVATION_SCALES, 0, HEAD + shown, row, _P.table)
     row = row[shown:]  # what is behind the history
     put_scaled(values, OBSERVATION_SCALES, TAIL, values.size, row, _P.state)
@@ -258,7 +241,7 @@ def describe_observation(
     put_planes(values, TARGET, row, _P.target)
     _put_sizes(values, row, _P.sizes)
     put_thresholds(int(values[KEY]), NUM_RANKS, row, _P.key)
-    put_signs(values, row, _P.signs)
+    features.put_signs(values, row, _P.signs)
 
 
 @kernel
@@ -275,7 +258,7 @@ def _put_prospects_among(
     hand: np.uint64, one: np.uint64, other: np.uint64, rules: np.ndarray, mind: RuleScratch, out: np.ndarray, place: int
 ) -> None:
     """Write the prospects of a hand whose moves two other hands could beat."""
-    weigh_pool(add_hand(one, other), max(popcount(one), popcount(other)), mind)
+    features.weigh_pool(add_hand(one, other), max(popcount(one), popcount(other)), mind)
     put_prospects(hand, rules, mind, out, place)
 
 
@@ -283,7 +266,7 @@ def _put_prospects_among(
 def describe_game(
     values: np.ndarray, hidden: np.ndarray, rules: np.ndarray, mind: RuleScratch, rest: np.ndarray, row: np.ndarray
 ) -> None:
-    """Write the columns of one game in which nobody is known to be the rule agent.
+    """Write the columns of one game in which no player is known to be the rule agent.
 
     Args:
         values: The observation of the seat to act, shape ``[OBSERVATION_SIZE]``, int8.
@@ -378,7 +361,7 @@ def describe_afterstates(observations: Bytes, masks: Bytes, hand_values: HandVal
         np.empty(pairs, np.int64),
         np.empty(pairs, np.int64),
         np.empty((pairs, REST_COLUMNS), np.float32),
-        np.empty((pairs, HAND_VALUES), np.int16) if hand_values is None else hand_values,
+        np.empty((pairs, features.HAND_VALUES), np.int16) if hand_values is None else hand_values,
     )
     _describe_afterstates(observations, masks, hand_values is not None, READING_RULES, new_rule_scratch(), found)
     return found
@@ -403,7 +386,7 @@ def leave(values: np.ndarray, action: int, rest: np.ndarray) -> None:
 def put_afterstate(rest: np.ndarray, sure: int, price: int, columns: np.ndarray) -> None:
     """Write the columns of a hand that is left: shape ``[REST_COLUMNS]``, float32."""
     put_planes(rest, 0, columns, _R.rest)
-    put_hand_values(sure, price, columns, _R.prospects)
+    features.put_hand_values(sure, price, columns, _R.prospects)
 
 
 @kernel
@@ -423,7 +406,7 @@ def _describe_afterstates(
             out.rows[pair], out.actions[pair] = index, action
             leave(values, action, rest)
             if not known:
-                sure, price = value_hand(hand_word(rest, 0), rules, mind)
+                sure, price = features.value_hand(hand_word(rest, 0), rules, mind)
                 out.hand_values[pair, 0], out.hand_values[pair, 1] = sure, price
             put_afterstate(rest, int(out.hand_values[pair, 0]), int(out.hand_values[pair, 1]), out.columns[pair])
             pair += 1

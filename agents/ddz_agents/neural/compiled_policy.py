@@ -2,7 +2,7 @@
 
 Most columns are thresholds and therefore zero, an action that is not legal needs no logit, and a hand that an action
 leaves is weighed without its features ever being written down: so one row takes a third of the multiplications that
-matrices take, and no batch is needed to be fast.  A row is computed alike whatever stands beside it, in float32 and in
+matrices take, and no batch is needed to be fast.  A row is computed alike in any batch, in float32 and in
 a fixed order without fused or reordered operations: the answers depend on neither the batch nor the threads, nor, but
 for the logarithm and the exponential, on the processor.
 """
@@ -51,7 +51,7 @@ class Dense(NamedTuple):
 
     Attributes:
         weights: Shape ``[inputs, outputs]``, float32, so that what an input adds lies side by side; or outputs first
-            where single outputs are asked for.
+            where single outputs are computed.
         bias: Shape ``[outputs]``.
     """
 

@@ -6,7 +6,7 @@
 
 **Prospects**: how far a hand is from being played out.  PerfectDou (Yang et al. 2022) gives its networks the fewest
 moves that play a hand out.  Here the rule agent's decomposition (:mod:`ddz_agents.rules.decomposition`) counts the
-moves of the hand that unseen cards can beat and all its moves, and tells what the hand is worth at the rule agent's
+moves of the hand that unseen cards can beat and all its moves, and says what the hand is worth at the rule agent's
 prices: some tenths of a microsecond a hand.
 
 **Signs** of what others hold: the weakest solo and pair of an enemy that a seat let pass.  All moves are public, so a

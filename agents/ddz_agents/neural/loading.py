@@ -23,7 +23,7 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
             everything else must be weights of ours (:mod:`ddz_agents.neural.weights`).  ``points`` and None
             read shipped ones (:func:`~ddz_agents.neural.shipped.policy_path`).
         threads: Threads of every evaluation; None for one a core.
-        trust_file: Whether a ``.zip`` may be read, which runs whatever code is in it.
+        trust_file: Whether a ``.zip`` may be read, which runs the code in it.
 
     Raises:
         InvalidOptionError: If the number of threads is out of range.

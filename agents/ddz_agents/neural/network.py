@@ -209,7 +209,7 @@ def load_module(
     Args:
         module: The module.
         arrays: The arrays; those without the prefix are ignored.
-        prefix: Stands before each name.
+        prefix: What each name begins with.
         where: Names the file in messages.
 
     Returns:

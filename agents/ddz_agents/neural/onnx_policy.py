@@ -2,7 +2,7 @@
 
 There are two formats, and both give logits.  A policy that ``ddz export`` wrote takes what the network takes
 (:class:`ddz_agents.neural.network.PolicyInput`), which this package makes of observations and masks; it gives values,
-too.  A network of another program (:func:`ddz_agents.neural.onnx_stamp.stamp_onnx`) takes the bytes of both.  A file's
+too.  A network of another program (:func:`ddz_agents.neural.onnx_files.stamp_onnx`) takes the bytes of both.  A file's
 metadata say what it is, which observation and action tables it was written for, and the digest of the whole file (with
 zeros in the digest's own place), so that a flipped bit is an error and not a weaker policy.
 """
@@ -100,10 +100,10 @@ class OnnxPolicy:
 
     Raises:
         MissingOnnxError: If ONNX Runtime is not installed.
-        TensorFileError: If the file is missing, truncated, corrupt or no ONNX file, or holds numbers that are not
+        TensorFileError: If the file is missing, truncated, corrupt or not an ONNX file, or holds numbers that are not
             finite.
         TensorFileMismatchError: If it was not written by ``ddz export`` or stamped
-            (:func:`ddz_agents.neural.onnx_stamp.stamp_onnx`), or is for other observations or actions.
+            (:func:`ddz_agents.neural.onnx_files.stamp_onnx`), or is for other observations or actions.
     """
 
     def __init__(self, path: str | Path, threads: int = 1) -> None:
@@ -175,7 +175,7 @@ def session_of(path: str | Path, data: bytes, threads: int) -> Any:
 
     Raises:
         MissingOnnxError: If ONNX Runtime is not installed.
-        TensorFileError: If it is no ONNX file.
+        TensorFileError: If it is not an ONNX file.
     """
     try:
         import onnxruntime
@@ -188,7 +188,7 @@ def session_of(path: str | Path, data: bytes, threads: int) -> Any:
     try:
         return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its own classes, which derive from Exception and from nothing between
-        raise TensorFileError(f"{path} is no ONNX file that can be run, or was truncated: {error}") from error
+        raise TensorFileError(f"{path} is not an ONNX file that can be run, or was truncated: {error}") from error
 
 
 def check_nodes(path: str | Path, session: Any, form: Format) -> None:
@@ -212,12 +212,12 @@ def _refuse_unstamped(path: str | Path, session: Any) -> NoReturn:
     Raises:
         TensorFileMismatchError: Always.
     """
-    refused = f"{path} is no {EXPORTED} file but 'something else': it does not say what it is for"
+    refused = f"{path} is not a {EXPORTED} file but 'something else': it does not say what it is for"
     try:
         check_nodes(path, session, OWN)
     except TensorFileMismatchError as error:
         raise TensorFileMismatchError(f"{refused}, and {error}") from error
     raise TensorFileMismatchError(
         f"{refused}; if it was trained for the observations and actions of this version, "
-        "ddz_agents.neural.onnx_stamp.stamp_onnx(path, out, rules=..., objective=...) writes that into it"
+        "ddz_agents.neural.onnx_files.stamp_onnx(path, out, rules=..., objective=...) writes that into it"
     )

@@ -1,7 +1,7 @@
 """A policy trained with sb3-contrib's MaskablePPO, for everything here that takes a policy.
 
-Stable-Baselines3 saves its models as zip files with pickled objects in them, and unpickling runs whatever code a file
-brings along.  Such a file is therefore read only by those who say that they trust it; our own files of weights
+Stable-Baselines3 saves its models as zip files with pickled objects in them, and unpickling runs any code that a file
+brings along.  Such a file is therefore read only where the user says that it is trusted; our own files of weights
 (:mod:`ddz_agents.neural.weights`) hold nothing but tensors and need no trust.
 
 What such a zip was trained for is in a member of its own, as JSON that is read without unpickling anything;
@@ -65,7 +65,7 @@ def saved_form(space: Any, actions: Any) -> ObservationForm:
         actions: Its saved action space.
 
     Raises:
-        TensorFileMismatchError: If it is none of ours, or the actions are others.
+        TensorFileMismatchError: If it is not one of ours, or the actions differ.
     """
     if actions != spaces.Discrete(NUM_ACTIONS):
         raise TensorFileMismatchError(f"the policy was saved with the action space {actions}; {_RIGHT}")
@@ -132,7 +132,7 @@ def check_trust(path: str | Path, trust: bool, how: str) -> None:
     """
     if trust is not True:
         raise UntrustedFileError(
-            f"{path} is a zip of Stable-Baselines3: reading it runs whatever code is in it; if you know where it comes "
+            f"{path} is a zip of Stable-Baselines3: reading it runs the code in it; if you know where it comes "
             f"from, write {how}"
         )
 
@@ -188,7 +188,7 @@ def load_maskable_ppo(path: str | Path, env: Any = None, device: str = "cpu") ->
     _check_zip(path)
     try:
         model = MaskablePPO.load(path, env, device)
-    except Exception as error:  # unpickling raises whatever it likes
+    except Exception as error:  # unpickling can raise anything
         raise TensorFileMismatchError(f"{path} holds no MaskablePPO that can be read here: {error}") from error
     for name, weight in model.policy.state_dict().items():
         if not torch.isfinite(weight).all():
@@ -232,7 +232,7 @@ def read_purpose(path: str | Path) -> Purpose:
     except zipfile.BadZipFile as error:
         raise TensorFileError(f"{path} is corrupt: {error}") from error
     if (about.get("kind"), about.get("version")) != (KIND, VERSION):
-        raise TensorFileMismatchError(f"{where} is no {KIND} of version {VERSION}: {about}")
+        raise TensorFileMismatchError(f"{where} is not a {KIND} of version {VERSION}: {about}")
     purpose = Purpose(about.get("rules"), about.get("objective", ""))
     check_purpose(where, "" if purpose.rules is None else purpose.rules, purpose.objective, {}, True)
     return purpose

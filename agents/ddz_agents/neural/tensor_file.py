@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -74,12 +73,12 @@ def plain_values(where: object, text: str | bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise TensorFileMismatchError(f"{where} does not say in JSON what it is for: {shown(error)}") from error
     if not isinstance(found, dict):
-        raise TensorFileMismatchError(f"{where} does not say what it is for: {shown(found)} are no names with values")
+        raise TensorFileMismatchError(f"{where} does not say what it is for: {shown(found)} are not names with values")
     return found
 
 
 def check_purpose(where: object, rules: object, objective: object, notes: object, values_trained: object) -> None:
-    """Check what a policy says that it is for.
+    """Check a policy's rules, objective and notes.
 
     Args:
         where: Names the file in messages.
@@ -114,7 +113,7 @@ def check_heading(where: object, metadata: Mapping[str, str], kind: str, version
         TensorFileMismatchError: If it is of another kind or version, or was written for other observations or actions.
     """
     if metadata.get("kind") != kind:
-        raise TensorFileMismatchError(f"{where} is no {kind} file but {metadata.get('kind', 'something else')!r}")
+        raise TensorFileMismatchError(f"{where} is not a {kind} file but {metadata.get('kind', 'something else')!r}")
     if metadata.get("version") != str(version):
         raise TensorFileMismatchError(
             f"{where} has version {metadata.get('version')!r} of the {kind} format; this package reads {version}"
@@ -187,26 +186,17 @@ def _unpacked(data: bytes) -> tuple[dict[str, Any], Arrays]:
             format.
     """
     first = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
-    if len(data) < first:
-        raise ValueError("the header is cut short")
     header = json.loads(data[_LENGTH:first])
     metadata = dict(header.pop("__metadata__", {}))
-    if not all(isinstance(value, str) for value in metadata.values()):
-        raise ValueError("the metadata are no text")
     for text in (*header, *metadata.values()):
-        text.encode()  # half a surrogate pair cannot be encoded
-    arrays: Arrays = {}
-    end = first
+        str.encode(text)  # it must be text, and half a surrogate pair cannot be encoded
+    arrays, end = Arrays(), first
     for name, about in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
-        dtype, shape, (start, stop) = _DTYPES[about["dtype"]], about["shape"], about["data_offsets"]
-        if first + start != end or any(type(size) is not int or size < 0 for size in (*shape, start, stop)):
-            raise ValueError(f"{name} does not begin where the array before it ends, or has no shape")
-        end = first + stop
-        if end - first - start != math.prod(shape) * dtype.itemsize or end > len(data):
-            raise ValueError(f"{name} is cut short")
-        if dtype == np.bool_ and max(data[first + start : end], default=0) > 1:
-            raise ValueError(f"{name} holds bytes that are neither true nor false")
-        arrays[name] = np.frombuffer(data, dtype, math.prod(shape), first + start).reshape(shape).copy()
+        start, stop = about["data_offsets"]
+        array: npt.NDArray[Any] = np.ndarray(about["shape"], _DTYPES[about["dtype"]], data, first + start)
+        if first + start != end or array.nbytes != stop - start:
+            raise ValueError(f"{name} does not fill the place behind the array before it")
+        arrays[name], end = array.copy(), end + array.nbytes
     if end != len(data):
         raise ValueError("there are bytes behind the last array")
     return metadata, arrays
@@ -253,7 +243,7 @@ def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays,
     try:
         metadata, arrays = _unpacked(data)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise TensorFileError(f"{path} is no {kind} file, or was truncated: {error}") from error
+        raise TensorFileError(f"{path} is not a {kind} file, or was truncated: {error}") from error
     check_heading(path, metadata, kind, version)
     text = metadata.get("about", "")
     if metadata.get("digest") != _digest(arrays, text):
@@ -271,7 +261,7 @@ def fitting(
 
     Args:
         arrays: The arrays; those without the prefix are ignored.
-        prefix: Stands before each name.
+        prefix: What each name begins with.
         shapes: What the network needs.
         where: Names the file in messages.
 

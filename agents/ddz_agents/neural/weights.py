@@ -73,7 +73,7 @@ def module_arrays(module: nn.Module, prefix: str = "") -> Arrays:
 
     Args:
         module: The module.
-        prefix: Stands before each name.
+        prefix: What each name begins with.
     """
     return {prefix + name: tensor.detach().cpu().numpy() for name, tensor in module.state_dict().items()}
 

@@ -21,10 +21,9 @@ from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PolicyFile
 from ddz_agents.neural.model import Floats, PolicyModel
 from ddz_agents.neural.shipped import shipped_belief_path
-from ddz_agents.neural_search.evaluation_cache import CachedModel
+from ddz_agents.neural_search.descent import recognized
 from ddz_agents.neural_search.forest import DescentBudget, Forest, halve
-from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
-from ddz_agents.neural_search.opponent_model import recognized
+from ddz_agents.neural_search.leaves import CachedModel, Evaluator, leaf_kind
 from ddz_agents.tree_search.agent import SearchAgent
 from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.tree_search.search import Position
@@ -70,7 +69,7 @@ class ModelSearchOptions(Options):
             if necessary.
     """
 
-    gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
+    gone = {  # noqa: RUF012 - without an annotation it is not a field
         "mate": ("policy", "a team mate reckoned to search gained nothing (ddz reproduce search-gains, 0.2.0)"),
         "value_share": (1.0, "simulations beside learned values gained nothing (0.2.0)"),
         "root": ("halving", "neither PUCT nor rollouts at the root were shown to win more (0.2.0)"),
@@ -159,7 +158,6 @@ class ModelSearchAgent(SearchAgent[View]):
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """Where the worlds that it searches have the hidden cards."""
-        self._cached.forget()  # a decision that was broken off leaves questions without answers
         return belief_of(view, self._inferred(view, rng)[0])
 
     def _settled_move(self, log_probabilities: Floats) -> Move | None:

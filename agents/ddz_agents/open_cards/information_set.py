@@ -21,9 +21,10 @@ from ddz_agents.open_cards.minimax import NotSolvableError, SearchLimitError
 from ddz_agents.worlds.determinize import InconsistentViewError
 from ddz_agents.worlds.story import check_history
 from ddz_env import View
+from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, PLAYED, SEAT, SIZES
 from ddz_env.core.engine.words import add_hand, remove_hand
-from ddz_env.core.notation import counts_to_word, word_to_counts
+from ddz_env.core.notation import word_to_counts
 
 MAX_STATES = 50_000
 """Largest information set that is enumerated; those of Mini have at most 66 states."""

@@ -14,12 +14,11 @@ from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env import Move, Rules, View
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import CHOSEN, LANDLORD, SIZES, STAGE, STAGE_KICKER, STAGE_OVER
-from ddz_env.core.engine.legal import legal_mask
+from ddz_env.core.engine.legal import legal_mask, marked
 from ddz_env.core.engine.words import U0
 from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
 from ddz_env.core.options import Options, takes
 from ddz_env.core.owned import OwnsArrays
-from ddz_env.envs.stepping import marked
 from ddz_env.playing.agent import BatchPlayer
 
 NO_LABEL = -1

@@ -15,28 +15,10 @@ import numpy as np
 
 from ddz_agents.rules import scratch as at
 from ddz_agents.rules.scratch import RuleScratch, Scratch, is_plane, price_of
-from ddz_env.core.engine import tables
+from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.legal import allowed
-from ddz_env.core.engine.words import (
-    CHAIN_PLANE,
-    JOKERS,
-    U0,
-    U1,
-    U2,
-    U3,
-    U4,
-    U15,
-    U16,
-    U32,
-    body_mask,
-    exactly,
-    lowest,
-    popcount,
-    remove,
-    run,
-    spread,
-)
+from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, U0, U1, U2, U3, U4, U15, U16, U32
 from ddz_env.core.rules import R_TWO_JOKERS
 
 LOSER, WINNER = 100, 1
@@ -61,9 +43,9 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, rules: np.ndarray, 
     segment = stop - 1
     while segment >= first:
         if allowed(segment, rules):
-            starts = run(plane, tables.SEGMENT_LENGTH[segment])
+            starts = words.run(plane, tables.SEGMENT_LENGTH[segment])
             while starts != U0 and found < at.MAX_CHAINS:
-                memory[at.CHAIN + found] = (np.uint64(segment) << U4) | lowest(starts)
+                memory[at.CHAIN + found] = (np.uint64(segment) << U4) | words.lowest(starts)
                 starts &= starts - U1
                 found += 1
         segment -= 1
@@ -74,7 +56,7 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, rules: np.ndarray, 
 def _list_chains(hand: np.uint64, rules: np.ndarray, memory: np.ndarray) -> int:
     """List every plane, pair chain and solo chain that the hand holds."""
     one, two, three = hand & CHAIN_PLANE, (hand >> U16) & CHAIN_PLANE, (hand >> U32) & CHAIN_PLANE
-    if run(one, U2) == U0:
+    if words.run(one, U2) == U0:
         return 0
     found = _ZERO
     if three != U0:
@@ -105,17 +87,17 @@ def _load_body(
     Returns:
         The kickers as a hand, 0 if there are too few, and the solos and pairs left.
     """
-    count, body = tables.SEGMENT_KICKER_COUNT[segment], body_mask(rank, tables.SEGMENT_LENGTH[segment])
+    count, body = tables.SEGMENT_KICKER_COUNT[segment], words.body_mask(rank, tables.SEGMENT_LENGTH[segment])
     if tables.SEGMENT_KICKER_SIZE[segment] == U2:
         riders = _lowest_bits(pairs & ~body, count)
-        return (spread(riders, U2) if popcount(riders) == count else U0), solos, pairs & ~riders
+        return (words.spread(riders, U2) if words.popcount(riders) == count else U0), solos, pairs & ~riders
     free = solos & ~body
     if rules[R_TWO_JOKERS] == U0 and (free & JOKERS) == JOKERS:
         free &= ~(JOKERS ^ _BLACK)
     riders = _lowest_bits(free, count)
-    missing = count - popcount(riders)
+    missing = count - words.popcount(riders)
     split = _lowest_bits(pairs & ~body & ~riders, missing)
-    if popcount(split) < missing:
+    if words.popcount(split) < missing:
         return U0, solos, pairs
     return riders | split, (solos & ~riders) | split, pairs & ~split  # the other halves of split pairs become solos
 
@@ -135,13 +117,13 @@ def _load_trio(
     solo &= ~solo + U1
     pair &= ~pair + U1
     if solo != U0 and allowed(at.TRIO_SOLO, rules):
-        solo_gain = price_of(scratch, at.SOLO, lowest(solo))
+        solo_gain = price_of(scratch, at.SOLO, words.lowest(solo))
     if pair != U0 and allowed(at.TRIO_PAIR, rules):
-        pair_gain = price_of(scratch, at.PAIR, lowest(pair))
+        pair_gain = price_of(scratch, at.PAIR, words.lowest(pair))
     if solo_gain > 0 and solo_gain >= pair_gain:
         return at.TRIO_SOLO, solo, solos & ~solo, pairs
     if pair_gain > 0:
-        return at.TRIO_PAIR, spread(pair, U2), solos, pairs & ~pair
+        return at.TRIO_PAIR, words.spread(pair, U2), solos, pairs & ~pair
     return at.TRIO, U0, solos, pairs
 
 
@@ -179,7 +161,7 @@ def _put(scratch: Scratch, count: int, segment: int, rank: np.uint64, kickers: n
 def _put_each(scratch: Scratch, total: int, count: int, segment: int, ranks: np.uint64, emit: bool) -> tuple[int, int]:
     """Write a move without kickers for each of some ranks; the price and the number of the moves so far."""
     while ranks != U0:
-        rank = lowest(ranks)
+        rank = words.lowest(ranks)
         total += price_of(scratch, segment, rank)
         count = _put(scratch, count, segment, rank, U0, emit)
         ranks &= ranks - U1
@@ -208,7 +190,8 @@ def _read(
     """
     memory, code, total, count, bodies = scratch.memory, variant, _ZERO, _ZERO, 0
     # Counts of three and four may lie anywhere in 3..2, pairs too; solos include the jokers.
-    solos, pairs, trios, quads = exactly(hand, U1), exactly(hand, U2), exactly(hand, U3), exactly(hand, U4)
+    solos, pairs = words.exactly(hand, U1), words.exactly(hand, U2)
+    trios, quads = words.exactly(hand, U3), words.exactly(hand, U4)
     breakable = trios
     for index in range(chains):
         chain = memory[at.TAKEN + index]
@@ -219,7 +202,7 @@ def _read(
         else:
             total, count = _put_each(scratch, total, count, np.int64(chain >> U4), U1 << (chain & U15), emit)
     while quads != U0:
-        rank = lowest(quads)
+        rank = words.lowest(quads)
         bit = U1 << rank
         quads ^= bit
         mode = code % _QUAD_MODES
@@ -239,7 +222,7 @@ def _read(
             total, count = _put_each(scratch, total, count, at.ROCKET, U1, emit)
         code //= 2
     while code > 0 and breakable != U0:
-        bit = U1 << lowest(breakable)
+        bit = U1 << words.lowest(breakable)
         breakable ^= bit
         if code % 2 == 1:
             trios ^= bit
@@ -257,7 +240,7 @@ def _read(
         total += price_of(scratch, at.PRICED_AS[segment], rank)
         count = _put(scratch, count, np.int64(segment), rank, kickers, emit)
     while trios != U0:
-        rank = lowest(trios)
+        rank = words.lowest(trios)
         trios &= trios - U1
         loaded, kickers, solos, pairs = _load_trio(rank, solos, pairs, rules, scratch)
         total += price_of(scratch, at.TRIO, rank)
@@ -274,7 +257,7 @@ def _best_reading(hand: np.uint64, chains: int, rules: np.ndarray, scratch: Scra
         if is_plane(scratch.memory[at.TAKEN + index] >> U4):
             planes += U1
     jokers = (hand & JOKERS) == JOKERS and allowed(at.ROCKET, rules)
-    number = _variants(planes, popcount(exactly(hand, U4)), popcount(exactly(hand, U3)), jokers)
+    number = _variants(planes, words.popcount(words.exactly(hand, U4)), words.popcount(words.exactly(hand, U3)), jokers)
     number = min(number, MAX_READINGS)
     best, chosen = _NOT_POSSIBLE, _ZERO
     for variant in range(number):
@@ -309,11 +292,11 @@ def decompose(hand: np.uint64, rules: np.ndarray, scratch: Scratch, emit: bool) 
             continue
         memory[at.PATH + depth] += U1
         left, chain = memory[at.HANDS_LEFT + depth], memory[at.CHAIN + index]
-        ranks = body_mask(chain & U15, tables.SEGMENT_LENGTH[chain >> U4])
+        ranks = words.body_mask(chain & U15, tables.SEGMENT_LENGTH[chain >> U4])
         copies = tables.SEGMENT_COPIES[chain >> U4]
-        if spread(ranks, copies) & ~left != U0:
+        if words.spread(ranks, copies) & ~left != U0:
             continue
-        rest = remove(left, ranks, copies)
+        rest = words.remove(left, ranks, copies)
         memory[at.TAKEN + depth] = chain
         depth += 1
         price, reading, tried = _best_reading(rest, depth, rules, scratch)

@@ -17,29 +17,15 @@ from ddz_agents.rules import scratch
 from ddz_agents.rules import weights as of
 from ddz_agents.rules.decomposition import LOSER, decompose, losers_and_controls, price_of_hand
 from ddz_agents.rules.prices import beatable, is_bomb, place_of, set_prices
-from ddz_agents.rules.scratch import RuleScratch, is_enemy, look_around, may_play, size_of
+from ddz_agents.rules.scratch import RuleScratch, is_enemy, look_around
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine import tables
+from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.kickers import body_of, kicker_options
-from ddz_env.core.engine.legal import count_legal, finishing_action, legal_mask, nth_legal
-from ddz_env.core.engine.score import robs_of
-from ddz_env.core.engine.step import main_cards, next_seat
-from ddz_env.core.engine.words import (
-    PLANE,
-    U0,
-    U1,
-    U2,
-    U3,
-    U16,
-    add,
-    body_mask,
-    lowest,
-    popcount,
-    remove,
-    remove_hand,
-    spread,
-)
+from ddz_env.core.engine.legal import count_legal, finishing_action, legal_mask, marked, nth_legal
+from ddz_env.core.engine.score import bid_of
+from ddz_env.core.engine.step import hand_size, main_cards, next_seat
+from ddz_env.core.engine.words import PLANE, U0, U1, U2, U3, U16
 from ddz_env.core.rules import BIDDING_ROBBING, R_BIDDING
 
 # The price of a hand up to which it bids or doubles.  In 40,000 deals between rule agents the landlord won half, 60 %
@@ -59,15 +45,15 @@ def _may_ride(row: np.ndarray, hand: np.uint64, main: np.uint64, ranks: np.uint6
     """Whether kickers of these different ranks are legal with the main group."""
     body = body_of(row, hand, main, rules)
     left = body.kickers
-    if popcount(ranks) != left:
+    if words.popcount(ranks) != left:
         return False
     chosen, floor = U0, U0
     while left > U0:
-        rank = lowest(ranks)
+        rank = words.lowest(ranks)
         ranks &= ranks - U1
         if (kicker_options(body, left, chosen, floor, rules) >> rank) & U1 == U0:
             return False
-        chosen = add(chosen, U1 << rank, body.size)
+        chosen = words.add(chosen, U1 << rank, body.size)
         floor = rank
         left -= U1
     return True
@@ -80,8 +66,8 @@ def lowest_kickers(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.
     left = body.kickers
     chosen, floor = U0, U0
     while left > U0:
-        floor = lowest(kicker_options(body, left, chosen, floor, rules))
-        chosen = add(chosen, U1 << floor, body.size)
+        floor = words.lowest(kicker_options(body, left, chosen, floor, rules))
+        chosen = words.add(chosen, U1 << floor, body.size)
         left -= U1
     return chosen
 
@@ -106,8 +92,8 @@ def choose_kickers(
     count, size = body.kickers, body.size
     if count == U0:
         return U0
-    ranks_of_body = body_mask(body.start, body.length)
-    rest = remove_hand(hand, main_cards(main))
+    ranks_of_body = words.body_mask(body.start, body.length)
+    rest = words.remove_hand(hand, main_cards(main))
     ranks = U0
     while count > U0:
         options = (rest >> (U16 * (size - U1))) & PLANE & ~ranks_of_body & ~ranks
@@ -115,14 +101,14 @@ def choose_kickers(
         while options != U0:
             bit = options & (~options + U1)
             options ^= bit
-            cost = price_of_hand(remove(rest, bit, size), rules, mind)
+            cost = price_of_hand(words.remove(rest, bit, size), rules, mind)
             if cost < best:
                 best, chosen = cost, bit
         ranks |= chosen
-        rest = remove(rest, chosen, size)
+        rest = words.remove(rest, chosen, size)
         count -= U1
     if _may_ride(row, hand, main, ranks, rules):
-        return spread(ranks, size)
+        return words.spread(ranks, size)
     return lowest_kickers(row, hand, main, rules)
 
 
@@ -136,7 +122,7 @@ def _sure_win(count: int, rules: np.ndarray, mind: RuleScratch) -> tuple[np.uint
     best, found = np.int64(_NEVER), _ZERO
     for index in range(count):
         main = mind.sure.memory[scratch.MAINS + index]
-        if not may_play(mind, main):
+        if not marked(mind.mask, main):
             return U0, U0
         score = np.int64(tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]])
         if is_bomb(main, rules):
@@ -176,7 +162,7 @@ def _lead_to_partner(hand: np.uint64, mind: RuleScratch) -> np.uint64:
     about = mind.about
     if about[scratch.A_PARTNER_CARDS] != U1 or about[scratch.A_NEXT_ENEMY] != U0:
         return U0
-    main = tables.SEGMENT_BASE[scratch.SOLO] + lowest(hand & PLANE)
+    main = tables.SEGMENT_BASE[scratch.SOLO] + words.lowest(hand & PLANE)
     return main if beatable(mind, main) >= _LIKELY else U0
 
 
@@ -197,7 +183,7 @@ def _lead(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) 
     best = np.int64(_NEVER)
     for index in range(count):
         candidate = mind.value.memory[scratch.MAINS + index]
-        if not may_play(mind, candidate):
+        if not marked(mind.mask, candidate):
             continue
         score = _lead_score(mind, candidate, rules, w)
         if score > best:
@@ -234,7 +220,7 @@ def _follow_need(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.nd
         if about[scratch.A_NEXT_ENEMY] != U0:
             need -= w[of.PARTNER_UP] * weak // 100
         return need + (1000 if bomb else 0)
-    size = np.int64(size_of(row, owner))
+    size = np.int64(hand_size(row, owner))
     need = w[of.BOMB_NEED] if bomb else w[of.FOLLOW_NEED]
     urgent = w[of.BOMB_URGENT] if bomb else w[of.FOLLOW_URGENT]
     if size == 1:
@@ -285,12 +271,12 @@ def _follow(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray
     for word in range(tables.MASK_WORDS):
         bits = mind.mask[word]
         while bits != U0:
-            candidate = np.uint64(word) * np.uint64(64) + lowest(bits)
+            candidate = np.uint64(word) * np.uint64(64) + words.lowest(bits)
             bits &= bits - U1
             if candidate == U0:
                 continue
             riders = choose_kickers(row, hand, candidate, rules, mind)
-            rest = remove_hand(remove_hand(hand, main_cards(candidate)), riders)
+            rest = words.remove_hand(words.remove_hand(hand, main_cards(candidate)), riders)
             score = _reply_score(row, rules, mind, w, candidate, before - price_of_hand(rest, rules, mind))
             if beatable(mind, candidate) == 0 and losers_and_controls(rest, rules, mind)[0] < 2:
                 score += _WIN
@@ -314,10 +300,10 @@ def _speak(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, value: int) ->
     if value <= _BID_ONE:
         bid = U3 if value <= _BID_THREE else (U2 if value <= _BID_TWO else U1)
     if rules[R_BIDDING] == BIDDING_ROBBING:
-        wanted = U1 if may_play(mind, tables.BID_ID + U1) else U2
-        enough = bid >= (U3 if robs_of(row) > U0 else wanted)
+        wanted = U1 if marked(mind.mask, tables.BID_ID + U1) else U2
+        enough = bid >= (U3 if bid_of(row, at.ROBS) > U0 else wanted)
         return tables.BID_ID + (wanted if enough else U0)
-    return tables.BID_ID + (bid if may_play(mind, tables.BID_ID + bid) else U0)
+    return tables.BID_ID + (bid if marked(mind.mask, tables.BID_ID + bid) else U0)
 
 
 @pure_kernel
@@ -343,7 +329,7 @@ def rules_move(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndar
         return _speak(row, rules, mind, price_of_hand(hand, rules, mind)), U0
     main = finishing_action(hand, mind.mask)
     if main != U0:
-        return main, remove_hand(hand, main_cards(main))
+        return main, words.remove_hand(hand, main_cards(main))
     if row[at.TARGET] == U0:
         return _lead(row, rules, mind, w)
     return _follow(row, rules, mind, w)
@@ -373,5 +359,5 @@ def next_action(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.nda
         set_prices(mind, w)
         plan[0] = row[at.PENDING]
         plan[1] = choose_kickers(row, mind.about[scratch.A_HAND], row[at.PENDING], rules, mind)
-    ranks = remove_hand(plan[1], row[at.CHOSEN]) & PLANE
-    return tables.KICKER_ID + lowest(ranks) if ranks != U0 else U0
+    ranks = words.remove_hand(plan[1], row[at.CHOSEN]) & PLANE
+    return tables.KICKER_ID + words.lowest(ranks) if ranks != U0 else U0

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_SEGMENTS, SEGMENTS, segments_of
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.layout import HANDS, LANDLORD, PLAYED, SEAT, SIZES
-from ddz_env.core.engine.step import next_seat
+from ddz_env.core.engine.layout import HANDS, LANDLORD, PLAYED, SEAT
+from ddz_env.core.engine.step import hand_size, next_seat
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import BYTE, U0, U1, U3, U6, U8, U63, popcount, remove_hand
+from ddz_env.core.engine.words import U0, U1, U3, remove_hand
 from ddz_env.core.rules import R_DECK, R_PLAYERS
 
 # Segments as typed integers: Numba compiles a function anew for every literal that it is given.
@@ -136,14 +136,6 @@ def is_plane(segment: np.uint64) -> bool:
 
 
 @inline_kernel
-def size_of(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    """Cards in a seat's hand, from a view or a full row."""
-    if row[SIZES] != U0:
-        return (row[SIZES] >> (U8 * seat)) & BYTE
-    return popcount(row[HANDS + np.int64(seat)])
-
-
-@inline_kernel
 def is_enemy(row: np.ndarray, seat: np.uint64, other: np.uint64) -> bool:
     """Whether two seats are on different sides (before there is a landlord everybody is an enemy)."""
     landlord = row[LANDLORD]
@@ -160,7 +152,7 @@ def look_around(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
     other = U0
     while other < rules[R_PLAYERS]:
         pool = remove_hand(pool, row[PLAYED + np.int64(other)])
-        size = size_of(row, other)
+        size = hand_size(row, other)
         if other == seat:
             pass
         elif is_enemy(row, seat, other):
@@ -172,10 +164,4 @@ def look_around(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
     about[A_HAND], about[A_POOL], about[A_SEAT] = hand, pool, seat
     about[A_ENEMY_CARDS], about[A_FEWEST], about[A_PARTNER_CARDS] = most, fewest, partner
     following = next_seat(seat, rules)
-    about[A_NEXT_ENEMY] = size_of(row, following) if is_enemy(row, seat, following) else U0
-
-
-@inline_kernel
-def may_play(mind: RuleScratch, main: np.uint64) -> bool:
-    """Whether a main group is legal."""
-    return ((mind.mask[main >> U6] >> (main & U63)) & U1) == U1
+    about[A_NEXT_ENEMY] = hand_size(row, following) if is_enemy(row, seat, following) else U0

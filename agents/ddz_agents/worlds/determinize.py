@@ -203,7 +203,7 @@ def check_turn(row: Words, seat: int) -> None:
         IllegalMoveError: If it is another seat's.
     """
     if int(row[at.SEAT]) != seat:
-        raise IllegalMoveError(f"seat {seat} is asked to act, but it is seat {int(row[at.SEAT])}'s turn")
+        raise IllegalMoveError(f"seat {seat} cannot act: it is seat {int(row[at.SEAT])}'s turn")
 
 
 def _check_start(row: Words) -> None:
@@ -216,7 +216,7 @@ def _check_hands(row: Words, rules: Words) -> None:
     sizes = int(row[at.SIZES])  # of a view's hands; a state has none
     for seat in range(int(rules[R_PLAYERS]) if sizes else 0):
         if int(row[at.HANDS + seat]).bit_count() != (sizes >> (8 * seat)) & 255:
-            raise InconsistentViewError(f"seat {seat}'s hand is hidden: an agent that cheats needs the state, no view")
+            raise InconsistentViewError(f"seat {seat}'s hand is hidden: a cheating agent needs the state, not a view")
 
 
 def check_decision(row: Words, seat: int, rules: Words, cheats: bool) -> None:

@@ -17,7 +17,7 @@ from ddz_agents.worlds.story import (
     InconsistentHistoryError,
     InvalidInferenceOptionError,
     PlayerModel,
-    Story,
+    PublicHistory,
     check_story,
     read_story,
     story_log_likelihoods,
@@ -77,7 +77,7 @@ def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
     return np.ascontiguousarray(rows[:, [HANDS, HANDS + 1, HANDS + 2, rest]])
 
 
-def weighed_decisions(story: Story, seat: int, rules: Rules) -> npt.NDArray[np.bool_]:
+def weighed_decisions(story: PublicHistory, seat: int, rules: Rules) -> npt.NDArray[np.bool_]:
     """Which decisions of a story inform an observer: those of the hidden seats; none with open hands.
 
     Args:
@@ -119,8 +119,7 @@ def infer(
         proposal: Deals to weigh in place of ``particles`` drawn here; with it ``rounds`` has no effect.
 
     Raises:
-        InvalidInferenceOptionError: If an option is out of range, or a model answers with something else than was
-            asked.
+        InvalidInferenceOptionError: If an option is out of range, or a model answers with another shape.
         InconsistentHistoryError: If the history is missing or does not lead to the position on the table.
 
     Example:
@@ -138,29 +137,29 @@ def infer(
     check_story(story, view, hands[0])
     weighed = weighed_decisions(story, view.seat, view.rules)
 
-    asked: list[tuple[Words, Reals]] = []
+    known: list[tuple[Words, Reals]] = []
 
     def evaluate(held: Words) -> Reals:
         deals, deal = distinct(held)  # late in a game the same deal is drawn many times: weigh it once
-        asked.append((deals, _log_likelihoods(chosen, story, deals, weighed, view.rules)))
-        return _mixed(asked[-1][1])[deal]
+        known.append((deals, _log_likelihoods(chosen, story, deals, weighed, view.rules)))
+        return _mixed(known[-1][1])[deal]
 
     if proposal is None:
         hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
         found = tempered(hands, logs, least_ess, exponent)
     else:
         found = tempered(hands, proposal.logs + evaluate(hands), least_ess)
-    return replace(found, kinds=_kinds(found, asked))
+    return replace(found, kinds=_kinds(found, known))
 
 
-def _kinds(particles: Particles, asked: Sequence[tuple[Words, Reals]]) -> Reals:
+def _kinds(particles: Particles, known: Sequence[tuple[Words, Reals]]) -> Reals:
     """How likely each seat is each kind of player, shape ``[kinds, 3]``: the mean over the weighed particles.
 
     Args:
         particles: The particles.
-        asked: Deals, among them all of theirs, and the log-likelihoods of each: shapes ``[n, 4]``, ``[n, kinds, 3]``.
+        known: Deals, among them all of theirs, and the log-likelihoods of each: shapes ``[n, 4]``, ``[n, kinds, 3]``.
     """
-    deals, logs = (np.concatenate(part) for part in zip(*asked, strict=True))
+    deals, logs = (np.concatenate(part) for part in zip(*known, strict=True))
     _, first, same = np.unique(np.concatenate([deals, particles.hands]), axis=0, return_index=True, return_inverse=True)
     own = logs[first[same.ravel()[len(deals) :]]]
     shares = np.exp(own - own.max(axis=1, keepdims=True))
@@ -169,7 +168,7 @@ def _kinds(particles: Particles, asked: Sequence[tuple[Words, Reals]]) -> Reals:
 
 
 def _log_likelihoods(
-    models: Sequence[PlayerModel], story: Story, deals: Words, weighed: npt.NDArray[np.bool_], rules: Rules
+    models: Sequence[PlayerModel], story: PublicHistory, deals: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
     """Rule models by the compiled walk, the others by the protocol; shape ``[n, models, 3]``."""
     logs = np.empty((len(deals), len(models), 3))

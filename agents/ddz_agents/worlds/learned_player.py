@@ -86,9 +86,9 @@ class LearnedPlayer:
         """The log-probability of an action in each position, shape ``[n]``."""
         legal = masks.sum(axis=1, dtype=np.int64)
         logs = np.zeros(len(masks))
-        asked = np.flatnonzero((legal > 1) | (masks[:, action] == 0))
-        for first in range(0, len(asked), _MOST_AT_ONCE):
-            rows = asked[first : first + _MOST_AT_ONCE]
+        unforced = np.flatnonzero((legal > 1) | (masks[:, action] == 0))
+        for first in range(0, len(unforced), _MOST_AT_ONCE):
+            rows = unforced[first : first + _MOST_AT_ONCE]
             answers, _ = self.policy.evaluate(observations[rows], masks[rows])
             chances = np.exp(answers[:, action].astype(np.float64))
             logs[rows] = np.log((1 - self.uniform) * chances + self.uniform / legal[rows])

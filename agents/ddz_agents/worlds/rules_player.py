@@ -17,8 +17,8 @@ uniformly random play.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, InvalidInferenceOptionError, Story, set_back
+from ddz_agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, PublicHistory, set_back
 from ddz_env.core.engine import tables
 from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, TARGET
@@ -198,8 +198,7 @@ def log_likelihood(facts: np.ndarray, table: np.ndarray) -> float:
     return np.log(share / facts[F_MOVES] + (1.0 - share) * strayed)
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(NamedTuple):
     """How a kind of player strays from the rule agent's move.
 
     Attributes:
@@ -207,28 +206,11 @@ class Response:
             hand does not offer are left out and the others scaled up.
         kickers: How often the rule agent's own kickers ride along where its own main group is played.
         uniform: The share of the player that draws any legal move; the floor under every legal move.
-
-    Raises:
-        InvalidInferenceOptionError: If a frequency is negative, the policy's own move has none, or a share is outside
-            0..1 (0 and 1 excluded for ``kickers``, 0 for ``uniform``).
     """
 
     kinds: tuple[tuple[float, ...], ...]
     kickers: float
     uniform: float
-
-    def __post_init__(self) -> None:
-        table = np.asarray(self.kinds, np.float64)
-        if table.shape != (N_SITUATIONS, N_KINDS):
-            raise InvalidInferenceOptionError(
-                f"kinds must be {N_SITUATIONS} rows ({', '.join(SITUATIONS)}) of {N_KINDS} ({', '.join(KINDS)})"
-            )
-        if not (np.isfinite(table).all() and (table >= 0).all() and (table[:, 0] > 0).all()):
-            raise InvalidInferenceOptionError("kinds must be finite and not negative, and above 0 for the same move")
-        if not 0 < self.kickers < 1:
-            raise InvalidInferenceOptionError(f"kickers={self.kickers!r} must be between 0 and 1")
-        if not 0 < self.uniform <= 1:
-            raise InvalidInferenceOptionError(f"uniform={self.uniform!r} must be above 0 and at most 1")
 
     def table(self) -> Reals:
         """The numbers as kernels read them, shape ``[TABLE_WORDS]``, float64."""
@@ -252,7 +234,12 @@ def _one_decision(
 
 @kernel
 def _whole_story(
-    story: Story, hands: np.ndarray, weighed: np.ndarray, rules: np.ndarray, responses: np.ndarray, mind: RuleScratch
+    story: PublicHistory,
+    hands: np.ndarray,
+    weighed: np.ndarray,
+    rules: np.ndarray,
+    responses: np.ndarray,
+    mind: RuleScratch,
 ) -> np.ndarray:
     """Walk through the story once a particle: the log-likelihoods of each seat's moves, ``[n, responses, 3]``."""
     logs = np.zeros((hands.shape[0], responses.shape[0], 3))
@@ -301,7 +288,7 @@ class RulesPlayer(OwnsArrays):
 
 
 def rules_story_log_likelihoods(
-    models: Sequence[RulesPlayer], story: Story, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
+    models: Sequence[RulesPlayer], story: PublicHistory, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
     """:func:`ddz_agents.worlds.story.story_log_likelihoods` in one compiled walk.
 

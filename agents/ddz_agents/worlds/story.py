@@ -40,7 +40,7 @@ class InconsistentHistoryError(InconsistentViewError):
     """A view whose history is missing, or does not lead to the position on the table."""
 
 
-class Story(NamedTuple):
+class PublicHistory(NamedTuple):
     """What happened, without anybody's hidden cards.
 
     Attributes:
@@ -71,7 +71,7 @@ def check_history(view: View) -> None:
             )
 
 
-def read_story(view: View) -> Story:
+def read_story(view: View) -> PublicHistory:
     """Take a view's history apart.  Bids and answers are left out: they are not replayed.
 
     Raises:
@@ -92,11 +92,11 @@ def read_story(view: View) -> Story:
     start[at.SEAT] = start[at.OWNER] = moves[0, S_SEAT] if plays else row[at.SEAT]
     start[at.STAGE] = at.STAGE_PLAY
     start[at.MOVES] = len(view.history) - len(plays)
-    return Story(moves, start, row[_PLAYED].copy())
+    return PublicHistory(moves, start, row[_PLAYED].copy())
 
 
 @inline_kernel
-def set_back(story: Story, hands: np.ndarray, row: np.ndarray) -> None:
+def set_back(story: PublicHistory, hands: np.ndarray, row: np.ndarray) -> None:
     """Write the game before the first play decision, as a particle has it.
 
     Args:
@@ -112,7 +112,7 @@ def set_back(story: Story, hands: np.ndarray, row: np.ndarray) -> None:
 
 
 @kernel
-def first_rows(story: Story, hands: np.ndarray) -> np.ndarray:
+def first_rows(story: PublicHistory, hands: np.ndarray) -> np.ndarray:
     """:func:`set_back` for every particle: rows of shape ``[n, 32]``."""
     rows = np.empty((hands.shape[0], at.ROW_WORDS), np.uint64)
     for index in range(hands.shape[0]):
@@ -128,7 +128,7 @@ def play_all(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.nd
 
 
 @kernel
-def _replay(story: Story, hands: np.ndarray, rules: np.ndarray, row: np.ndarray) -> int:
+def _replay(story: PublicHistory, hands: np.ndarray, rules: np.ndarray, row: np.ndarray) -> int:
     """Replay a story in one particle; the index of the first move that is not its seat's turn, -1 if there is none."""
     set_back(story, hands, row)
     for index in range(story.moves.shape[0]):
@@ -141,7 +141,7 @@ def _replay(story: Story, hands: np.ndarray, rules: np.ndarray, row: np.ndarray)
     return -1
 
 
-def check_story(story: Story, view: View, hands: Words) -> None:
+def check_story(story: PublicHistory, view: View, hands: Words) -> None:
     """Raise unless a story leads to the position on the table.
 
     Args:
@@ -190,7 +190,7 @@ class PlayerModel(Protocol):
 
 
 def story_log_likelihoods(
-    models: Sequence[PlayerModel], story: Story, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
+    models: Sequence[PlayerModel], story: PublicHistory, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
     """Ask each model about every decision that is to be weighed, batched over particles.
 

@@ -4,10 +4,10 @@ Numba's own on-disk cache sees edits in a function's own file only, and compiled
 an edited action table would run with yesterday's rules.  A file's kernels therefore cache under a directory named by a
 hash of its source and of everything that it imports.  The process-wide ``NUMBA_CACHE_DIR`` is never touched.
 
-Cache files are pickles of machine code: whoever writes one decides what runs.  They are read from a folder only that
-nobody else may write (:func:`why_not_private`), and only when their digest is right, so that a damaged file is
-compiled anew instead of failing or crashing.  A cache that cannot be used costs time, never a game: what is wrong is
-said once, as a :class:`CompileCacheWarning`.  Numba replaces files atomically, so parallel workers may share them.
+Cache files are pickles of machine code: their writer decides what runs.  They are read only from a folder that no other
+user can write to (:func:`why_not_private`), and only when their digest is right, so that a damaged file is compiled
+anew instead of failing or crashing.  A cache that cannot be used costs time, never a game: what is wrong is said once,
+as a :class:`CompileCacheWarning`.  Numba replaces files atomically, so parallel workers may share them.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _places(file: Path, module: str) -> list[Path]:
 
 @functools.cache
 def _imports(file: Path) -> frozenset[Path]:
-    """The sources that a file imports, wherever the statement stands; Python's and other libraries are left out."""
+    """The sources that a file imports, anywhere in its code; Python's and other libraries are left out."""
     found: set[Path | None] = set()
     for statement in _IMPORT.finditer(file.read_text(encoding="utf-8")):
         if statement["modules"] is not None:
@@ -132,7 +132,7 @@ def source_stamp(file: str) -> str:
 
 
 def why_not_private(folder: Path) -> str | None:
-    """Say why another user could have put files into a folder, or ``None`` when nobody else could.
+    """Say why another user could have put files into a folder, or ``None`` if no other user could.
 
     The folder, and the link that leads to it, belong to this user or to root, and neither its group nor others may
     write to it.  Systems without user numbers (Windows) keep these folders private by themselves.
@@ -229,7 +229,7 @@ def _announce(package: str) -> None:
 
 
 class _StampedLocator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no types
-    """Tells Numba where a kernel's cache lies and when it is stale."""
+    """Says where a kernel's cache lies and when it is stale."""
 
     def __init__(self, py_func: Callable[..., Any], root: Path, stamp: str) -> None:
         self._line = py_func.__code__.co_firstlineno
@@ -239,7 +239,7 @@ class _StampedLocator(caching._CacheLocator):  # type: ignore[misc]  # Numba shi
         return str(self._folder)
 
     def ensure_cache_path(self) -> None:
-        _why_unusable(self._folder)  # once a process; a save into a folder that has gone since then fails and is told
+        _why_unusable(self._folder)  # once a process; a later save into a folder that has gone fails with a warning
 
     def get_source_stamp(self) -> str:
         return self._stamp
@@ -320,7 +320,7 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships 
         found = None
         try:
             found = super().load_overload(signature, target_context)
-        except Exception:  # whatever a damaged file makes of unpickling: it is replaced by what is compiled now
+        except Exception:  # unpickling a damaged file can raise anything: it is replaced by what is compiled now
             with contextlib.suppress(OSError):
                 os.unlink(self._cache_file._index_path)
         if found is None:

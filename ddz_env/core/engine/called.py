@@ -55,7 +55,7 @@ def _name_of(described: Any, environment: Any, library: Any) -> Any:
 def packed(found: Any) -> tuple[Any, ...]:
     """A compiled kernel as it is kept in files: LLVM bitcode and its description."""
     described = found.fndesc
-    described.typemap = described.calltypes = None  # as Numba does: they are large, and nobody reads them again
+    described.typemap = described.calltypes = None  # as Numba does: they are large and not read again
     bitcode = found.library._get_module_for_linking().as_bitcode()
     return found.library.name, bitcode, described, found.environment, found.signature
 

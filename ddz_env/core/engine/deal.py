@@ -4,46 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
+from ddz_env.core.engine import words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.random import advance, below, mix
-from ddz_env.core.engine.words import (
-    BYTE,
-    FOUR_PLANES,
-    PLANE,
-    U0,
-    U1,
-    U2,
-    U3,
-    U8,
-    U15,
-    U16,
-    U24,
-    U32,
-    U48,
-    U63,
-    add,
-    add_hand,
-    count_of,
-    lowest,
-    popcount,
-    remove_hand,
-)
-from ddz_env.core.rules import (
-    BIDDING_FIXED,
-    DOUBLING_BIT,
-    R_BIDDING,
-    R_BOTTOM_SIZE,
-    R_DECK,
-    R_DOUBLING,
-    R_HALF_DECK,
-    R_HAND_SIZE,
-    R_PLAYERS,
-    SHOWING_BIT,
-)
+from ddz_env.core.engine.score import set_bid
+from ddz_env.core.engine.words import BYTE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U8, U15, U16, U24, U32, U48, U63
 
 _FIELD = np.uint64(0xFFFF)
-_DOUBLING, _SHOWING = np.uint64(DOUBLING_BIT), np.uint64(SHOWING_BIT)
+_DOUBLING, _SHOWING = np.uint64(variant.DOUBLING_BIT), np.uint64(variant.SHOWING_BIT)
 
 
 @inline_kernel
@@ -71,15 +41,15 @@ def share_out(
         The four hands and the generator's new state.
     """
     hand0, hand1, hand2, hand3 = U0, U0, U0, U0
-    size = popcount(pool)
+    size = words.popcount(pool)
     limit0 = slots & _FIELD
     limit1 = limit0 + ((slots >> U16) & _FIELD)
     limit2 = limit1 + ((slots >> U32) & _FIELD)
     rest = pool & PLANE
     while rest != U0:
-        rank = lowest(rest)
+        rank = words.lowest(rest)
         rest &= rest - U1
-        copies = count_of(pool, rank)
+        copies = words.count_of(pool, rank)
         got = U0
         while copies > U0:
             state = advance(state)
@@ -106,10 +76,10 @@ def _drop_half(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]
     kept = U0
     rank = U0
     while rank < U15:
-        copies = count_of(hand, rank)
+        copies = words.count_of(hand, rank)
         state = advance(state)
         coins = mix(state) >> (U63 - U3)
-        kept = add(kept, U1 << rank, popcount(coins & ((U1 << copies) - U1)))
+        kept = words.add(kept, U1 << rank, words.popcount(coins & ((U1 << copies) - U1)))
         rank += U1
     return kept, state
 
@@ -117,13 +87,13 @@ def _drop_half(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]
 @inline_kernel
 def stage_with_landlord(rules: np.ndarray) -> int:
     """The stage in which a landlord begins."""
-    return at.STAGE_SHOW if rules[R_DOUBLING] & _SHOWING != U0 else stage_after_showing(rules)
+    return at.STAGE_SHOW if rules[variant.R_DOUBLING] & _SHOWING != U0 else stage_after_showing(rules)
 
 
 @inline_kernel
 def stage_after_showing(rules: np.ndarray) -> int:
     """The stage after the landlord has shown its hand, or has not."""
-    return at.STAGE_DOUBLE if rules[R_DOUBLING] & _DOUBLING != U0 else at.STAGE_PLAY
+    return at.STAGE_DOUBLE if rules[variant.R_DOUBLING] & _DOUBLING != U0 else at.STAGE_PLAY
 
 
 @pure_kernel
@@ -135,19 +105,19 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
     for word in range(at.KNOWN, at.ROW_WORDS):
         if word != at.RNG:
             row[word] = U0
-    if rules[R_BIDDING] == BIDDING_FIXED:
+    if rules[variant.R_BIDDING] == variant.BIDDING_FIXED:
         row[at.LANDLORD] = U0
-        row[at.HANDS] = add_hand(row[at.HANDS], row[at.BOTTOM])
+        row[at.HANDS] = words.add_hand(row[at.HANDS], row[at.BOTTOM])
         row[at.KNOWN] = row[at.BOTTOM]
         row[at.STAGE] = stage_with_landlord(rules)
     else:
         state = advance(row[at.RNG])
         row[at.RNG] = state
-        opener = below(mix(state), rules[R_PLAYERS])
+        opener = below(mix(state), rules[variant.R_PLAYERS])
         row[at.SEAT] = opener
         row[at.OWNER] = opener
         row[at.LANDLORD] = at.NO_SEAT
-        row[at.BIDS] = opener << U16
+        set_bid(row, at.OPENER, opener)
         row[at.STAGE] = at.STAGE_BID
 
 
@@ -163,30 +133,32 @@ def deal_again(row: np.ndarray, rules: np.ndarray) -> None:
 @pure_kernel
 def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     """Deal the hands, the bottom and the hidden cards; false if the half-deck game asks for another deal."""
-    size, bottom_size = rules[R_HAND_SIZE], rules[R_BOTTOM_SIZE]
-    deck = rules[R_DECK]
-    three = rules[R_PLAYERS] == U3
+    size, bottom_size = rules[variant.R_HAND_SIZE], rules[variant.R_BOTTOM_SIZE]
+    deck = rules[variant.R_DECK]
+    three = rules[variant.R_PLAYERS] == U3
     slots = size | (size << U16)
     slots |= (size if three else bottom_size) << U32
-    slots |= (bottom_size if three else popcount(deck) - U2 * size - bottom_size) << U48
+    slots |= (bottom_size if three else words.popcount(deck) - U2 * size - bottom_size) << U48
     hand0, hand1, hand2, bottom, state = share_out(deck, slots, row[at.RNG])
     hidden = U0
     if not three:  # two players: the third share is the bottom, the fourth is hidden
         hand2, bottom, hidden = U0, hand2, bottom
-    if rules[R_HALF_DECK] == U1:
+    if rules[variant.R_HALF_DECK] == U1:
         kept0, state = _drop_half(hand0, state)
         kept1, state = _drop_half(hand1, state)
         kept2, state = _drop_half(hand2, state)
         kept3, state = _drop_half(bottom, state)
-        hidden = remove_hand(remove_hand(remove_hand(remove_hand(deck, kept0), kept1), kept2), kept3)
+        hidden = deck
+        for kept in (kept0, kept1, kept2, kept3):
+            hidden = words.remove_hand(hidden, kept)
         hand0, hand1, hand2, bottom = kept0, kept1, kept2, kept3
     row[at.HANDS], row[at.HANDS + 1], row[at.HANDS + 2] = hand0, hand1, hand2
     row[at.BOTTOM] = bottom
     row[at.HIDDEN] = hidden
     row[at.RNG] = state
-    if rules[R_HALF_DECK] == U0:
+    if rules[variant.R_HALF_DECK] == U0:
         return True
-    return bool(popcount(hand0) + popcount(bottom) > U3 and hand1 != U0 and (hand2 != U0 or not three))
+    return bool(words.popcount(hand0) + words.popcount(bottom) > U3 and hand1 != U0 and (hand2 != U0 or not three))
 
 
 @pure_kernel

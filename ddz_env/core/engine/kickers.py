@@ -11,25 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ddz_env.core import rules as variant
+from ddz_env.core.engine import tables
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.layout import KEY, TARGET
-from ddz_env.core.engine.tables import (
-    MAIN_SEGMENT,
-    PLANES_WITH_SOLOS,
-    PLANES_WITH_SOLOS_END,
-    SEGMENT_BASE,
-    SEGMENT_KICKER_COUNT,
-    SEGMENT_KICKER_SIZE,
-    SEGMENT_LENGTH,
-)
 from ddz_env.core.engine.words import JOKERS, PLANE, U0, U1, U2, U3, U4, U8, U15, U16, body_mask, count_of, popcount
-from ddz_env.core.rules import (
-    KICKER_TRIOS_MERGE,
-    KICKER_TRIOS_NOT_ADJACENT,
-    R_KICKER_REPEAT,
-    R_TRIO_KICKERS,
-    R_TWO_JOKERS,
-)
 
 _NO_TRIO = np.uint64(99)
 _U13 = np.uint64(13)
@@ -50,7 +36,7 @@ class Body(NamedTuple):
         size: Cards a kicker (1 or 2).
         kickers: How many kickers the whole move takes.
         on_lead: Whether the move leads a trick.
-        trio_above: A rank above which some kicker must stand exactly three times; 99 asks for none.
+        trio_above: A rank above which some kicker must be used exactly three times; 99 for no such condition.
     """
 
     hand: np.uint64
@@ -65,7 +51,7 @@ class Body(NamedTuple):
 @inline_kernel
 def is_plane_with_solos(segment: np.uint64) -> bool:
     """Whether the segment is one of the planes with solos (the category whose readings DouZero merges)."""
-    return bool(PLANES_WITH_SOLOS <= segment < PLANES_WITH_SOLOS_END)
+    return bool(tables.PLANES_WITH_SOLOS <= segment < tables.PLANES_WITH_SOLOS_END)
 
 
 @inline_kernel
@@ -77,19 +63,19 @@ def body_at(
     Only DouZero compares planes with solos by the highest trio anywhere in the cards: there a kicker trio above the
     key lets a reply win whose body does not.
     """
-    length = SEGMENT_LENGTH[segment]
+    length, size = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_KICKER_SIZE[segment]
     trio = _NO_TRIO
-    if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and not on_lead and is_plane_with_solos(segment):
+    if rules[variant.R_TRIO_KICKERS] == variant.KICKER_TRIOS_MERGE and not on_lead and is_plane_with_solos(segment):
         if start + length - U1 <= key:
             trio = key
-    return Body(hand, start, length, SEGMENT_KICKER_SIZE[segment], SEGMENT_KICKER_COUNT[segment], on_lead, trio)
+    return Body(hand, start, length, size, tables.SEGMENT_KICKER_COUNT[segment], on_lead, trio)
 
 
 @inline_kernel
 def body_of(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray) -> Body:
     """The body of a main group that the acting seat of a row plays from its hand."""
-    segment = MAIN_SEGMENT[main]
-    return body_at(hand, segment, main - SEGMENT_BASE[segment], row[TARGET] == U0, row[KEY], rules)
+    segment = tables.MAIN_SEGMENT[main]
+    return body_at(hand, segment, main - tables.SEGMENT_BASE[segment], row[TARGET] == U0, row[KEY], rules)
 
 
 @inline_kernel
@@ -97,7 +83,7 @@ def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.
     """How many kickers of different ranks a hand could give if no rank were a body's (body ranks included)."""
     plane = (hand >> (U16 * (size - U1))) & PLANE
     count = popcount(plane)
-    if rules[R_TWO_JOKERS] == U0 and (plane & JOKERS) == JOKERS:
+    if rules[variant.R_TWO_JOKERS] == U0 and (plane & JOKERS) == JOKERS:
         count -= U1
     return count
 
@@ -106,7 +92,7 @@ def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.
 def _distinct_options(candidates: np.uint64, left: np.uint64, rules: np.ndarray) -> np.uint64:
     """Candidates without the highest ``left - 1``: those leave too few above them."""
     while left > U1 and candidates != U0:
-        if rules[R_TWO_JOKERS] == U0 and (candidates & JOKERS) == JOKERS:
+        if rules[variant.R_TWO_JOKERS] == U0 and (candidates & JOKERS) == JOKERS:
             candidates &= ~JOKERS  # the two jokers can give one kicker between them
         else:
             top = candidates
@@ -121,18 +107,18 @@ def _distinct_options(candidates: np.uint64, left: np.uint64, rules: np.ndarray)
 
 @pure_kernel
 def _multiplicities(body: Body, rank: np.uint64, rules: np.ndarray) -> np.uint64:
-    """How often a rank may stand among the solo kickers: bit ``n`` is set for each allowed ``n`` (0..4)."""
+    """How often a rank may be used among the solo kickers: bit ``n`` is set for each allowed ``n`` (0..4)."""
     start, length = body.start, body.length
     if (body_mask(start, length) >> rank) & U1:
         return U1
-    most = min(count_of(body.hand, rank), rules[R_KICKER_REPEAT])
+    most = min(count_of(body.hand, rank), rules[variant.R_KICKER_REPEAT])
     allowed = (U1 << (most + U1)) - U1
-    mode = rules[R_TRIO_KICKERS]
+    mode = rules[variant.R_TRIO_KICKERS]
     below = rank + U1 == start
     above = rank == start + length and rank <= _LAST_CHAIN_RANK
-    if mode == KICKER_TRIOS_NOT_ADJACENT and (below or above):
+    if mode == variant.KICKER_TRIOS_NOT_ADJACENT and (below or above):
         allowed &= _UP_TO_2
-    elif mode == KICKER_TRIOS_MERGE and length >= U3:
+    elif mode == variant.KICKER_TRIOS_MERGE and length >= U3:
         # 444555666+333 is the move 333444555+666, and on lead both are the plane 333444555666.
         if below or (above and body.on_lead and body.kickers == U3):
             allowed &= ~_EXACTLY_3
@@ -150,11 +136,11 @@ def kicker_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uin
         floor: Rank of the last kicker (0 before the first).
         rules: The rules array.
     """
-    if body.size > U1 or rules[R_KICKER_REPEAT] == U1:
+    if body.size > U1 or rules[variant.R_KICKER_REPEAT] == U1:
         candidates = (body.hand >> (U16 * (body.size - U1))) & PLANE & ~body_mask(body.start, body.length)
         if left < body.kickers:
             candidates &= ~((U2 << floor) - U1)
-            if rules[R_TWO_JOKERS] == U0 and chosen & JOKERS:
+            if rules[variant.R_TWO_JOKERS] == U0 and chosen & JOKERS:
                 candidates &= ~JOKERS
         return _distinct_options(candidates, left, rules)
     return _repeated_options(body, left, chosen, floor, rules)
@@ -180,7 +166,7 @@ def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.
     plain = U1  # bit n: the ranks above can give n kickers
     with_trio = U0  # the same, with a rank above trio_above standing exactly three times
     want_trio = trio_above != _NO_TRIO
-    one_joker = rules[R_TWO_JOKERS] == U0
+    one_joker = rules[variant.R_TWO_JOKERS] == U0
     rank = U15
     while rank > floor:
         rank -= U1

@@ -9,7 +9,7 @@ from __future__ import annotations
 HANDS = 0
 """Words 0..2: the hand of each seat."""
 HIDDEN = 3
-"""Cards that no seat holds and nobody sees (Mini, half deck).  In a view: the pool of unseen cards."""
+"""Cards that no seat holds or sees (Mini, half deck).  In a view: the pool of unseen cards."""
 BOTTOM = 4
 """The landlord cards; face down until somebody is the landlord."""
 KNOWN = 5
@@ -42,6 +42,8 @@ BIDS = 20
 """Four bits a seat: 0 has not spoken, 1 no bid, 2..4 bid 1..3 (when robbing: 2 called, 3 robbed, 4 called and robbed
 back); bits 12..15 the highest bid (1 once somebody has called), 16..19 the opener, 20..23 how often the place was
 robbed, 24 whether the landlord has shown its hand."""
+HIGHEST_BID, OPENER, ROBS, SHOWN = range(3, 7)
+"""Fields of ``BIDS`` behind those of the seats."""
 DOUBLES = 21
 """Two bits a seat: 0 has not spoken, 1 no, 2 doubled."""
 BOMBS = 22
@@ -67,6 +69,6 @@ BOMBS_ONLY = 511
 """A main id that no main group has."""
 
 HISTORY_MOVES = 16
-"""Moves that a ring holds; move number ``n`` stands at slot ``n % 16``."""
+"""Moves that a ring holds; move number ``n`` is at slot ``n % 16``."""
 HISTORY_WORDS = 2
 """Words a slot: the cards of the move as a hand, and ``main id | seat << 16`` (bids keep their action id)."""

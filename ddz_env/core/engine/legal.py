@@ -9,64 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
+from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.kickers import body_at, body_of, distinct_kickers, is_plane_with_solos, kicker_options
-from ddz_env.core.engine.tables import (
-    BID_ID,
-    BOMB_ID,
-    CATEGORY_FIRST,
-    CATEGORY_STOP,
-    DOUBLE_ID,
-    FINISHING,
-    KICKER_ID,
-    MAIN_SEGMENT,
-    MAIN_WORDS,
-    MASK_WORDS,
-    ROCKET_ID,
-    SEG_BOMB,
-    SEG_ROCKET,
-    SEGMENT_BASE,
-    SEGMENT_COPIES,
-    SEGMENT_KICKER_COUNT,
-    SEGMENT_KICKER_SIZE,
-    SEGMENT_LENGTH,
-    SHAPE_COPIES,
-    SHAPE_LENGTH,
-    SHAPE_LENGTHS,
-    SHAPE_STOP,
-)
-from ddz_env.core.engine.words import (
-    CHAIN_PLANE,
-    JOKERS,
-    PLANE,
-    U0,
-    U1,
-    U2,
-    U3,
-    U4,
-    U6,
-    U12,
-    U15,
-    U16,
-    U48,
-    U63,
-    lowest,
-    popcount,
-    run,
-    select,
-)
-from ddz_env.core.rules import (
-    BIDDING_ROBBING,
-    KICKER_TRIOS_MERGE,
-    R_BIDDING,
-    R_BOMBS,
-    R_BOMBS_BEAT_ROCKET,
-    R_CHAIN_FROM_QUAD,
-    R_KICKER_REPEAT,
-    R_SEGMENTS,
-    R_TRIO_KICKERS,
-)
+from ddz_env.core.engine.score import bid_of
+from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, PLANE, U0, U1, U2, U3, U4, U6, U15, U16, U48, U63
 
 _ON_LEAD = np.bool_(True)
 _ON_FOLLOW = np.bool_(False)
@@ -77,7 +26,7 @@ _CALL_OR_NOT, _ROB_OR_NOT = np.uint64(0b011), np.uint64(0b101)
 @inline_kernel
 def allowed(segment: int, rules: np.ndarray) -> bool:
     """Whether the rules have the segment's category at all."""
-    return ((rules[R_SEGMENTS] >> np.uint64(segment)) & U1) == U1
+    return ((rules[variant.R_SEGMENTS] >> np.uint64(segment)) & U1) == U1
 
 
 @inline_kernel
@@ -85,14 +34,14 @@ def _with_kickers(
     hand: np.uint64, starts: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray
 ) -> np.uint64:
     """Keep the starts from which the segment's kickers can be completed."""
-    size, count = SEGMENT_KICKER_SIZE[segment], SEGMENT_KICKER_COUNT[segment]
-    if size > U1 or rules[R_KICKER_REPEAT] == U1:
-        enough = distinct_kickers(hand, size, rules) >= SEGMENT_LENGTH[segment] + count
+    size, count = tables.SEGMENT_KICKER_SIZE[segment], tables.SEGMENT_KICKER_COUNT[segment]
+    if size > U1 or rules[variant.R_KICKER_REPEAT] == U1:
+        enough = distinct_kickers(hand, size, rules) >= tables.SEGMENT_LENGTH[segment] + count
         return starts if enough else U0
     kept = U0
     rest = starts
     while rest != U0:
-        start = lowest(rest)
+        start = words.lowest(rest)
         rest &= rest - U1
         if kicker_options(body_at(hand, segment, start, on_lead, key, rules), count, U0, U0, rules) != U0:
             kept |= U1 << start
@@ -102,14 +51,14 @@ def _with_kickers(
 @inline_kernel
 def _chains(hand: np.uint64, starts: np.uint64, segment: np.uint64, rules: np.ndarray) -> np.uint64:
     """Keep the starts at which a chain without kickers may begin."""
-    if rules[R_CHAIN_FROM_QUAD] == U0 and SEGMENT_COPIES[segment] < U4:
+    if rules[variant.R_CHAIN_FROM_QUAD] == U0 and tables.SEGMENT_COPIES[segment] < U4:
         starts &= ~(hand >> U48)
     return starts
 
 
 @inline_kernel
 def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Mask of the lowest ranks at which the hand can play a segment, whatever it must beat.
+    """Mask of the lowest ranks at which the hand can play a segment, regardless of the target.
 
     Args:
         hand: The hand.
@@ -118,13 +67,13 @@ def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.u
         key: What a reply must exceed (likewise).
         rules: The rules array.
     """
-    copies, length = SEGMENT_COPIES[segment], SEGMENT_LENGTH[segment]
+    copies, length = tables.SEGMENT_COPIES[segment], tables.SEGMENT_LENGTH[segment]
     plane = (hand >> (U16 * (copies - U1))) & PLANE
     if length > U1:
-        plane = run(plane & CHAIN_PLANE, length)
-        if SEGMENT_KICKER_COUNT[segment] == U0:
+        plane = words.run(plane & CHAIN_PLANE, length)
+        if tables.SEGMENT_KICKER_COUNT[segment] == U0:
             plane = _chains(hand, plane, segment, rules)
-    if plane != U0 and SEGMENT_KICKER_COUNT[segment] > U0:
+    if plane != U0 and tables.SEGMENT_KICKER_COUNT[segment] > U0:
         plane = _with_kickers(hand, plane, segment, on_lead, key, rules)
     return plane
 
@@ -132,13 +81,13 @@ def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.u
 @inline_kernel
 def holds_rocket(hand: np.uint64, rules: np.ndarray) -> bool:
     """Whether the hand can play the rocket."""
-    return (hand & JOKERS) == JOKERS and allowed(SEG_ROCKET, rules)
+    return (hand & JOKERS) == JOKERS and allowed(tables.SEG_ROCKET, rules)
 
 
 @inline_kernel
 def bombs_in(hand: np.uint64, rules: np.ndarray) -> np.uint64:
     """Mask of the ranks of which the hand holds a bomb that beats everything else."""
-    return (hand >> U48) if rules[R_BOMBS] == U1 else U0
+    return (hand >> U48) if rules[variant.R_BOMBS] == U1 else U0
 
 
 @inline_kernel
@@ -156,21 +105,21 @@ def _put_shape(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, 
 
     Each start mask follows from the one of the next shorter chains, until none is left.
     """
-    length = SHAPE_LENGTH[shape]
+    length = tables.SHAPE_LENGTH[shape]
     if length > U1:
         plane &= CHAIN_PLANE
-    starts = run(plane, length)
+    starts = words.run(plane, length)
     longer = 0
-    while starts != U0 and longer < SHAPE_LENGTHS[shape]:
-        for category in range(SHAPE_STOP[shape], SHAPE_STOP[shape + 1]):
-            segment = CATEGORY_FIRST[category] + longer
-            if segment < CATEGORY_STOP[category] and allowed(segment, rules):
+    while starts != U0 and longer < tables.SHAPE_LENGTHS[shape]:
+        for category in range(tables.SHAPE_STOP[shape], tables.SHAPE_STOP[shape + 1]):
+            segment = tables.CATEGORY_FIRST[category] + longer
+            if segment < tables.CATEGORY_STOP[category] and allowed(segment, rules):
                 bits = starts
-                if SEGMENT_KICKER_COUNT[segment] > U0:
+                if tables.SEGMENT_KICKER_COUNT[segment] > U0:
                     bits = _with_kickers(hand, bits, np.uint64(segment), _ON_LEAD, U0, rules)
                 elif length > U1:
                     bits = _chains(hand, bits, np.uint64(segment), rules)
-                put(mask, SEGMENT_BASE[segment], bits)
+                put(mask, tables.SEGMENT_BASE[segment], bits)
         starts &= plane >> length
         length += U1
         longer += 1
@@ -180,9 +129,9 @@ def _put_shape(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, 
 def lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
     """Or every main group that the hand can lead into a zeroed mask of shape ``[MASK_WORDS]``."""
     if holds_rocket(hand, rules):
-        put(mask, ROCKET_ID, U1)
-    for shape in range(SHAPE_COPIES.size):
-        plane = (hand >> (U16 * (SHAPE_COPIES[shape] - U1))) & PLANE
+        put(mask, tables.ROCKET_ID, U1)
+    for shape in range(tables.SHAPE_COPIES.size):
+        plane = (hand >> (U16 * (tables.SHAPE_COPIES[shape] - U1))) & PLANE
         if plane == U0:
             return
         _put_shape(mask, hand, plane, shape, rules)
@@ -192,7 +141,7 @@ def lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
 def follow_starts(hand: np.uint64, segment: np.uint64, key: np.uint64, rules: np.ndarray) -> np.uint64:
     """Mask of the lowest ranks at which the hand beats a target of the segment within its category."""
     starts = segment_starts(hand, segment, _ON_FOLLOW, key, rules)
-    if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
+    if rules[variant.R_TRIO_KICKERS] == variant.KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
         return starts  # compared by the highest trio, kickers included: see body_at
     return starts & ~((U2 << key) - U1)
 
@@ -207,8 +156,8 @@ def pending_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
 @inline_kernel
 def bid_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
     """Four bits: no bid, and every bid above the highest so far; when robbing bid 1 is a call and bid 2 robs."""
-    highest = (row[at.BIDS] >> U12) & U15
-    if rules[R_BIDDING] == BIDDING_ROBBING:
+    highest = bid_of(row, at.HIGHEST_BID)
+    if rules[variant.R_BIDDING] == variant.BIDDING_ROBBING:
         return _CALL_OR_NOT if highest == U0 else _ROB_OR_NOT
     return (U15 & ~((U2 << highest) - U1)) | U1
 
@@ -223,7 +172,7 @@ def legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
         mask: Output, shape ``[MASK_WORDS]``, uint64: bit ``id & 63`` of word ``id >> 6``; all zero
             when the game is over.
     """
-    for word in range(MASK_WORDS):
+    for word in range(tables.MASK_WORDS):
         mask[word] = U0
     stage = row[at.STAGE]
     if stage == at.STAGE_PLAY:
@@ -233,11 +182,11 @@ def legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
         else:
             _follow_mask(row, hand, rules, mask)
     elif stage == at.STAGE_KICKER:
-        put(mask, KICKER_ID, pending_options(row, rules))
+        put(mask, tables.KICKER_ID, pending_options(row, rules))
     elif stage == at.STAGE_BID:
-        put(mask, BID_ID, bid_options(row, rules))
+        put(mask, tables.BID_ID, bid_options(row, rules))
     elif stage == at.STAGE_DOUBLE or stage == at.STAGE_SHOW:
-        put(mask, DOUBLE_ID, U3)
+        put(mask, tables.DOUBLE_ID, U3)
 
 
 @inline_kernel
@@ -257,16 +206,16 @@ def replies(
         them, and 1 if the rocket may be played.
     """
     base, starts, bombs, rocket = U0, U0, U0, U0
-    if target != ROCKET_ID:
+    if target != tables.ROCKET_ID:
         bombs = bombs_in(hand, rules)
         rocket = U1 if holds_rocket(hand, rules) else U0
         if target != at.BOMBS_ONLY:
-            segment = MAIN_SEGMENT[target]
-            base = SEGMENT_BASE[segment]
+            segment = tables.MAIN_SEGMENT[target]
+            base = tables.SEGMENT_BASE[segment]
             starts = follow_starts(hand, segment, key, rules)
-            if segment == SEG_BOMB:
+            if segment == tables.SEG_BOMB:
                 bombs = U0
-    elif rules[R_BOMBS_BEAT_ROCKET] == U1:
+    elif rules[variant.R_BOMBS_BEAT_ROCKET] == U1:
         bombs = bombs_in(hand, rules)
     return base, starts, bombs, rocket
 
@@ -276,34 +225,41 @@ def _follow_mask(row: np.ndarray, hand: np.uint64, rules: np.ndarray, mask: np.n
     base, starts, bombs, rocket = replies(hand, row[at.TARGET], row[at.KEY], rules)
     mask[0] |= U1  # pass
     put(mask, base, starts)
-    put(mask, BOMB_ID, bombs)
-    put(mask, ROCKET_ID, rocket)
+    put(mask, tables.BOMB_ID, bombs)
+    put(mask, tables.ROCKET_ID, rocket)
 
 
 @inline_kernel
 def count_legal(mask: np.ndarray) -> np.uint64:
     """Number of set bits of a mask."""
     total = U0
-    for word in range(MASK_WORDS):
-        total += popcount(mask[word])
+    for word in range(tables.MASK_WORDS):
+        total += words.popcount(mask[word])
     return total
+
+
+@inline_kernel
+def marked(mask: np.ndarray, action: np.uint64) -> bool:
+    """Whether an action id is set in a mask of shape ``[MASK_WORDS]``."""
+    word: np.uint64 = mask[np.int64(action >> U6)]
+    return bool(((word >> (action & U63)) & U1) == U1)
 
 
 @inline_kernel
 def is_legal(row: np.ndarray, rules: np.ndarray, action: np.uint64, mask: np.ndarray) -> bool:
     """Whether an action id is legal; ``mask`` is scratch of shape ``[MASK_WORDS]``."""
     legal_mask(row, rules, mask)
-    return ((mask[action >> U6] >> (action & U63)) & U1) == U1
+    return marked(mask, action)
 
 
 @inline_kernel
 def nth_legal(mask: np.ndarray, k: np.uint64) -> np.uint64:
     """The ``k``-th legal action id in ascending order."""
-    for word in range(MASK_WORDS):
+    for word in range(tables.MASK_WORDS):
         bits = mask[word]
-        here = popcount(bits)
+        here = words.popcount(bits)
         if k < here:
-            return np.uint64(word) * _U64 + select(bits, k)
+            return np.uint64(word) * _U64 + words.select(bits, k)
         k -= here
     return U0
 
@@ -316,9 +272,9 @@ def finishing_action(hand: np.uint64, mask: np.ndarray) -> np.uint64:
         hand: The acting seat's hand.
         mask: Its legal actions in the play stage, shape ``[MASK_WORDS]``.
     """
-    cards = popcount(hand)
-    for word in range(MAIN_WORDS):
-        bits = mask[word] & FINISHING[cards, word]
+    cards = words.popcount(hand)
+    for word in range(tables.MAIN_WORDS):
+        bits = mask[word] & tables.FINISHING[cards, word]
         if bits != U0:
-            return np.uint64(word) * _U64 + lowest(bits)
+            return np.uint64(word) * _U64 + words.lowest(bits)
     return U0

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_env.core.engine import layout as at
+from ddz_env.core.engine import tables
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.kickers import body_of, kicker_options
-from ddz_env.core.engine.layout import (
-    HANDS,
-    KEY,
-    NO_GAME,
-    ROW_WORDS,
-    SEAT,
-    STAGE,
-    STAGE_KICKER,
-    STAGE_OVER,
-    STAGE_PLAY,
-    TARGET,
-    WINNER,
-)
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal, pending_options, replies
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.step import apply_action
-from ddz_env.core.engine.tables import BOMB_ID, KICKER_ID, MASK_WORDS, ROCKET_ID
 from ddz_env.core.engine.words import U0, U1, U16, U32, add, popcount, select
 
 _BEHIND = np.uint64(33)
@@ -33,15 +21,15 @@ _BEHIND = np.uint64(33)
 @inline_kernel
 def _random_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uint64:
     """The reply to the target (or pass) that 64 random bits choose; all are in one word, in the order of their ids."""
-    hand = row[HANDS + np.int64(row[SEAT])]
-    base, starts, bombs, rocket = replies(hand, row[TARGET], row[KEY], rules)
-    word = U1 | (starts << (_BEHIND if base > ROCKET_ID else U1)) | (bombs << U16) | (rocket << U32)
+    hand = row[at.HANDS + np.int64(row[at.SEAT])]
+    base, starts, bombs, rocket = replies(hand, row[at.TARGET], row[at.KEY], rules)
+    word = U1 | (starts << (_BEHIND if base > tables.ROCKET_ID else U1)) | (bombs << U16) | (rocket << U32)
     place = select(word, below(bits, popcount(word)))
     if place < U16:
         return base + place - U1 if place > U0 else U0
     if place < U32:
-        return BOMB_ID + place - U16
-    return ROCKET_ID if place == U32 else base + place - _BEHIND
+        return tables.BOMB_ID + place - U16
+    return tables.ROCKET_ID if place == U32 else base + place - _BEHIND
 
 
 @inline_kernel
@@ -50,11 +38,11 @@ def random_action(
 ) -> tuple[np.uint64, np.uint64]:
     """A uniform legal action of the seat to act, and the generator's new state; ``mask`` is scratch."""
     state = advance(state)
-    if row[STAGE] == STAGE_PLAY and row[TARGET] != U0:
+    if row[at.STAGE] == at.STAGE_PLAY and row[at.TARGET] != U0:
         return _random_reply(row, rules, mix(state)), state
-    if row[STAGE] == STAGE_KICKER:
+    if row[at.STAGE] == at.STAGE_KICKER:
         options = pending_options(row, rules)
-        return KICKER_ID + select(options, below(mix(state), popcount(options))), state
+        return tables.KICKER_ID + select(options, below(mix(state), popcount(options))), state
     legal_mask(row, rules, mask)
     return nth_legal(mask, below(mix(state), count_legal(mask))), state
 
@@ -85,19 +73,19 @@ def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, n
         rules: The rules array.
 
     Returns:
-        The number of decisions, and wins by seat, shape ``[3]``; nobody wins where all declined.
+        The number of decisions, and wins by seat, shape ``[3]``; no seat wins where all declined.
     """
-    row = np.empty(ROW_WORDS, np.uint64)
-    mask = np.empty(MASK_WORDS, np.uint64)
+    row = np.empty(at.ROW_WORDS, np.uint64)
+    mask = np.empty(tables.MASK_WORDS, np.uint64)
     wins = np.zeros(3, np.int64)
     decisions = 0
     for game in range(games):
         state = key(seed, np.uint64(game))
         new_game(row, state, rules)
-        while row[STAGE] != STAGE_OVER:
+        while row[at.STAGE] != at.STAGE_OVER:
             action, state = random_action(row, rules, mask, state)
             apply_action(row, action, rules)
             decisions += 1
-        if row[WINNER] != NO_GAME:
-            wins[np.int64(row[WINNER]) - 1] += 1
+        if row[at.WINNER] != at.NO_GAME:
+            wins[np.int64(row[at.WINNER]) - 1] += 1
     return decisions, wins

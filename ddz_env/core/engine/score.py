@@ -1,12 +1,12 @@
-"""Returns of a finished game."""
+"""What was bid, the stake, and the returns of a finished game."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.layout import BIDS, BOMBS, DOUBLES, LANDLORD, NO_GAME, PLAYS, WEIGHTS, WINNER
-from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U8, U12, U15, U16, U20, U24
+from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U15, U16
 from ddz_env.core.rules import R_PLAYERS, R_SPRING
 
 SCORE_WIN, SCORE_STAKE, SCORE_BOTZONE = 0, 1, 2
@@ -21,32 +21,39 @@ def is_spring(row: np.ndarray, rules: np.ndarray) -> bool:
     """
     if rules[R_SPRING] == U0:
         return False
-    landlord = row[LANDLORD]
-    plays = row[PLAYS]
+    landlord = row[at.LANDLORD]
+    plays = row[at.PLAYS]
     peasants = plays & ~(BYTE << (U8 * landlord))
-    if row[WINNER] == landlord + U1:
+    if row[at.WINNER] == landlord + U1:
         return peasants == U0
     return ((plays >> (U8 * landlord)) & BYTE) == U1
 
 
 @inline_kernel
-def robs_of(row: np.ndarray) -> np.uint64:
-    """How often the landlord's place was robbed."""
-    robs: np.uint64 = (row[BIDS] >> U20) & U15
-    return robs
+def bid_of(row: np.ndarray, field: int | np.uint64) -> np.uint64:
+    """A field of ``BIDS``: what a seat has bid (0..2), or one of those behind."""
+    bid: np.uint64 = (row[at.BIDS] >> (U4 * np.uint64(field))) & U15
+    return bid
+
+
+@inline_kernel
+def set_bid(row: np.ndarray, field: int | np.uint64, value: np.uint64) -> None:
+    """Write a field of ``BIDS``."""
+    shift = U4 * np.uint64(field)
+    row[at.BIDS] = (row[at.BIDS] & ~(U15 << shift)) | (value << shift)
 
 
 @inline_kernel
 def is_shown(row: np.ndarray) -> bool:
     """Whether the landlord has shown its hand."""
-    return bool((row[BIDS] >> U24) & U1 == U1)
+    return bool(bid_of(row, at.SHOWN) == U1)
 
 
 @pure_kernel
 def stake(row: np.ndarray) -> np.uint64:
     """Base (the highest bid, 1 without one) times two for every rob, a shown hand, and every bomb and rocket so far."""
-    base = (row[BIDS] >> U12) & U15
-    return max(base, U1) << (row[BOMBS] + robs_of(row) + (U1 if is_shown(row) else U0))
+    base = max(bid_of(row, at.HIGHEST_BID), U1)
+    return base << (row[at.BOMBS] + bid_of(row, at.ROBS) + bid_of(row, at.SHOWN))
 
 
 @pure_kernel
@@ -64,23 +71,23 @@ def write_returns(row: np.ndarray, rules: np.ndarray, scoring: int, peasant_rewa
     """
     for seat in range(3):
         returns[seat] = 0.0
-    if row[WINNER] == U0 or row[WINNER] == NO_GAME:
+    if row[at.WINNER] == U0 or row[at.WINNER] == at.NO_GAME:
         return
-    landlord = np.int64(row[LANDLORD])
+    landlord = np.int64(row[at.LANDLORD])
     players = np.int64(rules[R_PLAYERS])
-    sign = 1.0 if row[WINNER] == row[LANDLORD] + U1 else -1.0
+    sign = 1.0 if row[at.WINNER] == row[at.LANDLORD] + U1 else -1.0
     points = float(stake(row)) * (2.0 if is_spring(row, rules) else 1.0)
     for seat in range(players):
         won = (seat == landlord) == (sign > 0)
         if scoring == SCORE_BOTZONE:
-            weight = (row[WEIGHTS] >> (U16 * np.uint64(seat))) & _WORD
+            weight = (row[at.WEIGHTS] >> (U16 * np.uint64(seat))) & _WORD
             returns[seat] = (2.0 if won else 0.0) + float(weight) / 100.0
         elif scoring == SCORE_WIN:
             reward = 1.0 if seat == landlord or players == 2 else peasant_reward
             returns[seat] = reward if won else -reward
         elif seat != landlord:
-            both = ((row[DOUBLES] >> (U2 * row[LANDLORD])) & U3) == U2
-            own = ((row[DOUBLES] >> (U2 * np.uint64(seat))) & U3) == U2
+            both = ((row[at.DOUBLES] >> (U2 * row[at.LANDLORD])) & U3) == U2
+            own = ((row[at.DOUBLES] >> (U2 * np.uint64(seat))) & U3) == U2
             amount = points * (2.0 if both else 1.0) * (2.0 if own else 1.0)
             returns[seat] = -sign * amount
             returns[landlord] += sign * amount

@@ -4,72 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
+from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.deal import deal_again, stage_after_showing, stage_with_landlord
 from ddz_env.core.engine.kickers import is_plane_with_solos
-from ddz_env.core.engine.tables import (
-    BID_ID,
-    BODY_COPIES,
-    DOUBLE_ID,
-    KICKER_ID,
-    MAIN_CARDS,
-    MAIN_SEGMENT,
-    PLANES_OF_FOUR,
-    SEG_BOMB,
-    SEG_ROCKET,
-    SEGMENT_BASE,
-    SEGMENT_KICKER_COUNT,
-    SEGMENT_KICKER_SIZE,
-    SEGMENT_LENGTH,
-    SEGMENT_WEIGHT,
-)
-from ddz_env.core.engine.words import (
-    CHAIN_PLANE,
-    PLANE,
-    U0,
-    U1,
-    U2,
-    U3,
-    U4,
-    U8,
-    U12,
-    U15,
-    U16,
-    U20,
-    U24,
-    add,
-    add_hand,
-    body_mask,
-    exactly,
-    remove,
-    remove_hand,
-)
-from ddz_env.core.rules import (
-    BIDDING_ONCE,
-    BIDDING_ROBBING,
-    DECLINE_END,
-    DECLINE_FIRST_SEAT,
-    KICKER_TRIOS_MERGE,
-    R_BIDDING,
-    R_BOMBS,
-    R_DECLINE,
-    R_PLAYERS,
-    R_TRIO_KICKERS,
-)
+from ddz_env.core.engine.score import bid_of, set_bid
+from ddz_env.core.engine.words import BYTE, CHAIN_PLANE, PLANE, U0, U1, U2, U3, U4, U8, U15, U16
 
 
 @inline_kernel
 def next_seat(seat: np.uint64, rules: np.ndarray) -> np.uint64:
     """The seat that acts after ``seat``."""
     seat += U1
-    return U0 if seat == rules[R_PLAYERS] else seat
+    return U0 if seat == rules[variant.R_PLAYERS] else seat
+
+
+@inline_kernel
+def hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
+    """Cards in a seat's hand; a view knows the size alone."""
+    if row[at.SIZES] != U0:
+        return (row[at.SIZES] >> (U8 * seat)) & BYTE
+    return words.popcount(row[at.HANDS + np.int64(seat)])
 
 
 @inline_kernel
 def main_cards(main: np.uint64) -> np.uint64:
     """The body of a main group as a hand."""
-    return MAIN_CARDS[main]
+    return tables.MAIN_CARDS[main]
 
 
 @inline_kernel
@@ -86,8 +49,8 @@ def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
         if action == U0:
             _pass(row, rules)
         else:
-            segment = MAIN_SEGMENT[action]
-            count = SEGMENT_KICKER_COUNT[segment]
+            segment = tables.MAIN_SEGMENT[action]
+            count = tables.SEGMENT_KICKER_COUNT[segment]
             if count == U0:
                 _play(row, action, U0, rules)
             else:
@@ -97,19 +60,19 @@ def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
                 row[at.LEFT] = count
                 row[at.FLOOR] = U0
     elif stage == at.STAGE_KICKER:
-        rank = action - KICKER_ID
+        rank = action - tables.KICKER_ID
         pending = row[at.PENDING]
-        row[at.CHOSEN] = add(row[at.CHOSEN], U1 << rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
+        row[at.CHOSEN] = words.add(row[at.CHOSEN], U1 << rank, tables.SEGMENT_KICKER_SIZE[tables.MAIN_SEGMENT[pending]])
         row[at.FLOOR] = rank
         row[at.LEFT] -= U1
         if row[at.LEFT] == U0:
             _play(row, pending, row[at.CHOSEN], rules)
     elif stage == at.STAGE_BID:
-        _bid(row, action - BID_ID, rules)
+        _bid(row, action - tables.BID_ID, rules)
     elif stage == at.STAGE_DOUBLE:
-        _answer_doubling(row, action - DOUBLE_ID, rules)
+        _answer_doubling(row, action - tables.DOUBLE_ID, rules)
     elif stage == at.STAGE_SHOW:
-        _answer_showing(row, action - DOUBLE_ID, rules)
+        _answer_showing(row, action - tables.DOUBLE_ID, rules)
 
 
 @inline_kernel
@@ -138,15 +101,15 @@ def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.nd
 def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
     """Play a whole move and keep the books that observations, views and scores read."""
     seat = row[at.SEAT]
-    segment = MAIN_SEGMENT[main]
-    body, copies = main_cards(main) & PLANE, BODY_COPIES[segment]
-    played = add(row[at.PLAYED + np.int64(seat)], body, copies)
-    row[at.PLAYED + np.int64(seat)] = played if kickers == U0 else add_hand(played, kickers)
+    segment = tables.MAIN_SEGMENT[main]
+    body, copies = main_cards(main) & PLANE, tables.BODY_COPIES[segment]
+    played = words.add(row[at.PLAYED + np.int64(seat)], body, copies)
+    row[at.PLAYED + np.int64(seat)] = played if kickers == U0 else words.add_hand(played, kickers)
     if seat == row[at.LANDLORD] and row[at.KNOWN] != U0:
-        known = remove(row[at.KNOWN], body, copies)
-        row[at.KNOWN] = known if kickers == U0 else remove_hand(known, kickers)
+        known = words.remove(row[at.KNOWN], body, copies)
+        row[at.KNOWN] = known if kickers == U0 else words.remove_hand(known, kickers)
     row[at.PLAYS] += U1 << (U8 * seat)
-    row[at.WEIGHTS] += SEGMENT_WEIGHT[segment] << (U16 * seat)
+    row[at.WEIGHTS] += tables.SEGMENT_WEIGHT[segment] << (U16 * seat)
     row[at.MOVES] += U1
     row[at.PENDING] = U0
     row[at.CHOSEN] = U0
@@ -158,7 +121,7 @@ def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarra
 
 @inline_kernel
 def play_lightly(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Play a whole move in a row that nobody will look at: hands, turn, target, bombs and winner only.
+    """Play a whole move in a row that is thrown away later: hands, turn, target, bombs and winner only.
 
     Simulations use it; the row must be in the play stage.
 
@@ -169,19 +132,19 @@ def play_lightly(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np
         rules: The rules array.
     """
     seat = row[at.SEAT]
-    segment = MAIN_SEGMENT[main]
-    start = main - SEGMENT_BASE[segment]
-    hand = remove(row[at.HANDS + np.int64(seat)], main_cards(main) & PLANE, BODY_COPIES[segment])
+    segment = tables.MAIN_SEGMENT[main]
+    start = main - tables.SEGMENT_BASE[segment]
+    hand = words.remove(row[at.HANDS + np.int64(seat)], main_cards(main) & PLANE, tables.BODY_COPIES[segment])
     if kickers != U0:
-        hand = remove_hand(hand, kickers)
+        hand = words.remove_hand(hand, kickers)
     row[at.HANDS + np.int64(seat)] = hand
-    if segment == SEG_ROCKET or (segment == SEG_BOMB and rules[R_BOMBS] == U1):
+    if segment == tables.SEG_ROCKET or (segment == tables.SEG_BOMB and rules[variant.R_BOMBS] == U1):
         row[at.BOMBS] += U1
     row[at.PASSES] = U0
     row[at.OWNER] = seat
     row[at.TARGET] = main
     row[at.KEY] = start
-    if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
+    if rules[variant.R_TRIO_KICKERS] == variant.KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
         _merge_reading(row, main, segment, start, kickers)
     if hand == U0:
         row[at.STAGE] = at.STAGE_OVER
@@ -194,7 +157,7 @@ def play_lightly(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np
 def pass_turn(row: np.ndarray, rules: np.ndarray) -> None:
     """Pass: the next seat follows, or the owner of the target leads."""
     row[at.PASSES] += U1
-    if row[at.PASSES] + U1 == rules[R_PLAYERS]:
+    if row[at.PASSES] + U1 == rules[variant.R_PLAYERS]:
         row[at.SEAT] = row[at.OWNER]
         row[at.TARGET] = U0
         row[at.KEY] = U0
@@ -207,21 +170,21 @@ def pass_turn(row: np.ndarray, rules: np.ndarray) -> None:
 def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: np.uint64, kickers: np.uint64) -> None:
     """Set the target to DouZero's reading of a plane with solos.
 
-    DouZero reads the cards alone: a kicker four times is no category (only a bomb follows), a kicker trio next to
+    DouZero reads the cards alone: a kicker four times makes no category (only a bomb follows), a kicker trio next to
     a body of three makes a plane of four, any other kicker trio counts as the plane's highest rank.
     """
-    length = SEGMENT_LENGTH[segment]
-    trios = exactly(kickers, U3)
+    length = tables.SEGMENT_LENGTH[segment]
+    trios = words.exactly(kickers, U3)
     row[at.TARGET] = main
     row[at.KEY] = start + length - U1
-    if exactly(kickers, U4) != U0 or (trios != U0 and length > U3):
+    if words.exactly(kickers, U4) != U0 or (trios != U0 and length > U3):
         row[at.TARGET] = at.BOMBS_ONLY
     elif trios != U0:
-        chain = (trios | body_mask(start, length)) & CHAIN_PLANE
+        chain = (trios | words.body_mask(start, length)) & CHAIN_PLANE
         joined = chain & (chain >> U1) & (chain >> U2) & (chain >> U3)
         if joined != U0:
             first = start if (joined >> start) & U1 else start - U1
-            row[at.TARGET] = PLANES_OF_FOUR + first
+            row[at.TARGET] = tables.PLANES_OF_FOUR + first
             row[at.KEY] = first
         else:
             rank = row[at.KEY] + U1
@@ -235,18 +198,18 @@ def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: 
 def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
     """One bid: 0 declines, 1..3 bids; when robbing 1 calls and 2 robs."""
     row[at.MOVES] += U1
-    ended = _call_or_rob(row, bid, rules) if rules[R_BIDDING] == BIDDING_ROBBING else _outbid(row, bid, rules)
+    robbing = rules[variant.R_BIDDING] == variant.BIDDING_ROBBING
+    ended = _call_or_rob(row, bid, rules) if robbing else _outbid(row, bid, rules)
     if not ended:
         return
-    opener = (row[at.BIDS] >> U16) & U15
-    if (row[at.BIDS] >> U12) & U15 > U0:
+    if bid_of(row, at.HIGHEST_BID) > U0:
         make_landlord(row, row[at.OWNER], rules)
-    elif rules[R_DECLINE] == DECLINE_END:
+    elif rules[variant.R_DECLINE] == variant.DECLINE_END:
         row[at.STAGE] = at.STAGE_OVER
         row[at.WINNER] = at.NO_GAME
-    elif rules[R_DECLINE] == DECLINE_FIRST_SEAT:
-        row[at.BIDS] |= U1 << U12
-        make_landlord(row, opener, rules)
+    elif rules[variant.R_DECLINE] == variant.DECLINE_FIRST_SEAT:
+        set_bid(row, at.HIGHEST_BID, U1)
+        make_landlord(row, bid_of(row, at.OPENER), rules)
     else:
         deal_again(row, rules)
 
@@ -255,22 +218,18 @@ def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
 def _outbid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> bool:
     """One bid above the highest, or none; whether the auction has ended."""
     seat = row[at.SEAT]
-    shift = U4 * seat
-    first_round = ((row[at.BIDS] >> shift) & U15) == U0
-    if bid > U0 or first_round:
-        row[at.BIDS] = (row[at.BIDS] & ~(U15 << shift)) | ((bid + U1) << shift)
+    if bid > U0 or bid_of(row, seat) == U0:
+        set_bid(row, seat, bid + U1)
     if bid > U0:
-        row[at.BIDS] = (row[at.BIDS] & ~(U15 << U12)) | (bid << U12)
+        set_bid(row, at.HIGHEST_BID, bid)
         row[at.OWNER] = seat
         row[at.PASSES] = U0
     else:
         row[at.PASSES] += U1
-    highest = (row[at.BIDS] >> U12) & U15
-    following = next_seat(seat, rules)
-    row[at.SEAT] = following
-    opener = (row[at.BIDS] >> U16) & U15
-    if rules[R_BIDDING] == BIDDING_ONCE:
-        return bool(highest == U3 or following == opener)
+    highest = bid_of(row, at.HIGHEST_BID)
+    row[at.SEAT] = next_seat(seat, rules)
+    if rules[variant.R_BIDDING] == variant.BIDDING_ONCE:
+        return bool(highest == U3 or row[at.SEAT] == bid_of(row, at.OPENER))
     return bool(highest == U3 or row[at.PASSES] == U3 or (row[at.PASSES] == U2 and highest > U0))
 
 
@@ -278,22 +237,22 @@ def _outbid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> bool:
 def _call_or_rob(row: np.ndarray, answer: np.uint64, rules: np.ndarray) -> bool:
     """Call (1), rob (2) or neither (0); whether the auction has ended.
 
-    Who has declined is not asked again.  The caller is, once, if somebody has robbed it; that ends the auction.
+    A seat that has declined has no further turn.  The caller has one more if it was robbed; that ends the auction.
     """
-    seat = row[at.SEAT]
-    shift = U4 * seat
-    is_caller = (row[at.BIDS] >> shift) & U15 != U0
+    seat, before = row[at.SEAT], bid_of(row, row[at.SEAT])
+    is_caller = before != U0
     if answer > U0:
-        row[at.BIDS] += (U2 if is_caller else answer + U1) << shift
-        row[at.BIDS] += (U1 << U12) if answer == U1 else (U1 << U20)
+        set_bid(row, seat, before + U2 if is_caller else answer + U1)
+        raised = at.HIGHEST_BID if answer == U1 else at.ROBS
+        set_bid(row, raised, bid_of(row, raised) + U1)
         row[at.OWNER] = seat
     elif not is_caller:
-        row[at.BIDS] |= U1 << shift
-    robbed = (row[at.BIDS] >> U20) & U15 != U0
+        set_bid(row, seat, U1)
+    robbed = bid_of(row, at.ROBS) != U0
     following = seat
     for _ in range(2):
         following = next_seat(following, rules)
-        said = (row[at.BIDS] >> (U4 * following)) & U15
+        said = bid_of(row, following)
         if not is_caller and (said == U0 or (said == U2 and robbed)):
             row[at.SEAT] = following
             return False
@@ -310,7 +269,7 @@ def make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
         rules: The rules array.
     """
     row[at.LANDLORD] = seat
-    row[at.HANDS + np.int64(seat)] = add_hand(row[at.HANDS + np.int64(seat)], row[at.BOTTOM])
+    row[at.HANDS + np.int64(seat)] = words.add_hand(row[at.HANDS + np.int64(seat)], row[at.BOTTOM])
     row[at.KNOWN] = row[at.BOTTOM]
     row[at.SEAT] = seat
     row[at.PASSES] = U0
@@ -322,7 +281,7 @@ def make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
 def _answer_showing(row: np.ndarray, shows: np.uint64, rules: np.ndarray) -> None:
     row[at.MOVES] += U1
     if shows != U0:
-        row[at.BIDS] |= U1 << U24
+        set_bid(row, at.SHOWN, U1)
         row[at.KNOWN] = row[at.HANDS + np.int64(row[at.LANDLORD])]
     row[at.STAGE] = stage_after_showing(rules)
 
@@ -352,8 +311,8 @@ def apply_and_record(row: np.ndarray, ring: np.ndarray, action: np.uint64, rules
     main, cards = action, U0
     if row[at.STAGE] == at.STAGE_KICKER:
         main = row[at.PENDING]
-        size = SEGMENT_KICKER_SIZE[MAIN_SEGMENT[main]]
-        cards = add_hand(main_cards(main), add(row[at.CHOSEN], U1 << (action - KICKER_ID), size))
+        size = tables.SEGMENT_KICKER_SIZE[tables.MAIN_SEGMENT[main]]
+        cards = words.add_hand(main_cards(main), words.add(row[at.CHOSEN], U1 << (action - tables.KICKER_ID), size))
     elif row[at.STAGE] == at.STAGE_PLAY and action != U0:
         cards = main_cards(action)
     apply_action(row, action, rules)

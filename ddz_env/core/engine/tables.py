@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.core.actions import (
-    BID_BASE,
-    BOMB_CATEGORY,
-    CATEGORIES,
-    DOUBLE_BASE,
-    KICKER_BASE,
-    MAIN_GROUPS,
-    MAIN_IDS,
-    NUM_ACTIONS,
-    NUM_MAIN,
-    NUM_SEGMENTS,
-    ROCKET_CATEGORY,
-    SEGMENTS,
-    Category,
-    segments_of,
-)
-from ddz_env.core.cards import BLACK_JOKER, MAX_HAND
+from ddz_env.core import actions
+from ddz_env.core.cards import BLACK_JOKER, MAX_HAND, counts_to_word
 from ddz_env.core.engine.layout import BOMBS_ONLY
 
-if NUM_SEGMENTS > 64 or NUM_MAIN > BOMBS_ONLY:  # pragma: no cover
+if actions.NUM_SEGMENTS > 64 or actions.NUM_MAIN > BOMBS_ONLY:  # pragma: no cover
     raise ImportError("the rules array has one word for the segments, and main groups end below BOMBS_ONLY")
 
 
 def _column(name: str) -> np.ndarray:
-    return np.array([getattr(segment, name) for segment in SEGMENTS], np.uint64)
+    return np.array([getattr(segment, name) for segment in actions.SEGMENTS], np.uint64)
 
 
 SEGMENT_BASE = _column("base")
@@ -39,28 +24,22 @@ SEGMENT_KICKER_SIZE = _column("kicker_size")
 SEGMENT_KICKER_COUNT = _column("kicker_count")
 SEGMENT_CARDS = _column("cards")
 SEGMENT_WEIGHT = _column("weight")
-MAIN_SEGMENT = np.array([group.segment for group in MAIN_GROUPS], np.uint64)
-MAIN_CARDS = np.array(
-    [
-        sum(1 << (16 * copy + rank) for rank, count in enumerate(group.need) for copy in range(count))
-        for group in MAIN_GROUPS
-    ],
-    np.uint64,
-)
+MAIN_SEGMENT = np.array([group.segment for group in actions.MAIN_GROUPS], np.uint64)
+MAIN_CARDS = np.array([counts_to_word(group.need) for group in actions.MAIN_GROUPS], np.uint64)
 """The bodies as hands."""
-BODY_COPIES = np.array([max(segment.copies, 1) for segment in SEGMENTS], np.uint64)
+BODY_COPIES = np.array([max(segment.copies, 1) for segment in actions.SEGMENTS], np.uint64)
 """Cards of each rank in a segment's body: one in the rocket's, whose ``SEGMENT_COPIES`` is 0."""
 
 
-def _shape(category: Category) -> tuple[int, int]:
+def _shape(category: actions.Category) -> tuple[int, int]:
     return category.copies, category.lengths[0]
 
 
-_RANKED = sorted((category for category in CATEGORIES if category.copies), key=_shape)
+_RANKED = sorted((category for category in actions.CATEGORIES if category.copies), key=_shape)
 _SHAPES = sorted({_shape(category) for category in _RANKED})
-CATEGORY_FIRST = np.array([segments_of(category.name).start for category in _RANKED], np.int64)
+CATEGORY_FIRST = np.array([actions.segments_of(category.name).start for category in _RANKED], np.int64)
 """First segment of each category that has ranks, by cards of a rank in the body."""
-CATEGORY_STOP = np.array([segments_of(category.name).stop for category in _RANKED], np.int64)
+CATEGORY_STOP = np.array([actions.segments_of(category.name).stop for category in _RANKED], np.int64)
 """The end of its segments."""
 COPIES_STOP = np.array([sum(category.copies <= copies for category in _RANKED) for copies in range(5)], np.int64)
 """How many of these categories have bodies of at most 0..4 cards a rank."""
@@ -73,30 +52,30 @@ SHAPE_LENGTHS = np.array(
 )
 """How many chain lengths a shape has."""
 
-MASK_WORDS = (NUM_ACTIONS + 63) // 64
+MASK_WORDS = (actions.NUM_ACTIONS + 63) // 64
 """Words of a mask."""
-MAIN_WORDS = (NUM_MAIN + 63) // 64
+MAIN_WORDS = (actions.NUM_MAIN + 63) // 64
 """Those that hold main groups."""
 
 # Typed constants: Numba would compile a kernel anew for every literal integer that it is called with.
-SEG_BOMB = np.int64(segments_of("bomb").start)
-SEG_ROCKET = np.int64(segments_of("rocket").start)
+SEG_BOMB = np.int64(actions.segments_of("bomb").start)
+SEG_ROCKET = np.int64(actions.segments_of("rocket").start)
 PLANES_WITH_SOLOS, PLANES_WITH_SOLOS_END = (
-    np.uint64(bound) for bound in (segments_of("plane+solos").start, segments_of("plane+solos").stop)
+    np.uint64(bound) for bound in (actions.segments_of("plane+solos").start, actions.segments_of("plane+solos").stop)
 )
-PLANES_OF_FOUR = np.uint64(next(SEGMENTS[index].base for index in segments_of("plane") if SEGMENTS[index].length == 4))
+PLANES_OF_FOUR = np.uint64(actions.MAIN_IDS[(actions.PLANE_CATEGORY, 0, 4)])
 """The first id of the planes of four."""
 
-ROCKET_ID = np.uint64(MAIN_IDS[(ROCKET_CATEGORY, BLACK_JOKER, 1)])
-BOMB_ID = np.uint64(MAIN_IDS[(BOMB_CATEGORY, 0, 1)])
-KICKER_ID = np.uint64(KICKER_BASE)
-BID_ID = np.uint64(BID_BASE)
-DOUBLE_ID = np.uint64(DOUBLE_BASE)
+ROCKET_ID = np.uint64(actions.MAIN_IDS[(actions.ROCKET_CATEGORY, BLACK_JOKER, 1)])
+BOMB_ID = np.uint64(actions.MAIN_IDS[(actions.BOMB_CATEGORY, 0, 1)])
+KICKER_ID = np.uint64(actions.KICKER_BASE)
+BID_ID = np.uint64(actions.BID_BASE)
+DOUBLE_ID = np.uint64(actions.DOUBLE_BASE)
 
 
 def _finishing_ids() -> np.ndarray:
     table = np.zeros((MAX_HAND + 1, MAIN_WORDS), np.uint64)
-    for group in MAIN_GROUPS[1:]:
+    for group in actions.MAIN_GROUPS[1:]:
         table[group.cards, group.id // 64] |= np.uint64(1 << (group.id % 64))
     return table
 

@@ -5,7 +5,7 @@ least ``j + 1`` cards of rank ``r``.  Thresholds (at least one, two, three, four
 bitmask starts from, are then the planes themselves; the number of cards is a population count, ``a`` fits into
 ``b`` when ``a & ~b == 0``, and removing ``n`` cards of each rank of a mask is a shift by ``n`` planes.
 
-Everything stays in ``uint64``: a literal or a loop index would turn Numba's arithmetic signed.
+Everything stays in ``uint64``: with a literal or a loop index Numba's arithmetic would become signed.
 """
 
 from __future__ import annotations

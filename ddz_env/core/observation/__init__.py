@@ -1,6 +1,6 @@
 """What a player sees, as numbers: one layout table, and the kernels that write by it.
 
-Every vector here is a row of signed bytes.  Cards stand as 15 counts, one a rank; each such field is followed by
+Every vector here is a row of signed bytes.  Cards are 15 counts, one a rank; each such field is followed by
 one byte that belongs to it, so that a field is two 64-bit words and is written by two stores.  Kernels therefore
 take the vector as ``uint64`` words; :func:`observe` and the environments hand out its ``int8`` view.  (The byte
 order is little-endian, as on every platform that Numba supports.)
@@ -92,7 +92,7 @@ def observe(game: State | View, seat: int | None = None) -> npt.NDArray[np.int8]
         Shape ``[OBSERVATION_SIZE]``, int8, by the table ``OBSERVATION``.
 
     Raises:
-        InvalidDealError: If a view is asked for another seat than its own, or the seat does not exist.
+        InvalidDealError: If the view is another seat's, or the seat does not exist.
     """
     seat = game.seat if seat is None else check_integer("seat", seat, 0, game.rules.players - 1, InvalidDealError)
     if seat != game.seat and int(game.row[SIZES]):

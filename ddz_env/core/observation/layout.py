@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections import namedtuple
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -72,12 +74,17 @@ class Layout:
         self.low = np.array([f.low for f in self.features for _ in range(f.size)], np.int8)
         self.high = np.array([high for f in self.features for high in f.highs], np.int8)
 
-    def word(self, name: str) -> int:
-        """Index of the word that a feature starts in; card fields start on a word."""
-        offset = self.offsets[name]
-        if offset % WORD:
-            raise ValueError(f"feature {name!r} does not start on a word")
-        return offset // WORD
+    @property
+    def words_of(self) -> Any:
+        """The word that each feature starts in, by name; only of those that start on a word, as card fields do."""
+        starts = {name: offset // WORD for name, offset in self.offsets.items() if offset % WORD == 0}
+        return namedtuple("words_of", starts)(**starts)
+
+    def bytes_behind(self, name: str) -> Any:
+        """How far the first byte of a feature, and of each one behind it, is from that feature's, by name; uint64."""
+        first = self.offsets[name]
+        places = {name: np.uint64(offset - first) for name, offset in self.offsets.items() if offset >= first}
+        return namedtuple("bytes_behind", places)(**places)
 
     def split(self, vector: npt.NDArray[np.int8]) -> dict[str, npt.NDArray[np.int8]]:
         """Name the parts of a vector or of a batch.
@@ -101,6 +108,14 @@ class Layout:
 def _cards(name: str, description: str, beside: str, high: int, meaning: str) -> tuple[Feature, Feature]:
     """A card field and the byte that fills its second word."""
     return Feature(name, len(FULL_DECK), 0, FULL_DECK, description), Feature(beside, 1, 0, high, meaning)
+
+
+def _each(
+    seats: Iterable[object], name: str, description: str, beside: str, high: int, meaning: str
+) -> Iterator[Feature]:
+    """A card field for each seat, which stands in the braces of the texts."""
+    for seat in seats:
+        yield from _cards(name.format(seat), description.format(seat), beside.format(seat), high, meaning.format(seat))
 
 
 def _history() -> Iterator[Feature]:
@@ -130,18 +145,8 @@ OBSERVATION = Layout(
             54,
             "their number",
         ),
-        *(
-            feature
-            for seat in _RELATIVE
-            for feature in _cards(
-                f"played_{seat}", f"cards played by {seat}", f"cards_left_{seat}", 20, f"hand size of {seat}"
-            )
-        ),
-        *(
-            feature
-            for seat in _RELATIVE
-            for feature in _cards(f"last_{seat}", f"cards of the last move of {seat}", f"last_kind_{seat}", 2, _KIND)
-        ),
+        *_each(_RELATIVE, "played_{}", "cards played by {}", "cards_left_{}", 20, "hand size of {}"),
+        *_each(_RELATIVE, "last_{}", "cards of the last move of {}", "last_kind_{}", 2, _KIND),
         *_cards("landlord_cards", "the landlord cards, once face up", "bombs", 14, "bombs and rockets played"),
         *_HELD,
         *_cards("target", "cards of the move to beat, kickers included; zero on lead", "passes", 3, "passes in a row"),
@@ -168,19 +173,9 @@ OBSERVATION = Layout(
 
 STATE = Layout(
     (
-        *(
-            feature
-            for seat in range(3)
-            for feature in _cards(f"hand_{seat}", f"hand of seat {seat}", f"cards_left_{seat}", 20, "its size")
-        ),
+        *_each(range(3), "hand_{}", "hand of seat {}", "cards_left_{}", 20, "its size"),
         *_cards("undealt", "cards that no seat holds", "passes", 3, "passes in a row"),
-        *(
-            feature
-            for seat in range(3)
-            for feature in _cards(
-                f"played_{seat}", f"cards played by seat {seat}", f"plays_{seat}", 54, "moves it has played"
-            )
-        ),
+        *_each(range(3), "played_{}", "cards played by seat {}", "plays_{}", 54, "moves it has played"),
         *_cards("landlord_cards", "the landlord cards, face up or not", "bombs", 14, "bombs and rockets played"),
         *_HELD,
         *_cards("target_body", "the main group to beat; zero on lead", *_TARGET_KEY),

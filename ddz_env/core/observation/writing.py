@@ -7,46 +7,18 @@ import numpy as np
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.legal import legal_mask
-from ddz_env.core.engine.score import robs_of
-from ddz_env.core.engine.step import main_cards
+from ddz_env.core.engine.score import bid_of
+from ddz_env.core.engine.step import hand_size, main_cards
 from ddz_env.core.engine.tables import BID_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
-from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U12, U15, U16, U32, U48, popcount
+from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U15, U16, U32, U48, popcount
 from ddz_env.core.observation.layout import HISTORY, MASK_BYTE_WORDS, OBSERVATION, STATE, WORD
 from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
 
-_O_HAND = OBSERVATION.word("hand")
-_O_UNSEEN = OBSERVATION.word("unseen")
-_O_PLAYED = OBSERVATION.word("played_self")
-_O_LAST = OBSERVATION.word("last_self")
-_O_LANDLORD_CARDS = OBSERVATION.word("landlord_cards")
-_O_HELD = OBSERVATION.word("landlord_cards_held")
-_O_TARGET = OBSERVATION.word("target")
-_O_TARGET_BODY = OBSERVATION.word("target_body")
-_O_PENDING = OBSERVATION.word("pending_body")
-_O_KICKERS = OBSERVATION.word("kickers")
-_O_OPEN = OBSERVATION.word("hand_next")
-_O_HISTORY = OBSERVATION.word("move_1")
-_O_TAIL = OBSERVATION.word("role")
-# The tail is two words that share the bytes of several features: first byte of each feature within the tail.
-_T_ROLE, _T_STAGE, _T_TO_ACT, _T_DOUBLES, _T_OVER = (
-    np.uint64(OBSERVATION.offsets[name] - OBSERVATION.offsets["role"])
-    for name in ("role", "stage", "to_act", "doubles", "over")
-)
-
-_S_HANDS = STATE.word("hand_0")
-_S_UNDEALT = STATE.word("undealt")
-_S_PLAYED = STATE.word("played_0")
-_S_LANDLORD_CARDS = STATE.word("landlord_cards")
-_S_HELD = STATE.word("landlord_cards_held")
-_S_TARGET_BODY = STATE.word("target_body")
-_S_PENDING = STATE.word("pending_body")
-_S_KICKERS = STATE.word("kickers")
-_S_TAIL = STATE.word("seat")
-_S_TAIL_WORDS = STATE.words - _S_TAIL
-_S_SEAT, _S_LANDLORD, _S_STAGE, _S_OVER, _S_OWNER, _S_BIDS, _S_DOUBLES, _S_PLAYERS = (
-    np.uint64(STATE.offsets[name] - STATE.offsets["seat"])
-    for name in ("seat", "landlord", "stage", "over", "owner", "bids", "doubles", "players")
-)
+_O, _S = OBSERVATION.words_of, STATE.words_of
+"""Words of the features."""
+_O_TAIL, _S_TAIL = OBSERVATION.bytes_behind("role"), STATE.bytes_behind("seat")
+"""The features behind the card fields share the bytes of a few words: their first bytes within these."""
+_S_TAIL_WORDS = STATE.words - _S.seat
 
 _ONES = np.uint64(0x0101010101010101)
 _LANES = np.array([sum((bits >> lane & 1) << (8 * lane) for lane in range(8)) for bits in range(256)], np.uint64)
@@ -114,24 +86,9 @@ def _stage_place(row: np.ndarray, seat: np.uint64) -> np.uint64:
 
 
 @inline_kernel
-def _hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    """Cards in a hand: a view knows the size alone."""
-    size: np.uint64 = popcount(row[at.HANDS + np.int64(seat)])
-    if row[at.SIZES] != U0:
-        size = (row[at.SIZES] >> (U8 * seat)) & BYTE
-    return size
-
-
-@inline_kernel
-def _bid_of(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    bid: np.uint64 = (row[at.BIDS] >> (U4 * seat)) & U15
-    return bid
-
-
-@inline_kernel
 def _highest_bid(row: np.ndarray) -> np.uint64:
     """The highest bid; when robbing 1 is a call, and 2 and 3 that it was robbed once, or more often."""
-    return min(((row[at.BIDS] >> U12) & U15) + robs_of(row), U3)
+    return min(bid_of(row, at.HIGHEST_BID) + bid_of(row, at.ROBS), U3)
 
 
 @inline_kernel
@@ -152,25 +109,25 @@ def _put_seats(
         word = 2 * relative
         turns = np.uint64(relative)
         if turns >= players:
-            for field in (_O_PLAYED, _O_LAST, _O_OPEN - 2):
+            for field in (_O.played_self, _O.last_self, _O.hand_next - 2):
                 _put_cards(out, field + word, U0, U0)
             continue
         other = seat + turns
         if other >= players:
             other -= players
-        _put_cards(out, _O_PLAYED + word, row[at.PLAYED + np.int64(other)], _hand_size(row, other))
-        low -= out[_O_PLAYED + word]
+        _put_cards(out, _O.played_self + word, row[at.PLAYED + np.int64(other)], hand_size(row, other))
+        low -= out[_O.played_self + word]
         high -= high_counts(row[at.PLAYED + np.int64(other)])
-        _put_cards(out, _O_LAST + word, U0, U0)
+        _put_cards(out, _O.last_self + word, U0, U0)
         if relative == 0:
-            _put_cards(out, _O_HAND, own, _bid_of(row, seat))
+            _put_cards(out, _O.hand, own, bid_of(row, seat))
         else:
             visible = row[at.HANDS + np.int64(other)] if rules[R_OPEN_HANDS] == U1 else U0
-            _put_cards(out, _O_OPEN + word - 2, visible, _bid_of(row, other))
+            _put_cards(out, _O.hand_next + word - 2, visible, bid_of(row, other))
             low -= low_counts(visible)
             high -= high_counts(visible)
-    out[_O_UNSEEN] = low
-    out[_O_UNSEEN + 1] = high | (((low + high) * _ONES) >> _U56) << _U56
+    out[_O.unseen] = low
+    out[_O.unseen + 1] = high | (((low + high) * _ONES) >> _U56) << _U56
 
 
 @pure_kernel
@@ -178,7 +135,7 @@ def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np
     """Write the recent moves and, from them, the last move of each seat."""
     back = U0
     in_play = True
-    word = _O_HISTORY
+    word = _O.move_1
     for _ in range(HISTORY):
         if back >= row[at.MOVES]:
             out[word] = U0
@@ -193,7 +150,7 @@ def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np
             out[word] = low
             out[word + 1] = high | (actor << _U56)
             if in_play and back < players:
-                last = _O_LAST + 2 * np.int64(relative)
+                last = _O.last_self + 2 * np.int64(relative)
                 out[last] = low
                 out[last + 1] = high | ((U1 if main == U0 else U2) << _U56)
         back += U1
@@ -204,17 +161,17 @@ def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np
 def _put_table(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
     """Write the landlord cards, the move to beat and the own half-built move."""
     face_up = row[at.BOTTOM] if row[at.LANDLORD] != _NO_SEAT else U0
-    _put_cards(out, _O_LANDLORD_CARDS, face_up, row[at.BOMBS])
-    _put_cards(out, _O_HELD, row[at.KNOWN], _highest_bid(row))
+    _put_cards(out, _O.landlord_cards, face_up, row[at.BOMBS])
+    _put_cards(out, _O.landlord_cards_held, row[at.KNOWN], _highest_bid(row))
     target = row[at.TARGET]
     cards = ring[_slot_back(row, row[at.PASSES]), 0] if target != U0 and row[at.MOVES] > U0 else U0
-    _put_cards(out, _O_TARGET, cards, row[at.PASSES])
-    _put_target_body(row, _O_TARGET_BODY, out)
+    _put_cards(out, _O.target, cards, row[at.PASSES])
+    _put_target_body(row, _O.target_body, out)
     if row[at.STAGE] == at.STAGE_KICKER and row[at.SEAT] == seat:
-        _put_half_built(row, _O_PENDING, _O_KICKERS, out)
+        _put_half_built(row, _O.pending_body, _O.kickers, out)
     else:
-        _put_cards(out, _O_PENDING, U0, U0)
-        _put_cards(out, _O_KICKERS, U0, U0)
+        _put_cards(out, _O.pending_body, U0, U0)
+        _put_cards(out, _O.kickers, U0, U0)
 
 
 @inline_kernel
@@ -242,18 +199,18 @@ def _put_tail(row: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndar
     over = row[at.STAGE] == at.STAGE_OVER
     for half in range(2):
         first = U8 * np.uint64(half)
-        word = _lane(U1, _T_ROLE + role - first)
+        word = _lane(U1, _O_TAIL.role + role - first)
         if over:
-            word |= _lane(U1, _T_OVER - first)
+            word |= _lane(U1, _O_TAIL.over - first)
         else:
-            word |= _lane(U1, _T_STAGE + _stage_place(row, seat) - first)
-            word |= _lane(U1, _T_TO_ACT + _relative(row[at.SEAT], seat, players) - first)
+            word |= _lane(U1, _O_TAIL.stage + _stage_place(row, seat) - first)
+            word |= _lane(U1, _O_TAIL.to_act + _relative(row[at.SEAT], seat, players) - first)
         turns = U0
         while turns < players:
             other = seat + turns if seat + turns < players else seat + turns - players
-            word |= _lane((row[at.DOUBLES] >> (U2 * other)) & U3, _T_DOUBLES + turns - first)
+            word |= _lane((row[at.DOUBLES] >> (U2 * other)) & U3, _O_TAIL.doubles + turns - first)
             turns += U1
-        out[_O_TAIL + half] = word
+        out[_O.role + half] = word
 
 
 @pure_kernel
@@ -347,17 +304,17 @@ def write_state(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
         dealt = np.uint64(seat) < rules[R_PLAYERS]
         hand = row[at.HANDS + seat] if dealt else U0
         played = row[at.PLAYED + seat] if dealt else U0
-        _put_cards(out, _S_HANDS + 2 * seat, hand, popcount(hand))
-        _put_cards(out, _S_PLAYED + 2 * seat, played, (row[at.PLAYS] >> (U8 * np.uint64(seat))) & BYTE)
-    _put_cards(out, _S_UNDEALT, row[at.HIDDEN], row[at.PASSES])
-    _put_cards(out, _S_LANDLORD_CARDS, row[at.BOTTOM], row[at.BOMBS])
-    _put_cards(out, _S_HELD, row[at.KNOWN], _highest_bid(row))
-    _put_target_body(row, _S_TARGET_BODY, out)
+        _put_cards(out, _S.hand_0 + 2 * seat, hand, popcount(hand))
+        _put_cards(out, _S.played_0 + 2 * seat, played, (row[at.PLAYS] >> (U8 * np.uint64(seat))) & BYTE)
+    _put_cards(out, _S.undealt, row[at.HIDDEN], row[at.PASSES])
+    _put_cards(out, _S.landlord_cards, row[at.BOTTOM], row[at.BOMBS])
+    _put_cards(out, _S.landlord_cards_held, row[at.KNOWN], _highest_bid(row))
+    _put_target_body(row, _S.target_body, out)
     if row[at.STAGE] == at.STAGE_KICKER:
-        _put_half_built(row, _S_PENDING, _S_KICKERS, out)
+        _put_half_built(row, _S.pending_body, _S.kickers, out)
     else:
-        _put_cards(out, _S_PENDING, U0, U0)
-        _put_cards(out, _S_KICKERS, U0, U0)
+        _put_cards(out, _S.pending_body, U0, U0)
+        _put_cards(out, _S.kickers, U0, U0)
     _put_state_tail(row, rules, out)
 
 
@@ -366,18 +323,18 @@ def _put_state_tail(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None
     over = row[at.STAGE] == at.STAGE_OVER
     for part in range(_S_TAIL_WORDS):
         first = U8 * np.uint64(part)
-        word = _lane(U1, _S_LANDLORD + row[at.LANDLORD] - first)
-        word |= _lane(U1, _S_PLAYERS + rules[R_PLAYERS] - U2 - first)
+        word = _lane(U1, _S_TAIL.landlord + row[at.LANDLORD] - first)
+        word |= _lane(U1, _S_TAIL.players + rules[R_PLAYERS] - U2 - first)
         if over:
-            word |= _lane(U1, _S_OVER - first)
+            word |= _lane(U1, _S_TAIL.over - first)
         else:
-            word |= _lane(U1, _S_SEAT + row[at.SEAT] - first)
-            word |= _lane(U1, _S_STAGE + _stage_place(row, row[at.SEAT]) - first)
+            word |= _lane(U1, _S_TAIL.seat + row[at.SEAT] - first)
+            word |= _lane(U1, _S_TAIL.stage + _stage_place(row, row[at.SEAT]) - first)
         if row[at.TARGET] != U0:
-            word |= _lane(U1, _S_OWNER + row[at.OWNER] - first)
+            word |= _lane(U1, _S_TAIL.owner + row[at.OWNER] - first)
         seat = U0
         while seat < rules[R_PLAYERS]:
-            word |= _lane(_bid_of(row, seat), _S_BIDS + seat - first)
-            word |= _lane((row[at.DOUBLES] >> (U2 * seat)) & U3, _S_DOUBLES + seat - first)
+            word |= _lane(bid_of(row, seat), _S_TAIL.bids + seat - first)
+            word |= _lane((row[at.DOUBLES] >> (U2 * seat)) & U3, _S_TAIL.doubles + seat - first)
             seat += U1
-        out[_S_TAIL + part] = word
+        out[_S.seat + part] = word

@@ -227,7 +227,7 @@ def test_what_is_not_of_the_network_is_refused(folder: Path, tmp_path: Path) -> 
     for bias, message in (
         (torch.full((1,), torch.nan), r"landlord.ckpt \(landlord\): dense6.bias holds numbers that are not fin"),
         (torch.zeros(2), r"dense6.bias is float32 of shape \[2\]; .* \[1\]"),
-        (torch.zeros(1).to_sparse(), r"dense6.bias is no plain tensor"),
+        (torch.zeros(1).to_sparse(), r"dense6.bias is not a plain tensor"),
         (3, r"the difference: dense6.bias"),
     ):
         with pytest.raises(TensorFileError, match=message) as caught:

@@ -12,7 +12,7 @@ import onnx
 import pytest
 from click.testing import CliRunner
 
-from ddz_agents.neural import onnx_export, tensor_file
+from ddz_agents.neural import onnx_files, tensor_file
 from ddz_agents.neural.agent import ModelAgent, PolicyAgent
 from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.errors import (
@@ -24,9 +24,8 @@ from ddz_agents.neural.errors import (
 )
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
-from ddz_agents.neural.onnx_export import export_onnx
+from ddz_agents.neural.onnx_files import export_onnx, stamp_onnx
 from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of
-from ddz_agents.neural.onnx_stamp import stamp_onnx
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.neural_search.agent import ModelSearchAgent
@@ -126,7 +125,7 @@ def test_a_file_that_is_no_whole_policy_is_refused(exported: Path, tmp_path: Pat
     with pytest.raises(TensorFileError, match="there is no such file"):
         OnnxPolicy(path)
     path.write_text("no policy at all")
-    with pytest.raises(TensorFileError, match="is no ONNX file"):
+    with pytest.raises(TensorFileError, match="is not an ONNX file"):
         OnnxPolicy(path)
     spoiled = [data[:length] for length in (0, 100, len(data) - 1)]
     for place in rng.integers(0, len(data), 25).tolist():
@@ -207,7 +206,7 @@ def test_what_cannot_be_stamped_is_refused_by_name(tmp_path: Path) -> None:
         stamp_onnx(path, out, rules="poker")
     with pytest.raises(TensorFileMismatchError, match="objective='elo'"):
         stamp_onnx(path, out, objective="elo")
-    with pytest.raises(TensorFileError, match="no plain values"):
+    with pytest.raises(TensorFileError, match="not plain values"):
         stamp_onnx(path, out, notes={"model": object()})
     assert not out.exists()
 
@@ -217,7 +216,7 @@ def test_networks_of_others_and_of_other_layouts_are_refused(
 ) -> None:
     path, own = tmp_path / "p.onnx", onnx.load(own_network(tmp_path / "own.onnx", kind=onnx.TensorProto.FLOAT))
     for heading, message in (
-        ({}, "is no ddz-policy-onnx file but 'something else'"),
+        ({}, "is not a ddz-policy-onnx file but 'something else'"),
         (tensor_file.heading("ddz-policy-onnx", 2), "has the inputs"),
         (tensor_file.heading("ddz-policy-onnx", 1), "this package reads 2"),
     ):
@@ -232,7 +231,7 @@ def test_without_onnx_or_with_an_old_pytorch_the_errors_say_what_to_install(
     exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(onnx_export, "_OLDEST", "99.0")
+        patch.setattr(onnx_files, "_OLDEST", "99.0")
         with pytest.raises(OnnxExportError, match=r"99\.0 or newer"):
             export_onnx(Weights.of(small_networks()[0]), tmp_path / "policy.onnx")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)

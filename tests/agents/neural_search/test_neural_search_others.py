@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search import evaluation_cache, leaves
+from ddz_agents.neural_search import leaves
 from ddz_agents.neural_search.agent import ModelSearchAgent
-from ddz_agents.neural_search.descent import Descents, new_descents
-from ddz_agents.neural_search.evaluation_cache import CachedModel
+from ddz_agents.neural_search.descent import Descents, RecognizedSeats, new_descents, none_recognized, recognized
 from ddz_agents.neural_search.judge import likely_moves
-from ddz_agents.neural_search.leaves import Evaluator, ask, play_on, values_for
-from ddz_agents.neural_search.opponent_model import RecognizedSeats, none_recognized, recognized
+from ddz_agents.neural_search.leaves import CachedModel, Evaluator, ask, play_on, values_for
 from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import State
 from ddz_env.core.engine.layout import SEAT
@@ -157,7 +155,6 @@ def positions(count: int) -> tuple[Bytes, Bytes, Bytes]:
 def test_a_position_is_asked_about_once_until_all_is_forgotten() -> None:
     plain, model = Counted(), Counted()
     cached, (observations, masks, concealed) = CachedModel(model), positions(12)
-    concealed = concealed[:, : 8 * evaluation_cache.CONCEALED_WORDS]
     for _ in range(2):
         for part in (slice(0, 20), slice(10, 36)):
             given = observations[part], masks[part]
@@ -176,7 +173,7 @@ def test_a_position_is_asked_about_once_until_all_is_forgotten() -> None:
 
 def test_more_positions_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then all are forgotten, and a batch that never fits is passed on."""
-    monkeypatch.setattr(evaluation_cache, "ROOM", 8)
+    monkeypatch.setattr(leaves, "ROOM", 8)
     plain, model = Counted(), Counted()
     cached, (observations, masks, _) = CachedModel(model), positions(12)
     for part in (slice(0, 6), slice(6, 12), slice(12, 18), slice(0, 30), slice(0, 8)):

@@ -19,10 +19,8 @@ from ddz_agents.worlds.particles import effective_size, fixed_cards, swapped
 from ddz_agents.worlds.rules_player import (
     ANYTHING,
     FAITHFUL,
-    KINDS,
     RESPONSES,
     SEARCHER,
-    SITUATIONS,
     Response,
     RulesPlayer,
     rules_story_log_likelihoods,
@@ -365,26 +363,6 @@ def test_a_model_that_answers_with_something_else_is_named(answer: FloatArray) -
 
     with pytest.raises(InvalidInferenceOptionError, match="Wrong"):
         infer(after(1, 4).view(), RNG(0), 20, Wrong())
-
-
-EVEN = ((0.2,) * len(KINDS),) * len(SITUATIONS)
-
-
-@pytest.mark.parametrize(
-    ("kinds", "kickers", "uniform", "said"),
-    [
-        (EVEN[:4], 0.5, 0.5, "rows"),
-        (((-1.0,) * len(KINDS),) * len(SITUATIONS), 0.5, 0.5, "not negative"),
-        (((0.0,) * len(KINDS),) * len(SITUATIONS), 0.5, 0.5, "above 0"),
-        (EVEN, 1.0, 0.5, "kickers=1.0"),
-        (EVEN, 0.5, 0.0, "uniform=0.0"),
-    ],
-)
-def test_responses_that_are_no_distribution_are_named(
-    kinds: tuple[tuple[float, ...], ...], kickers: float, uniform: float, said: str
-) -> None:
-    with pytest.raises(InvalidInferenceOptionError, match=said):
-        Response(kinds, kickers, uniform)
 
 
 def changed(view: View, history: Sequence[tuple[int, Move]]) -> View:

@@ -23,11 +23,12 @@ from ddz_agents.open_cards.information_set import shares
 from ddz_agents.open_cards.minimax import MinimaxSolver
 from ddz_agents.tree_search.agent import DeterminizedUctAgent, IsUctAgent
 from ddz_env import State
+from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.deal import start_game
 from ddz_env.core.engine.layout import HANDS, HIDDEN, ROW_WORDS, SEAT, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import remove_hand
-from ddz_env.core.notation import Hand, counts_to_word
+from ddz_env.core.notation import Hand
 from ddz_env.core.options import Range
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.view import write_view

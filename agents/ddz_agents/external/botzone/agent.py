@@ -77,7 +77,7 @@ class BotzoneAgent:
 
         Raises:
             BotFaultError: If it does not answer within its limits.
-            BotAnswerError: If the answer is no move.
+            BotAnswerError: If the answer is not a move.
         """
         seat = view.seat
         if seat in self._seats and len(view.history) < self._seats[seat][0].seen:

@@ -60,7 +60,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Answer:
+class BotAnswer:
     """What a bot printed.
 
     Attributes:
@@ -111,7 +111,7 @@ class BotProgram:
         """Whether it waits for a request."""
         return self._process is not None
 
-    def ask(self, request: str) -> Answer:
+    def ask(self, request: str) -> BotAnswer:
         """Send a line and take the answer.
 
         Raises:
@@ -124,13 +124,13 @@ class BotProgram:
             text, asks_to_stay = self._exchange(process, request.encode() + b"\n", start + self._limits.seconds)
             if asks_to_stay and self._may_stay:
                 self._signal(signal.SIGSTOP)  # no thinking in the others' time
-                return Answer(text, True, _milliseconds(start), 0)
+                return BotAnswer(text, True, _milliseconds(start), 0)
             megabytes = self._wait(process, start + self._limits.seconds)
         except BaseException:
             self.end()
             raise
         self.end()
-        return Answer(text, False, _milliseconds(start), megabytes)
+        return BotAnswer(text, False, _milliseconds(start), megabytes)
 
     def end(self) -> None:
         """End it with all that it started."""

@@ -111,7 +111,7 @@ class BotSession:
         try:
             answer = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise BotAnswerError(f"NJ: its output is no JSON: {shown(text.strip())}") from error
+            raise BotAnswerError(f"NJ: its output is not JSON: {shown(text.strip())}") from error
         answer = answer if isinstance(answer, dict) and "response" in answer else {"response": answer}
         response = answer["response"]
         move = self._bid(response) if view.stage == "bid" else self._cards(response, view)

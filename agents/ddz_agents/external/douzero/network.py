@@ -83,7 +83,7 @@ def load_networks(files: Mapping[str, Path]) -> dict[str, PositionNetwork]:
         files: The file of each role, by DouZero's names.
 
     Raises:
-        TensorFileError: If a file is missing, damaged or no checkpoint, or holds numbers that are not finite.
+        TensorFileError: If a file is missing, damaged or not a checkpoint, or holds numbers that are not finite.
         TensorFileMismatchError: If weights are missing, or of another shape or type.
     """
     networks, read = new_networks(), {path: _read(path) for path in dict.fromkeys(files.values())}
@@ -105,10 +105,10 @@ def _read(path: Path) -> Any:
             _check_sums(path)
         return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        raise TensorFileError(f"{path} is no checkpoint, or holds more than tensors and plain values") from error
+        raise TensorFileError(f"{path} is not a checkpoint, or holds more than tensors and plain values") from error
     except Exception as error:  # what a damaged file makes of the readers
         reason = str(error).partition("\n")[0] or type(error).__name__
-        raise TensorFileError(f"{path} is no checkpoint of PyTorch, or is damaged: {reason}") from error
+        raise TensorFileError(f"{path} is not a checkpoint of PyTorch, or is damaged: {reason}") from error
 
 
 def _check_sums(path: Path) -> None:
@@ -135,5 +135,5 @@ def _arrays(weights: Any, names: list[str]) -> Arrays:
             try:
                 found[name] = tensor.detach().numpy()
             except (RuntimeError, TypeError) as error:
-                raise TensorFileMismatchError(f"{name} is no plain tensor: {error}") from error
+                raise TensorFileMismatchError(f"{name} is not a plain tensor: {error}") from error
     return found

@@ -22,7 +22,7 @@ from ddz_training.apps.cli.outputs import File, check_output
 from ddz_training.apps.cli.signals import answering, end_soon
 
 with lazily():
-    from ddz_agents.neural import onnx_export
+    from ddz_agents.neural import onnx_files
     from ddz_agents.neural import shipped as shipped_policy
     from ddz_agents.neural import weights as neural_weights
     from ddz_env.peers.botzone import games as botzone_games
@@ -140,7 +140,7 @@ class ExportCommand(Command, call="export", heading="Borders"):
         if self.half:
             neural_weights.save_weights(self.out, weights, half=True)
         else:
-            onnx_export.export_onnx(weights, self.out)
+            onnx_files.export_onnx(weights, self.out)
         about = f"{weights.rules} rules, {weights.objective}{', half precision' if self.half else ''}"
         tell(f"{quoted(self.out)}: {self.out.stat().st_size / 1e6:.1f} MB, {about}")
         follow("to play it", "arena", f"policy:path={self.out}", "rules")

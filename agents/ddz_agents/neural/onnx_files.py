@@ -1,0 +1,194 @@
+"""Writing ONNX files that can be played: the export of a policy, and a stamp for a network of another program.
+
+A file says in its metadata what it is (:mod:`ddz_agents.neural.onnx_policy`).  One without these words is refused: it
+could have been trained for other observations and actions, and would then play badly without an error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ddz_agents.neural.errors import MissingOnnxError, OnnxExportError, TensorFileError, TensorFileMismatchError
+from ddz_agents.neural.model import Bytes
+from ddz_agents.neural.onnx_policy import NO_DIGEST, OWN, Format, check_nodes, digest_of, exported_format, session_of
+from ddz_agents.neural.tensor_file import check_purpose, heading, read_bytes, replace_file
+from ddz_agents.neural.weights import Weights
+from ddz_env import Rules, State, __version__
+from ddz_env.core.errors import install_hint
+from ddz_env.core.observation import action_mask, observe
+
+if TYPE_CHECKING:
+    from ddz_agents.neural.network import PolicyNetwork
+
+_OLDEST = "2.6"
+"""The first PyTorch whose exporter takes what depends on the data, as the number of legal actions does."""
+
+
+def export_onnx(weights: Weights, path: str | Path) -> None:
+    """Write a policy as ONNX, for :class:`~ddz_agents.neural.onnx_policy.OnnxPolicy` and for everybody else.
+
+    The inputs are those of :class:`ddz_agents.neural.network.PolicyInput`, by their names and for any number of rows;
+    the outputs are ``logits``, which say nothing where an action is illegal, and ``values``.  The critic is left out.
+
+    Args:
+        weights: The weights; only the policy is written.
+        path: Where to; the file is replaced atomically.
+
+    Raises:
+        MissingOnnxError: If onnx or onnxscript is not installed.
+        OnnxExportError: If this PyTorch is too old.
+        TensorFileError: If the file cannot be written.
+    """
+    _import("onnx", "onnxscript")  # PyTorch's exporter imports the second
+    form, (network, _) = exported_format(weights.architecture.history), weights.networks()
+    purpose = weights.rules, weights.objective, weights.notes, weights.values_trained
+    replace_file(Path(path), stamped(_converted(network, form), form, *purpose))
+
+
+def _converted(network: PolicyNetwork, form: Format) -> Any:
+    """The graph."""
+    import torch
+
+    from ddz_agents.neural.network import policy_input
+
+    if torch.__version__ < _OLDEST:
+        raise OnnxExportError(f"PyTorch {torch.__version__} cannot export this network: {_OLDEST} or newer can")
+    seen, _ = policy_input(*two_rows(), network.architecture.history)
+    rows, pairs = torch.export.Dim("n"), torch.export.Dim("pairs")
+    with _quiet():
+        program = torch.onnx.export(
+            network,
+            tuple(seen),
+            dynamo=True,
+            verbose=False,
+            input_names=list(form.inputs),
+            output_names=list(form.outputs),
+            dynamic_shapes=({0: rows}, {0: pairs}, {0: pairs}, {0: pairs}),
+        )
+    if program is None:
+        raise OnnxExportError("PyTorch's exporter returned nothing")
+    return program.model_proto
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the exporter's remarks on operators that are not used and on its own future."""
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+def stamped(
+    model: Any, form: Format, rules: str, objective: str, notes: Mapping[str, Any], values_trained: bool
+) -> bytes:
+    """An ONNX file that says what it is.
+
+    Args:
+        model: An ``onnx.ModelProto``, changed in place; what else its metadata say is kept.
+        form: The kind of file.
+        rules: The preset that it was trained under.
+        objective: ``win`` or ``stake``.
+        notes: Plain values for people.
+        values_trained: Whether its values mean anything.
+
+    Raises:
+        MissingOnnxError: If onnx is not installed.
+    """
+    (onnx,) = _import("onnx")
+    kept = {entry.key: entry.value for entry in model.metadata_props}
+    metadata = {
+        **heading(form.kind, form.version),
+        "package": f"ddz-env {__version__}",
+        "rules": rules,
+        "objective": objective,
+        "values_trained": json.dumps(values_trained),
+        "notes": json.dumps(dict(notes), sort_keys=True),
+        "digest": NO_DIGEST,
+    }
+    onnx.helper.set_model_props(model, kept | metadata)
+    data: bytes = model.SerializeToString()
+    return data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode())
+
+
+def two_rows() -> tuple[Bytes, Bytes]:
+    """Observations and masks to try a graph on."""
+    state = State.new(0)
+    return np.stack([observe(state)] * 2), np.stack([action_mask(state)] * 2)
+
+
+def stamp_onnx(
+    path: str | Path,
+    out: str | Path,
+    *,
+    rules: str = "standard",
+    objective: str = "win",
+    notes: Mapping[str, Any] | None = None,
+) -> None:
+    """Make an ONNX file of your own playable as ``policy:path=FILE``.
+
+    The file has the inputs ``observation`` ``[n, 512]`` and ``action_mask`` ``[n, 400]``, both int8, and the output
+    ``logits`` ``[n, 400]``, float32, for any number ``n`` of rows.  What it says of illegal actions is ignored.
+    Observations and actions are taken to be those of this package: stamp a file with the version that it was trained
+    with.
+
+    Args:
+        path: The file.
+        out: Where to; the file is replaced atomically, and may be the same.
+        rules: The preset that it was trained under.
+        objective: What it was trained for: ``win`` or ``stake``.
+        notes: Plain values for people, by name.
+
+    Raises:
+        MissingOnnxError: If onnx or ONNX Runtime is not installed.
+        InvalidRulesError: If there is no such preset.
+        TensorFileError: If the file is missing or no ONNX file, or the other cannot be written.
+        TensorFileMismatchError: If it has other inputs or outputs, takes one row only, or the words are not plain data.
+
+    Example:
+        ``stamp_onnx("mine.onnx", "player.onnx")``, then ``ddz arena policy:path=player.onnx rules``.
+    """
+    name, said = Rules.preset(rules).name, dict(notes or {})
+    check_purpose(path, name, objective, said, False)
+    data = read_bytes(Path(path))
+    session = session_of(path, data, 1)
+    check_nodes(path, session, OWN)
+    seen = two_rows()
+    try:
+        (logits,) = session.run(list(OWN.outputs), dict(zip(OWN.inputs, seen, strict=True)))
+    except Exception as error:  # ONNX Runtime's own classes
+        raise TensorFileMismatchError(f"{path} does not take two rows (is its batch dynamic?): {error}") from error
+    if logits.shape != seen[1].shape or np.isnan(logits).any():
+        raise TensorFileMismatchError(f"{path} answers two rows with logits of shape {logits.shape}, or with NaN")
+    (onnx,) = _import("onnx")
+    model = onnx.load_from_string(data)
+    try:
+        content = stamped(model, OWN, name, objective, said, False)
+    except (TypeError, ValueError) as error:
+        raise TensorFileError(f"{path}: the notes are not plain values: {error}") from error
+    replace_file(Path(out), content)
+
+
+def _import(*packages: str) -> list[Any]:
+    """Packages that write ONNX files."""
+    try:
+        return [importlib.import_module(package) for package in packages]
+    except ImportError as error:
+        needed = " and ".join(packages)
+        raise MissingOnnxError(f"writing ONNX needs {needed} ({error}): {install_hint('onnx')}") from error

@@ -38,10 +38,7 @@ class Catalogue(NamedTuple):
 def catalogue() -> Catalogue:
     """All texts, read once."""
     parts = json.loads(files(__package__).joinpath("texts.json").read_text(encoding="utf-8"))
-    texts, messages = (
-        {key: text for section in part.values() for key, text in section.items()} for part in parts.values()
-    )
-    return Catalogue(texts, messages)
+    return Catalogue(*(dict(ChainMap(*parts[part].values())) for part in Catalogue._fields))
 
 
 class Texts:

@@ -1,4 +1,4 @@
-"""Logs of matches as the platform keeps them: read, written back to the byte, and played again.
+"""Logs of matches as the platform keeps them: read, written back as they were, and played again.
 
 A log is a list in which the judge's entries and the bots' take turns.  The platform's files hold it alone or in an
 object with other fields (``logs``), which are kept.
@@ -7,8 +7,7 @@ object with other fields (``logs``), which are kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,12 +19,6 @@ from ddz_env.peers.botzone.judges import read_bids
 from ddz_env.peers.botzone.player import read_move
 
 _FIELDS = ("logs", "log")
-_STYLES: tuple[Mapping[str, Any], ...] = tuple(
-    {"ensure_ascii": escapes, "indent": indent, "separators": separators}
-    for escapes in (False, True)
-    for indent, separators in ((None, (",", ":")), (None, (", ", ": ")), (2, (",", ": ")), (4, (",", ": ")), (1, None))
-)
-"""The ways of writing that are tried when a file is read; the first is our own."""
 
 
 class BotzoneLogError(DouDizhuError):
@@ -51,19 +44,15 @@ class BotzoneLog:
     Attributes:
         game: Which game it is of.
         entries: The judge's entries and the bots' in turn.
-        document: The object that holds them; empty if none does.
-        style: How the text is written.
-        ending: What follows the JSON in the text.
+        text: The file that they were read from; empty for a new match.
     """
 
     game: BotzoneGame
     entries: list[dict[str, Any]]
-    document: dict[str, Any] = field(default_factory=dict)
-    style: Mapping[str, Any] = field(default_factory=lambda: _STYLES[0])
-    ending: str = "\n"
+    text: str = ""
 
     def __str__(self) -> str:
-        return json.dumps(self.document or self.entries, **self.style) + self.ending
+        return self.text or json.dumps(self.entries, ensure_ascii=False, separators=(",", ":")) + "\n"
 
     @property
     def outputs(self) -> list[dict[str, Any]]:
@@ -167,15 +156,11 @@ def read_log(text: str) -> BotzoneLog:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BotzoneLogError(f"a log is JSON: {error}") from error
-    document = found if isinstance(found, dict) else {}
-    name = next((name for name in _FIELDS if name in document), "")
-    entries = document[name] if name else found
-    body = text.rstrip()
-    style = next((style for style in _STYLES if json.dumps(found, **style) == body), _STYLES[0])
+    entries = next((found[name] for name in _FIELDS if name in found), found) if isinstance(found, dict) else found
     try:
         first = next(iter(entries[0]["output"]["content"].values()))
         game = GAMES["FightTheLandlord2" if "bid" in first else "FightTheLandlord"]
-        log = BotzoneLog(game, entries, document, style, text[len(body) :])
+        log = BotzoneLog(game, entries, text)
         if "own" not in first or any("command" not in output for output in log.outputs):
             raise BotzoneLogError("the judge's entries have no commands")
     except (LookupError, TypeError, AttributeError, StopIteration) as error:

@@ -1,8 +1,7 @@
 """The games of the server: each under a name that nobody guesses, kept as a file after every move.
 
-A server that is killed goes on with all of them.  Only the games used last are in memory.  A game without a move for a
-week is put aside, and comes back if it is asked for; a week later it is deleted.  So a clock that jumps, or a file that
-has lost its time, costs nobody a game.
+A server that is killed goes on with all of them.  Only the games used last are in memory.  A game without a move for
+two weeks is deleted.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import os
 import re
 import secrets
 import tempfile
@@ -26,8 +24,8 @@ from ddz_env.core.errors import DouDizhuError
 from ddz_env.table.session import PERSON, Advisers, Record, RecordError, Session
 from ddz_training.measure.store import claim
 
-LIFETIME = 7 * 24 * 3600.0
-"""Seconds after which a game without a move is put aside, and one that was put aside is deleted."""
+LIFETIME = 14 * 24 * 3600.0
+"""Seconds after which a game without a move is deleted."""
 TIDIED_EVERY = 3600.0
 """Seconds between two looks for such games."""
 IN_MEMORY = 32
@@ -35,8 +33,7 @@ IN_MEMORY = 32
 _log = logging.getLogger(__name__)
 _NAME = r"[A-Za-z0-9_-]{22}"
 _FILE = re.compile(rf"\.?({_NAME})\.game\.txt(\..*)?")
-"""A game's file, one that was put aside, or what a server that was killed while it wrote has left behind."""
-_ASIDE = ".old"
+"""A game's file, or what a server that was killed while it wrote has left behind."""
 
 
 class NoSuchGameError(DouDizhuError):
@@ -257,21 +254,14 @@ class Games:
         return name
 
     def expire(self) -> None:
-        """Put games without a move for a week aside, and delete those that were; no other file is touched."""
+        """Delete games without a move for two weeks; no other file is touched."""
         if time.monotonic() - self._tidied < TIDIED_EVERY:
             return
         self._tidied = time.monotonic()
         for path in self._folder.iterdir():
             found = _FILE.fullmatch(path.name)
-            if found is None:
-                continue
             with self._lock, contextlib.suppress(OSError):
-                if found[1] in self._used or time.time() - path.stat().st_mtime <= LIFETIME:
-                    continue
-                if path == self._path(found[1]):
-                    os.utime(path)  # its second week begins now
-                    path.rename(f"{path}{_ASIDE}")
-                else:
+                if found and found[1] not in self._used and time.time() - path.stat().st_mtime > LIFETIME:
                     path.unlink()
 
     def _remember(self, game: Game) -> None:
@@ -290,9 +280,6 @@ class Games:
         _release(before)
 
     def _read(self, path: Path) -> Session:
-        with contextlib.suppress(OSError):
-            if not path.exists():
-                Path(f"{path}{_ASIDE}").rename(path)
         if not path.exists():
             raise NoSuchGameError("there is no such game: it may have expired")
         if not path.is_file():  # to read a pipe is to wait for whoever writes to it

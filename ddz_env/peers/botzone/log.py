@@ -156,7 +156,8 @@ def read_log(text: str) -> BotzoneLog:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BotzoneLogError(f"a log is JSON: {error}") from error
-    entries = next((found[name] for name in _FIELDS if name in found), found) if isinstance(found, dict) else found
+    document = found if isinstance(found, dict) else {}
+    entries: Any = next((document[name] for name in _FIELDS if name in document), found)
     try:
         first = next(iter(entries[0]["output"]["content"].values()))
         game = GAMES["FightTheLandlord2" if "bid" in first else "FightTheLandlord"]

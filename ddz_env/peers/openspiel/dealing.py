@@ -9,6 +9,7 @@ cannot tell from the true one.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,30 +29,20 @@ Split = tuple[int, ...]
 MOST_COPIES = 4
 
 
-def splits_of(copies: int, receivers: int) -> Iterator[Split]:
+def _splits(copies: int, receivers: int) -> tuple[Split, ...]:
     """Every way to share out cards of one rank, in lexicographic order."""
-    if receivers == 1:
-        yield (copies,)
-        return
-    for first in range(copies + 1):
-        for rest in splits_of(copies - first, receivers - 1):
-            yield (first, *rest)
+    every = itertools.product(range(copies + 1), repeat=receivers)
+    return tuple(split for split in every if sum(split) == copies)
 
 
 @functools.cache
 def all_splits(receivers: int) -> tuple[Split, ...]:
     """Every split of one to four cards; a chance action is an index of this table."""
-    return tuple(split for copies in range(1, MOST_COPIES + 1) for split in splits_of(copies, receivers))
+    return tuple(split for copies in range(1, MOST_COPIES + 1) for split in _splits(copies, receivers))
 
 
 @functools.cache
-def split_numbers(receivers: int) -> dict[Split, int]:
-    """The inverse of :func:`all_splits`."""
-    return {split: number for number, split in enumerate(all_splits(receivers))}
-
-
-@functools.cache
-def outcomes_of(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, float], ...]:
+def fitting_splits(copies: int, places: tuple[int, ...]) -> dict[Split, float]:
     """The splits of a rank that fit, with their probabilities.
 
     Args:
@@ -59,16 +50,15 @@ def outcomes_of(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, float]
         places: Cards that each receiver still gets; together all that are not dealt yet, these included.
 
     Returns:
-        Chance actions, ascending, and probabilities.  With all cards equally likely in every place, a split has
+        The splits in lexicographic order.  With all cards equally likely in every place, a split has the probability
         ``prod(comb(places, split)) / comb(sum(places), copies)``.
     """
     ways = comb(sum(places), copies)
-    numbers = split_numbers(len(places))
-    return tuple(
-        (numbers[split], prod(map(comb, places, split)) / ways)
-        for split in splits_of(copies, len(places))
+    return {
+        split: prod(map(comb, places, split)) / ways
+        for split in _splits(copies, len(places))
         if all(got <= most for got, most in zip(split, places, strict=True))
-    )
+    }
 
 
 @dataclass(frozen=True)
@@ -101,8 +91,13 @@ class PartialDeal:
 
     @property
     def outcomes(self) -> tuple[tuple[int, float], ...]:
-        """Chance actions of the next rank with their probabilities."""
-        return outcomes_of(self.rules.deck[len(self.splits)], self.places)
+        """Chance actions of the next rank, ascending, with their probabilities."""
+        number = all_splits(len(self.places)).index
+        return tuple((number(split), chance) for split, chance in self._fitting.items())
+
+    @property
+    def _fitting(self) -> dict[Split, float]:
+        return fitting_splits(self.rules.deck[len(self.splits)], self.places)
 
     def give(self, action: int) -> PartialDeal:
         """The deal after a chance action."""
@@ -114,10 +109,9 @@ class PartialDeal:
 
     def actions_for(self, hands: Sequence[Hand]) -> Iterator[int]:
         """The chance actions from here that deal given hands, one a receiver."""
-        deal, numbers = self, split_numbers(len(self.places))
+        deal, splits = self, [*zip(*(hand.counts for hand in hands), strict=True)]
         while not deal.is_done:
-            rank = len(deal.splits)
-            action = numbers[tuple(hand.counts[rank] for hand in hands)]
+            action = all_splits(len(self.places)).index(splits[len(deal.splits)])
             yield action
             deal = deal.give(action)
 
@@ -130,14 +124,8 @@ class PartialDeal:
 
     def _through_forced_ranks(self) -> PartialDeal:
         deal = self
-        while not deal.is_done:
-            copies = deal.rules.deck[len(deal.splits)]
-            if copies == 0:
-                deal = deal._with((0,) * len(deal.places))
-            elif len(deal.outcomes) == 1:
-                deal = deal._with(all_splits(len(deal.places))[deal.outcomes[0][0]])
-            else:
-                break
+        while not deal.is_done and len(deal._fitting) == 1:
+            deal = deal._with(*deal._fitting)
         return deal
 
 

@@ -5,8 +5,7 @@ Nothing here knows of a terminal or a web page; both use the same :class:`Sessio
 ============  =======================================================================
 ``deal``      the cards that a game starts from: dealt, given, or as one seat sees them
 ``record``    a game as a readable file
-``session``   the game itself: seats, moves, undo, hints; what a viewer may see
-``replay``    a recorded game, step by step, and what an agent thinks of each decision
+``session``   the game itself: seats, moves, undo, hints; what a viewer may see; a recorded game, step by step
 ``advice``    what an agent says of a position: ranked moves
 ============  =======================================================================
 """
@@ -14,8 +13,7 @@ Nothing here knows of a terminal or a web page; both use the same :class:`Sessio
 from ddz_env.table.session.advice import Advice, Advisers, Option
 from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, RecordError, SessionError
 from ddz_env.table.session.record import PERSON, Record
-from ddz_env.table.session.replay import Replay, Reviewed
-from ddz_env.table.session.session import Session, Sight, Turn
+from ddz_env.table.session.session import Replay, Reviewed, Session, Sight, Turn
 
 __all__ = [
     "PERSON",

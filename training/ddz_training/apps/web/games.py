@@ -1,4 +1,4 @@
-"""The games of the server: each under a name that nobody guesses, kept as a file after every move.
+"""The games of the server: each under a secret name, kept as a file after every move.
 
 A server that is killed goes on with all of them.  Only the games used last are in memory.  A game without a move for
 two weeks is deleted.
@@ -29,7 +29,7 @@ LIFETIME = 14 * 24 * 3600.0
 TIDIED_EVERY = 3600.0
 """Seconds between two looks for such games."""
 IN_MEMORY = 32
-"""Games; agents may hold some ten megabytes for each, and a game that is asked for again is read in milliseconds."""
+"""Games; agents may hold some ten megabytes for each, and a game is read again in milliseconds."""
 _log = logging.getLogger(__name__)
 _NAME = r"[A-Za-z0-9_-]{22}"
 _FILE = re.compile(rf"\.?({_NAME})\.game\.txt(\..*)?")
@@ -45,7 +45,7 @@ class GameLostError(DouDizhuError):
 
 
 class StaleGameError(DouDizhuError):
-    """The game has gone on since the page that asks was drawn."""
+    """The game has gone on since the page was drawn."""
 
 
 class RequestError(DouDizhuError):
@@ -61,11 +61,11 @@ class Game:
     """A game of the server.
 
     Attributes:
-        name: Its name: whoever knows it sits at the table.
-        loaded: The game; None until somebody who holds the lock has read it.
-        lock: Held by whoever reads or changes it; nobody thinks meanwhile.
+        name: Its name; to know it is to sit at the table.
+        loaded: The game; None until its file has been read under the lock.
+        lock: Held while it is read or changed, but not while its agents think.
         study: Held while its agents think.
-        users: How many hold it or wait for it; such a game stays in memory.
+        users: Requests that hold it or wait for it; such a game stays in memory.
     """
 
     name: str
@@ -186,7 +186,7 @@ class Games:
 
     @contextmanager
     def _loaded(self, game: Game) -> Iterator[None]:
-        """Hold a game's lock; whoever is the first reads its file."""
+        """Hold a game's lock; the first to do so reads its file."""
         with game.lock:
             if game.loaded is None:
                 game.loaded = self._read(self._path(game.name))
@@ -282,8 +282,6 @@ class Games:
     def _read(self, path: Path) -> Session:
         if not path.exists():
             raise NoSuchGameError("there is no such game: it may have expired")
-        if not path.is_file():  # to read a pipe is to wait for whoever writes to it
-            raise GameLostError("the file of this game is not a file any more")
         try:
             return self._session(Record.load(path))
         except RecordError as error:

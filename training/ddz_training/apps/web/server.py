@@ -192,7 +192,7 @@ class Server:
         agent = self._asked(body)
         with self.games.held(body["game"]) as game:
             replay = _replay(game, body)
-        record = replay.until_here((PERSON,) * len(replay.record.players))
+        record = replay.until_here((PERSON,) * len(replay.game.players))
         with contextlib.closing(Session(record, shown=True, advisers=self.games.advisers)) as there:
             return self._thoughts(there, agent, replay.seat, language(body))
 
@@ -210,7 +210,7 @@ class Server:
     def branch(self, game: Game, body: Json) -> Json:
         """Another game from there, in which the seat to act is the person's."""
         replay = _replay(game, body)
-        others = [name if name != PERSON else self._agents[0] for name in replay.record.players]
+        others = [name if name != PERSON else self._agents[0] for name in replay.game.players]
         others[replay.seat] = PERSON
         return {"id": self.games.begin(replay.until_here(others))}
 

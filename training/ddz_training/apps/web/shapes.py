@@ -1,8 +1,8 @@
-"""What the page is told, as plain data: only what a viewer's :class:`~ddz_env.table.session.Sight` has."""
+"""What the page gets, as plain data: only what a viewer's :class:`~ddz_env.table.session.Sight` has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
 from ddz_env import Hand, Move
@@ -16,35 +16,21 @@ from ddz_training.apps.web.games import Game
 Json = dict[str, Any]
 
 
-def card_shape(card: Card) -> Json:
-    """A card as it is drawn."""
-    return {"rank": card.rank, "suit": card.suit, "red": card.is_red}
-
-
-def _cards(cards: Iterable[Card]) -> list[Json]:
-    return [card_shape(card) for card in cards]
-
-
-def _picked(thing: object, *names: str) -> Json:
-    return {name: getattr(thing, name) for name in names}
-
-
-def _play_shape(play: Play | None) -> Json | None:
-    if play is None:
-        return None
-    return {**_picked(play, "text", "to_beat", "current"), "kind": play.category, "cards": _cards(play.cards)}
-
-
-def _seat_shape(seat: Seat) -> Json:
-    about = _picked(seat, "number", "role", "size", "unseen", "acting", "doubled")
-    return {**about, "hand": _cards(seat.hand), "play": _play_shape(seat.play)}
+def plain(thing: Any) -> Any:
+    """Data of a table, as the page reads it."""
+    if isinstance(thing, Card):
+        return {"rank": thing.rank, "suit": thing.suit, "red": thing.is_red}
+    if isinstance(thing, tuple):
+        return [plain(part) for part in thing]
+    if isinstance(thing, (Play, Seat)):
+        return {field.name: plain(getattr(thing, field.name)) for field in fields(thing)}
+    return thing
 
 
 def table_shape(table: Snapshot) -> Json:
     """A table as one viewer sees it."""
-    about = _picked(table, "landlord", "landlord_backs", "stake", "spring")
-    seats = [_seat_shape(seat) for seat in table.seats]
-    return {**about, "seats": seats, "landlord_cards": _cards(table.landlord_cards)}
+    names = ("landlord", "landlord_cards", "landlord_backs", "stake", "spring")
+    return {"seats": plain(table.seats), **{name: plain(getattr(table, name)) for name in names}}
 
 
 def _position(sight: Sight, viewer: int | None) -> Json:

@@ -97,7 +97,7 @@ OBSERVED = "Dou Dizhu game 1\ncards: given\nseat 0: 3344567TJQQKA22BR\nlandlord 
         (GOOD.replace("seed: 7", "seed: seven"), "seed is a whole number"),
         (GOOD.replace("seed: 7", "seed: 8"), "deals other hands"),
         (GOOD.replace("rules: standard", "rules: poker"), "the deal cannot be read: unknown rules preset"),
-        (GOOD.replace("seed: 7", "seed: 7\nseed: 7"), "line 4: 'seed' stands twice"),
+        (GOOD.replace("seed: 7", "seed: 7\nseed: 7"), "line 4: 'seed' appears twice"),
         (GOOD.replace("seed: 7", "seed: 7\ncolour: red"), "there is no 'colour'"),
         (GOOD + "2 pass\n", "line 12: it is seat 1's turn, not seat 2's"),
         (GOOD + "1 3\n", "line 12: 3 is not legal"),

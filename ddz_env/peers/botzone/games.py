@@ -62,7 +62,7 @@ def botzone_game(name: str) -> BotzoneGame:
 
 
 def game_of(rules: Rules) -> BotzoneGame:
-    """The platform's game that a bot has to be asked in under some rules.
+    """The platform's game in which a bot plays under some rules.
 
     Raises:
         InvalidRulesError: If the platform has none (doubling, robbing, two players, half a deck ...).
@@ -82,7 +82,7 @@ def game_of(rules: Rules) -> BotzoneGame:
 
 PRIORITIES = {"rocket": 3, "bomb": 2}
 _LONG = 3
-"""From so many quads on a shuttle weighs more."""
+"""A shuttle of this many quads or more weighs more."""
 
 
 class Combination(NamedTuple):
@@ -127,7 +127,7 @@ def combination(cards: Sequence[int], game: BotzoneGame) -> Combination | None:
     """What card ids mean in a game; None if they are nothing.
 
     Raises:
-        InvalidHandError: If an id does not exist or stands twice.
+        InvalidHandError: If an id does not exist or appears twice.
 
     Example:
         >>> combination([0, 1, 2, 3, 4, 5, 6, 7, 8, 12], GAMES["FightTheLandlord"])
@@ -197,7 +197,7 @@ def read_deal(initdata: Any, game: BotzoneGame) -> Deal | None:
     """The deal in a judge's ``initdata`` (an object, or its text); None if there is none.
 
     Raises:
-        InvalidDealError: If it is no deal of the game.
+        InvalidDealError: If it is not a deal of the game.
     """
     if isinstance(initdata, str):
         try:

@@ -6,8 +6,8 @@ Written after the behaviour of the judges that ``ailab-pku/botzone-local`` publi
 ``BAD_FORMAT`` there, because that judge fails on them while it counts weights.
 
 ``FightTheLandlord2`` has an auction and plays on itself for a bot at fault: the fault is noted under ``errored``, the
-move counts as a pass, or on lead as the smallest card, and the bot is asked no more.  When all three have failed, each
-scores -1.
+move counts as a pass, or on lead as the smallest card, and the bot gets no more requests.  When all three have failed,
+each scores -1.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def judge(game: BotzoneGame, log: Log, initdata: Any = "", rng: np.random.Genera
         rng: Deals where ``initdata`` does not.
 
     Returns:
-        ``command`` (``request`` or ``finish``), ``content`` (whom it asks what, or the scores by seat) and ``display``;
+        ``command`` (``request`` or ``finish``), ``content`` (a request by seat, or the scores by seat) and ``display``;
         at the start ``initdata``, too.
 
     Raises:
-        InvalidDealError: If ``initdata`` is no deal of the game.
+        InvalidDealError: If ``initdata`` is not a deal of the game.
     """
     deal = games.read_deal(initdata, game) or games.deal_cards(game, rng or np.random.default_rng())
     said = _judge_bidding(log, deal) if game.has_auction else _judge_fixed(log, deal)
@@ -117,7 +117,7 @@ class _Table:
         response, newer = answer.get("response"), self._game.has_auction
         if answer["verdict"] != "OK" or (newer and not isinstance(response, list)):
             return f"INVALID_INPUT_VERDICT_{answer['verdict']}"
-        cards = list(response)  # type: ignore[arg-type]  # what is no list there is a fault of its own
+        cards = list(response)  # type: ignore[arg-type]  # TypeError: the older judge's BAD_FORMAT
         for place, card in enumerate(cards):
             if card not in self.dealt[self.turn] or (newer and isinstance(card, float)):
                 return "MISSING_CARD"

@@ -22,7 +22,7 @@ _FIELDS = ("logs", "log")
 
 
 class BotzoneLogError(DouDizhuError):
-    """A text is no log of one of the platform's two Dou Dizhu games, or does not fit its own deal."""
+    """A text is not a log of one of the platform's two Dou Dizhu games, or does not fit its own deal."""
 
 
 class Decision(NamedTuple):
@@ -64,7 +64,7 @@ class BotzoneLog:
         """The cards.
 
         Raises:
-            BotzoneLogError: If the log does not tell them.
+            BotzoneLogError: If the log does not have them.
         """
         first = self.outputs[0]
         deal = read_deal(first.get("initdata") or first.get("display"), self.game)
@@ -150,7 +150,7 @@ def read_log(text: str) -> BotzoneLog:
         text: A file, or a line of one of the platform's.
 
     Raises:
-        BotzoneLogError: If it is no log.
+        BotzoneLogError: If it is not a log.
     """
     try:
         found = json.loads(text)

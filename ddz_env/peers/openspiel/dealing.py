@@ -63,7 +63,7 @@ def fitting_splits(copies: int, places: tuple[int, ...]) -> dict[Split, float]:
 
 @dataclass(frozen=True)
 class PartialDeal:
-    """A deal up to a rank.  A rank that leaves no choice is dealt at once and is no chance node.
+    """A deal up to a rank.  A rank that leaves no choice is dealt at once, without a chance node.
 
     Attributes:
         rules: The rules.

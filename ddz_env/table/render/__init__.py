@@ -38,8 +38,8 @@ def render_rgb(
         The picture, shape ``[height, width, 3]``, uint8.  The same table gives the same pixels.
 
     Raises:
-        InvalidPictureError: If there is no such seat, a view is asked for another seat's perspective, or a size is
-            out of range.
+        InvalidPictureError: If there is no such seat, the perspective is not that of the view, or a size is out of
+            range.
         MissingDependencyError: If Pillow is not installed.
     """
     try:

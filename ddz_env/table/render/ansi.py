@@ -49,7 +49,7 @@ def render_ansi(
         Some lines, the last without a line break.
 
     Raises:
-        InvalidPictureError: If there is no such seat, or a view is asked for another seat's perspective.
+        InvalidPictureError: If there is no such seat, or the perspective is not that of the view.
         InvalidOptionError: If there is no such language.
 
     Example:
@@ -120,7 +120,7 @@ class _Writer:
         if play.cards:
             texts = [*(self._cards(play.cards, gap) for gap in _GAPS), play.text]
             return self._fitting(*(self._played(play, f"{text}  {self.say(play.category)}") for text in texts))
-        # Only what is no card is dimmed: nested sequences would end the dimming at the first card.
+        # Cards are not dimmed: nested sequences would end the dimming at the first card.
         text = self.say.move(play.text)
         return self._played(play, text if play.current or play.to_beat else self._paint(_DIM, text))
 

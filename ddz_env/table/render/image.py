@@ -1,6 +1,6 @@
 """The table as pixels.
 
-The picture is laid out on 960 by 600 units and scaled to the size asked for.  The observer (seat 0 where all hands are
+The layout has 960 by 600 units and is scaled to the size of the picture.  The observer (seat 0 where all hands are
 shown) sits at the bottom, the next seat in playing order on the right, the last on the left.  Nothing depends on the
 system: the letters are Pillow's own scalable font (ASCII only), the cards are in ``cards.png``.
 """

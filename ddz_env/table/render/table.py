@@ -148,7 +148,7 @@ class Snapshot:
         landlord: The landlord's seat, None before there is one.
         landlord_cards: The landlord cards that are visible.
         landlord_backs: Landlord cards that are face down.
-        undealt: Cards that nobody holds and nobody sees.
+        undealt: Cards that are neither held nor seen.
         stake: Base times two per rob, shown hand, bomb and rocket.
         highest_bid: The highest bid so far, 0 if none.
         bombs: Bombs and rockets played.
@@ -232,7 +232,7 @@ def table_of(game: State | View, perspective: int | None = None, *, reveal: bool
         reveal: Show every hand of a ``State``, with the suits that the perspective has seen so far.
 
     Raises:
-        InvalidPictureError: If there is no such seat, or a view is asked for another seat's perspective.
+        InvalidPictureError: If there is no such seat, or the perspective is not that of the view.
 
     Example:
         >>> table = table_of(State.new(seed=1), perspective=1)
@@ -248,7 +248,7 @@ def table_of(game: State | View, perspective: int | None = None, *, reveal: bool
         return _Reader(game, game.seat).table()
     if perspective is not None and (seat is None or not 0 <= seat < players):
         raise InvalidPictureError(
-            f"perspective={shown(perspective)} is no seat: choose 0..{players - 1}, or None for all"
+            f"perspective={shown(perspective)} is not a seat: choose 0..{players - 1}, or None for all"
         )
     if seat is None or reveal:
         return _Reader(game, None, seen_by=seat).table()

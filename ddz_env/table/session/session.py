@@ -74,20 +74,20 @@ class Sight:
 class Session:
     """A game between people and agents.
 
-    Agents draw from a generator of the deal, their seat and the number of the move, and are told the whole game before
+    Agents draw from a generator of the deal, their seat and the number of the move, and hear the whole game before
     they move.  So a game that was saved, or taken back and played again, goes on as if nothing had happened (as long
     as its agents keep nothing else in mind).
 
     Args:
         record: The deal, who holds each seat, and the moves so far.
         agents: Agents that are objects, by seat; the others are made from their names.
-        shown: Whether anybody may see every hand, as in a game that was played before; at an observed table nobody can.
-        advisers: Agents that are asked for hints, shared with other games; by default the session's own.
+        shown: Whether anybody may see every hand, as in a game that was played before; never at an observed table.
+        advisers: Agents that give hints, shared with other games; by default the session's own.
 
     Attributes:
-        deal: The cards at the beginning.  Whoever has it knows them all: it is for the keeper of the table.
+        deal: The cards at the beginning.  It shows every hand: it is for the keeper of the table.
         rules: The rules.
-        observer: The seat from which a table is seen of which nobody knows the other hands; None elsewhere.
+        observer: At a table of which one hand is known, the seat that holds it; None elsewhere.
         players: Who holds each seat: :data:`PERSON` or the name of an agent.
 
     Raises:
@@ -147,14 +147,14 @@ class Session:
 
     @property
     def question(self) -> str:
-        """What the seat to act is asked (:func:`ddz_env.core.spoken.question`)."""
+        """What the seat to act has to decide (:func:`ddz_env.core.spoken.question`)."""
         return question(self._moves, self.stage, self.rules)
 
     def worded(self, move: Move, number: int | None = None) -> str:
         """A move in the words of the rules: of the seat to act, or the one that was made with a number.
 
         Raises:
-            InvalidMoveError: If it is no move.
+            InvalidMoveError: If it is not a move.
             SessionError: If no move has that number.
         """
         if not isinstance(move, Move):
@@ -261,7 +261,7 @@ class Session:
 
         Raises:
             NotYourTurnError: If it is another seat's turn, or an agent's.
-            InvalidMoveError: If the text is no move.
+            InvalidMoveError: If the text is not a move.
             IllegalMoveError: If the position does not allow it.  The game is unchanged.
             GameOverError: If the game has ended.
         """
@@ -325,14 +325,14 @@ class Session:
         self._told.clear()
         return Turn(who, move, chosen, False)
 
-    # --- asking agents ---
+    # --- advice ---
 
     def hint(self, agent: str, seat: int | None = None) -> Advice:
         """What an agent would do in the place of the seat to act; it draws none of the game's numbers.
 
         Args:
             agent: Its name.
-            seat: Who asks; the seat to act by default.
+            seat: Who wants it; the seat to act by default.
 
         Raises:
             NotYourTurnError: If it is another seat's turn, or the game is over.
@@ -362,7 +362,7 @@ class Session:
 
     @contextmanager
     def _adviser(self, name: str, seat: int) -> Iterator[Agent]:
-        """An agent that has been told the game in the place of a seat."""
+        """An agent that has heard the game in the place of a seat."""
         if not isinstance(name, str):
             raise UnknownAgentError(f"an agent is named by text, as 'rules', not by {shown(name)}")
         with self._advisers.lent(name) as agent:
@@ -382,7 +382,7 @@ class Session:
     def copy(self) -> Session:
         """An equal game with the same agents: they may think there while this one is looked at.
 
-        Only one of the two may ask them at a time.
+        Only one of the two may use them at a time.
         """
         self._told.clear()  # they are told there
         twin = Session(self.record(), self._agents, shown=self._shown, advisers=self._advisers)
@@ -501,7 +501,7 @@ class Replay(Session):
         return len(self._moves)
 
     def go(self, number: int) -> None:
-        """Go to the position after so many moves.
+        """Go to the position after a number of moves.
 
         Raises:
             SessionError: If the game is shorter.

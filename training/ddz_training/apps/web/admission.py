@@ -1,8 +1,8 @@
 """Which requests are answered at all, and when.
 
 A page of another origin could send requests to a server on this machine (forged requests), or give this machine's
-address another name (DNS rebinding).  So the host must be one that the server is known by, and whatever changes
-something must come from a page of that host and be JSON, which no form can send.
+address another name (DNS rebinding).  So the host must be one that the server is known by, and what changes something
+must come from a page of that host and be JSON, which no form can send.
 
 A request waits for its game and for a place among those in which agents think, as long as the client does.  Waiting
 takes up no thread, so one game that thinks holds up no other.  What runs in a thread is not cut off: a move that an
@@ -40,7 +40,7 @@ _HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?")
 
 
 _OTHERS = 32
-"""Requests in which nobody thinks, at the same time; they take milliseconds."""
+"""Requests without an agent that thinks, at the same time; they take milliseconds."""
 KEPT = 60.0
 """Seconds after which a request's place is given to the next one, though it has not been answered yet."""
 

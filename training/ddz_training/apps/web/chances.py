@@ -47,7 +47,7 @@ class Chances:
         return replace(advice, options=(own, *others), source="critic")
 
     def of_moves(self, view: View, moves: Sequence[Move]) -> list[float]:
-        """The chance after each of some moves; the same whenever it is asked for."""
+        """The chance after each of some moves; always the same for a position."""
         return self._judge.chances(view, moves, np.random.default_rng([_SEED, view.seat, len(view.history)]))
 
     def of_position(self, view: View) -> float | None:
@@ -76,5 +76,5 @@ class Chances:
 
 
 def judges(view: View) -> bool:
-    """Whether chances are known: of cards that are played by three, of whom nobody shows a hand."""
+    """Whether chances are known: while three players play cards and no hand is shown."""
     return view.rules.players == 3 and not view.rules.open_hands and view.landlord is not None and view.stage == "play"

@@ -89,7 +89,7 @@ class Game:
 
     @property
     def is_open(self) -> bool:
-        """Whether everybody may see the whole game: nobody plays it, or not any more."""
+        """Whether the whole game may be seen: it is over, or only agents play."""
         return self.viewer is None or self.session.is_over
 
 
@@ -99,7 +99,7 @@ class Games:
     Args:
         folder: Where they are kept; it is made if there is none.
         agents: The agents that may play: a page never names any other code.
-        asked: Agents that may be asked; one that looks at hidden cards plays only where all hands lie open.
+        advisers: Agents that may also give advice; one that looks at hidden cards plays only where all hands lie open.
 
     Attributes:
         advisers: Who gives hints: the same agents in all games.
@@ -109,8 +109,8 @@ class Games:
         InUseError: If another server keeps its games there.
     """
 
-    def __init__(self, folder: Path, agents: Sequence[str], asked: Sequence[str] = ()) -> None:
-        self._folder, self._named, self._agents = folder, frozenset(agents), frozenset((*agents, *asked))
+    def __init__(self, folder: Path, agents: Sequence[str], advisers: Sequence[str] = ()) -> None:
+        self._folder, self._named, self._agents = folder, frozenset(agents), frozenset((*agents, *advisers))
         self.advisers = Advisers()
         self._tidied = -math.inf
         self._lock = threading.Lock()
@@ -167,7 +167,7 @@ class Games:
             yield copy
 
     def go_on(self, copy: Game, number: int) -> None:
-        """Let a game go on as its copy has, if it still stands where it was copied.
+        """Let a game go on as its copy has, if it has not gone on since.
 
         Args:
             copy: The copy; it holds more moves now.
@@ -196,7 +196,7 @@ class Games:
     @contextmanager
     def _in_use(self, name: str) -> Iterator[Game]:
         """A game that stays in memory meanwhile."""
-        self._path(name)  # refuses what is no name
+        self._path(name)  # refuses a wrong name
         with self._lock:
             game = self._used.setdefault(name, Game(name))
             game.users += 1
@@ -308,7 +308,7 @@ class Games:
 
 
 def _release(used: Session | Advisers) -> None:
-    """Close a session or the advisers, whatever their agents do then."""
+    """Close a session or the advisers; a failure of their agents is only logged."""
     try:
         used.close()
     except Exception:

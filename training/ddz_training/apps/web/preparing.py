@@ -159,7 +159,7 @@ def is_compiling() -> bool:
     return _compilations.running > 0
 
 
-# --- the steps: what the page will ask for, done once ---
+# --- the steps: what the page will need, done once ---
 
 SOLVER = "solver"
 """Who plays the other hand of a puzzle."""
@@ -201,7 +201,7 @@ def deal() -> None:
 
 
 def evaluate() -> None:
-    """Ask the shipped networks; what they are asked about does not matter."""
+    """Evaluate the shipped networks, on any input."""
     from ddz_agents.neural.compiled_policy import CompiledPolicy
     from ddz_agents.neural.loading import load_policy
 

@@ -21,15 +21,15 @@
 ``GET api/puzzles``                         how many puzzles there are, with their grades
 ``GET api/ready``                           what is prepared and what not yet, so that it answers late: ``ready``,
                                             ``preparing`` (``table``, ``opponents``, ``hints``, ``search``,
-                                            ``puzzles`` or null), ``done`` steps ``of`` so many, ``compiling``
+                                            ``puzzles`` or null), ``done`` steps ``of`` all, ``compiling``
 ==========================================  ==================================================================
 
 Thoughts are ``agent``, ``seat``, ``move``, ``moves`` (its own first, then the best: ``text``, ``group``, ``chance``,
 ``prior``, ``visits``, ``line``), ``source`` of the chances (``critic``, ``search``, ``solver`` or null), ``why`` (a
 sentence in the page's language) and ``beliefs``.  An agent is named by its specification or by its level.
 
-Changes name the number of ``moves`` that the page knows of, so a request that is sent twice acts once.  Whatever goes
-wrong is a status of 4xx or 5xx with ``{"error": text}``.
+Changes name the number of ``moves`` that the page knows of, so a request that is sent twice acts once.  A failure
+is a status of 4xx or 5xx with ``{"error": text}``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ PAGE = Path(__file__).with_name("page")
 LARGEST = 256 * 1024
 """Bytes of a request's body."""
 _CLIENT_LEFT = 499
-"""Nobody reads it."""
+"""It is not read."""
 _log = logging.getLogger(__name__)
 
 
@@ -86,7 +86,7 @@ _STATUS = {
 
 
 class _Answer(JSONResponse):
-    """JSON in plain ASCII: half a surrogate pair in a message is no fault of the server."""
+    """JSON in plain ASCII: half a surrogate pair in a message is not a fault of the server."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content, separators=(",", ":")).encode("ascii")
@@ -96,7 +96,7 @@ async def _read(request: Request) -> Json:
     """The body and what the address names; the latter counts."""
     body: Json = {}
     content = b""
-    async for part in request.stream():  # whatever the method is: the next message is that the client has left
+    async for part in request.stream():  # for every method: the next message is that the client has left
         content += part
         if len(content) > LARGEST:
             raise TooLargeError("that is too large")

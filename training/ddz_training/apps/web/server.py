@@ -130,7 +130,7 @@ class Server:
             number = len(copy.session.moves)
             try:
                 copy.session.let_agent_play()
-            except AgentFaultError as error:  # its text may tell what the agent saw
+            except AgentFaultError as error:  # its text may reveal what the agent saw
                 _log.warning("%s", error)
                 raise FailedError(error, copy.session.seat) from error
             self.games.go_on(copy, number)
@@ -181,7 +181,7 @@ class Server:
     # --- replays ---
 
     def position(self, game: Game, body: Json) -> Json:
-        """The position after so many moves."""
+        """The position after a number of moves."""
         replay = _replay(game, body)
         sight = replay.sight(None)
         may_choose = sight.waits_for == PERSON and len(replay.sight(replay.seat).legal) > 1
@@ -246,7 +246,7 @@ class Server:
         return [name for name, agent in made.items() if cheats(agent)]
 
     def _asked(self, body: Json) -> str:
-        """Who is asked, once it is prepared; until the adviser is, somebody quicker stands in for it."""
+        """Who advises, once it is prepared; until then a quicker agent replaces the usual adviser."""
         asked = self._adviser if body.get("agent") is None else self.games.check_agent(_text(body, "agent"))
         if asked == self._adviser and not self.preparation.is_ready(asked):
             self.preparation.wait("hints")
@@ -280,7 +280,7 @@ class Server:
 
 
 class FailedError(DouDizhuError):
-    """An agent failed; the game stands where it stood."""
+    """An agent failed; the game is unchanged."""
 
     def __init__(self, error: AgentFaultError, seat: int) -> None:
         super().__init__("{agent} on seat {seat} failed; the server's terminal says why", agent=error.agent, seat=seat)
@@ -383,7 +383,7 @@ def _texts(body: Json, name: str) -> list[str]:
 def _number(body: Json, name: str, most: int = 2**63 - 1) -> int:
     value = body.get(name)
     if name == "number" and isinstance(value, str) and value.isdecimal() and len(value) < 9:
-        value = int(value)  # it stands in the address
+        value = int(value)  # it is in the address
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         raise RequestError(f"{name} is a whole number from 0 to {most}")
     return value
@@ -397,5 +397,5 @@ def _one_of(body: Json, name: str, known: Sequence[str]) -> str:
 
 
 def language(body: Json) -> Texts:
-    """The language of the page that asks."""
+    """The language of the page."""
     return Texts("zh" if body[LANGUAGE].lower().startswith("zh") else "en")

@@ -100,7 +100,7 @@ def _option_shape(advice: Advice, option: Option) -> Json:
 
 
 def thoughts_shape(agent: str, advice: Advice, belief: Belief | None, players: int, say: Texts) -> Json:
-    """What an agent, by the name that it was asked by, says of a position and of the hidden cards, and why."""
+    """What an agent, under its name in the request, says of a position and of the hidden cards, and why."""
     shape: Json = {
         "agent": agent,
         "seat": advice.seat,

@@ -22,12 +22,12 @@ from ddz_env.core.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE,
 from ddz_env.core.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
 from ddz_env.core.checks import as_integer
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.score import is_spring, write_returns
+from ddz_env.core.engine.score import is_spring
 from ddz_env.core.errors import InvalidPictureError, plural, shown
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.spoken import spoken
-from ddz_env.core.state import SCORINGS, State
-from ddz_env.core.view import View, role_of
+from ddz_env.core.state import State
+from ddz_env.core.view import View
 from ddz_env.table.texts import Texts
 
 SUITS = "♠♥♣♦"
@@ -269,7 +269,7 @@ class _Reader:
         self.viewer = viewer
         self.view = game if isinstance(game, View) else game.view()  # what everybody knows is in every view
         self.landlord, self.seats = self.view.landlord, range(self.rules.players)
-        self.winner = next((seat for seat in self.seats if int(self.row[at.WINNER]) == seat + 1), None)
+        self.state = State(self.row, self.rules)  # what a view hides, it does not know either
         self.bottom = Hand.from_word(int(self.row[at.BOTTOM])).counts
         self.bottom_cards, self.hands, self.moves = self._numbered(viewer if seen_by is None else seen_by)
         self.trick_start = _trick_start(self.history, self.rules.players)
@@ -295,8 +295,8 @@ class _Reader:
             moves=int(self.row[at.MOVES]),
             on_lead=int(self.row[at.TARGET]) == 0,
             building=self._building(),
-            winner=self.winner,
-            spring=self.winner is not None and bool(is_spring(self.row, self.rules.words())),
+            winner=self.state.winner,
+            spring=self.state.winner is not None and bool(is_spring(self.row, self.rules.words())),
         )
 
     def _numbered(self, observer: int | None) -> tuple[Cards, list[Cards], list[Cards]]:
@@ -352,23 +352,17 @@ class _Reader:
     def _seat(self, seat: int) -> Seat:
         return Seat(
             number=seat,
-            role=role_text(role_of(self.row, seat, self.rules.players) or "", self.rules.players),
+            role=role_text(self.state.role(seat) or "", self.rules.players),
             hand=self.hands[seat],
             size=self.view.hand_sizes[seat],
             play=self._play(seat),
             acting=self._is_acting(seat),
             doubled=(int(self.row[at.DOUBLES]) >> (2 * seat)) & 3 == 2,
-            result=self._returns()[seat] if self.stage == "over" else None,
+            result=self.state.returns()[seat] if self.stage == "over" else None,
         )
 
     def _is_acting(self, seat: int) -> bool:
         return self.stage != "over" and self.view.acting_seat == seat
-
-    def _returns(self) -> list[float]:
-        values = np.zeros(3)
-        scoring = SCORINGS[self.rules.scoring]
-        write_returns(self.row, self.rules.words(), scoring, self.rules.peasant_reward, values)
-        return values.tolist()
 
     def _moves_of_this_stage(self) -> range:
         """Action ids of the moves that lie on the table now."""

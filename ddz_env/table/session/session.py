@@ -14,7 +14,7 @@ import numpy as np
 
 from ddz_env import Move, State, View
 from ddz_env.core.checks import as_integer, check_integer
-from ddz_env.core.errors import InvalidDealError, InvalidMoveError, UnknownAgentError, shown
+from ddz_env.core.errors import InvalidDealError, UnknownAgentError, shown
 from ddz_env.core.spoken import question, spoken, worded
 from ddz_env.playing.agent import Agent, cheats, close, sight
 from ddz_env.playing.game import play_answer, tell
@@ -37,12 +37,14 @@ class Turn(NamedTuple):
         seat: Who made it.
         move: The move.
         number: Its number since the beginning, from 0.
+        text: The move in the words of the rules.
         redealt: Whether everybody declined, and new cards have been dealt.
     """
 
     seat: int
     move: Move
     number: int
+    text: str
     redealt: bool
 
 
@@ -150,19 +152,6 @@ class Session:
         """What the seat to act has to decide (:func:`ddz_env.core.spoken.question`)."""
         return question(self._moves, self.stage, self.rules)
 
-    def worded(self, move: Move, number: int | None = None) -> str:
-        """A move in the words of the rules: of the seat to act, or the one that was made with a number.
-
-        Raises:
-            InvalidMoveError: If it is not a move.
-            SessionError: If no move has that number.
-        """
-        if not isinstance(move, Move):
-            raise InvalidMoveError(f"a move is a Move (Move.parse reads one), not {shown(move)}")
-        if number is None:
-            return worded(move, self.question)
-        return spoken(self._moves, self._made(number), self.rules)
-
     @property
     def is_over(self) -> bool:
         """Whether the game has ended."""
@@ -219,7 +208,7 @@ class Session:
             players=self.players,
             history=tuple((seat, spoken(history, number, rules)) for number, (seat, _) in enumerate(history)),
             waits_for=self.waits_for,
-            legal=tuple(map(self.worded, self._state.legal_moves())) if mine else (),
+            legal=tuple(worded(move, self.question) for move in self._state.legal_moves()) if mine else (),
             decisions=tuple(number for number, (seat, _) in enumerate(self._moves) if seat == viewer),
         )
 
@@ -242,13 +231,6 @@ class Session:
     def _is_open(self) -> bool:
         """Whether everybody may see every hand."""
         return self.observer is None and (self._shown or self.is_over or PERSON not in self.players)
-
-    def _made(self, number: int) -> int:
-        """The number of a move that was made, checked."""
-        chosen = as_integer(number)
-        if chosen is None or not 0 <= chosen < len(self._moves):
-            raise SessionError(f"there is no move {shown(number)}: {len(self._moves)} were made, numbered from 0")
-        return chosen
 
     # --- moves ---
 
@@ -319,11 +301,11 @@ class Session:
             raise SessionError(
                 "move {number} is no decision of yours: choose from {numbers}", number=shown(number), numbers=mine
             )
-        who, move = self._moves[chosen]
+        turn = self._turn(chosen, redealt=False)
         self._state = self.deal.state(self._moves[:chosen])
         del self._moves[chosen:]
         self._told.clear()
-        return Turn(who, move, chosen, False)
+        return turn
 
     # --- advice ---
 
@@ -424,7 +406,10 @@ class Session:
         else:
             self._state = self.deal.state([*self._moves, (seat, move)])
         self._moves.append((seat, move))
-        return Turn(seat, move, number, redealt=not self._state.history)
+        return self._turn(number, redealt=not self._state.history)
+
+    def _turn(self, number: int, redealt: bool) -> Turn:
+        return Turn(*self._moves[number], number, spoken(self._moves, number, self.rules), redealt)
 
     def _generator(self, seat: int, purpose: int = _GAME) -> np.random.Generator:
         return agent_generator([self.deal.seed, self.deal.game, len(self._moves), seat, purpose])

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 from ddz_env import Rules
 from ddz_env.core.actions import CATEGORIES
+from ddz_env.core.spoken import worded
 from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_env.table.texts import LANGUAGES, Texts, catalogue
 from tests.hidden import twin_games
@@ -39,7 +40,7 @@ def lowest(rules: str, seed: int, seat: int) -> tuple[Record, str]:
     session.let_agents_play()
     while not session.is_over:
         move = session.view(seat).legal_moves()[-1]
-        typed.append(session.worded(move))
+        typed.append(worded(move, session.question))
         session.play(move)
         session.let_agents_play()
     return session.record(), "".join(f"{line}\n" for line in typed)

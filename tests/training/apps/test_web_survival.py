@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from unittest.mock import Mock
 from urllib.error import HTTPError
@@ -81,26 +81,35 @@ def hanging() -> Iterator[type[Hanging]]:
     Hanging.let_go.set()
 
 
+def while_it_hangs(page: Page, path: str, body: Json, do: Callable[[], Awaitable[None]]) -> Answer:
+    """The answer of a request whose agent hangs until something else is done."""
+
+    async def both() -> Answer:
+        thought = asyncio.ensure_future(page.ask(path, body))
+        await asyncio.to_thread(Hanging.asked.wait)
+        await asyncio.wait_for(do(), 60)
+        Hanging.let_go.set()
+        return await thought
+
+    answer: Answer = page.run(both())
+    return answer
+
+
 @pytest.mark.parametrize("asked", ["hint", "advance"])
 def test_a_game_can_be_played_and_looked_at_while_an_agent_thinks(
     page: Page, hanging: type[Hanging], asked: str
 ) -> None:
     path = f"games/{page.begin(0, LOWEST if asked == 'hint' else HANGING)}"
     lead = {"text": page.post(f"{path}/hint")["move"], "moves": 0}
+    if asked == "advance":
+        page.post(f"{path}/move", lead)
 
-    async def both() -> tuple[Answer, Answer]:
-        if asked == "advance":
-            await page.ask(f"{path}/move", lead)
-        thought = asyncio.create_task(page.ask(f"{path}/{asked}", {"moves": 1, "agent": HANGING}))
-        await asyncio.to_thread(hanging.asked.wait)
-        change, body = ("undo", {"moves": 1}) if asked == "advance" else ("move", lead)
-        meanwhile = await page.ask(f"{path}/{change}", body)
-        assert found(await page.ask(path))
-        hanging.let_go.set()
-        return meanwhile, await thought
+    async def change() -> None:
+        request, body = ("undo", {"moves": 1}) if asked == "advance" else ("move", lead)
+        changed = found(await page.ask(f"{path}/{request}", body))
+        assert found(await page.ask(path))["number"] == changed["number"] == (1 if asked == "hint" else 0)
 
-    meanwhile, thought = page.run(both())
-    assert found(meanwhile)["number"] == page.get(path)["number"] == (1 if asked == "hint" else 0)
+    thought = while_it_hangs(page, f"{path}/{asked}", {"moves": 1, "agent": HANGING}, change)
     assert thought.status_code == (200 if asked == "hint" else 409)  # the agent's move came too late
 
 
@@ -187,22 +196,17 @@ def test_a_game_that_waits_for_its_agent_holds_up_no_other(page: Page, hanging: 
     path = f"games/{page.begin(1, HANGING)}"
 
     async def crowd() -> None:
-        move = asyncio.ensure_future(page.ask(f"{path}/advance", {"moves": 0}))
-        await asyncio.to_thread(hanging.asked.wait)
         looks = [asyncio.ensure_future(page.ask(path)) for _ in range(40)]
         hints = [asyncio.ensure_future(page.ask(f"{path}/hint", {})) for _ in range(40)]
         await asyncio.sleep(0)
-        assert found(await asyncio.wait_for(page.ask("choices"), 60))
-        begun = found(await asyncio.wait_for(page.ask("games", BEGIN), 60))
-        assert found(await asyncio.wait_for(page.ask(f"games/{begun['id']}/hint", {}), 60))
-        looked = await asyncio.wait_for(asyncio.gather(*looks), 60)
-        assert {answer.json()["number"] for answer in looked} == {0}
+        assert found(await page.ask("choices"))
+        begun = found(await page.ask("games", BEGIN))
+        assert found(await page.ask(f"games/{begun['id']}/hint", {}))
+        assert {answer.json()["number"] for answer in await asyncio.gather(*looks)} == {0}
         for left in hints:
             left.cancel()
-        hanging.let_go.set()
-        assert found(await move)["number"] == 1
 
-    page.run(crowd())
+    assert found(while_it_hangs(page, f"{path}/advance", {"moves": 0}, crowd))["number"] == 1
 
 
 def test_agents_that_hang_in_every_place_hold_up_nobody(
@@ -226,16 +230,11 @@ def test_a_client_that_leaves_gives_its_place_up(page: Page, hanging: type[Hangi
     path = f"games/{page.begin(1, HANGING)}"
 
     async def leave() -> None:
-        move = asyncio.ensure_future(page.ask(f"{path}/advance", {"moves": 0}))
-        await asyncio.to_thread(hanging.asked.wait)
         parts: list[Json] = [{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}]
         for instead in (parts, parts[1:]):
-            answer = await asyncio.wait_for(page.talk("GET", f"/api/{path}", instead=instead), 60)
-            assert answer.status_code == 499
-        hanging.let_go.set()
-        assert found(await move)
+            assert (await page.talk("GET", f"/api/{path}", instead=instead)).status_code == 499
 
-    page.run(leave())
+    assert found(while_it_hangs(page, f"{path}/advance", {"moves": 0}, leave))
 
 
 def test_all_games_ask_the_same_advisers(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:

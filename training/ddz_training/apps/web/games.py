@@ -11,7 +11,6 @@ import logging
 import math
 import re
 import secrets
-import tempfile
 import threading
 import time
 from collections import OrderedDict
@@ -64,14 +63,12 @@ class Game:
         name: Its name; to know it is to sit at the table.
         loaded: The game; None until its file has been read under the lock.
         lock: Held while it is read or changed, but not while its agents think.
-        study: Held while its agents think.
         users: Requests that hold it or wait for it; such a game stays in memory.
     """
 
     name: str
     loaded: Session | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
-    study: threading.Lock = field(default_factory=threading.Lock)
     users: int = 0
 
     @property
@@ -117,11 +114,9 @@ class Games:
         self._used: OrderedDict[str, Game] = OrderedDict()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder) as file:
-                file.write(b"0" * 4096)
+            self._claim = claim(folder, folder=True)
         except OSError as error:
             raise WebOptionError(f"games cannot be kept in {folder}: {error.strerror or error}") from error
-        self._claim = claim(folder, folder=True)
         self.expire()
 
     def begin(self, record: Record) -> str:
@@ -157,11 +152,13 @@ class Games:
     def studied(self, name: str) -> Iterator[Game]:
         """A copy of a game by name, whose agents may think while the game itself is looked at and played on.
 
+        Only one copy of a game may think at a time.
+
         Raises:
             NoSuchGameError: If there is none.
             GameLostError: If its file cannot be read any more.
         """
-        with self._in_use(name) as game, game.study:
+        with self._in_use(name) as game:
             with self._loaded(game):
                 copy = Game(name, game.session.copy())
             yield copy

@@ -11,7 +11,7 @@ import pytest
 
 from ddz_env import Move, Rules, State
 from ddz_env.table.render import InvalidPictureError, Window, render_ansi, render_rgb, table_of
-from ddz_env.table.render.table import Cards, Play
+from ddz_env.table.render.table import Cards, LastMove
 from tests.hidden import twin_games
 from tests.rooms import ROOT
 
@@ -123,7 +123,7 @@ def test_a_card_keeps_its_suit(rules: Rules, perspective: int | None) -> None:
     rng, state = np.random.default_rng(5), State.new(2, rules)
     bottom: Cards = ()
     hands: dict[int, Cards] = {}
-    plays: dict[int, Play] = {}
+    plays: dict[int, LastMove] = {}
     while True:
         table = table_of(state, perspective)
         assert not bottom or table.landlord_cards == bottom

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ddz_env.peers.botzone import games
-from ddz_env.peers.botzone.games import PASS, SEATS, BotzoneGame, Combination, Deal
+from ddz_env.peers.botzone.games import PASS, SEATS, BotzoneDeal, BotzoneGame, Combination
 
 FIXED, BIDDING = games.GAMES["FightTheLandlord"], games.GAMES["FightTheLandlord2"]
 MOST_BID = 3
@@ -81,7 +81,7 @@ class _Table:
         played: The cards of every move, passes included, from the landlord on.
     """
 
-    def __init__(self, game: BotzoneGame, deal: Deal, landlord: int) -> None:
+    def __init__(self, game: BotzoneGame, deal: BotzoneDeal, landlord: int) -> None:
         self._game, self._landlord = game, landlord
         self.dealt = [list(own) for own in deal.allocation]
         self.dealt[landlord] += deal.publiccard * game.has_auction
@@ -142,7 +142,7 @@ class _Table:
 # --- the older game: seat 0 is the landlord ---
 
 
-def _judge_fixed(log: Log, deal: Deal) -> dict[str, Any]:
+def _judge_fixed(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
     table = _Table(FIXED, deal, 0)
     for entry in log[1::2]:
         answer = entry.get(str(table.turn), {})
@@ -212,7 +212,7 @@ class _Errors(list["str | None"]):
             raise _AllErred
 
 
-def _judge_bidding(log: Log, deal: Deal) -> dict[str, Any]:
+def _judge_bidding(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
     errors = _Errors([None] * SEATS)
     try:
         bids, landlord = read_bids(log, errors)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ddz_env import Move, State, View
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.errors import DouDizhuError, shown
-from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame, Deal, read_deal
+from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneDeal, BotzoneGame, read_deal
 from ddz_env.peers.botzone.judges import read_bids
 from ddz_env.peers.botzone.player import read_move
 
@@ -25,7 +25,7 @@ class BotzoneLogError(DouDizhuError):
     """A text is not a log of one of the platform's two Dou Dizhu games, or does not fit its own deal."""
 
 
-class Decision(NamedTuple):
+class LoggedDecision(NamedTuple):
     """A state and an action.
 
     Attributes:
@@ -60,7 +60,7 @@ class BotzoneLog:
         return [entry["output"] for entry in self.entries[::2]]
 
     @property
-    def deal(self) -> Deal:
+    def deal(self) -> BotzoneDeal:
         """The cards.
 
         Raises:
@@ -94,7 +94,7 @@ class BotzoneLog:
         shown_moves = [output["display"] for output in self.outputs if "event" in output.get("display", {})]
         return [list(display["event"]["action"]) for display in shown_moves if "errorInfo" not in display]
 
-    def replay(self) -> tuple[State, list[Decision]]:
+    def replay(self) -> tuple[State, list[LoggedDecision]]:
         """Play it again.
 
         Returns:
@@ -107,7 +107,7 @@ class BotzoneLog:
         bids = read_bids(self.entries)[0] if self.game.has_auction else []
         try:
             for move in [Move(BID_BASE + bid) for bid in bids] + [read_move(cards, self.game) for cards in self.played]:
-                decisions.append(Decision(state.view(), move))
+                decisions.append(LoggedDecision(state.view(), move))
                 state.step(move)
         except DouDizhuError as error:
             raise BotzoneLogError(f"move {len(decisions)} does not fit: {error}") from error

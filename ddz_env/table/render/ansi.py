@@ -11,7 +11,7 @@ from rich.cells import cell_len, set_cell_size
 
 from ddz_env.core.state import State
 from ddz_env.core.view import View
-from ddz_env.table.render.table import Card, Cards, Play, Seat, Snapshot, table_of
+from ddz_env.table.render.table import Card, Cards, LastMove, Seat, Snapshot, table_of
 from ddz_env.table.texts import Texts
 
 _RESET = "\x1b[0m"
@@ -116,7 +116,7 @@ class _Writer:
         head = f"{marker} {self.say('seat', seat=seat.number)}  {role}  {seat.size:>2}  "
         return self._fitting(*(f"{head}{hand}{extra}" for hand, extra in zip(hands, extras, strict=True)))
 
-    def _play(self, play: Play) -> str:
+    def _play(self, play: LastMove) -> str:
         if play.cards:
             texts = [*(self._cards(play.cards, gap) for gap in _GAPS), play.text]
             return self._fitting(*(self._played(play, f"{text}  {self.say(play.category)}") for text in texts))
@@ -124,7 +124,7 @@ class _Writer:
         text = self.say.move(play.text)
         return self._played(play, text if play.current or play.to_beat else self._paint(_DIM, text))
 
-    def _played(self, play: Play, text: str) -> str:
+    def _played(self, play: LastMove, text: str) -> str:
         age = "" if play.current else self._paint(_DIM, f"  {self.say('earlier')}")
         return f"{self._indent('=> ')}{text}" if play.to_beat else f"{self._indent()}{text}{age}"
 

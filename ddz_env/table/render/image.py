@@ -20,7 +20,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from ddz_env.core.cards import BLACK_JOKER, NUM_RANKS, RED_JOKER
 from ddz_env.core.checks import check_integer
 from ddz_env.core.errors import InvalidPictureError, plural
-from ddz_env.table.render.table import SUITS, Card, Play, Seat, Snapshot
+from ddz_env.table.render.table import SUITS, Card, LastMove, Seat, Snapshot
 
 WIDTH, HEIGHT = 960, 600
 """The units of the layout."""
@@ -173,7 +173,7 @@ class _Painter:
         corner = place.x, place.plate
         self._label(corner, 32, text, 16, colour, place.align, marks="   ".join(marks), golden=seat.acting)
 
-    def _play(self, play: Play, place: Place) -> None:
+    def _play(self, play: LastMove, place: Place) -> None:
         """The last move of a seat: its cards, or a pass, a bid or an answer to doubling in words."""
         corner, current = (place.play_x, place.play), play.current or play.to_beat
         if play.cards:

@@ -70,7 +70,7 @@ Counts = Sequence[int] | npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Play:
+class LastMove:
     """The last move of a seat.
 
     Attributes:
@@ -124,7 +124,7 @@ class Seat:
     role: str
     hand: Cards
     size: int
-    play: Play | None
+    play: LastMove | None
     acting: bool
     doubled: bool
     result: float | None
@@ -183,7 +183,7 @@ class Snapshot:
         return next((seat for seat in self.seats if seat.acting), None)
 
     @property
-    def to_beat(self) -> Play | None:
+    def to_beat(self) -> LastMove | None:
         """The move that must be beaten, None on lead."""
         return next((seat.play for seat in self.seats if seat.play is not None and seat.play.to_beat), None)
 
@@ -372,11 +372,11 @@ class _Reader:
             return range(BID_BASE, DOUBLE_BASE)
         return range(KICKER_BASE)
 
-    def _play(self, seat: int) -> Play | None:
+    def _play(self, seat: int) -> LastMove | None:
         shown = self._moves_of_this_stage()
         for number, (mover, move) in reversed([*enumerate(self.history)]):
             if mover == seat and move.main in shown:
-                return Play(
+                return LastMove(
                     text=spoken(self.history, number, self.rules),
                     category=move.category,
                     cards=self.moves[number],

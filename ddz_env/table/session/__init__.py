@@ -10,10 +10,10 @@ Nothing here knows of a terminal or a web page; both use the same :class:`Sessio
 ============  =======================================================================
 """
 
-from ddz_env.table.session.advice import Advice, Advisers, Option
+from ddz_env.table.session.advice import Advice, Advisers, RankedMove
 from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, RecordError, SessionError
 from ddz_env.table.session.record import PERSON, Record
-from ddz_env.table.session.session import Replay, Reviewed, Session, Sight, Turn
+from ddz_env.table.session.session import PlayedMove, Replay, Reviewed, Session, Sight
 
 __all__ = [
     "PERSON",
@@ -22,7 +22,8 @@ __all__ = [
     "Deal",
     "HiddenCardsError",
     "NotYourTurnError",
-    "Option",
+    "PlayedMove",
+    "RankedMove",
     "Record",
     "RecordError",
     "Replay",
@@ -30,5 +31,4 @@ __all__ = [
     "Session",
     "SessionError",
     "Sight",
-    "Turn",
 ]

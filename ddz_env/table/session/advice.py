@@ -29,7 +29,7 @@ _CLOSE = 2
 
 
 @dataclass(frozen=True)
-class Option:
+class RankedMove:
     """A move that an agent has thought of.
 
     Attributes:
@@ -73,7 +73,7 @@ class Advice:
     agent: str
     seat: int
     move: Move
-    options: tuple[Option, ...]
+    options: tuple[RankedMove, ...]
     question: str = "play"
     source: str | None = None
 
@@ -104,7 +104,7 @@ class Advice:
             return say("why better", number=points)
         return say("why deeper" if self.options[0].visits else "why liked", number=-points)
 
-    def said(self, option: Option) -> str:
+    def said(self, option: RankedMove) -> str:
         """An option in the words of the rules."""
         return option.text if option.move is None else worded(option.move, self.question)
 
@@ -129,16 +129,16 @@ def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generat
         decision = Decision(call(agent, seat, "act", agent.act, sight, rng))
     move = call(agent, seat, "act", read_answer, decision.move)
     options = _compared(agent, sight, seat, decision)
-    own = next((one for one in options if one.move == move), Option(move.main, move))
+    own = next((one for one in options if one.move == move), RankedMove(move.main, move))
     source = "search" if any(one.chance is not None for one in options) else None
     return Advice(name, seat, move, (own, *(one for one in options if one is not own)), asked, source)
 
 
-def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[Option]:
+def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[RankedMove]:
     """The whole moves, where the agent gives them; otherwise the main groups by value, then by visits."""
     if decision.visits and hasattr(agent, "candidates"):
         found = call(agent, seat, "act", agent.candidates, sight)
-        options = [Option(one.move.main, one.move, one.chance, None, one.visits, one.line) for one in found]
+        options = [RankedMove(one.move.main, one.move, one.chance, None, one.visits, one.line) for one in found]
         if options:
             return options
     options = []
@@ -146,7 +146,7 @@ def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[Opt
         value, visits = decision.values.get(main), decision.visits.get(main)
         chance, score = (value, None) if decision.unit == "chance" else (None, value)
         whole = Move(main) if main >= KICKER_BASE or not MAIN_GROUPS[main].kicker_count else None
-        options.append(Option(main, decision.move if main == decision.move.main else whole, chance, score, visits))
+        options.append(RankedMove(main, decision.move if main == decision.move.main else whole, chance, score, visits))
     return sorted(options, key=lambda one: (-(one.chance or one.score or 0.0), -(one.visits or 0), one.main))
 
 

@@ -30,7 +30,7 @@ _GAME, _HINT, _BELIEF = range(3)
 """What a generator is for."""
 
 
-class Turn(NamedTuple):
+class PlayedMove(NamedTuple):
     """A move that was made.
 
     Attributes:
@@ -234,7 +234,7 @@ class Session:
 
     # --- moves ---
 
-    def play(self, move: Move | str, seat: int | None = None) -> Turn:
+    def play(self, move: Move | str, seat: int | None = None) -> PlayedMove:
         """Make a person's move.
 
         Args:
@@ -253,7 +253,7 @@ class Session:
             raise NotYourTurnError(f"seat {self.seat} is held by {self.players[self.seat]}, not by a person")
         return self._step(move)
 
-    def let_agent_play(self) -> Turn:
+    def let_agent_play(self) -> PlayedMove:
         """Let the agent whose turn it is make its move.
 
         Raises:
@@ -269,7 +269,7 @@ class Session:
         play_answer(self._state.copy(), agent, thought.move)
         return self._step(thought.move)
 
-    def let_agents_play(self) -> list[Turn]:
+    def let_agents_play(self) -> list[PlayedMove]:
         """Let agents move until a person is to act or the game is over.
 
         Raises:
@@ -280,7 +280,7 @@ class Session:
             turns.append(self.let_agent_play())
         return turns
 
-    def undo(self, number: int | None = None, seat: int | None = None) -> Turn:
+    def undo(self, number: int | None = None, seat: int | None = None) -> PlayedMove:
         """Take back a person's decision and everything after it.
 
         Args:
@@ -397,7 +397,7 @@ class Session:
             self.close()
             raise
 
-    def _step(self, move: Move | str) -> Turn:
+    def _step(self, move: Move | str) -> PlayedMove:
         seat, number = self.seat, len(self._moves)
         if isinstance(move, str):
             move = Move.parse(move, self.rules)
@@ -408,8 +408,8 @@ class Session:
         self._moves.append((seat, move))
         return self._turn(number, redealt=not self._state.history)
 
-    def _turn(self, number: int, redealt: bool) -> Turn:
-        return Turn(*self._moves[number], number, spoken(self._moves, number, self.rules), redealt)
+    def _turn(self, number: int, redealt: bool) -> PlayedMove:
+        return PlayedMove(*self._moves[number], number, spoken(self._moves, number, self.rules), redealt)
 
     def _generator(self, seat: int, purpose: int = _GAME) -> np.random.Generator:
         return agent_generator([self.deal.seed, self.deal.game, len(self._moves), seat, purpose])

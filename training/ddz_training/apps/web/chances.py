@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ddz_env import Move, View
-from ddz_env.table.session import Advice, Option
+from ddz_env.table.session import Advice, RankedMove
 
 if TYPE_CHECKING:
     from ddz_agents.neural.model import PolicyModel
@@ -40,7 +40,7 @@ class Chances:
         moves = list(dict.fromkeys((advice.move, *known, *likely)))[:_SHOWN]
         options = []
         for move, chance in zip(moves, self.of_moves(view, moves), strict=True):
-            option = known.get(move, Option(move.main, move))
+            option = known.get(move, RankedMove(move.main, move))
             options.append(replace(option, chance=chance, score=None, prior=likely.get(move)))
         own, *others = options
         others.sort(key=lambda option: -(option.chance or 0.0))

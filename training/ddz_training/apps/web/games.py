@@ -56,7 +56,7 @@ class WebOptionError(DouDizhuError):
 
 
 @dataclass
-class Game:
+class StoredGame:
     """A game of the server.
 
     Attributes:
@@ -111,7 +111,7 @@ class Games:
         self.advisers = Advisers()
         self._tidied = -math.inf
         self._lock = threading.Lock()
-        self._used: OrderedDict[str, Game] = OrderedDict()
+        self._used: OrderedDict[str, StoredGame] = OrderedDict()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._claim = claim(folder, folder=True)
@@ -128,7 +128,7 @@ class Games:
             OSError: If it cannot be kept.
         """
         self.expire()
-        game = Game(secrets.token_urlsafe(16), self._session(record))
+        game = StoredGame(secrets.token_urlsafe(16), self._session(record))
         try:
             self.keep(game)
         except BaseException:
@@ -138,7 +138,7 @@ class Games:
         return game.name
 
     @contextmanager
-    def held(self, name: str) -> Iterator[Game]:
+    def held(self, name: str) -> Iterator[StoredGame]:
         """A game by name, for one user at a time.
 
         Raises:
@@ -149,7 +149,7 @@ class Games:
             yield game
 
     @contextmanager
-    def studied(self, name: str) -> Iterator[Game]:
+    def studied(self, name: str) -> Iterator[StoredGame]:
         """A copy of a game by name, whose agents may think while the game itself is looked at and played on.
 
         Only one copy of a game may think at a time.
@@ -160,10 +160,10 @@ class Games:
         """
         with self._in_use(name) as game:
             with self._loaded(game):
-                copy = Game(name, game.session.copy())
+                copy = StoredGame(name, game.session.copy())
             yield copy
 
-    def go_on(self, copy: Game, number: int) -> None:
+    def go_on(self, copy: StoredGame, number: int) -> None:
         """Let a game go on as its copy has, if it has not gone on since.
 
         Args:
@@ -182,7 +182,7 @@ class Games:
             self.keep(game)
 
     @contextmanager
-    def _loaded(self, game: Game) -> Iterator[None]:
+    def _loaded(self, game: StoredGame) -> Iterator[None]:
         """Hold a game's lock; the first to do so reads its file."""
         with game.lock:
             if game.loaded is None:
@@ -191,11 +191,11 @@ class Games:
             yield
 
     @contextmanager
-    def _in_use(self, name: str) -> Iterator[Game]:
+    def _in_use(self, name: str) -> Iterator[StoredGame]:
         """A game that stays in memory meanwhile."""
         self._path(name)  # refuses a wrong name
         with self._lock:
-            game = self._used.setdefault(name, Game(name))
+            game = self._used.setdefault(name, StoredGame(name))
             game.users += 1
         try:
             yield game
@@ -205,7 +205,7 @@ class Games:
                 if game.loaded is None and not game.users:
                     self._used.pop(name, None)
 
-    def keep(self, game: Game) -> None:
+    def keep(self, game: StoredGame) -> None:
         """Write a game's file, whole or not at all.
 
         Raises:
@@ -218,7 +218,7 @@ class Games:
                 self._swap(game, self._read(self._path(game.name)))
             raise
 
-    def replace(self, game: Game, seat: int, agent: str) -> None:
+    def replace(self, game: StoredGame, seat: int, agent: str) -> None:
         """Let another agent take an agent's seat.
 
         Raises:
@@ -261,7 +261,7 @@ class Games:
                 if found and found[1] not in self._used and time.time() - path.stat().st_mtime > LIFETIME:
                     path.unlink()
 
-    def _remember(self, game: Game) -> None:
+    def _remember(self, game: StoredGame) -> None:
         """Put a game in front of those in memory, and let those go that were used least lately."""
         with self._lock:
             self._used[game.name] = game
@@ -271,7 +271,7 @@ class Games:
         for one in gone:  # an agent may take its time
             _release(one.session)
 
-    def _swap(self, game: Game, session: Session) -> None:
+    def _swap(self, game: StoredGame, session: Session) -> None:
         """Go on with another session; what the agents of the one before hold is released."""
         before, game.loaded = game.session, session
         _release(before)

@@ -56,7 +56,7 @@ from ddz_env.core.errors import DouDizhuError, Message
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.table.session import HiddenCardsError, NotYourTurnError
 from ddz_training.apps.web.admission import Admission, Guard, in_thread
-from ddz_training.apps.web.games import Game, GameLostError, NoSuchGameError, RequestError, StaleGameError
+from ddz_training.apps.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.server import LANGUAGE, THINKING, FailedError, Server, language
 from ddz_training.apps.web.shapes import Json
 
@@ -153,7 +153,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
 
         return Route(f"/api/{path}", answer, methods=[method])
 
-    def of_game(method: str, path: str, do: Callable[[Game, Json], Json]) -> Route:
+    def of_game(method: str, path: str, do: Callable[[StoredGame, Json], Json]) -> Route:
         def held(body: Json) -> Json:
             with server.games.held(body["game"]) as game:
                 return do(game, body)

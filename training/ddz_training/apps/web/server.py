@@ -24,7 +24,7 @@ from ddz_env.playing.registry import LEVELS, make_agent
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
 from ddz_training.apps.web.chances import Chances
-from ddz_training.apps.web.games import Game, Games, RequestError, StaleGameError
+from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.preparing import SOLVER, Preparation, is_compiling, steps
 from ddz_training.apps.web.shapes import Json, game_shape, readings, replay_shape, thoughts_shape
 
@@ -99,11 +99,11 @@ class Server:
         with self.games.held(self.games.begin(record)) as game:
             return {"id": game.name, "open": game.is_open}
 
-    def look(self, game: Game, body: Json) -> Json:
+    def look(self, game: StoredGame, body: Json) -> Json:
         """The game as its person sees it."""
         return game_shape(game)
 
-    def move(self, game: Game, body: Json) -> Json:
+    def move(self, game: StoredGame, body: Json) -> Json:
         """The person's move."""
         _check_fresh(game, body)
         text, session = _text(body, "text"), game.session
@@ -137,14 +137,14 @@ class Server:
         with self.games.held(body["game"]) as game:
             return game_shape(game)
 
-    def replace(self, game: Game, body: Json) -> Json:
+    def replace(self, game: StoredGame, body: Json) -> Json:
         """Another agent takes an agent's seat."""
         _check_fresh(game, body)
         seat = _number(body, "seat", len(game.session.players) - 1)
         self.games.replace(game, seat, self.games.check_agent(_text(body, "agent")))
         return game_shape(game)
 
-    def undo(self, game: Game, body: Json) -> Json:
+    def undo(self, game: StoredGame, body: Json) -> Json:
         """Take the person's last decision back."""
         _check_fresh(game, body)
         game.session.undo(seat=game.viewer)
@@ -172,7 +172,7 @@ class Server:
             wins = solver.solve(state).landlord_wins == landlord
             return {"wins": wins, "line": [str(move) for _, move in solver.line(state)] if wins else []}
 
-    def record(self, game: Game, body: Json) -> Json:
+    def record(self, game: StoredGame, body: Json) -> Json:
         """The whole game as a file when it may be seen, else what the person has seen."""
         session = game.session
         whole = game.is_open or session.deal.endgame
@@ -180,7 +180,7 @@ class Server:
 
     # --- replays ---
 
-    def position(self, game: Game, body: Json) -> Json:
+    def position(self, game: StoredGame, body: Json) -> Json:
         """The position after a number of moves."""
         replay = _replay(game, body)
         sight = replay.sight(None)
@@ -207,7 +207,7 @@ class Server:
         found, own = self._chances.of_position(replay.view(replay.seat)), replay.seat == table.landlord
         return {"landlord": found if found is None or own else 1 - found, "own": own}
 
-    def branch(self, game: Game, body: Json) -> Json:
+    def branch(self, game: StoredGame, body: Json) -> Json:
         """Another game from there, in which the seat to act is the person's."""
         replay = _replay(game, body)
         others = [name if name != PERSON else self._agents[0] for name in replay.game.players]
@@ -341,7 +341,7 @@ def _is_observable(rules: Rules) -> bool:
     return rules.bidding == "fixed" and not (rules.half_deck or rules.open_hands or rules.showing)
 
 
-def _replay(game: Game, body: Json) -> Replay:
+def _replay(game: StoredGame, body: Json) -> Replay:
     """The game at the move that the address names.
 
     Raises:
@@ -352,7 +352,7 @@ def _replay(game: Game, body: Json) -> Replay:
     return Replay(game.session.record(), _number(body, "number", len(game.session.moves)))
 
 
-def _seen(game: Game) -> str:
+def _seen(game: StoredGame) -> str:
     """What a person has seen of a running game, as text that nothing hidden is in; its name leads back to it."""
     session, viewer = game.session, game.viewer or 0
     view = session.view(viewer)
@@ -361,7 +361,7 @@ def _seen(game: Game) -> str:
     return "\n".join([*lines, *(f"{seat} {move}" for seat, move in view.history), ""])
 
 
-def _check_fresh(game: Game, body: Json) -> None:
+def _check_fresh(game: StoredGame, body: Json) -> None:
     if _number(body, "moves") != len(game.session.moves):
         raise StaleGameError("the game has gone on: this page shows it now")
 

@@ -8,10 +8,10 @@ from typing import Any
 from ddz_env import Hand, Move
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.playing.thoughts import NOBODY, Belief
-from ddz_env.table.render.table import Card, Play, Seat, Snapshot
-from ddz_env.table.session import PERSON, Advice, Option, Session, Sight
+from ddz_env.table.render.table import Card, LastMove, Seat, Snapshot
+from ddz_env.table.session import PERSON, Advice, RankedMove, Session, Sight
 from ddz_env.table.texts import Texts
-from ddz_training.apps.web.games import Game
+from ddz_training.apps.web.games import StoredGame
 
 Json = dict[str, Any]
 
@@ -22,7 +22,7 @@ def plain(thing: Any) -> Any:
         return {"rank": thing.rank, "suit": thing.suit, "red": thing.is_red}
     if isinstance(thing, tuple):
         return [plain(part) for part in thing]
-    if isinstance(thing, (Play, Seat)):
+    if isinstance(thing, (LastMove, Seat)):
         return {field.name: plain(getattr(thing, field.name)) for field in fields(thing)}
     return thing
 
@@ -52,7 +52,7 @@ def _position(sight: Sight, viewer: int | None) -> Json:
     }
 
 
-def game_shape(game: Game) -> Json:
+def game_shape(game: StoredGame) -> Json:
     """A game as its person sees it, with what may be done now."""
     session, viewer = game.session, game.viewer
     rules, plays = session.deal.rules, session.stage == "play"
@@ -77,7 +77,7 @@ def game_shape(game: Game) -> Json:
     }
 
 
-def replay_shape(game: Game, sight: Sight, number: int, may_choose: bool) -> Json:
+def replay_shape(game: StoredGame, sight: Sight, number: int, may_choose: bool) -> Json:
     """A position of a game that may be seen as a whole, and whether the seat to act has a choice."""
     session = game.session
     running = not session.is_over and PERSON not in session.players
@@ -87,7 +87,7 @@ def replay_shape(game: Game, sight: Sight, number: int, may_choose: bool) -> Jso
     return {"id": game.name, "rules": session.deal.rules.name, "cheaters": list(session.cheaters), **shape}
 
 
-def _option_shape(advice: Advice, option: Option) -> Json:
+def _option_shape(advice: Advice, option: RankedMove) -> Json:
     """A move that was compared."""
     shares = {"chance": option.chance, "prior": option.prior}
     return {

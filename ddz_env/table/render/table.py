@@ -10,7 +10,6 @@ and what comes out of hidden hands, move by move.  So no card is drawn twice, an
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -327,8 +326,10 @@ class _Reader:
 
         def show(seat: int, counts: Counts) -> Cards:
             """Some cards of a hand; those that were hidden until now come from the pack."""
-            known = Counter(card.rank for card in hands[seat])
-            hands[seat] += pack.draw([max(count - known[rank], 0) for rank, count in enumerate(counts)])
+            missing = list(counts)
+            for card in hands[seat]:
+                missing[card.rank] -= 1
+            hands[seat] += pack.draw(missing)
             return _picked(hands[seat], counts)
 
         def play(seat: int, counts: Counts) -> Cards:
@@ -344,7 +345,10 @@ class _Reader:
             hands[self.landlord] = tuple(sorted(hands[self.landlord] + bottom))
         for seat, counts in enumerate(played):  # before the history begins
             play(seat, counts - sum(np.array(move.cards.counts) for mover, move in self.history if mover == seat))
-        moves = [play(seat, _body(move)) + play(seat, move.kicker_counts) for seat, move in self.history]
+        moves: list[Cards] = []
+        for seat, move in self.history:
+            body = play(seat, move.group.need) if move.group is not None else ()
+            moves.append(body + play(seat, move.kicker_counts) if move.kickers else body)
         for seat, counts in enumerate(held):  # hands that are shown in the end only
             show(seat, counts)
         return bottom, [tuple(sorted(hand)) for hand in hands], moves
@@ -405,19 +409,24 @@ class _Pack:
         self._next = [0] * NUM_RANKS
 
     def draw(self, counts: Counts) -> Cards:
-        """New cards, by rank."""
-        first = self._next
-        self._next = [copy + int(count) for copy, count in zip(first, counts, strict=True)]
-        return tuple(Card(rank, copy) for rank in range(NUM_RANKS) for copy in range(first[rank], self._next[rank]))
+        """New cards, by rank; none where a count is not positive."""
+        cards: list[Card] = []
+        for rank, count in enumerate(counts):
+            if count > 0:
+                first = self._next[rank]
+                self._next[rank] = first + int(count)
+                cards += [Card(rank, copy) for copy in range(first, self._next[rank])]
+        return tuple(cards)
 
 
 def _picked(cards: Cards, counts: Counts) -> Cards:
     """The first cards of each rank, by rank."""
-    return tuple(card for rank, count in enumerate(counts) for card in [c for c in cards if c.rank == rank][:count])
-
-
-def _body(move: Move) -> Sequence[int]:
-    return (0,) * NUM_RANKS if move.group is None else move.group.need
+    left, picked = list(counts), []
+    for card in cards:
+        if left[card.rank] > 0:
+            left[card.rank] -= 1
+            picked.append(card)
+    return tuple(sorted(picked))
 
 
 def _trick_start(history: Sequence[tuple[int, Move]], players: int) -> int:

@@ -86,6 +86,12 @@ class _Table:
         self.dealt = [list(own) for own in deal.allocation]
         self.dealt[landlord] += deal.publiccard * game.has_auction
         self.played: list[list[int]] = []
+        self._gone: set[int] = set()
+
+    def play(self, cards: list[int]) -> None:
+        """Put cards on the table; none are a pass."""
+        self.played.append(cards)
+        self._gone.update(cards)
 
     @property
     def turn(self) -> int:
@@ -117,9 +123,9 @@ class _Table:
         response, newer = answer.get("response"), self._game.has_auction
         if answer["verdict"] != "OK" or (newer and not isinstance(response, list)):
             return f"INVALID_INPUT_VERDICT_{answer['verdict']}"
-        cards = list(response)  # type: ignore[arg-type]  # TypeError: the older judge's BAD_FORMAT
+        dealt, cards = self.dealt[self.turn], list(response)  # type: ignore[arg-type]  # TypeError: the older judge's BAD_FORMAT
         for place, card in enumerate(cards):
-            if card not in self.dealt[self.turn] or (newer and isinstance(card, float)):
+            if card not in dealt or (newer and isinstance(card, float)):
                 return "MISSING_CARD"
             if card in self._gone or card in cards[:place]:
                 return "REPEATED_CARD"
@@ -133,10 +139,6 @@ class _Table:
     @property
     def _last(self) -> int:
         return (self.turn - 1) % SEATS
-
-    @property
-    def _gone(self) -> set[int]:
-        return {card for cards in self.played for card in cards}
 
 
 # --- the older game: seat 0 is the landlord ---
@@ -152,7 +154,7 @@ def _judge_fixed(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
             reason = "BAD_FORMAT"
         if reason:
             return _forfeit(table, answer, reason)
-        table.played.append(sorted(answer["response"]))
+        table.play(sorted(answer["response"]))
     if table.is_over:
         return _finish(fixed_scores(table.played, (table.turn - 1) % SEATS), table.event)
     content: dict[str, Any] = {"history": games.last_two(table.played)}
@@ -221,7 +223,7 @@ def _judge_bidding(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
             return _request(seat, {"own": deal.allocation[seat], "bid": bids}, {**deal._asdict(), "bid": bids})
         table = _Table(BIDDING, deal, landlord)
         for entry in log[2 * len(bids) + 1 :: 2]:
-            table.played.append(_counted(table, entry, errors))
+            table.play(_counted(table, entry, errors))
     except _AllErred:
         return _finish([-1] * SEATS, {}, errored=list(errors))
     if table.is_over:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,20 +30,23 @@ Split = tuple[int, ...]
 MOST_COPIES = 4
 
 
-def _splits(copies: int, receivers: int) -> tuple[Split, ...]:
-    """Every way to share out cards of one rank, in lexicographic order."""
-    every = itertools.product(range(copies + 1), repeat=receivers)
-    return tuple(split for split in every if sum(split) == copies)
-
-
 @functools.cache
 def all_splits(receivers: int) -> tuple[Split, ...]:
-    """Every split of one to four cards; a chance action is an index of this table."""
-    return tuple(split for copies in range(1, MOST_COPIES + 1) for split in _splits(copies, receivers))
+    """Every split of one to four cards, by cards and then lexicographically; a chance action is its index here."""
+    every = itertools.product(range(MOST_COPIES + 1), repeat=receivers)
+    return tuple(
+        sorted((split for split in every if 0 < sum(split) <= MOST_COPIES), key=lambda split: (sum(split), split))
+    )
 
 
 @functools.cache
-def fitting_splits(copies: int, places: tuple[int, ...]) -> dict[Split, float]:
+def _numbered(copies: int, receivers: int) -> tuple[tuple[int, Split], ...]:
+    """The splits of some cards, with their chance actions."""
+    return tuple((number, split) for number, split in enumerate(all_splits(receivers)) if sum(split) == copies)
+
+
+@functools.cache
+def outcomes_of(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, float], ...]:
     """The splits of a rank that fit, with their probabilities.
 
     Args:
@@ -50,15 +54,15 @@ def fitting_splits(copies: int, places: tuple[int, ...]) -> dict[Split, float]:
         places: Cards that each receiver still gets; together all that are not dealt yet, these included.
 
     Returns:
-        The splits in lexicographic order.  With all cards equally likely in every place, a split has the probability
+        Chance actions, ascending, and probabilities.  With all cards equally likely in every place, a split has
         ``prod(comb(places, split)) / comb(sum(places), copies)``.
     """
     ways = comb(sum(places), copies)
-    return {
-        split: prod(map(comb, places, split)) / ways
-        for split in _splits(copies, len(places))
-        if all(got <= most for got, most in zip(split, places, strict=True))
-    }
+    return tuple(
+        (number, prod(map(comb, places, split)) / ways)
+        for number, split in _numbered(copies, len(places))
+        if all(map(operator.le, split, places))
+    )
 
 
 @dataclass(frozen=True)
@@ -91,13 +95,8 @@ class PartialDeal:
 
     @property
     def outcomes(self) -> tuple[tuple[int, float], ...]:
-        """Chance actions of the next rank, ascending, with their probabilities."""
-        number = all_splits(len(self.places)).index
-        return tuple((number(split), chance) for split, chance in self._fitting.items())
-
-    @property
-    def _fitting(self) -> dict[Split, float]:
-        return fitting_splits(self.rules.deck[len(self.splits)], self.places)
+        """Chance actions of the next rank with their probabilities; none for a rank that is not in the deck."""
+        return outcomes_of(self.rules.deck[len(self.splits)], self.places)
 
     def give(self, action: int) -> PartialDeal:
         """The deal after a chance action."""
@@ -124,8 +123,9 @@ class PartialDeal:
 
     def _through_forced_ranks(self) -> PartialDeal:
         deal = self
-        while not deal.is_done and len(deal._fitting) == 1:
-            deal = deal._with(*deal._fitting)
+        while not deal.is_done and len(deal.outcomes) < 2:
+            splits = [all_splits(len(deal.places))[action] for action, _ in deal.outcomes]
+            deal = deal._with(splits[0] if splits else (0,) * len(deal.places))
         return deal
 
 

@@ -279,7 +279,7 @@ def test_bad_requests_are_named_and_answered() -> None:
     shuttle = {"own": [*range(24, 41)], "publiccard": [0, 1, 2], "history": [[], at("3333444456")]}
     said = BotzonePlayer(make_agent("random"), FIXED).answer({"requests": [shuttle], "responses": []})
     assert said["response"] == []
-    assert "is no move under the botzone rules" in said["debug"]
+    assert "is not a move under the botzone rules" in said["debug"]
 
 
 def test_a_bot_on_standard_input_and_output() -> None:

@@ -210,8 +210,6 @@ def _table() -> dict[str, Entry]:
         "Record.parse": Record.parse,
         "Session.view": seen.view,
         "Session.sight": seen.sight,
-        "Session.worded": seen.worded,
-        "Session.worded(number)": lambda wrong: seen.worded(Move(0), wrong),
         "Session.play": lambda wrong: session().play(wrong),
         "Session.play(seat)": lambda wrong: session().play("3", wrong),
         "Session.undo": seen.undo,

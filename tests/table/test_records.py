@@ -14,7 +14,7 @@ from ddz_env.table.session import (
     PERSON,
     Advice,
     Deal,
-    Option,
+    RankedMove,
     Record,
     RecordError,
     Replay,
@@ -97,7 +97,7 @@ OBSERVED = "Dou Dizhu game 1\ncards: given\nseat 0: 3344567TJQQKA22BR\nlandlord 
         (GOOD.replace("seed: 7", "seed: seven"), "seed is a whole number"),
         (GOOD.replace("seed: 7", "seed: 8"), "deals other hands"),
         (GOOD.replace("rules: standard", "rules: poker"), "the deal cannot be read: unknown rules preset"),
-        (GOOD.replace("seed: 7", "seed: 7\nseed: 7"), "line 4: 'seed' stands twice"),
+        (GOOD.replace("seed: 7", "seed: 7\nseed: 7"), "line 4: 'seed' appears twice"),
         (GOOD.replace("seed: 7", "seed: 7\ncolour: red"), "there is no 'colour'"),
         (GOOD + "2 pass\n", "line 12: it is seat 1's turn, not seat 2's"),
         (GOOD + "1 3\n", "line 12: 3 is not legal"),
@@ -162,7 +162,9 @@ def test_a_replay_goes_to_any_move_and_on_from_there() -> None:
 
 def test_what_a_move_gave_away_is_measured_against_the_best_chance() -> None:
     """Also where that is not the chance of the move that the agent would have played."""
-    own, other = (Option(move.main, move, chance) for move, chance in ((Move.parse("3"), 0.4), (Move.parse("44"), 0.6)))
+    own, other = (
+        RankedMove(move.main, move, chance) for move, chance in ((Move.parse("3"), 0.4), (Move.parse("44"), 0.6))
+    )
     advice = Advice("somebody", 0, Move.parse("3"), (own, other))
     for chance, loss in ((0.6, 0.0), (0.4, 0.2), (None, None)):
         assert Reviewed(0, 0, Move.parse("3"), advice, chance).loss == pytest.approx(loss)

@@ -11,7 +11,7 @@ import pytest
 
 from ddz_env import Move, Rules, State
 from ddz_env.table.render import InvalidPictureError, Window, render_ansi, render_rgb, table_of
-from ddz_env.table.render.table import Cards, Play
+from ddz_env.table.render.table import Cards, LastMove
 from tests.hidden import twin_games
 from tests.rooms import ROOT
 
@@ -103,12 +103,8 @@ def test_colours_change_no_letter(game: State) -> None:
     assert "\x1b[" in coloured
     stripped = [line.rstrip() for line in ESCAPE.sub("", coloured).splitlines()]
     assert stripped == plain.splitlines()
-
-
-def test_cards_are_red_and_black() -> None:
-    text = render_ansi(dealt(hands=["33R", "4", "5"]))
-    of = {card: style for style, card in re.findall(r"(\x1b\[[0-9;]+m)(3♠|3♥|R)", text)}
-    assert of["3♥"] == of["R"] != of["3♠"]
+    red, black = (set(re.findall(rf"(\x1b\[[0-9;]+m)(?:.[{suits}])", coloured)) for suits in ("♥♦", "♠♣"))
+    assert not red & black
 
 
 SUIT_RULES = [
@@ -127,7 +123,7 @@ def test_a_card_keeps_its_suit(rules: Rules, perspective: int | None) -> None:
     rng, state = np.random.default_rng(5), State.new(2, rules)
     bottom: Cards = ()
     hands: dict[int, Cards] = {}
-    plays: dict[int, Play] = {}
+    plays: dict[int, LastMove] = {}
     while True:
         table = table_of(state, perspective)
         assert not bottom or table.landlord_cards == bottom
@@ -247,22 +243,15 @@ def test_a_game_without_history_can_be_drawn() -> None:
     assert render_rgb(bare).any()
 
 
-def test_pixels_have_the_promised_shape_and_are_deterministic(game: State) -> None:
+@pytest.mark.parametrize(("width", "height"), [(960, 600), (240, 150), (640, 640), (961, 333)])
+def test_pixels_have_the_promised_shape_and_are_deterministic(game: State, width: int, height: int) -> None:
     before = game.copy()
     for perspective in (None, 1):
-        picture = render_rgb(game, perspective=perspective)
-        assert picture.shape == (600, 960, 3)
-        assert picture.dtype == np.uint8
-        assert picture.flags.writeable
-        assert (picture == render_rgb(game.copy(), perspective=perspective)).all()
+        picture = render_rgb(game, perspective=perspective, width=width, height=height)
+        assert (picture.shape, picture.dtype, picture.flags.writeable) == ((height, width, 3), np.uint8, True)
+        assert (picture == render_rgb(game.copy(), perspective=perspective, width=width, height=height)).all()
     render_ansi(game)
     assert game == before  # drawing changes no game
-
-
-@pytest.mark.parametrize(("width", "height"), [(240, 150), (480, 300), (640, 640), (961, 333)])
-def test_pixels_of_other_sizes(width: int, height: int) -> None:
-    for make in (GAMES["middle"], GAMES["kicker"], GAMES["mini over"]):
-        assert render_rgb(make(), width=width, height=height).shape == (height, width, 3)
 
 
 @pytest.mark.parametrize(
@@ -279,36 +268,23 @@ def test_pictures_that_cannot_be_are_refused(options: dict[str, Any], message: s
         render_ansi(State.new(seed=1).view(1), perspective=0)
 
 
-def test_a_window_opens_shows_and_closes() -> None:
+def test_windows_show_pictures_until_they_are_closed() -> None:
+    """Two share the screen; a game plays on when its user closes the window."""
     pygame = pytest.importorskip("pygame")
     picture = render_rgb(State.new(seed=1))
-    with Window("test") as window:
+    with Window("test") as window, Window() as other:
         assert window.show(picture)
         screen = pygame.surfarray.array3d(pygame.display.get_surface())
         assert (screen.swapaxes(0, 1) == picture).all()
-        assert window.show(render_rgb(State.new(seed=1), width=480, height=300))
+        assert other.show(render_rgb(State.new(seed=1), width=480, height=300))
         assert pygame.display.get_surface().get_size() == (480, 300)
         with pytest.raises(InvalidPictureError, match="uint8"):
             window.show(np.zeros((3, 4), np.uint8))
-    assert not window.is_open
+        pygame.event.post(pygame.event.Event(pygame.QUIT))
+        assert [window.show(picture), window.show(picture), window.is_open] == [False] * 3
+        assert other.show(picture)
     assert not pygame.display.get_init()
-    assert not window.show(picture)
-    window.close()
-
-
-def test_a_game_plays_on_when_a_window_is_closed_and_two_share_the_screen() -> None:
-    pygame = pytest.importorskip("pygame")
-    picture = render_rgb(State.new(seed=1))
-    window = Window()
-    assert window.show(picture)
-    pygame.event.post(pygame.event.Event(pygame.QUIT))
-    assert [window.show(picture), window.show(picture), window.is_open] == [False] * 3
-    one, two = Window(), Window()
-    assert [one.show(picture), two.show(picture)] == [True, True]
-    one.close()
-    assert two.show(picture)
-    two.close()
-    assert not pygame.display.get_init()
+    other.close()
 
 
 def test_the_picture_of_the_readme_is_what_is_drawn() -> None:

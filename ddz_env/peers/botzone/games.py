@@ -62,7 +62,7 @@ def botzone_game(name: str) -> BotzoneGame:
 
 
 def game_of(rules: Rules) -> BotzoneGame:
-    """The platform's game that a bot has to be asked in under some rules.
+    """The platform's game in which a bot plays under some rules.
 
     Raises:
         InvalidRulesError: If the platform has none (doubling, robbing, two players, half a deck ...).
@@ -82,7 +82,7 @@ def game_of(rules: Rules) -> BotzoneGame:
 
 PRIORITIES = {"rocket": 3, "bomb": 2}
 _LONG = 3
-"""From so many quads on a shuttle weighs more."""
+"""A shuttle of this many quads or more weighs more."""
 
 
 class Combination(NamedTuple):
@@ -127,7 +127,7 @@ def combination(cards: Sequence[int], game: BotzoneGame) -> Combination | None:
     """What card ids mean in a game; None if they are nothing.
 
     Raises:
-        InvalidHandError: If an id does not exist or stands twice.
+        InvalidHandError: If an id does not exist or appears twice.
 
     Example:
         >>> combination([0, 1, 2, 3, 4, 5, 6, 7, 8, 12], GAMES["FightTheLandlord"])
@@ -162,7 +162,7 @@ def _sparse_shuttle(counts: tuple[int, ...]) -> Combination | None:
 _HAND, _BOTTOM = 17, 3
 
 
-class Deal(NamedTuple):
+class BotzoneDeal(NamedTuple):
     """A deal.
 
     Attributes:
@@ -186,18 +186,18 @@ def opened(state: State) -> State:
     return state
 
 
-def deal_cards(game: BotzoneGame, rng: np.random.Generator) -> Deal:
+def deal_cards(game: BotzoneGame, rng: np.random.Generator) -> BotzoneDeal:
     """Shuffle and deal."""
     cards = rng.permutation(NUM_CARDS).tolist()
     first = cards[_BOTTOM : _BOTTOM + _HAND] if game.has_auction else cards[: _BOTTOM + _HAND]
-    return Deal([first, cards[20:37], cards[37:]], cards[:_BOTTOM])
+    return BotzoneDeal([first, cards[20:37], cards[37:]], cards[:_BOTTOM])
 
 
-def read_deal(initdata: Any, game: BotzoneGame) -> Deal | None:
+def read_deal(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
     """The deal in a judge's ``initdata`` (an object, or its text); None if there is none.
 
     Raises:
-        InvalidDealError: If it is no deal of the game.
+        InvalidDealError: If it is not a deal of the game.
     """
     if isinstance(initdata, str):
         try:
@@ -210,7 +210,7 @@ def read_deal(initdata: Any, game: BotzoneGame) -> Deal | None:
     publiccard = initdata.get("publiccard")
     if publiccard is None and not game.has_auction:
         publiccard = allocation[0][:_BOTTOM]
-    deal = Deal(allocation, [] if publiccard is None else publiccard)
+    deal = BotzoneDeal(allocation, [] if publiccard is None else publiccard)
     sizes = [_HAND if game.has_auction else _HAND + _BOTTOM, _HAND, _HAND]
     if not _is_whole(deal, game, sizes):
         raise InvalidDealError(
@@ -220,7 +220,7 @@ def read_deal(initdata: Any, game: BotzoneGame) -> Deal | None:
     return deal
 
 
-def _is_whole(deal: Deal, game: BotzoneGame, sizes: list[int]) -> bool:
+def _is_whole(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) -> bool:
     """Whether every card is dealt once, and the landlord cards are where the game has them."""
     try:
         cards = [card for own in deal.allocation for card in own] + deal.publiccard * game.has_auction

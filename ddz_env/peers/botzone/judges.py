@@ -6,8 +6,8 @@ Written after the behaviour of the judges that ``ailab-pku/botzone-local`` publi
 ``BAD_FORMAT`` there, because that judge fails on them while it counts weights.
 
 ``FightTheLandlord2`` has an auction and plays on itself for a bot at fault: the fault is noted under ``errored``, the
-move counts as a pass, or on lead as the smallest card, and the bot is asked no more.  When all three have failed, each
-scores -1.
+move counts as a pass, or on lead as the smallest card, and the bot gets no more requests.  When all three have failed,
+each scores -1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ddz_env.peers.botzone import games
-from ddz_env.peers.botzone.games import PASS, SEATS, BotzoneGame, Combination, Deal
+from ddz_env.peers.botzone.games import PASS, SEATS, BotzoneDeal, BotzoneGame, Combination
 
 FIXED, BIDDING = games.GAMES["FightTheLandlord"], games.GAMES["FightTheLandlord2"]
 MOST_BID = 3
@@ -39,11 +39,11 @@ def judge(game: BotzoneGame, log: Log, initdata: Any = "", rng: np.random.Genera
         rng: Deals where ``initdata`` does not.
 
     Returns:
-        ``command`` (``request`` or ``finish``), ``content`` (whom it asks what, or the scores by seat) and ``display``;
+        ``command`` (``request`` or ``finish``), ``content`` (a request by seat, or the scores by seat) and ``display``;
         at the start ``initdata``, too.
 
     Raises:
-        InvalidDealError: If ``initdata`` is no deal of the game.
+        InvalidDealError: If ``initdata`` is not a deal of the game.
     """
     deal = games.read_deal(initdata, game) or games.deal_cards(game, rng or np.random.default_rng())
     said = _judge_bidding(log, deal) if game.has_auction else _judge_fixed(log, deal)
@@ -68,76 +68,119 @@ def _combination(cards: Sequence[int], game: BotzoneGame) -> Combination:
     return games.combination(cards, game) or PASS
 
 
+class _Table:
+    """The cards of a match.
+
+    Args:
+        game: The game.
+        deal: The deal.
+        landlord: The landlord's seat.
+
+    Attributes:
+        dealt: The cards that each seat began with.
+        played: The cards of every move, passes included, from the landlord on.
+    """
+
+    def __init__(self, game: BotzoneGame, deal: BotzoneDeal, landlord: int) -> None:
+        self._game, self._landlord = game, landlord
+        self.dealt = [list(own) for own in deal.allocation]
+        self.dealt[landlord] += deal.publiccard * game.has_auction
+        self.played: list[list[int]] = []
+        self._gone: set[int] = set()
+
+    def play(self, cards: list[int]) -> None:
+        """Put cards on the table; none are a pass."""
+        self.played.append(cards)
+        self._gone.update(cards)
+
+    @property
+    def turn(self) -> int:
+        """The seat to act."""
+        return (self._landlord + len(self.played)) % SEATS
+
+    @property
+    def rest(self) -> list[int]:
+        """The cards that the seat to act still holds."""
+        return [card for card in self.dealt[self.turn] if card not in self._gone]
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """The last move as it is displayed; empty before the first."""
+        return {"event": {"player": self._last, "action": self.played[-1]}} if self.played else {}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a seat has gone out."""
+        return bool(self.played) and set(self.dealt[self._last]) <= self._gone
+
+    @property
+    def target(self) -> list[int] | None:
+        """The cards that must be beaten; None on lead."""
+        return next((cards for cards in reversed(self.played[-2:]) if cards), None)
+
+    def fault(self, answer: Mapping[str, Any]) -> str:
+        """The judge's word for what is wrong with an answer; empty if it may be played."""
+        response, newer = answer.get("response"), self._game.has_auction
+        if answer["verdict"] != "OK" or (newer and not isinstance(response, list)):
+            return f"INVALID_INPUT_VERDICT_{answer['verdict']}"
+        dealt, cards = self.dealt[self.turn], list(response)  # type: ignore[arg-type]  # TypeError: the older judge's BAD_FORMAT
+        for place, card in enumerate(cards):
+            if card not in dealt or (newer and isinstance(card, float)):
+                return "MISSING_CARD"
+            if card in self._gone or card in cards[:place]:
+                return "REPEATED_CARD"
+        found = games.combination(cards, self._game)
+        if found is None:
+            return "INVALID_CARDTYPE" if newer else "BAD_FORMAT"
+        if found == PASS:
+            return "" if self.target else "INVALID_PASS"
+        return found.refusal(_combination(self.target, self._game)) if self.target else ""
+
+    @property
+    def _last(self) -> int:
+        return (self.turn - 1) % SEATS
+
+
 # --- the older game: seat 0 is the landlord ---
 
 
-class _Fault(Exception):
-    """What ends the game, in the judge's words."""
+def _judge_fixed(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
+    table = _Table(FIXED, deal, 0)
+    for entry in log[1::2]:
+        answer = entry.get(str(table.turn), {})
+        try:
+            reason = table.fault(answer)
+        except Exception:  # answers of other types than the judge expects
+            reason = "BAD_FORMAT"
+        if reason:
+            return _forfeit(table, answer, reason)
+        table.play(sorted(answer["response"]))
+    if table.is_over:
+        return _finish(fixed_scores(table.played, (table.turn - 1) % SEATS), table.event)
+    content: dict[str, Any] = {"history": games.last_two(table.played)}
+    if len(table.played) < SEATS:
+        content = {"own": deal.allocation[table.turn], **content, "publiccard": deal.publiccard}
+    return _request(table.turn, content, table.event or deal._asdict())
 
 
-def _judge_fixed(log: Log, deal: Deal) -> dict[str, Any]:
-    content: dict[str, Any] = {"history": [[], []]}
-    moves = len(log) // 2
-    if moves < SEATS:
-        content = {"own": deal.allocation[moves], "history": [[], []], "publiccard": deal.publiccard}
-    if not log:
-        return _request(0, content, deal._asdict())
-    played: list[Any] = []
-    turn = [-1]
-    try:
-        winner = _check_all(log, deal, played, turn)
-    except _Fault as fault:
-        return _forfeit(turn[0], played, str(fault))
-    except Exception:  # answers of other types than the judge expects
-        return _forfeit(turn[0], played, "BAD_FORMAT")
-    event = {"event": {"player": turn[0], "action": played[-1]}}
-    if winner is not None:
-        return _finish(fixed_scores(played, winner), event)
-    content["history"] = games.last_two(played)
-    return _request(moves % SEATS, content, event)
-
-
-def _check_all(log: Log, deal: Deal, played: list[Any], turn: list[int]) -> int | None:
-    """Check every answer, and the last one against the table; the winner if the game is over."""
-    _check_verdict(log[1]["0"])
-    if len(log[1]["0"]["response"]) == 0:
-        turn[0] = 0
-        played.append([])
-        raise _Fault("INVALID_PASS")
-    down: set[int] = set()
-    for place, entry in enumerate(log[1::2]):
-        seat = turn[0] = place % SEATS
-        answer = entry[str(seat)]
-        _check_verdict(answer)
-        played.append(answer["response"])
-        for card in answer["response"]:
-            if card not in deal.allocation[seat]:
-                raise _Fault("MISSING_CARD")
-            if card in down:
-                raise _Fault("REPEATED_CARD")
-            down.add(card)
-        played[-1] = sorted(played[-1])
-    combinations = [games.combination(cards, FIXED) for cards in played]
-    if None in combinations:
-        raise _Fault("BAD_FORMAT")
-    last = combinations[-1] or PASS
-    target = next((found for found in reversed(combinations[-SEATS:-1]) if found and found != PASS), None)
-    if target is None and last == PASS:
-        raise _Fault("INVALID_PASS")
-    if target is not None and last != PASS and (reason := last.refusal(target)):
-        raise _Fault(reason)
-    return turn[0] if set(deal.allocation[turn[0]]) <= down else None
-
-
-def _check_verdict(answer: Mapping[str, Any]) -> None:
-    if answer["verdict"] != "OK":
-        raise _Fault(f"INVALID_INPUT_VERDICT_{answer['verdict']}")
-
-
-def _forfeit(turn: int, played: Sequence[Any], reason: str) -> dict[str, Any]:
+def _forfeit(table: _Table, answer: Mapping[str, Any], reason: str) -> dict[str, Any]:
+    """The end by a fault; the judge takes a first answer that it cannot read for that of a seat -1."""
+    turn, response = table.turn, answer.get("response")
+    action: Any = table.played[-1] if table.played else []
+    if not table.played and (reason.startswith("INVALID_INPUT") or not hasattr(response, "__len__")):
+        turn = -1
+    elif not reason.startswith("INVALID_INPUT"):
+        action = response if reason in ("MISSING_CARD", "REPEATED_CARD") else _sorted(response)
     scores = [_LOSES, _GAINS, _GAINS] if turn <= 0 else [_GAINS, _LOSES, _LOSES]
-    event = {"player": turn, "action": played[-1] if played else []}
-    return _finish(scores, {"event": event, "errorInfo": reason})
+    return _finish(scores, {"event": {"player": turn, "action": action}, "errorInfo": reason})
+
+
+def _sorted(response: Any) -> Any:
+    """Cards in order; what cannot be sorted stays as it is."""
+    try:
+        return sorted(response)
+    except TypeError:
+        return response
 
 
 def fixed_scores(played: Sequence[Sequence[int]], winner: int) -> list[float]:
@@ -171,29 +214,36 @@ class _Errors(list["str | None"]):
             raise _AllErred
 
 
-def _judge_bidding(log: Log, deal: Deal) -> dict[str, Any]:
+def _judge_bidding(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
     errors = _Errors([None] * SEATS)
-    for entry in log[::2]:
-        errors[:] = entry["output"].get("display", {}).get("errored", errors)
     try:
         bids, landlord = read_bids(log, errors)
         if landlord is None:
             seat = len(bids)
             return _request(seat, {"own": deal.allocation[seat], "bid": bids}, {**deal._asdict(), "bid": bids})
-        played = _counted(log[2 * len(bids) :], deal, landlord, errors)
+        table = _Table(BIDDING, deal, landlord)
+        for entry in log[2 * len(bids) + 1 :: 2]:
+            table.play(_counted(table, entry, errors))
     except _AllErred:
         return _finish([-1] * SEATS, {}, errored=list(errors))
-    turn = (landlord + len(played) - 1) % SEATS
-    event = {"event": {"player": turn, "action": played[-1]}} if played else {}
-    if played and not _rest(deal, landlord, played, turn):
-        return _finish(bidding_scores(played, bids, landlord), event, landlord=landlord)
-    seat = (turn + 1) % SEATS
-    content: dict[str, Any] = {"history": games.last_two(played)}
-    if len(played) < SEATS:
+    if table.is_over:
+        return _finish(bidding_scores(table.played, bids, landlord), table.event, landlord=landlord)
+    seat = table.turn
+    content: dict[str, Any] = {"history": games.last_two(table.played)}
+    if len(table.played) < SEATS:
         content |= {"own": deal.allocation[seat], "publiccard": deal.publiccard, "landlord": landlord}
         content |= {"pos": seat, "finalbid": max(1, *bids)}
-    said = _request(seat, content, {"landlord": landlord, "bid": bids, "errored": list(errors), **event})
+    said = _request(seat, content, {"landlord": landlord, "bid": bids, "errored": list(errors), **table.event})
     return {**said, "content": {}} if errors[seat] else said
+
+
+def _counted(table: _Table, entry: Mapping[str, Any], errors: _Errors) -> list[int]:
+    """The cards of an answer as they count: after a fault a pass, or on lead the smallest card."""
+    answer = entry.get(str(table.turn), {"verdict": "OK", "response": []})
+    if reason := table.fault(answer):
+        errors.note(table.turn, reason)
+        return [] if table.target else [min(table.rest)]
+    return sorted(answer["response"])
 
 
 def read_bids(log: Log, errors: _Errors | None = None) -> tuple[list[int], int | None]:
@@ -217,62 +267,6 @@ def _bid(response: Any) -> int | None:
         return int(response)
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def _counted(plays: Log, deal: Deal, landlord: int, errors: _Errors) -> list[list[int]]:
-    """The moves as they count: those that the judge has shown, and the last one after it is checked."""
-    played: list[list[int]] = []
-    for place, entry in enumerate(plays[1::2]):
-        seat = (landlord + place) % SEATS
-        after = plays[2 * place + 2]["output"]["display"] if 2 * place + 2 < len(plays) else {}
-        if "event" in after:
-            played.append(sorted(after["event"]["action"]))
-            continue
-        held = _rest(deal, landlord, played, seat)
-        answer = entry.get(str(seat), {"verdict": "OK", "response": []})
-        cards, reason = _checked(answer, held, played, _dealt(deal, landlord, seat))
-        if reason:
-            errors.note(seat, reason)
-            cards = [] if _target(played) else [min(held)]
-        played.append(cards)
-    return played
-
-
-def _checked(
-    answer: Mapping[str, Any], held: Sequence[int], played: Sequence[Sequence[int]], dealt: Sequence[int]
-) -> tuple[list[int], str]:
-    """The cards of an answer, and the judge's word for what is wrong with them."""
-    response = answer.get("response")
-    if answer["verdict"] != "OK" or not isinstance(response, list):
-        return [], f"INVALID_INPUT_VERDICT_{answer['verdict']}"
-    for place, card in enumerate(response):
-        if isinstance(card, float) or card not in dealt:
-            return [], "MISSING_CARD"
-        if card not in held or card in response[:place]:
-            return [], "REPEATED_CARD"
-    found = games.combination(response, BIDDING)
-    if found is None:
-        return [], "INVALID_CARDTYPE"
-    target = _target(played)
-    if found == PASS:
-        return [], "" if target else "INVALID_PASS"
-    return sorted(response), found.refusal(_combination(target, BIDDING)) if target else ""
-
-
-def _target(played: Sequence[Sequence[int]]) -> Sequence[int] | None:
-    """What must be beaten; None on lead."""
-    return next((cards for cards in reversed(played[-2:]) if cards), None)
-
-
-def _dealt(deal: Deal, landlord: int, seat: int) -> list[int]:
-    """The cards that a seat began with."""
-    return [*deal.allocation[seat], *(deal.publiccard if seat == landlord else [])]
-
-
-def _rest(deal: Deal, landlord: int, played: Sequence[Sequence[int]], seat: int) -> list[int]:
-    """The cards that a seat still holds."""
-    gone = {card for cards in played for card in cards}
-    return [card for card in _dealt(deal, landlord, seat) if card not in gone]
 
 
 def bidding_scores(played: Sequence[Sequence[int]], bids: Sequence[int], landlord: int) -> list[int]:

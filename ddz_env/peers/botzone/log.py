@@ -1,4 +1,4 @@
-"""Logs of matches as the platform keeps them: read, written back to the byte, and played again.
+"""Logs of matches as the platform keeps them: read, written back as they were, and played again.
 
 A log is a list in which the judge's entries and the bots' take turns.  The platform's files hold it alone or in an
 object with other fields (``logs``), which are kept.
@@ -7,32 +7,25 @@ object with other fields (``logs``), which are kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ddz_env import Move, State, View
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.errors import DouDizhuError, shown
-from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame, Deal, read_deal
+from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneDeal, BotzoneGame, read_deal
 from ddz_env.peers.botzone.judges import read_bids
 from ddz_env.peers.botzone.player import read_move
 
 _FIELDS = ("logs", "log")
-_STYLES: tuple[Mapping[str, Any], ...] = tuple(
-    {"ensure_ascii": escapes, "indent": indent, "separators": separators}
-    for escapes in (False, True)
-    for indent, separators in ((None, (",", ":")), (None, (", ", ": ")), (2, (",", ": ")), (4, (",", ": ")), (1, None))
-)
-"""The ways of writing that are tried when a file is read; the first is our own."""
 
 
 class BotzoneLogError(DouDizhuError):
-    """A text is no log of one of the platform's two Dou Dizhu games, or does not fit its own deal."""
+    """A text is not a log of one of the platform's two Dou Dizhu games, or does not fit its own deal."""
 
 
-class Decision(NamedTuple):
+class LoggedDecision(NamedTuple):
     """A state and an action.
 
     Attributes:
@@ -51,19 +44,15 @@ class BotzoneLog:
     Attributes:
         game: Which game it is of.
         entries: The judge's entries and the bots' in turn.
-        document: The object that holds them; empty if none does.
-        style: How the text is written.
-        ending: What follows the JSON in the text.
+        text: The file that they were read from; empty for a new match.
     """
 
     game: BotzoneGame
     entries: list[dict[str, Any]]
-    document: dict[str, Any] = field(default_factory=dict)
-    style: Mapping[str, Any] = field(default_factory=lambda: _STYLES[0])
-    ending: str = "\n"
+    text: str = ""
 
     def __str__(self) -> str:
-        return json.dumps(self.document or self.entries, **self.style) + self.ending
+        return self.text or json.dumps(self.entries, ensure_ascii=False, separators=(",", ":")) + "\n"
 
     @property
     def outputs(self) -> list[dict[str, Any]]:
@@ -71,11 +60,11 @@ class BotzoneLog:
         return [entry["output"] for entry in self.entries[::2]]
 
     @property
-    def deal(self) -> Deal:
+    def deal(self) -> BotzoneDeal:
         """The cards.
 
         Raises:
-            BotzoneLogError: If the log does not tell them.
+            BotzoneLogError: If the log does not have them.
         """
         first = self.outputs[0]
         deal = read_deal(first.get("initdata") or first.get("display"), self.game)
@@ -105,7 +94,7 @@ class BotzoneLog:
         shown_moves = [output["display"] for output in self.outputs if "event" in output.get("display", {})]
         return [list(display["event"]["action"]) for display in shown_moves if "errorInfo" not in display]
 
-    def replay(self) -> tuple[State, list[Decision]]:
+    def replay(self) -> tuple[State, list[LoggedDecision]]:
         """Play it again.
 
         Returns:
@@ -118,7 +107,7 @@ class BotzoneLog:
         bids = read_bids(self.entries)[0] if self.game.has_auction else []
         try:
             for move in [Move(BID_BASE + bid) for bid in bids] + [read_move(cards, self.game) for cards in self.played]:
-                decisions.append(Decision(state.view(), move))
+                decisions.append(LoggedDecision(state.view(), move))
                 state.step(move)
         except DouDizhuError as error:
             raise BotzoneLogError(f"move {len(decisions)} does not fit: {error}") from error
@@ -161,21 +150,18 @@ def read_log(text: str) -> BotzoneLog:
         text: A file, or a line of one of the platform's.
 
     Raises:
-        BotzoneLogError: If it is no log.
+        BotzoneLogError: If it is not a log.
     """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BotzoneLogError(f"a log is JSON: {error}") from error
     document = found if isinstance(found, dict) else {}
-    name = next((name for name in _FIELDS if name in document), "")
-    entries = document[name] if name else found
-    body = text.rstrip()
-    style = next((style for style in _STYLES if json.dumps(found, **style) == body), _STYLES[0])
+    entries: Any = next((document[name] for name in _FIELDS if name in document), found)
     try:
         first = next(iter(entries[0]["output"]["content"].values()))
         game = GAMES["FightTheLandlord2" if "bid" in first else "FightTheLandlord"]
-        log = BotzoneLog(game, entries, document, style, text[len(body) :])
+        log = BotzoneLog(game, entries, text)
         if "own" not in first or any("command" not in output for output in log.outputs):
             raise BotzoneLogError("the judge's entries have no commands")
     except (LookupError, TypeError, AttributeError, StopIteration) as error:

@@ -1,6 +1,6 @@
 """An agent of ours as a bot: requests of the platform in, answers out.
 
-What the platform tells a seat becomes a game of ours with any deal that fits, for a view does not show the rest.  On
+What the platform sends to a seat becomes a game of ours with any deal that fits, for a view does not show the rest.  On
 standard input and output a message is a line, and so is an answer.
 """
 
@@ -32,14 +32,14 @@ _HAND, _BOTTOM = 17, 3
 
 
 class InvalidRequestError(DouDizhuError):
-    """A request or an answer is not what the platform's judges write."""
+    """Malformed Botzone request or answer."""
 
 
-class Told(NamedTuple):
-    """What a seat has been told.
+class Knowledge(NamedTuple):
+    """What a seat knows from its requests.
 
     Attributes:
-        state: A game in which this seat sees what it has been told; its other hands are made up.
+        state: A game in which this seat sees what it knows; the other hands are made up.
         seat: The seat.
         held: The ids of its cards.
     """
@@ -53,11 +53,11 @@ class _Story(NamedTuple):
     """Requests and answers, put together.
 
     Attributes:
-        seat: Who was asked.
+        seat: Who has to answer.
         own: The ids dealt to it, without the landlord cards.
         public: The ids of the landlord cards; empty before they are shown.
         landlord: The landlord's seat.
-        bids: The bids, as far as known; a bid that the platform does not tell is 0.
+        bids: The bids, as far as known; a bid that the platform does not show is 0.
         played: The ids of every move from the landlord on.
     """
 
@@ -69,8 +69,8 @@ class _Story(NamedTuple):
     played: list[list[int]]
 
 
-def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> Told:
-    """The position in which a seat is asked.
+def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> Knowledge:
+    """The position in which a seat has to answer.
 
     Args:
         game: The game.
@@ -78,7 +78,7 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
         responses: Its answers.
 
     Raises:
-        InvalidRequestError: If they are none of this game.
+        InvalidRequestError: If they are not requests of this game.
         InvalidMoveError: If a move in them is none under our rules: a shuttle with one kicker a quad.
     """
     try:
@@ -95,14 +95,14 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
         raise InvalidRequestError(f"these are no requests of {game.name}: {reason}") from error
     held = story.own + (story.public if story.seat == story.landlord else [])
     gone = {card for cards in story.played for card in cards}
-    return Told(state, story.seat, sorted(card for card in held if card not in gone))
+    return Knowledge(state, story.seat, sorted(card for card in held if card not in gone))
 
 
 def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
     """The move that card ids are.
 
     Raises:
-        InvalidHandError: If an id does not exist or stands twice.
+        InvalidHandError: If an id does not exist or appears twice.
         InvalidMoveError: If our rules have no such move.
     """
     if not cards:
@@ -110,7 +110,7 @@ def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
     hand = Hand.from_ids(cards)
     readings = readings_of(hand, game.rules)
     if not readings:
-        raise InvalidMoveError(f"{str(hand)!r} is no move under the {game.rules.name} rules")
+        raise InvalidMoveError(f"{str(hand)!r} is not a move under the {game.rules.name} rules")
     return readings[0]
 
 
@@ -228,15 +228,15 @@ class BotzonePlayer:
         self._responses.append(said["response"])
         return said
 
-    def _choose(self, told: Told) -> int | list[int]:
-        state, seat, agent = told.state, told.seat, self._agent
+    def _choose(self, known: Knowledge) -> int | list[int]:
+        state, seat, agent = known.state, known.seat, self._agent
         history = state.history
         self._told = tell(agent, seat, state.rules, history, self._told)
         if state.seat != seat:
             raise AgentFaultError(agent.name, seat, "act", "the requests ask another seat")
         rng = agent_generator([self._seed, seat, len(history)])
         move = play_answer(state.copy(), agent, call(agent, seat, "act", ask, agent, state, rng))
-        return move.main - BID_BASE if state.stage == "bid" else pick(move, told.held)
+        return move.main - BID_BASE if state.stage == "bid" else pick(move, known.held)
 
 
 def _harmless(requests: Requests, responses: list[Any]) -> int | list[int]:
@@ -262,10 +262,10 @@ def serve(agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: 
         lines: The input.
         say: Takes the output, a line at a time.
         seed: Of the agent's draws.
-        stay: Whether to ask to be kept running; otherwise there is one answer.
+        stay: Whether to stay for more messages; otherwise there is one answer.
 
     Raises:
-        InvalidRequestError: If a line is no JSON, or the first message names no game.
+        InvalidRequestError: If a line is not JSON, or the first message names no game.
         InvalidAgentOptionError: If the agent looks at hidden cards.
     """
     player: BotzonePlayer | None = None
@@ -276,7 +276,7 @@ def serve(agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: 
             raise InvalidRequestError(f"a message is a line of JSON: {error}") from error
         with contextlib.redirect_stdout(sys.stderr):
             if player is None:
-                player = BotzonePlayer(agent, game_asked(message), seed)
+                player = BotzonePlayer(agent, game_of_message(message), seed)
             answer = player.answer(message)
         say(json.dumps(answer))
         if not stay:
@@ -284,7 +284,7 @@ def serve(agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: 
         say(KEEP_RUNNING)
 
 
-def game_asked(message: Mapping[str, Any]) -> BotzoneGame:
+def game_of_message(message: Mapping[str, Any]) -> BotzoneGame:
     """The game that a first message is of.
 
     Raises:

@@ -9,6 +9,8 @@ cannot tell from the true one.
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,26 +30,19 @@ Split = tuple[int, ...]
 MOST_COPIES = 4
 
 
-def splits_of(copies: int, receivers: int) -> Iterator[Split]:
-    """Every way to share out cards of one rank, in lexicographic order."""
-    if receivers == 1:
-        yield (copies,)
-        return
-    for first in range(copies + 1):
-        for rest in splits_of(copies - first, receivers - 1):
-            yield (first, *rest)
-
-
 @functools.cache
 def all_splits(receivers: int) -> tuple[Split, ...]:
-    """Every split of one to four cards; a chance action is an index of this table."""
-    return tuple(split for copies in range(1, MOST_COPIES + 1) for split in splits_of(copies, receivers))
+    """Every split of one to four cards, by cards and then lexicographically; a chance action is its index here."""
+    every = itertools.product(range(MOST_COPIES + 1), repeat=receivers)
+    return tuple(
+        sorted((split for split in every if 0 < sum(split) <= MOST_COPIES), key=lambda split: (sum(split), split))
+    )
 
 
 @functools.cache
-def split_numbers(receivers: int) -> dict[Split, int]:
-    """The inverse of :func:`all_splits`."""
-    return {split: number for number, split in enumerate(all_splits(receivers))}
+def _numbered(copies: int, receivers: int) -> tuple[tuple[int, Split], ...]:
+    """The splits of some cards, with their chance actions."""
+    return tuple((number, split) for number, split in enumerate(all_splits(receivers)) if sum(split) == copies)
 
 
 @functools.cache
@@ -63,17 +58,16 @@ def outcomes_of(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, float]
         ``prod(comb(places, split)) / comb(sum(places), copies)``.
     """
     ways = comb(sum(places), copies)
-    numbers = split_numbers(len(places))
     return tuple(
-        (numbers[split], prod(map(comb, places, split)) / ways)
-        for split in splits_of(copies, len(places))
-        if all(got <= most for got, most in zip(split, places, strict=True))
+        (number, prod(map(comb, places, split)) / ways)
+        for number, split in _numbered(copies, len(places))
+        if all(map(operator.le, split, places))
     )
 
 
 @dataclass(frozen=True)
 class PartialDeal:
-    """A deal up to a rank.  A rank that leaves no choice is dealt at once and is no chance node.
+    """A deal up to a rank.  A rank that leaves no choice is dealt at once, without a chance node.
 
     Attributes:
         rules: The rules.
@@ -101,7 +95,7 @@ class PartialDeal:
 
     @property
     def outcomes(self) -> tuple[tuple[int, float], ...]:
-        """Chance actions of the next rank with their probabilities."""
+        """Chance actions of the next rank with their probabilities; none for a rank that is not in the deck."""
         return outcomes_of(self.rules.deck[len(self.splits)], self.places)
 
     def give(self, action: int) -> PartialDeal:
@@ -114,10 +108,9 @@ class PartialDeal:
 
     def actions_for(self, hands: Sequence[Hand]) -> Iterator[int]:
         """The chance actions from here that deal given hands, one a receiver."""
-        deal, numbers = self, split_numbers(len(self.places))
+        deal, splits = self, [*zip(*(hand.counts for hand in hands), strict=True)]
         while not deal.is_done:
-            rank = len(deal.splits)
-            action = numbers[tuple(hand.counts[rank] for hand in hands)]
+            action = all_splits(len(self.places)).index(splits[len(deal.splits)])
             yield action
             deal = deal.give(action)
 
@@ -130,14 +123,9 @@ class PartialDeal:
 
     def _through_forced_ranks(self) -> PartialDeal:
         deal = self
-        while not deal.is_done:
-            copies = deal.rules.deck[len(deal.splits)]
-            if copies == 0:
-                deal = deal._with((0,) * len(deal.places))
-            elif len(deal.outcomes) == 1:
-                deal = deal._with(all_splits(len(deal.places))[deal.outcomes[0][0]])
-            else:
-                break
+        while not deal.is_done and len(deal.outcomes) < 2:
+            splits = [all_splits(len(deal.places))[action] for action, _ in deal.outcomes]
+            deal = deal._with(splits[0] if splits else (0,) * len(deal.places))
         return deal
 
 

@@ -138,7 +138,7 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
         """What a player sees: with perfect recall the information state, otherwise the observation.
 
         Raises:
-            InvalidRulesError: If something other than one player's own view is asked for.
+            InvalidRulesError: If it is to show anything but one player's own view.
         """
         wanted = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
         if params or not wanted.public_info or wanted.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:

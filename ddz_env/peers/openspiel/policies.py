@@ -35,7 +35,7 @@ class Situation(NamedTuple):
 
 
 def information_states(game: DouDizhuGame) -> dict[str, Situation]:
-    """Every information state in which a player acts; each stands behind the one before it."""
+    """Every information state in which a player acts; each comes after the one before it."""
     found: dict[str, Situation] = {}
     nothing: tuple[tuple[str, int] | None, ...] = (None,) * game.num_players()
     waiting = [(game.new_initial_state(), nothing)]
@@ -56,13 +56,13 @@ def tabular_policy(
 ) -> pyspiel.TabularPolicy:
     """How often an agent chooses each action.
 
-    The agent is asked for whole moves, as in every game of ours.  A kicker has the share that it has among the moves
+    The agent chooses whole moves, as in every game of ours.  A kicker has the share that it has among the moves
     with the same stages before it.  Where the agent never comes, because it never chose what leads there, it is not
-    asked, and the policy is uniform: that changes no return, whatever the others do.
+    needed, and the policy is uniform: that changes no return against any opponent.
 
     Args:
         situations: Those of :func:`information_states`.
-        agent: The agent; before each question it is told the game so far, as in a game.
+        agent: The agent; before each question it hears the game so far.
         samples: Questions in each information state, each with a generator of its own; 1 suffices where nothing is
             random.
         seed: Seed of the generators.
@@ -71,7 +71,7 @@ def tabular_policy(
         A policy for every information state.
 
     Raises:
-        InvalidOptionError: If the agent cheats, which no policy of information states can, or samples is no number
+        InvalidOptionError: If the agent cheats, which no policy of information states can, or samples is not a number
             from 1 on.
         InvalidDealError: If the seed is out of range.
     """

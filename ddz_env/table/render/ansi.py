@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 
+from rich.cells import cell_len, set_cell_size
+
 from ddz_env.core.state import State
 from ddz_env.core.view import View
-from ddz_env.table.render.table import Card, Cards, Play, Seat, Snapshot, table_of
-from ddz_env.table.texts import Texts, cells, padded
+from ddz_env.table.render.table import Card, Cards, LastMove, Seat, Snapshot, table_of
+from ddz_env.table.texts import Texts
 
 _RESET = "\x1b[0m"
 _RED_CARD = "\x1b[1;38;5;160;48;5;255m"
@@ -47,7 +49,7 @@ def render_ansi(
         Some lines, the last without a line break.
 
     Raises:
-        InvalidPictureError: If there is no such seat, or a view is asked for another seat's perspective.
+        InvalidPictureError: If there is no such seat, or the perspective is not that of the view.
         InvalidOptionError: If there is no such language.
 
     Example:
@@ -73,8 +75,8 @@ class _Writer:
 
     def __init__(self, colour: bool, width: int | None, say: Texts) -> None:
         self.colour, self.width, self.say = colour, width, say
-        self.role_width = max(cells(say(role)) for role in _ROLES)
-        self.seat_width = cells(say("seat", seat=0))
+        self.role_width = max(cell_len(say(role)) for role in _ROLES)
+        self.seat_width = cell_len(say("seat", seat=0))
 
     def table(self, table: Snapshot) -> str:
         """The whole table."""
@@ -104,7 +106,7 @@ class _Writer:
 
     def _seat(self, seat: Seat) -> str:
         marker = self._paint(_GOLD, ">") if seat.acting else " "
-        role = padded(self.say(seat.role) if seat.role else "-", self.role_width)
+        role = set_cell_size(self.say(seat.role) if seat.role else "-", self.role_width)
         if seat.role == "landlord":
             role = self._paint(_GOLD, role)
         hands = (" ".join(filter(None, [self._cards(seat.hand, gap), self._backs(seat.unseen, gap)])) for gap in _GAPS)
@@ -114,21 +116,21 @@ class _Writer:
         head = f"{marker} {self.say('seat', seat=seat.number)}  {role}  {seat.size:>2}  "
         return self._fitting(*(f"{head}{hand}{extra}" for hand, extra in zip(hands, extras, strict=True)))
 
-    def _play(self, play: Play) -> str:
+    def _play(self, play: LastMove) -> str:
         if play.cards:
             texts = [*(self._cards(play.cards, gap) for gap in _GAPS), play.text]
             return self._fitting(*(self._played(play, f"{text}  {self.say(play.category)}") for text in texts))
-        # Only what is no card is dimmed: nested sequences would end the dimming at the first card.
+        # Cards are not dimmed: nested sequences would end the dimming at the first card.
         text = self.say.move(play.text)
         return self._played(play, text if play.current or play.to_beat else self._paint(_DIM, text))
 
-    def _played(self, play: Play, text: str) -> str:
+    def _played(self, play: LastMove, text: str) -> str:
         age = "" if play.current else self._paint(_DIM, f"  {self.say('earlier')}")
         return f"{self._indent('=> ')}{text}" if play.to_beat else f"{self._indent()}{text}{age}"
 
     def _fitting(self, *candidates: str) -> str:
         """The first text that fits a line, else the last."""
-        fitting = (text for text in candidates if self.width is None or cells(_ESCAPE.sub("", text)) <= self.width)
+        fitting = (text for text in candidates if self.width is None or cell_len(_ESCAPE.sub("", text)) <= self.width)
         return next(fitting, candidates[-1])
 
     def _cards(self, cards: Cards, gap: str = " ") -> str:

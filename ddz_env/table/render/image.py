@@ -1,38 +1,37 @@
 """The table as pixels.
 
-The picture is laid out on 960 by 600 units and scaled to the size asked for.  The observer (seat 0 where all hands are
+The layout has 960 by 600 units and is scaled to the size of the picture.  The observer (seat 0 where all hands are
 shown) sits at the bottom, the next seat in playing order on the right, the last on the left.  Nothing depends on the
-system: the letters are Pillow's own scalable font (ASCII only), suits are polygons.
+system: the letters are Pillow's own scalable font (ASCII only), the cards are in ``cards.png``.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from ddz_env.core.cards import RANK_NAMES
+from ddz_env.core.cards import BLACK_JOKER, NUM_RANKS, RED_JOKER
 from ddz_env.core.checks import check_integer
 from ddz_env.core.errors import InvalidPictureError, plural
-from ddz_env.table.render.table import Card, Play, Seat, Snapshot
+from ddz_env.table.render.table import SUITS, Card, LastMove, Seat, Snapshot
 
 WIDTH, HEIGHT = 960, 600
 """The units of the layout."""
 
 _SMALLEST, _LARGEST = (240, 150), (3840, 2400)
-_RED, _BLACK, _GOLD, _WHITE = (200, 26, 40), (24, 26, 32), (255, 205, 84), (255, 255, 255)
+_GOLD, _WHITE = (255, 205, 84), (255, 255, 255)
 _SOFT, _FADED = (214, 232, 220), (150, 182, 164)
 _DARK, _ACTING = (8, 34, 24, 170), (92, 66, 10, 225)
 _FELT, _FELT_EDGE, _WOOD, _WOOD_LIGHT = (30, 124, 78), (14, 56, 35), (74, 46, 24), (138, 92, 52)
-_PAPER, _EDGE, _BACK_BLUE, _BACK_LINES = (253, 252, 247), (120, 124, 130), (33, 74, 140), (92, 136, 205)
 _FINE = 4
-"""Cards and panels are drawn this many times larger, for smooth edges."""
+"""Panels are drawn this many times larger, for smooth edges."""
 _ASPECT = 1.4
 
 Align = Literal["left", "centre", "right"]
@@ -40,6 +39,7 @@ Drawn = Card | Literal["back", "slot"]
 Colour = tuple[int, int, int]
 _BACK: list[Drawn] = ["back"]
 _SLOT: list[Drawn] = ["slot"]
+_BELOW_JOKERS = {"back": (BLACK_JOKER, 1), "slot": (RED_JOKER, 1)}
 
 
 @dataclass(frozen=True)
@@ -148,10 +148,8 @@ class _Painter:
         text = table.status[0].upper() + table.status[1:]
         over = table.stage == "over"
         size, height = (19, 32) if over else (15, 28)
-        width = self._length(text, size) + 36
-        left, top = 480 - width / 2, 315 - height / 2
-        self._panel(left, top, width, height, golden=over)
-        self._text(480, 315, text, size, _GOLD if over else _SOFT, "centre")
+        colour = _GOLD if over else _SOFT
+        self._label((480, 315 - height / 2), height, text, size, colour, "centre", margin=18, golden=over)
 
     # A seat.
 
@@ -168,31 +166,22 @@ class _Painter:
             self._play(seat.play, place)
 
     def _plate(self, seat: Seat, place: Place) -> None:
-        """Number, role (the landlord's is golden), cards in hand and the result."""
-        texts = [f"Seat {seat.number}"] + [seat.role] * bool(seat.role) + [plural(seat.size, "card")]
-        text = " · ".join(texts)
+        """Number, role (the landlord's is golden), cards in hand, and in gold doubling and the result."""
+        text = " · ".join(filter(None, [f"Seat {seat.number}", seat.role, plural(seat.size, "card")]))
         marks = ["x2"] * seat.doubled + ([f"{seat.result:+g}"] if seat.result is not None else [])
-        lengths = [self._length(mark, 16) + 12 for mark in marks]
-        width = 24 + self._length(text, 16) + sum(lengths)
-        left = _left_edge(place.x, width, place.align)
-        self._panel(left, place.plate, width, 32, golden=seat.acting)
         colour = _GOLD if seat.role == "landlord" else _WHITE
-        self._text(left + 12, place.plate + 16, text, 16, colour, "left")
-        right = left + width - 12
-        for mark, length in zip(reversed(marks), reversed(lengths), strict=True):
-            self._text(right, place.plate + 16, mark, 16, _GOLD, "right")
-            right -= length
+        corner = place.x, place.plate
+        self._label(corner, 32, text, 16, colour, place.align, marks="   ".join(marks), golden=seat.acting)
 
-    def _play(self, play: Play, place: Place) -> None:
+    def _play(self, play: LastMove, place: Place) -> None:
         """The last move of a seat: its cards, or a pass, a bid or an answer to doubling in words."""
-        if not play.cards:
-            width = self._length(play.text, 18) + 30
-            left = _left_edge(place.play_x, width, place.align)
-            self._panel(left, place.play + 20, width, 34)
-            self._text(left + width / 2, place.play + 37, play.text, 18, _WHITE if play.current else _FADED, "centre")
-            return
-        corner, faded = (place.play_x, place.play), not play.current and not play.to_beat
-        self._row(play.cards, corner, _PLAY_CARD, place.room - 60, place.align, 27, halo=play.to_beat, faded=faded)
+        corner, current = (place.play_x, place.play), play.current or play.to_beat
+        if play.cards:
+            room = place.room - 60
+            self._row(play.cards, corner, _PLAY_CARD, room, place.align, 27, halo=play.to_beat, faded=not current)
+        else:
+            corner, colour = (place.play_x, place.play + 20), _WHITE if play.current else _FADED
+            self._label(corner, 34, play.text, 18, colour, place.align, margin=15)
 
     # Marks on the picture; all lengths are units.
 
@@ -221,6 +210,26 @@ class _Painter:
             self._panel(left - 5, y - 5, total + 10, width * _ASPECT + 10, golden=True)
         for number, card in enumerate(cards):
             self._paste(_card(card, pixels, faded), left + number * step, y)
+
+    def _label(
+        self,
+        corner: tuple[float, float],
+        height: float,
+        text: str,
+        size: float,
+        colour: Colour,
+        align: Align,
+        *,
+        margin: float = 12,
+        marks: str = "",
+        golden: bool = False,
+    ) -> None:
+        """A text on a panel, with golden marks behind it."""
+        width = self._length(f"{text}   {marks}" if marks else text, size) + 2 * margin
+        left, middle = _left_edge(corner[0], width, align), corner[1] + height / 2
+        self._panel(left, corner[1], width, height, golden=golden)
+        self._text(left + margin, middle, text, size, colour, "left")
+        self._text(left + width - margin, middle, marks, size, _GOLD, "right")
 
     def _panel(self, x: float, y: float, width: float, height: float, *, golden: bool = False) -> None:
         fill, outline = (_ACTING, (*_GOLD, 255)) if golden else (_DARK, None)
@@ -270,79 +279,24 @@ def _rounded(
     return sheet.resize((width, height), Image.Resampling.LANCZOS)
 
 
+@lru_cache(maxsize=1)
+def _sheet() -> Image.Image:
+    """The pictures of all cards: a column for each rank, a line for each suit; below the jokers a back and a slot."""
+    return Image.open(Path(__file__).with_name("cards.png")).convert("RGBA")
+
+
 @lru_cache(maxsize=512)
 def _card(card: Drawn, width: int, faded: bool) -> Image.Image:
     """A card, RGBA; one of an earlier trick is in the shade, one that is still to be chosen an empty place."""
-    w, h = width * _FINE, round(width * _ASPECT) * _FINE
-    sheet = Image.new("RGBA", (w, h), (*_EDGE, 0))
-    pen = ImageDraw.Draw(sheet)
-    paper = _FELT_EDGE if card == "slot" else _PAPER
-    pen.rounded_rectangle((0, 0, w - 1, h - 1), w * 0.11, (*paper, 255), (*_EDGE, 255), _FINE)
-    if card == "slot":
-        pen.text((w / 2, h / 2), "?", (*_GOLD, 255), _font(round(w * 0.6)), "mm")
-    elif card == "back":
-        for margin, colour in ((0.08, _BACK_LINES), (0.12, _BACK_BLUE), (0.24, _BACK_LINES), (0.26, _BACK_BLUE)):
-            edge = w * margin
-            pen.rounded_rectangle((edge, edge, w - edge, h - edge), w * 0.06, (*colour, 255))
-    else:
-        _face(pen, card, w, h)
-    sheet = sheet.resize((width, h // _FINE), Image.Resampling.LANCZOS)
+    column, line = _BELOW_JOKERS[card] if isinstance(card, str) else (card.rank, card.copy)
+    w, h = _sheet().width // NUM_RANKS, _sheet().height // len(SUITS)
+    picture = _sheet().crop((column * w, line * h, (column + 1) * w, (line + 1) * h))
+    picture = picture.resize((width, round(width * _ASPECT)), Image.Resampling.LANCZOS)
     if not faded:
-        return sheet
-    shade = Image.new("RGBA", sheet.size, (*_FELT, 255))
-    shade.putalpha(sheet.getchannel("A"))
-    return Image.blend(sheet, shade, 0.5)
-
-
-def _face(pen: ImageDraw.ImageDraw, card: Card, w: int, h: int) -> None:
-    """A rank with its suit below in the corner, and a large suit; of a joker its name down the side, and a disc."""
-    colour = _RED if card.is_red else _BLACK
-    if card.is_joker:
-        for number, letter in enumerate("JOKER"):
-            _letters(pen, letter, w * 0.19, h * (0.13 + 0.175 * number), w * 0.23, colour)
-        _disc(pen, w * 0.64, h * 0.60, w * 0.27, colour)
-        _disc(pen, w * 0.64, h * 0.60, w * 0.15, _GOLD if card.is_red else _WHITE)
-        return
-    rank = RANK_NAMES[card.rank]
-    _letters(pen, "10" if rank == "T" else rank, w * 0.215, h * 0.175, w * (0.34 if rank == "T" else 0.44), colour)
-    _suit(pen, card.suit, w * 0.215, h * 0.43, w * 0.25, colour)
-    _suit(pen, card.suit, w * 0.62, h * 0.70, w * 0.52, colour)
-
-
-def _letters(pen: ImageDraw.ImageDraw, text: str, x: float, y: float, size: float, colour: Colour) -> None:
-    """Bold letters centred on a point."""
-    pen.text((x, y), text, colour, _font(round(size)), "mm", stroke_width=round(size * 0.035))
-
-
-def _suit(pen: ImageDraw.ImageDraw, suit: str, x: float, y: float, size: float, colour: Colour) -> None:
-    """A suit centred on a point."""
-    if suit in "♠♣":
-        foot, neck = size * 0.2, size * 0.05
-        pen.polygon([(x - neck, y), (x + neck, y), (x + foot, y + size * 0.5), (x - foot, y + size * 0.5)], colour)
-    if suit == "♦":
-        wide, tall = size * 0.42, size * 0.54
-        pen.polygon([(x, y - tall), (x + wide, y), (x, y + tall), (x - wide, y)], colour)
-    elif suit == "♣":
-        for dx, dy in ((0, -0.26), (-0.26, 0.12), (0.26, 0.12)):
-            _disc(pen, x + dx * size, y + dy * size, size * 0.23, colour)
-        _disc(pen, x, y, size * 0.12, colour)
-    else:
-        upright, middle = (1, y) if suit == "♥" else (-1, y - size * 0.06)
-        pen.polygon([(x + size * dx, middle - upright * size * dy) for dx, dy in _HEART], colour)
-
-
-_HEART = [
-    (
-        16 * math.sin(t) ** 3 / 33,
-        (13 * math.cos(t) - 5 * math.cos(2 * t) - 2 * math.cos(3 * t) - math.cos(4 * t) + 2.5) / 31,
-    )
-    for t in (step * math.tau / 120 for step in range(120))
-]
-"""The heart curve, one unit across."""
-
-
-def _disc(pen: ImageDraw.ImageDraw, x: float, y: float, radius: float, colour: Colour) -> None:
-    pen.ellipse((x - radius, y - radius, x + radius, y + radius), colour)
+        return picture
+    shade = Image.new("RGBA", picture.size, (*_FELT, 255))
+    shade.putalpha(picture.getchannel("A"))
+    return Image.blend(picture, shade, 0.5)
 
 
 def _left_edge(x: float, width: float, align: Align) -> float:

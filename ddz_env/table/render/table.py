@@ -21,15 +21,14 @@ from ddz_env.core.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE,
 from ddz_env.core.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
 from ddz_env.core.checks import as_integer
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.score import is_spring, write_returns
+from ddz_env.core.engine.score import is_spring
 from ddz_env.core.errors import InvalidPictureError, plural, shown
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.spoken import spoken
-from ddz_env.core.state import SCORINGS, State
-from ddz_env.core.view import View, role_of
+from ddz_env.core.state import State
+from ddz_env.core.view import View
 from ddz_env.table.texts import Texts
 
-_NOTHING = Hand((0,) * NUM_RANKS)
 SUITS = "♠♥♣♦"
 """Suit of a card by its copy."""
 
@@ -65,10 +64,12 @@ class Card(NamedTuple):
 
 
 Cards = tuple[Card, ...]
+Counts = Sequence[int] | npt.NDArray[np.int64]
+"""How many cards of each rank."""
 
 
 @dataclass(frozen=True)
-class Play:
+class LastMove:
     """The last move of a seat.
 
     Attributes:
@@ -122,7 +123,7 @@ class Seat:
     role: str
     hand: Cards
     size: int
-    play: Play | None
+    play: LastMove | None
     acting: bool
     doubled: bool
     result: float | None
@@ -146,7 +147,7 @@ class Snapshot:
         landlord: The landlord's seat, None before there is one.
         landlord_cards: The landlord cards that are visible.
         landlord_backs: Landlord cards that are face down.
-        undealt: Cards that nobody holds and nobody sees.
+        undealt: Cards that are neither held nor seen.
         stake: Base times two per rob, shown hand, bomb and rocket.
         highest_bid: The highest bid so far, 0 if none.
         bombs: Bombs and rockets played.
@@ -181,7 +182,7 @@ class Snapshot:
         return next((seat for seat in self.seats if seat.acting), None)
 
     @property
-    def to_beat(self) -> Play | None:
+    def to_beat(self) -> LastMove | None:
         """The move that must be beaten, None on lead."""
         return next((seat.play for seat in self.seats if seat.play is not None and seat.play.to_beat), None)
 
@@ -230,7 +231,7 @@ def table_of(game: State | View, perspective: int | None = None, *, reveal: bool
         reveal: Show every hand of a ``State``, with the suits that the perspective has seen so far.
 
     Raises:
-        InvalidPictureError: If there is no such seat, or a view is asked for another seat's perspective.
+        InvalidPictureError: If there is no such seat, or the perspective is not that of the view.
 
     Example:
         >>> table = table_of(State.new(seed=1), perspective=1)
@@ -246,7 +247,7 @@ def table_of(game: State | View, perspective: int | None = None, *, reveal: bool
         return _Reader(game, game.seat).table()
     if perspective is not None and (seat is None or not 0 <= seat < players):
         raise InvalidPictureError(
-            f"perspective={shown(perspective)} is no seat: choose 0..{players - 1}, or None for all"
+            f"perspective={shown(perspective)} is not a seat: choose 0..{players - 1}, or None for all"
         )
     if seat is None or reveal:
         return _Reader(game, None, seen_by=seat).table()
@@ -263,20 +264,20 @@ class _Reader:
     """
 
     def __init__(self, game: State | View, viewer: int | None, seen_by: int | None = None) -> None:
-        self.row, self.rules, self.history = game.row, game.rules, game.history
+        self.row, self.rules, self.history, self.stage = game.row, game.rules, game.history, game.stage
         self.viewer = viewer
         self.view = game if isinstance(game, View) else game.view()  # what everybody knows is in every view
-        self.stage, self.landlord, seats = game.stage, self.view.landlord, range(self.rules.players)
-        self.winner = next((seat for seat in seats if int(self.row[at.WINNER]) == seat + 1), None)
-        self.hands = [self._visible_hand(seat) for seat in seats]
-        self.bottom_copies, self.copies = self._number(viewer if seen_by is None else seen_by)
+        self.landlord, self.seats = self.view.landlord, range(self.rules.players)
+        self.state = State(self.row, self.rules)  # what a view hides, it does not know either
+        self.bottom = Hand.from_word(int(self.row[at.BOTTOM])).counts
+        self.bottom_cards, self.hands, self.moves = self._numbered(viewer if seen_by is None else seen_by)
         self.trick_start = _trick_start(self.history, self.rules.players)
 
     def table(self) -> Snapshot:
         """The whole table."""
-        seats = tuple(self._seat(seat) for seat in range(self.rules.players))
-        bottom = self._hand(at.BOTTOM)
+        seats = tuple(map(self._seat, self.seats))
         face_down = self.rules.bottom if self.landlord is None and self.viewer is not None else 0
+        unseen = sum(seat.unseen for seat in seats) + face_down
         return Snapshot(
             rules=self.rules.name,
             stage=self.stage,
@@ -284,104 +285,88 @@ class _Reader:
             seats=seats,
             viewer=self.viewer,
             landlord=self.landlord,
-            landlord_cards=_cards(bottom.counts, self.bottom_copies),
+            landlord_cards=self.bottom_cards,
             landlord_backs=face_down,
-            undealt=len(self._hand(at.HIDDEN)) - sum(seat.unseen for seat in seats) - face_down,
+            undealt=int(self.row[at.HIDDEN]).bit_count() - unseen,
             stake=self.view.stake,
             highest_bid=self.view.highest_bid,
             bombs=int(self.row[at.BOMBS]),
             moves=int(self.row[at.MOVES]),
             on_lead=int(self.row[at.TARGET]) == 0,
             building=self._building(),
-            winner=self.winner,
-            spring=self.winner is not None and bool(is_spring(self.row, self.rules.words())),
+            winner=self.state.winner,
+            spring=self.state.winner is not None and bool(is_spring(self.row, self.rules.words())),
         )
 
-    def _hand(self, word: int) -> Hand:
-        return Hand.from_word(int(self.row[word]))
-
-    def _counts(self, word: int) -> npt.NDArray[np.int64]:
-        return np.array(self._hand(word).counts)
-
-    def _visible_hand(self, seat: int) -> Hand:
-        if self.viewer in (None, seat) or self.rules.open_hands:
-            return self._hand(at.HANDS + seat)
-        return self._hand(at.KNOWN) if seat == self.landlord else _NOTHING
-
-    def _number(self, observer: int | None) -> tuple[list[list[int]], list[list[list[int]]]]:
-        """Number the copies of each rank in the order in which an observer gets to see them.
+    def _numbered(self, observer: int | None) -> tuple[Cards, list[Cards], list[Cards]]:
+        """Every card that can be seen, with its copy.
 
         Args:
             observer: The seat that sees only its own hand, unless hands are open; None sees all from the beginning.
 
         Returns:
-            The copies of each rank among the landlord cards; and for each seat those that it has played, then those
-            that it holds and shows.
+            The landlord cards; what each seat holds and shows; the cards of each move.
         """
-        seats, bottom = range(self.rules.players), self._counts(at.BOTTOM)
-        all_open = observer is None or self.rules.open_hands
-        shown_by = self.landlord if self.view.is_shown else None
-        played = [self._counts(at.PLAYED + seat) for seat in seats]
-        shown = [played[seat] + self.hands[seat].counts for seat in seats]
-        free = [0] * NUM_RANKS
-        copies: list[list[list[int]]] = [[[] for _ in range(NUM_RANKS)] for _ in seats]
-
-        def give(held: list[list[int]], counts: npt.NDArray[np.int64]) -> None:
-            """Raise the number of copies held to some counts."""
-            for rank, count in enumerate(counts.tolist()):
-                new = max(0, count - len(held[rank]))
-                held[rank] += range(free[rank], free[rank] + new)
-                free[rank] += new
-
-        def give_own(seat: int) -> None:
-            """The cards that were dealt to a seat before the landlord cards."""
-            give(copies[seat], shown[seat] - bottom if seat == self.landlord else shown[seat])
-
-        give_own(observer or 0)
-        landlord_cards: list[list[int]] = [[] for _ in range(NUM_RANKS)]
-        give(landlord_cards, bottom)
-        for seat in seats:
-            if all_open or seat == shown_by:
-                give_own(seat)
+        pack = _Pack()
+        hands: list[Cards] = [()] * len(self.seats)
+        played = [np.array(self.view.played(seat).counts) for seat in self.seats]
+        words = [int(self.row[at.HANDS + seat]) for seat in self.seats]
         if self.landlord is not None:
-            held = copies[self.landlord]
-            held[:] = [sorted(own + extra) for own, extra in zip(held, landlord_cards, strict=True)]
-        out = [counts.copy() for counts in played]  # what was played before the history begins
-        for mover, move in self.history:
-            out[mover] -= move.cards.counts
-        for seat in seats:
-            give(copies[seat], out[seat])
-        for mover, move in self.history:
-            out[mover] += move.cards.counts
-            give(copies[mover], out[mover])
-        for seat in seats:
-            give(copies[seat], shown[seat])
-        return landlord_cards, copies
+            words[self.landlord] = words[self.landlord] or int(self.row[at.KNOWN])
+        held = [np.array(Hand.from_word(word).counts) for word in words]
+        first = observer or 0
+        open_hands = set(self.seats) if observer is None or self.rules.open_hands else {first}
+        if self.view.is_shown and self.landlord is not None:
+            open_hands.add(self.landlord)
 
-    def _held(self, seat: int) -> list[list[int]]:
-        """The copies of each rank that are still in hand: the played ones stand before them."""
-        return [copies[count:] for copies, count in zip(self.copies[seat], self._counts(at.PLAYED + seat), strict=True)]
+        def deal(seat: int) -> None:
+            """The cards of an open hand at the beginning, without the landlord cards."""
+            counts = played[seat] + held[seat]
+            hands[seat] = pack.draw(counts - self.bottom if seat == self.landlord else counts)
+
+        def show(seat: int, counts: Counts) -> Cards:
+            """Some cards of a hand; those that were hidden until now come from the pack."""
+            missing = list(counts)
+            for card in hands[seat]:
+                missing[card.rank] -= 1
+            hands[seat] += pack.draw(missing)
+            return _picked(hands[seat], counts)
+
+        def play(seat: int, counts: Counts) -> Cards:
+            cards = show(seat, counts)
+            hands[seat] = tuple(card for card in hands[seat] if card not in cards)
+            return cards
+
+        deal(first)
+        bottom = pack.draw(self.bottom)
+        for seat in sorted(open_hands - {first}):
+            deal(seat)
+        if self.landlord is not None:
+            hands[self.landlord] = tuple(sorted(hands[self.landlord] + bottom))
+        for seat, counts in enumerate(played):  # before the history begins
+            play(seat, counts - sum(np.array(move.cards.counts) for mover, move in self.history if mover == seat))
+        moves: list[Cards] = []
+        for seat, move in self.history:
+            body = play(seat, move.group.need) if move.group is not None else ()
+            moves.append(body + play(seat, move.kicker_counts) if move.kickers else body)
+        for seat, counts in enumerate(held):  # hands that are shown in the end only
+            show(seat, counts)
+        return bottom, [tuple(sorted(hand)) for hand in hands], moves
 
     def _seat(self, seat: int) -> Seat:
         return Seat(
             number=seat,
-            role=role_text(role_of(self.row, seat, self.rules.players) or "", self.rules.players),
-            hand=_cards(self.hands[seat].counts, self._held(seat)),
+            role=role_text(self.state.role(seat) or "", self.rules.players),
+            hand=self.hands[seat],
             size=self.view.hand_sizes[seat],
             play=self._play(seat),
             acting=self._is_acting(seat),
             doubled=(int(self.row[at.DOUBLES]) >> (2 * seat)) & 3 == 2,
-            result=self._returns()[seat] if self.stage == "over" else None,
+            result=self.state.returns()[seat] if self.stage == "over" else None,
         )
 
     def _is_acting(self, seat: int) -> bool:
         return self.stage != "over" and self.view.acting_seat == seat
-
-    def _returns(self) -> list[float]:
-        values = np.zeros(3)
-        scoring = SCORINGS[self.rules.scoring]
-        write_returns(self.row, self.rules.words(), scoring, self.rules.peasant_reward, values)
-        return values.tolist()
 
     def _moves_of_this_stage(self) -> range:
         """Action ids of the moves that lie on the table now."""
@@ -391,44 +376,57 @@ class _Reader:
             return range(BID_BASE, DOUBLE_BASE)
         return range(KICKER_BASE)
 
-    def _play(self, seat: int) -> Play | None:
+    def _play(self, seat: int) -> LastMove | None:
         shown = self._moves_of_this_stage()
         for number, (mover, move) in reversed([*enumerate(self.history)]):
             if mover == seat and move.main in shown:
-                to_beat = int(self.row[at.TARGET]) != 0 and int(self.row[at.OWNER]) == seat and not move.is_pass
-                return Play(
+                return LastMove(
                     text=spoken(self.history, number, self.rules),
                     category=move.category,
-                    cards=self._played_cards(seat, move),
-                    to_beat=to_beat,
+                    cards=self.moves[number],
+                    to_beat=int(self.row[at.TARGET]) != 0 and int(self.row[at.OWNER]) == seat and not move.is_pass,
                     current=number >= self.trick_start and not self._is_acting(seat),
                 )
         return None
 
-    def _played_cards(self, seat: int, move: Move) -> Cards:
-        """The last cards that a seat has played: its last copies before those in hand."""
-        before = np.maximum(self._counts(at.PLAYED + seat) - move.cards.counts, 0)
-        last = [copies[count:] for copies, count in zip(self.copies[seat], before, strict=True)]
-        body = move.group.need if move.group is not None else (0,) * NUM_RANKS
-        return _cards(body, last) + _cards(move.kicker_counts, last)
-
     def _building(self) -> Building | None:
         if self.stage != "kicker":
             return None
-        group = MAIN_GROUPS[int(self.row[at.PENDING])]
-        held = self._held(self.view.acting_seat)
-        left = int(self.row[at.LEFT])
+        group, left = MAIN_GROUPS[int(self.row[at.PENDING])], int(self.row[at.LEFT])
+        held, chosen = self.hands[self.view.acting_seat], Hand.from_word(int(self.row[at.CHOSEN])).counts
         return Building(
             category=CATEGORIES[group.category].name,
-            cards=_cards(group.need, held) + _cards(self._hand(at.CHOSEN).counts, held),
+            cards=_picked(held, group.need) + _picked(held, chosen),
             kickers_left=left,
             cards_left=left * group.kicker_size,
         )
 
 
-def _cards(counts: Sequence[int], copies: Sequence[Sequence[int]]) -> Cards:
-    """The cards of some counts, by rank: the first of the copies given."""
-    return tuple(Card(rank, copies[rank][place]) for rank, count in enumerate(counts) for place in range(count))
+class _Pack:
+    """Numbers the copies of each rank in the order in which they are drawn."""
+
+    def __init__(self) -> None:
+        self._next = [0] * NUM_RANKS
+
+    def draw(self, counts: Counts) -> Cards:
+        """New cards, by rank; none where a count is not positive."""
+        cards: list[Card] = []
+        for rank, count in enumerate(counts):
+            if count > 0:
+                first = self._next[rank]
+                self._next[rank] = first + int(count)
+                cards += [Card(rank, copy) for copy in range(first, self._next[rank])]
+        return tuple(cards)
+
+
+def _picked(cards: Cards, counts: Counts) -> Cards:
+    """The first cards of each rank, by rank."""
+    left, picked = list(counts), []
+    for card in cards:
+        if left[card.rank] > 0:
+            left[card.rank] -= 1
+            picked.append(card)
+    return tuple(sorted(picked))
 
 
 def _trick_start(history: Sequence[tuple[int, Move]], players: int) -> int:

@@ -5,17 +5,15 @@ Nothing here knows of a terminal or a web page; both use the same :class:`Sessio
 ============  =======================================================================
 ``deal``      the cards that a game starts from: dealt, given, or as one seat sees them
 ``record``    a game as a readable file
-``session``   the game itself: seats, moves, undo, hints; what a viewer may see
-``replay``    a recorded game, step by step, and what an agent thinks of each decision
+``session``   the game itself: seats, moves, undo, hints; what a viewer may see; a recorded game, step by step
 ``advice``    what an agent says of a position: ranked moves
 ============  =======================================================================
 """
 
-from ddz_env.table.session.advice import Advice, Advisers, Option
+from ddz_env.table.session.advice import Advice, Advisers, RankedMove
 from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, RecordError, SessionError
 from ddz_env.table.session.record import PERSON, Record
-from ddz_env.table.session.replay import Replay, Reviewed
-from ddz_env.table.session.session import Session, Sight, Turn
+from ddz_env.table.session.session import PlayedMove, Replay, Reviewed, Session, Sight
 
 __all__ = [
     "PERSON",
@@ -24,7 +22,8 @@ __all__ = [
     "Deal",
     "HiddenCardsError",
     "NotYourTurnError",
-    "Option",
+    "PlayedMove",
+    "RankedMove",
     "Record",
     "RecordError",
     "Replay",
@@ -32,5 +31,4 @@ __all__ = [
     "Session",
     "SessionError",
     "Sight",
-    "Turn",
 ]

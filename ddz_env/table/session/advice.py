@@ -1,6 +1,6 @@
 """What an agent says of a position to the seat that acts: its move, and what it compared it with, ranked.
 
-Agents that are asked for advice hear a game when they are asked about it, so one serves many games.
+An adviser hears a game only when its advice is needed, so one serves many games.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _CLOSE = 2
 
 
 @dataclass(frozen=True)
-class Option:
+class RankedMove:
     """A move that an agent has thought of.
 
     Attributes:
         main: The action id of its main group (or of a bid or an answer to doubling).
-        move: The whole move; None where the agent tells no kickers apart.
-        chance: The chance of winning that it sees, 0 to 1; None if it tells none.
-        score: Another value, of which more is better; None if it tells a chance or nothing.
+        move: The whole move; None where the agent does not distinguish kickers.
+        chance: The chance of winning that it sees, 0 to 1; None if it gives none.
+        score: Another value, of which more is better; None if it gives a chance or nothing.
         visits: How often it tried the move; None if it does not count.
         line: The moves that it expects afterwards; empty if it does not say.
-        prior: The probability that a policy plays it, 0 to 1; None if none was asked.
+        prior: The probability that a policy plays it, 0 to 1; None without a policy.
     """
 
     main: int
@@ -65,7 +65,7 @@ class Advice:
         seat: The seat that acts.
         move: What it would play.
         options: What it compared, its own move first; at least that move.
-        question: What the seat is asked (:func:`ddz_env.core.spoken.question`).
+        question: What the seat has to decide (:func:`ddz_env.core.spoken.question`).
         source: Where the chances come from: ``search``, the adviser's own; ``critic``, what a network says of sampled
             worlds; ``solver``, open cards that were played out; None where there are none.
     """
@@ -73,7 +73,7 @@ class Advice:
     agent: str
     seat: int
     move: Move
-    options: tuple[Option, ...]
+    options: tuple[RankedMove, ...]
     question: str = "play"
     source: str | None = None
 
@@ -104,7 +104,7 @@ class Advice:
             return say("why better", number=points)
         return say("why deeper" if self.options[0].visits else "why liked", number=-points)
 
-    def said(self, option: Option) -> str:
+    def said(self, option: RankedMove) -> str:
         """An option in the words of the rules."""
         return option.text if option.move is None else worded(option.move, self.question)
 
@@ -113,7 +113,7 @@ def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generat
     """Ask an agent for its move, and for what it says about it.
 
     Args:
-        agent: The agent; it has been told of the game as far as it wants to know.
+        agent: The agent, which has heard the game.
         name: What it is called.
         sight: What it may see (:func:`ddz_env.playing.agent.sight`).
         seat: Its seat.
@@ -129,16 +129,16 @@ def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generat
         decision = Decision(call(agent, seat, "act", agent.act, sight, rng))
     move = call(agent, seat, "act", read_answer, decision.move)
     options = _compared(agent, sight, seat, decision)
-    own = next((one for one in options if one.move == move), Option(move.main, move))
+    own = next((one for one in options if one.move == move), RankedMove(move.main, move))
     source = "search" if any(one.chance is not None for one in options) else None
     return Advice(name, seat, move, (own, *(one for one in options if one is not own)), asked, source)
 
 
-def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[Option]:
-    """The whole moves, where the agent tells them; otherwise the main groups by value, then by visits."""
+def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[RankedMove]:
+    """The whole moves, where the agent gives them; otherwise the main groups by value, then by visits."""
     if decision.visits and hasattr(agent, "candidates"):
         found = call(agent, seat, "act", agent.candidates, sight)
-        options = [Option(one.move.main, one.move, one.chance, None, one.visits, one.line) for one in found]
+        options = [RankedMove(one.move.main, one.move, one.chance, None, one.visits, one.line) for one in found]
         if options:
             return options
     options = []
@@ -146,7 +146,7 @@ def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[Opt
         value, visits = decision.values.get(main), decision.visits.get(main)
         chance, score = (value, None) if decision.unit == "chance" else (None, value)
         whole = Move(main) if main >= KICKER_BASE or not MAIN_GROUPS[main].kicker_count else None
-        options.append(Option(main, decision.move if main == decision.move.main else whole, chance, score, visits))
+        options.append(RankedMove(main, decision.move if main == decision.move.main else whole, chance, score, visits))
     return sorted(options, key=lambda one: (-(one.chance or one.score or 0.0), -(one.visits or 0), one.main))
 
 
@@ -170,7 +170,7 @@ def believe(agent: Agent, view: View, rng: np.random.Generator) -> Belief:
 class Advisers:
     """Agents by name, each lent to one question at a time.
 
-    There are as many of a name as were ever asked at the same time, however many games share them.
+    There are as many of a name as were ever needed at the same time, however many games share them.
     """
 
     def __init__(self) -> None:
@@ -179,7 +179,7 @@ class Advisers:
 
     @contextmanager
     def lent(self, name: str) -> Iterator[Agent]:
-        """An agent that nobody else asks meanwhile; one that fails is not asked again.
+        """An agent that serves no other question meanwhile; one that fails is not lent again.
 
         Raises:
             UnknownAgentError: If there is no such agent.
@@ -200,7 +200,7 @@ class Advisers:
             self._idle.setdefault(name, []).append(agent)
 
     def close(self) -> None:
-        """Release what the agents hold; nobody asks one any more."""
+        """Release what the agents hold, at the end."""
         with self._lock:
             agents = [agent for idle in self._idle.values() for agent in idle]
             self._idle.clear()

@@ -37,7 +37,7 @@ Moves = Sequence[tuple[int, Move]]
 
 
 class SessionError(DouDizhuError):
-    """Something was asked of a session that it cannot do now; the message says what it can."""
+    """A session cannot do this now; the message says what it can do."""
 
 
 class NotYourTurnError(SessionError):
@@ -45,11 +45,11 @@ class NotYourTurnError(SessionError):
 
 
 class HiddenCardsError(SessionError):
-    """Somebody asked to see what its seat may not see."""
+    """A viewer may not see this."""
 
 
 class RecordError(DouDizhuError):
-    """A text is no record of a game, or the game in it cannot be played; the message names the line."""
+    """A text is not a record of a game, or the game in it cannot be played; the message names the line."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class Deal:
         """A game in which every other seat is dealt what it needs, counts ``[players, 15]``, and some of what is left.
 
         Raises:
-            IllegalMoveError: If there are not so many cards.
+            IllegalMoveError: If the deck has too few cards.
         """
         rules = self.rules
         counts = [needed[seat] if hand is None else np.array(hand.counts) for seat, hand in enumerate(self.hands or ())]

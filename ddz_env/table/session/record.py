@@ -15,8 +15,8 @@
     0 34567
     1 pass
 
-``#`` begins a remark.  A hand that nobody knows is ``?``.  A player whose name would not be read back as it is (with a
-``#``, a line break, blanks around it) stands in quotes, as a JSON string.  A game that a seed dealt is dealt again when
+``#`` begins a remark.  An unknown hand is ``?``.  A player whose name would not be read back as it is (with a ``#``,
+a line break, blanks around it) is quoted as a JSON string.  A game that a seed dealt is dealt again when
 it is read, and its hands are compared with those written down, so that a record replays exactly or not at all.
 """
 
@@ -46,7 +46,7 @@ _WHOLE = re.compile("[0-9]{1,20}")
 
 @dataclass(frozen=True)
 class Record:
-    """A game from its deal to where it stands.
+    """A game from its deal to its last move.
 
     Attributes:
         deal: The cards at the beginning.
@@ -93,7 +93,7 @@ class Record:
         """Read a record.
 
         Raises:
-            RecordError: If the text is none, or a move in it cannot be played; the message names the line.
+            RecordError: If the text is not a record, or a move in it cannot be played; the message names the line.
         """
         if not isinstance(text, str) or not text.startswith(_FIRST) or len(text) > _MOST_CHARACTERS:
             raise RecordError("a record begins with the line {line}, not {text}", line=repr(_FIRST), text=shown(text))
@@ -104,7 +104,7 @@ class Record:
             name, colon, value = line.partition(":")
             if colon and not moves:
                 if name in fields:
-                    raise RecordError(f"line {number}: {name!r} stands twice")
+                    raise RecordError(f"line {number}: {name!r} appears twice")
                 fields[name.strip()] = value.strip()
             elif line:
                 moves.append((number, line))
@@ -117,7 +117,7 @@ class Record:
         return cls(deal, players, _read_moves(deal, moves))
 
     def save(self, path: Path) -> None:
-        """Write the file at once: whoever reads it finds the old text or the new one, whole.
+        """Write the file at once: a reader finds the old text or the new one, whole.
 
         Raises:
             OSError: If it cannot be written.
@@ -129,7 +129,7 @@ class Record:
         """Read a file.
 
         Raises:
-            RecordError: If it cannot be read or is no record.
+            RecordError: If it cannot be read or is not a record.
         """
         try:
             text = path.read_text(encoding="utf-8")
@@ -199,7 +199,7 @@ def _hand(text: str) -> Hand | None:
 
 
 def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, Move], ...]:
-    """The moves, each checked where it stands."""
+    """The moves, each checked in its position."""
     moves: list[tuple[int, Move]] = []
     state, where = deal.state(), Message("")
     try:

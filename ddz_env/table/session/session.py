@@ -1,8 +1,11 @@
-"""The game itself: seats held by people and agents, one move after the other, with hints and a way back."""
+"""The game itself: seats held by people and agents, one move after the other, with hints and a way back.
+
+A recorded game is a session, too, which goes to any of its moves and can be played on from there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -11,7 +14,7 @@ import numpy as np
 
 from ddz_env import Move, State, View
 from ddz_env.core.checks import as_integer, check_integer
-from ddz_env.core.errors import InvalidDealError, InvalidMoveError, UnknownAgentError, shown
+from ddz_env.core.errors import InvalidDealError, UnknownAgentError, shown
 from ddz_env.core.spoken import question, spoken, worded
 from ddz_env.playing.agent import Agent, cheats, close, sight
 from ddz_env.playing.game import play_answer, tell
@@ -27,19 +30,21 @@ _GAME, _HINT, _BELIEF = range(3)
 """What a generator is for."""
 
 
-class Turn(NamedTuple):
+class PlayedMove(NamedTuple):
     """A move that was made.
 
     Attributes:
         seat: Who made it.
         move: The move.
         number: Its number since the beginning, from 0.
+        text: The move in the words of the rules.
         redealt: Whether everybody declined, and new cards have been dealt.
     """
 
     seat: int
     move: Move
     number: int
+    text: str
     redealt: bool
 
 
@@ -71,20 +76,20 @@ class Sight:
 class Session:
     """A game between people and agents.
 
-    Agents draw from a generator of the deal, their seat and the number of the move, and are told the whole game before
+    Agents draw from a generator of the deal, their seat and the number of the move, and hear the whole game before
     they move.  So a game that was saved, or taken back and played again, goes on as if nothing had happened (as long
     as its agents keep nothing else in mind).
 
     Args:
         record: The deal, who holds each seat, and the moves so far.
         agents: Agents that are objects, by seat; the others are made from their names.
-        shown: Whether anybody may see every hand, as in a game that was played before; at an observed table nobody can.
-        advisers: Agents that are asked for hints, shared with other games; by default the session's own.
+        shown: Whether anybody may see every hand, as in a game that was played before; never at an observed table.
+        advisers: Agents that give hints, shared with other games; by default the session's own.
 
     Attributes:
-        deal: The cards at the beginning.  Whoever has it knows them all: it is for the keeper of the table.
+        deal: The cards at the beginning.  It shows every hand: it is for the keeper of the table.
         rules: The rules.
-        observer: The seat from which a table is seen of which nobody knows the other hands; None elsewhere.
+        observer: At a table of which one hand is known, the seat that holds it; None elsewhere.
         players: Who holds each seat: :data:`PERSON` or the name of an agent.
 
     Raises:
@@ -144,21 +149,8 @@ class Session:
 
     @property
     def question(self) -> str:
-        """What the seat to act is asked (:func:`ddz_env.core.spoken.question`)."""
+        """What the seat to act has to decide (:func:`ddz_env.core.spoken.question`)."""
         return question(self._moves, self.stage, self.rules)
-
-    def worded(self, move: Move, number: int | None = None) -> str:
-        """A move in the words of the rules: of the seat to act, or the one that was made with a number.
-
-        Raises:
-            InvalidMoveError: If it is no move.
-            SessionError: If no move has that number.
-        """
-        if not isinstance(move, Move):
-            raise InvalidMoveError(f"a move is a Move (Move.parse reads one), not {shown(move)}")
-        if number is None:
-            return worded(move, self.question)
-        return spoken(self._moves, self._made(number), self.rules)
 
     @property
     def is_over(self) -> bool:
@@ -216,7 +208,7 @@ class Session:
             players=self.players,
             history=tuple((seat, spoken(history, number, rules)) for number, (seat, _) in enumerate(history)),
             waits_for=self.waits_for,
-            legal=tuple(map(self.worded, self._state.legal_moves())) if mine else (),
+            legal=tuple(worded(move, self.question) for move in self._state.legal_moves()) if mine else (),
             decisions=tuple(number for number, (seat, _) in enumerate(self._moves) if seat == viewer),
         )
 
@@ -240,16 +232,9 @@ class Session:
         """Whether everybody may see every hand."""
         return self.observer is None and (self._shown or self.is_over or PERSON not in self.players)
 
-    def _made(self, number: int) -> int:
-        """The number of a move that was made, checked."""
-        chosen = as_integer(number)
-        if chosen is None or not 0 <= chosen < len(self._moves):
-            raise SessionError(f"there is no move {shown(number)}: {len(self._moves)} were made, numbered from 0")
-        return chosen
-
     # --- moves ---
 
-    def play(self, move: Move | str, seat: int | None = None) -> Turn:
+    def play(self, move: Move | str, seat: int | None = None) -> PlayedMove:
         """Make a person's move.
 
         Args:
@@ -258,7 +243,7 @@ class Session:
 
         Raises:
             NotYourTurnError: If it is another seat's turn, or an agent's.
-            InvalidMoveError: If the text is no move.
+            InvalidMoveError: If the text is not a move.
             IllegalMoveError: If the position does not allow it.  The game is unchanged.
             GameOverError: If the game has ended.
         """
@@ -268,7 +253,7 @@ class Session:
             raise NotYourTurnError(f"seat {self.seat} is held by {self.players[self.seat]}, not by a person")
         return self._step(move)
 
-    def let_agent_play(self) -> Turn:
+    def let_agent_play(self) -> PlayedMove:
         """Let the agent whose turn it is make its move.
 
         Raises:
@@ -284,7 +269,7 @@ class Session:
         play_answer(self._state.copy(), agent, thought.move)
         return self._step(thought.move)
 
-    def let_agents_play(self) -> list[Turn]:
+    def let_agents_play(self) -> list[PlayedMove]:
         """Let agents move until a person is to act or the game is over.
 
         Raises:
@@ -295,7 +280,7 @@ class Session:
             turns.append(self.let_agent_play())
         return turns
 
-    def undo(self, number: int | None = None, seat: int | None = None) -> Turn:
+    def undo(self, number: int | None = None, seat: int | None = None) -> PlayedMove:
         """Take back a person's decision and everything after it.
 
         Args:
@@ -316,20 +301,20 @@ class Session:
             raise SessionError(
                 "move {number} is no decision of yours: choose from {numbers}", number=shown(number), numbers=mine
             )
-        who, move = self._moves[chosen]
+        turn = self._turn(chosen, redealt=False)
         self._state = self.deal.state(self._moves[:chosen])
         del self._moves[chosen:]
         self._told.clear()
-        return Turn(who, move, chosen, False)
+        return turn
 
-    # --- asking agents ---
+    # --- advice ---
 
     def hint(self, agent: str, seat: int | None = None) -> Advice:
         """What an agent would do in the place of the seat to act; it draws none of the game's numbers.
 
         Args:
             agent: Its name.
-            seat: Who asks; the seat to act by default.
+            seat: Who wants it; the seat to act by default.
 
         Raises:
             NotYourTurnError: If it is another seat's turn, or the game is over.
@@ -359,7 +344,7 @@ class Session:
 
     @contextmanager
     def _adviser(self, name: str, seat: int) -> Iterator[Agent]:
-        """An agent that has been told the game in the place of a seat."""
+        """An agent that has heard the game in the place of a seat."""
         if not isinstance(name, str):
             raise UnknownAgentError(f"an agent is named by text, as 'rules', not by {shown(name)}")
         with self._advisers.lent(name) as agent:
@@ -379,7 +364,7 @@ class Session:
     def copy(self) -> Session:
         """An equal game with the same agents: they may think there while this one is looked at.
 
-        Only one of the two may ask them at a time.
+        Only one of the two may use them at a time.
         """
         self._told.clear()  # they are told there
         twin = Session(self.record(), self._agents, shown=self._shown, advisers=self._advisers)
@@ -412,7 +397,7 @@ class Session:
             self.close()
             raise
 
-    def _step(self, move: Move | str) -> Turn:
+    def _step(self, move: Move | str) -> PlayedMove:
         seat, number = self.seat, len(self._moves)
         if isinstance(move, str):
             move = Move.parse(move, self.rules)
@@ -421,7 +406,10 @@ class Session:
         else:
             self._state = self.deal.state([*self._moves, (seat, move)])
         self._moves.append((seat, move))
-        return Turn(seat, move, number, redealt=not self._state.history)
+        return self._turn(number, redealt=not self._state.history)
+
+    def _turn(self, number: int, redealt: bool) -> PlayedMove:
+        return PlayedMove(*self._moves[number], number, spoken(self._moves, number, self.rules), redealt)
 
     def _generator(self, seat: int, purpose: int = _GAME) -> np.random.Generator:
         return agent_generator([self.deal.seed, self.deal.game, len(self._moves), seat, purpose])
@@ -431,3 +419,110 @@ class Session:
             raise HiddenCardsError(
                 "{agent} looks at hidden cards, and at this table nobody knows them", agent=agent.name
             )
+
+
+# --- a recorded game ---
+
+
+class Reviewed(NamedTuple):
+    """A decision of a recorded game, seen by an agent that knows what its seat knew.
+
+    Attributes:
+        number: The number of the move.
+        seat: Who decided.
+        move: What was played.
+        advice: What the agent says.
+        chance: The chance of winning that it gives to what was played; None if it does not say.
+    """
+
+    number: int
+    seat: int
+    move: Move
+    advice: Advice
+    chance: float | None
+
+    @property
+    def loss(self) -> float | None:
+        """How much less that is than the best chance that the agent sees; None if it does not say."""
+        known = [option.chance for option in self.advice.options if option.chance is not None]
+        return None if self.chance is None or not known else max(known) - self.chance
+
+
+class Replay(Session):
+    """A recorded game, step by step: a session in which every seat is a person's and all hands may be shown.
+
+    Args:
+        record: The game.
+        number: How many of its moves have been made.
+
+    Attributes:
+        game: The whole game.
+
+    Raises:
+        SessionError: If the game is shorter.
+
+    Example:
+        >>> from ddz_env import Rules
+        >>> from ddz_env.table.session import Deal
+        >>> game = Session(Record(Deal(Rules(), seed=1), ("random",) * 3))
+        >>> turns = game.let_agents_play()
+        >>> replay = Replay(game.record())
+        >>> replay.go(len(replay))
+        >>> replay.sight(None).waits_for
+        'over'
+    """
+
+    def __init__(self, record: Record, number: int = 0) -> None:
+        super().__init__(Record(record.deal, (PERSON,) * len(record.players)), shown=True)
+        self.game = record
+        self.go(number)
+
+    def __len__(self) -> int:
+        return len(self.game.moves)
+
+    @property
+    def number(self) -> int:
+        """How many moves have been made."""
+        return len(self._moves)
+
+    def go(self, number: int) -> None:
+        """Go to the position after a number of moves.
+
+        Raises:
+            SessionError: If the game is shorter.
+        """
+        number = check_integer("move", number, 0, len(self), SessionError)
+        if number < self.number:
+            self.undo(number)
+        for seat, move in self.game.moves[self.number : number]:
+            self.play(move, seat)
+
+    def until_here(self, players: Sequence[str]) -> Record:
+        """The game up to this position, with other players: to play on from it."""
+        return Record(self.deal, tuple(players), self.moves)
+
+    def review(self, agent: str, seats: Sequence[int] | None = None) -> Iterator[Reviewed]:
+        """What an agent thinks of every decision between several moves, from the beginning; stops where it ends.
+
+        Args:
+            agent: Its name.
+            seats: Whose decisions; everybody's by default.
+
+        Raises:
+            HiddenCardsError: If the agent looks at hidden cards, or a seat's cards are not known.
+            UnknownAgentError: If there is no such agent.
+            AgentFaultError: If it fails.
+        """
+        for number, (seat, move) in enumerate(self.game.moves):
+            self.go(number)
+            if (seats is not None and seat not in seats) or len(self.view(seat).legal_moves()) == 1:
+                continue
+            advice = self.hint(agent)
+            yield Reviewed(number, seat, move, advice, _chance(advice, move))
+
+
+def _chance(advice: Advice, move: Move) -> float | None:
+    """The chance that an advice gives to a move, or else to its main group."""
+    whole = [one.chance for one in advice.options if one.move == move]
+    group = [one.chance for one in advice.options if one.move is None and one.main == move.main]
+    return next(iter(whole + group), None)

@@ -8,11 +8,13 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from rich.cells import cell_len
 
 from ddz_env import Rules
 from ddz_env.core.actions import CATEGORIES
+from ddz_env.core.spoken import worded
 from ddz_env.table.session import PERSON, Deal, Record, Session
-from ddz_env.table.texts import LANGUAGES, TEXTS, Texts, cells
+from ddz_env.table.texts import LANGUAGES, Texts, catalogue
 from tests.hidden import twin_games
 from tests.rooms import ROOT
 from tests.training.apps.terminal import ddz, refused
@@ -26,7 +28,7 @@ def told(*arguments: object, text: str | None = None, code: int = 0) -> str:
     result = ddz(*arguments, text=text)
     assert result.exit_code == code, result.output
     shown = [line.rstrip() for line in result.stdout.splitlines() if not re.search("/|> ", line)]
-    assert not [line for line in shown if cells(line) > 80]
+    assert not [line for line in shown if cell_len(line) > 80]
     return result.stdout
 
 
@@ -38,7 +40,7 @@ def lowest(rules: str, seed: int, seat: int) -> tuple[Record, str]:
     session.let_agents_play()
     while not session.is_over:
         move = session.view(seat).legal_moves()[-1]
-        typed.append(session.worded(move))
+        typed.append(worded(move, session.question))
         session.play(move)
         session.let_agents_play()
     return session.record(), "".join(f"{line}\n" for line in typed)
@@ -121,14 +123,14 @@ def test_a_command_that_speaks_chinese_says_so_what_is_wrong(monkeypatch: pytest
 
 
 def test_every_text_is_there_in_both_languages_with_the_same_values() -> None:
-    for key, (english, chinese) in TEXTS.items():
+    for key, (english, chinese) in catalogue().texts.items():
         values = [
             sorted({name for _, name, _, _ in string.Formatter().parse(text) if name} - {"kickers", "number"})
             for text in (english, chinese)
         ]
         assert values[0] == values[1], key
         assert not CHINESE.search(english), key
-    assert all(category.name in TEXTS for category in CATEGORIES)
+    assert all(category.name in catalogue().texts for category in CATEGORIES)
 
 
 def test_every_text_is_used() -> None:
@@ -138,4 +140,4 @@ def test_every_text_is_used() -> None:
     spoken = {category.name for category in CATEGORIES} | {"bidder", "bid", "bid 1", "bid 2", "bid 3", "no bid"}
     spoken |= {"double", "no double", "call", "no call", "rob", "no rob", "show", "no show"}
     quoted = set(re.findall(r"""["']([a-z0-9+ ]+)["']""", code))
-    assert not [key for key in TEXTS if key not in quoted | spoken]
+    assert not [key for key in catalogue().texts if key not in quoted | spoken]

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -86,48 +87,44 @@ def test_what_is_compiled_is_told(page: Page) -> None:
 def test_everything_that_is_offered_is_prepared_in_the_order_in_which_it_is_needed() -> None:
     found = steps(["medium", "master", "easy", SEARCH], SEARCH, "policy")
     assert [step.what for step in found[:6]] == ["opponents", "hints", "table", "hints", "search", "puzzles"]
-    assert [step.name for step in found if step.what in ("opponents", "search")] == ["medium", SEARCH, "easy", "master"]
+    assert [step.name for step in found if step.what in ("opponents", "search")] == ["medium", SEARCH, "master", "easy"]
     for step in steps(["medium"], "rules", "policy"):
         step.work(*step.given)
 
 
-def test_preparing_tells_how_far_it_is_and_hurries_for_whoever_waits(
+def test_preparing_tells_how_far_it_is_and_who_waits_does_the_step(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """With helpers in threads of this process: what is asked for comes next, and a step that fails ends nothing."""
+    """With helpers that are of no use: what is needed is done here, and a step that fails ends nothing."""
     gate, done = threading.Event(), []
 
     def work(name: str) -> None:
-        gate.wait(20)
+        if name != "d":
+            gate.wait(20)
         done.append(name)
         if name == "b":
             raise ValueError(name)
 
     monkeypatch.setattr("ddz_training.apps.web.preparing.cache_root", lambda: tmp_path)
     monkeypatch.setattr("ddz_training.apps.web.preparing._HELPERS", 1)
-    monkeypatch.setattr("ddz_training.apps.web.preparing.new_helpers", lambda: None)
+    monkeypatch.setattr("ddz_training.apps.web.preparing.new_helpers", Mock)
     preparation = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
     assert preparation.status() == {"ready": True, "preparing": None, "done": 4, "of": 4}  # nothing was begun
     preparation.wait("a")
     preparation.start()
     assert preparation.status() == {"ready": False, "preparing": "table", "done": 0, "of": 4}
-    while len(preparation._queue) == 4:
-        time.sleep(0.001)
-    waiting = threading.Thread(target=preparation.wait, args=("d",))
-    waiting.start()
-    while preparation._queue[0].name != "d":
-        time.sleep(0.001)
     assert not preparation.is_ready("d")
+    preparation.wait("d")
+    assert done == ["d"]
     gate.set()
-    waiting.join(20)
     preparation.wait("c")
-    assert done == ["a", "d", "b", "c"]
-    assert preparation.status()["ready"]
     while not list(tmp_path.iterdir()):
         time.sleep(0.001)
+    assert sorted(done) == ["a", "b", "c", "d"]
+    assert preparation.status()["ready"]
     again = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
     again.start()
-    assert again.is_ready("d")  # it is in the cache: nobody waits
+    assert again.is_ready("d")  # it is in the cache: nothing to wait for
 
 
 def test_a_helper_does_the_steps_in_a_process_of_its_own() -> None:

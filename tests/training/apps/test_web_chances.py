@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, Rules, State
-from ddz_env.table.session import PERSON, Advice, Deal, Option, Record, Session
+from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Session
 from ddz_env.table.texts import Texts
 from ddz_training.apps.web.chances import Chances
 
@@ -50,6 +50,6 @@ def test_every_hint_gives_chances_an_alternative_and_a_reason(count: int) -> Non
     ],
 )
 def test_one_sentence_says_why(chances: tuple[float | None, ...], more: dict[str, int], said: str) -> None:
-    options = tuple(Option(place, Move(place), chance, **more) for place, chance in enumerate(chances, 1))  # type: ignore[arg-type]
+    options = tuple(RankedMove(place, Move(place), chance, **more) for place, chance in enumerate(chances, 1))  # type: ignore[arg-type]
     advice = Advice("policy", 0, Move(1), options, source="critic")
     assert said in advice.why(Texts())

@@ -69,7 +69,7 @@ def _probed(page: Page, name: str, number: int, lacking: str) -> Json:
     return found
 
 
-_SEAT = {"number", "role", "hand", "size", "unseen", "play", "acting", "doubled"}
+_SEAT = {"number", "role", "hand", "size", "play", "acting", "doubled", "result"}
 _TABLE = {"seats", "landlord", "landlord_cards", "landlord_backs", "stake", "spring"}
 _GAME = {"id", "rules", "puzzle", "number", "open", "seat", "names", "table", "stage", "turn", "moves", "to_beat"}
 _GAME |= {"cheaters", "bombs", "scoring", "winner", "result", "may_pass", "may_undo", "words", "question", "over"}

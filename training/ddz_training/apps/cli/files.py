@@ -33,7 +33,7 @@ with lazily():
     from ddz_training.apps.botzone import bundle as botzone_bundle
     from ddz_training.apps.botzone import match as botzone_match
     from ddz_training.apps.web import games as web_games
-    from ddz_training.apps.web import routes, serving
+    from ddz_training.apps.web import routes
     from ddz_training.apps.web import server as web_server
     from ddz_training.data import dataset
     from ddz_training.data import games as data_games
@@ -300,7 +300,7 @@ class WebCommand(Command, call="web", heading="Play"):
         if self.open_:
             webbrowser.open(address)
         try:
-            _serve(serving.new_server(app), bound)
+            _serve(routes.new_server(app), bound)
         finally:
             server.games.close()
 

@@ -164,8 +164,7 @@ def _person_moves(session: table_session.Session, say: table_texts.Texts) -> boo
 def _agent_moves(session: table_session.Session, say: table_texts.Texts) -> None:
     turn = session.let_agent_play()
     role, player = say(session.role(turn.seat)), session.players[turn.seat]
-    move = say.move(session.worded(turn.move, turn.number))
-    tell(say("made", seat=turn.seat, role=role, player=player, move=move))
+    tell(say("made", seat=turn.seat, role=role, player=player, move=say.move(turn.text)))
     if turn.redealt:
         tell(say("redealt"))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ddz_env import Move, View
-from ddz_env.table.session import Advice, Option
+from ddz_env.table.session import Advice, RankedMove
 
 if TYPE_CHECKING:
     from ddz_agents.neural.model import PolicyModel
@@ -40,14 +40,14 @@ class Chances:
         moves = list(dict.fromkeys((advice.move, *known, *likely)))[:_SHOWN]
         options = []
         for move, chance in zip(moves, self.of_moves(view, moves), strict=True):
-            option = known.get(move, Option(move.main, move))
+            option = known.get(move, RankedMove(move.main, move))
             options.append(replace(option, chance=chance, score=None, prior=likely.get(move)))
         own, *others = options
         others.sort(key=lambda option: -(option.chance or 0.0))
         return replace(advice, options=(own, *others), source="critic")
 
     def of_moves(self, view: View, moves: Sequence[Move]) -> list[float]:
-        """The chance after each of some moves; the same whenever it is asked for."""
+        """The chance after each of some moves; always the same for a position."""
         return self._judge.chances(view, moves, np.random.default_rng([_SEED, view.seat, len(view.history)]))
 
     def of_position(self, view: View) -> float | None:
@@ -76,5 +76,5 @@ class Chances:
 
 
 def judges(view: View) -> bool:
-    """Whether chances are known: of cards that are played by three, of whom nobody shows a hand."""
+    """Whether chances are known: while three players play cards and no hand is shown."""
     return view.rules.players == 3 and not view.rules.open_hands and view.landlord is not None and view.stage == "play"

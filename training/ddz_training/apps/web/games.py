@@ -1,8 +1,7 @@
-"""The games of the server: each under a name that nobody guesses, kept as a file after every move.
+"""The games of the server: each under a secret name, kept as a file after every move.
 
-A server that is killed goes on with all of them.  Only the games used last are in memory.  A game without a move for a
-week is put aside, and comes back if it is asked for; a week later it is deleted.  So a clock that jumps, or a file that
-has lost its time, costs nobody a game.
+A server that is killed goes on with all of them.  Only the games used last are in memory.  A game without a move for
+two weeks is deleted.
 """
 
 from __future__ import annotations
@@ -10,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import os
 import re
 import secrets
-import tempfile
 import threading
 import time
 from collections import OrderedDict
@@ -26,17 +23,16 @@ from ddz_env.core.errors import DouDizhuError
 from ddz_env.table.session import PERSON, Advisers, Record, RecordError, Session
 from ddz_training.measure.store import claim
 
-LIFETIME = 7 * 24 * 3600.0
-"""Seconds after which a game without a move is put aside, and one that was put aside is deleted."""
+LIFETIME = 14 * 24 * 3600.0
+"""Seconds after which a game without a move is deleted."""
 TIDIED_EVERY = 3600.0
 """Seconds between two looks for such games."""
 IN_MEMORY = 32
-"""Games; agents may hold some ten megabytes for each, and a game that is asked for again is read in milliseconds."""
+"""Games; agents may hold some ten megabytes for each, and a game is read again in milliseconds."""
 _log = logging.getLogger(__name__)
 _NAME = r"[A-Za-z0-9_-]{22}"
 _FILE = re.compile(rf"\.?({_NAME})\.game\.txt(\..*)?")
-"""A game's file, one that was put aside, or what a server that was killed while it wrote has left behind."""
-_ASIDE = ".old"
+"""A game's file, or what a server that was killed while it wrote has left behind."""
 
 
 class NoSuchGameError(DouDizhuError):
@@ -48,7 +44,7 @@ class GameLostError(DouDizhuError):
 
 
 class StaleGameError(DouDizhuError):
-    """The game has gone on since the page that asks was drawn."""
+    """The game has gone on since the page was drawn."""
 
 
 class RequestError(DouDizhuError):
@@ -60,21 +56,19 @@ class WebOptionError(DouDizhuError):
 
 
 @dataclass
-class Game:
+class StoredGame:
     """A game of the server.
 
     Attributes:
-        name: Its name: whoever knows it sits at the table.
-        loaded: The game; None until somebody who holds the lock has read it.
-        lock: Held by whoever reads or changes it; nobody thinks meanwhile.
-        study: Held while its agents think.
-        users: How many hold it or wait for it; such a game stays in memory.
+        name: Its name; to know it is to sit at the table.
+        loaded: The game; None until its file has been read under the lock.
+        lock: Held while it is read or changed, but not while its agents think.
+        users: Requests that hold it or wait for it; such a game stays in memory.
     """
 
     name: str
     loaded: Session | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
-    study: threading.Lock = field(default_factory=threading.Lock)
     users: int = 0
 
     @property
@@ -92,7 +86,7 @@ class Game:
 
     @property
     def is_open(self) -> bool:
-        """Whether everybody may see the whole game: nobody plays it, or not any more."""
+        """Whether the whole game may be seen: it is over, or only agents play."""
         return self.viewer is None or self.session.is_over
 
 
@@ -102,7 +96,7 @@ class Games:
     Args:
         folder: Where they are kept; it is made if there is none.
         agents: The agents that may play: a page never names any other code.
-        asked: Agents that may be asked; one that looks at hidden cards plays only where all hands lie open.
+        advisers: Agents that may also give advice; one that looks at hidden cards plays only where all hands lie open.
 
     Attributes:
         advisers: Who gives hints: the same agents in all games.
@@ -112,19 +106,17 @@ class Games:
         InUseError: If another server keeps its games there.
     """
 
-    def __init__(self, folder: Path, agents: Sequence[str], asked: Sequence[str] = ()) -> None:
-        self._folder, self._named, self._agents = folder, frozenset(agents), frozenset((*agents, *asked))
+    def __init__(self, folder: Path, agents: Sequence[str], advisers: Sequence[str] = ()) -> None:
+        self._folder, self._named, self._agents = folder, frozenset(agents), frozenset((*agents, *advisers))
         self.advisers = Advisers()
         self._tidied = -math.inf
         self._lock = threading.Lock()
-        self._used: OrderedDict[str, Game] = OrderedDict()
+        self._used: OrderedDict[str, StoredGame] = OrderedDict()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder) as file:
-                file.write(b"0" * 4096)
+            self._claim = claim(folder, folder=True)
         except OSError as error:
             raise WebOptionError(f"games cannot be kept in {folder}: {error.strerror or error}") from error
-        self._claim = claim(folder, folder=True)
         self.expire()
 
     def begin(self, record: Record) -> str:
@@ -136,7 +128,7 @@ class Games:
             OSError: If it cannot be kept.
         """
         self.expire()
-        game = Game(secrets.token_urlsafe(16), self._session(record))
+        game = StoredGame(secrets.token_urlsafe(16), self._session(record))
         try:
             self.keep(game)
         except BaseException:
@@ -146,7 +138,7 @@ class Games:
         return game.name
 
     @contextmanager
-    def held(self, name: str) -> Iterator[Game]:
+    def held(self, name: str) -> Iterator[StoredGame]:
         """A game by name, for one user at a time.
 
         Raises:
@@ -157,20 +149,22 @@ class Games:
             yield game
 
     @contextmanager
-    def studied(self, name: str) -> Iterator[Game]:
+    def studied(self, name: str) -> Iterator[StoredGame]:
         """A copy of a game by name, whose agents may think while the game itself is looked at and played on.
+
+        Only one copy of a game may think at a time.
 
         Raises:
             NoSuchGameError: If there is none.
             GameLostError: If its file cannot be read any more.
         """
-        with self._in_use(name) as game, game.study:
+        with self._in_use(name) as game:
             with self._loaded(game):
-                copy = Game(name, game.session.copy())
+                copy = StoredGame(name, game.session.copy())
             yield copy
 
-    def go_on(self, copy: Game, number: int) -> None:
-        """Let a game go on as its copy has, if it still stands where it was copied.
+    def go_on(self, copy: StoredGame, number: int) -> None:
+        """Let a game go on as its copy has, if it has not gone on since.
 
         Args:
             copy: The copy; it holds more moves now.
@@ -188,8 +182,8 @@ class Games:
             self.keep(game)
 
     @contextmanager
-    def _loaded(self, game: Game) -> Iterator[None]:
-        """Hold a game's lock; whoever is the first reads its file."""
+    def _loaded(self, game: StoredGame) -> Iterator[None]:
+        """Hold a game's lock; the first to do so reads its file."""
         with game.lock:
             if game.loaded is None:
                 game.loaded = self._read(self._path(game.name))
@@ -197,11 +191,11 @@ class Games:
             yield
 
     @contextmanager
-    def _in_use(self, name: str) -> Iterator[Game]:
+    def _in_use(self, name: str) -> Iterator[StoredGame]:
         """A game that stays in memory meanwhile."""
-        self._path(name)  # refuses what is no name
+        self._path(name)  # refuses a wrong name
         with self._lock:
-            game = self._used.setdefault(name, Game(name))
+            game = self._used.setdefault(name, StoredGame(name))
             game.users += 1
         try:
             yield game
@@ -211,7 +205,7 @@ class Games:
                 if game.loaded is None and not game.users:
                     self._used.pop(name, None)
 
-    def keep(self, game: Game) -> None:
+    def keep(self, game: StoredGame) -> None:
         """Write a game's file, whole or not at all.
 
         Raises:
@@ -224,7 +218,7 @@ class Games:
                 self._swap(game, self._read(self._path(game.name)))
             raise
 
-    def replace(self, game: Game, seat: int, agent: str) -> None:
+    def replace(self, game: StoredGame, seat: int, agent: str) -> None:
         """Let another agent take an agent's seat.
 
         Raises:
@@ -257,24 +251,17 @@ class Games:
         return name
 
     def expire(self) -> None:
-        """Put games without a move for a week aside, and delete those that were; no other file is touched."""
+        """Delete games without a move for two weeks; no other file is touched."""
         if time.monotonic() - self._tidied < TIDIED_EVERY:
             return
         self._tidied = time.monotonic()
         for path in self._folder.iterdir():
             found = _FILE.fullmatch(path.name)
-            if found is None:
-                continue
             with self._lock, contextlib.suppress(OSError):
-                if found[1] in self._used or time.time() - path.stat().st_mtime <= LIFETIME:
-                    continue
-                if path == self._path(found[1]):
-                    os.utime(path)  # its second week begins now
-                    path.rename(f"{path}{_ASIDE}")
-                else:
+                if found and found[1] not in self._used and time.time() - path.stat().st_mtime > LIFETIME:
                     path.unlink()
 
-    def _remember(self, game: Game) -> None:
+    def _remember(self, game: StoredGame) -> None:
         """Put a game in front of those in memory, and let those go that were used least lately."""
         with self._lock:
             self._used[game.name] = game
@@ -284,19 +271,14 @@ class Games:
         for one in gone:  # an agent may take its time
             _release(one.session)
 
-    def _swap(self, game: Game, session: Session) -> None:
+    def _swap(self, game: StoredGame, session: Session) -> None:
         """Go on with another session; what the agents of the one before hold is released."""
         before, game.loaded = game.session, session
         _release(before)
 
     def _read(self, path: Path) -> Session:
-        with contextlib.suppress(OSError):
-            if not path.exists():
-                Path(f"{path}{_ASIDE}").rename(path)
         if not path.exists():
             raise NoSuchGameError("there is no such game: it may have expired")
-        if not path.is_file():  # to read a pipe is to wait for whoever writes to it
-            raise GameLostError("the file of this game is not a file any more")
         try:
             return self._session(Record.load(path))
         except RecordError as error:
@@ -323,7 +305,7 @@ class Games:
 
 
 def _release(used: Session | Advisers) -> None:
-    """Close a session or the advisers, whatever their agents do then."""
+    """Close a session or the advisers; a failure of their agents is only logged."""
     try:
         used.close()
     except Exception:

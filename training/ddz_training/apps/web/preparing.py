@@ -2,7 +2,7 @@
 
 Compiling takes Python's lock and Numba's, so a server that compiles answers late.  On an empty cache two helper
 processes therefore compile into the cache, and the server loads what they have made.  Nothing depends on them: what
-is missing is compiled where it is asked for.  The steps share nothing with the server: helpers do them too.
+is missing is compiled where it is needed.  The steps share nothing with the server: helpers do them too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,6 @@ from ddz_env.core.engine.cache import cache_root
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.observation import CONCEALED, OBSERVATION_SIZE
 from ddz_env.playing.provenance import code_stamp
-from ddz_env.playing.registry import spelled_out
 from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_training.measure.workers import serve_parent
 
@@ -42,10 +41,10 @@ class Step(NamedTuple):
     """Something to prepare.
 
     Attributes:
-        what: What a person is told: ``table``, ``opponents``, ``hints``, ``search`` or ``puzzles``.
+        what: What the page shows: ``table``, ``opponents``, ``hints``, ``search`` or ``puzzles``.
         name: What waits for it: an agent's specification, or its own.
-        work: Does it, by doing once what will be asked for; a function of a module, with its arguments.
-        given: These arguments.
+        work: Does once what requests will need; a function of a module.
+        given: Its arguments.
     """
 
     what: str
@@ -55,7 +54,7 @@ class Step(NamedTuple):
 
 
 class Preparation:
-    """Prepares one step after the other.
+    """Prepares one step after the other; who waits for a step does it, unless it is being done.
 
     Args:
         steps: In the order in which they are needed.
@@ -63,59 +62,60 @@ class Preparation:
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = tuple(steps)
-        self._done = {step.name: threading.Event() for step in steps}
-        self._queue: list[Step] = []
-        self._lock = threading.Lock()
-        self._begun = self._helped = False
+        self._locks = {step.name: threading.Lock() for step in steps}
+        self._done: set[str] = set()
+        self._begun = False
+        self._helpers: Executor | None = None
 
     def start(self) -> None:
         """Begin, in threads of this process; with helpers where the cache has nothing of this code yet."""
         mark = self._mark()
-        self._begun, self._helped, self._queue = True, mark is not None and not mark.exists(), list(self._steps)
-        helpers = new_helpers() if self._helped else None
-        for _ in range(_HELPERS if self._helped else 1):
-            threading.Thread(target=self._prepare, args=(mark, helpers), daemon=True).start()
+        if mark is not None and not mark.exists():
+            self._helpers = new_helpers()
+        self._begun, left = True, iter(self._steps)
+        for _ in range(_HELPERS if self._helpers else 1):
+            threading.Thread(target=self._prepare, args=(left, mark), daemon=True).start()
 
     def status(self) -> dict[str, Any]:
         """How far it is, as the page reads it; ready too where nothing was begun."""
-        left = [step for step in self._steps if self._begun and not self._done[step.name].is_set()]
+        left = [step for step in self._steps if self._begun and step.name not in self._done]
         total = len(self._steps)
         preparing = left[0].what if left else None
         return {"ready": not left, "preparing": preparing, "done": total - len(left), "of": total}
 
     def is_ready(self, name: str) -> bool:
-        """Whether nothing has to be waited for: without helpers, nobody else is at work on it."""
-        return not self._helped or name not in self._done or self._done[name].is_set()
+        """Whether there is nothing to wait for: without helpers, a request compiles what it needs itself."""
+        return self._helpers is None or name not in self._locks or name in self._done
 
     def wait(self, name: str) -> None:
-        """Wait until a step is done, which comes next; at once where there is nothing to wait for."""
-        if self.is_ready(name):
-            return
-        with self._lock:
-            self._queue.sort(key=lambda step: step.name != name)
-        self._done[name].wait()
+        """Wait until a step is done; at once where there is nothing to wait for."""
+        if not self.is_ready(name):
+            self._do(next(step for step in self._steps if step.name == name))
 
-    def _prepare(self, mark: Path | None, helpers: Executor | None) -> None:
-        """Do steps until none is left, each in a helper first, so that this process only loads what it compiled."""
-        while (step := self._next()) is not None:
-            try:
-                if helpers is not None:
-                    with contextlib.suppress(Exception):  # no memory, no processes left: everything is compiled here
-                        helpers.submit(step.work, *step.given).result()
-                step.work(*step.given)
-            except Exception as fault:  # told to whoever asks for it
-                _log.debug("preparing %s: %s", step.name, fault)
-            finally:
-                self._done[step.name].set()
+    def _prepare(self, left: Iterator[Step], mark: Path | None) -> None:
+        """Do steps until none is left."""
+        for step in left:
+            self._do(step)
         if mark is not None and self.status()["ready"]:
             with contextlib.suppress(OSError):
                 mark.touch()
-            if helpers is not None:
-                helpers.shutdown(wait=False)
+            if self._helpers is not None:
+                self._helpers.shutdown(wait=False)
 
-    def _next(self) -> Step | None:
-        with self._lock:
-            return self._queue.pop(0) if self._queue else None
+    def _do(self, step: Step) -> None:
+        """Do a step once, in a helper first, so that this process only loads what it compiled."""
+        with self._locks[step.name]:
+            if step.name in self._done:
+                return
+            try:
+                if self._helpers is not None:
+                    with contextlib.suppress(Exception):  # no memory, no processes left: everything is compiled here
+                        self._helpers.submit(step.work, *step.given).result()
+                step.work(*step.given)
+            except Exception as fault:  # an answer that needs it says so
+                _log.debug("preparing %s: %s", step.name, fault)
+            finally:
+                self._done.add(step.name)
 
     def _mark(self) -> Path | None:
         """The file that says that these steps are in the cache; None where there is no cache."""
@@ -125,7 +125,7 @@ class Preparation:
 
 
 def new_helpers() -> Executor:
-    """Processes that do steps until nobody is left who asks."""
+    """Processes that do steps until this one ends."""
     return ProcessPoolExecutor(_HELPERS, multiprocessing.get_context("spawn"), _help)
 
 
@@ -159,12 +159,12 @@ def is_compiling() -> bool:
     return _compilations.running > 0
 
 
-# --- the steps: what the page will ask for, done once ---
+# --- the steps: what the page will need, done once ---
 
 SOLVER = "solver"
 """Who plays the other hand of a puzzle."""
 _TRIED = 20
-"""First moves that an agent is asked for, until it compares several: a search may be sure of one."""
+"""First moves that an agent chooses, until it compares several: a search may be sure of one."""
 
 
 def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
@@ -176,8 +176,6 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
         quick: Who gives them until the adviser is prepared.
     """
     first, *others = dict.fromkeys(agents)
-    # What compiles the same as the adviser comes last: two helpers would both compile it.
-    others.sort(key=lambda name: _kind(name) == _kind(adviser))
     found = [
         # One helper prepares the opponents; in the same time the other does the next two.
         Step("opponents", first, answer, (first,)),
@@ -194,11 +192,6 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
     return list(first_of.values())
 
 
-def _kind(agent: str) -> str:
-    """An agent's name without its options."""
-    return spelled_out(agent).partition(":")[0]
-
-
 def deal() -> None:
     """Deal, look, play and look again."""
     session = Session(Record(Deal(Rules()), (PERSON,) * 3))
@@ -208,7 +201,7 @@ def deal() -> None:
 
 
 def evaluate() -> None:
-    """Ask the shipped networks; what they are asked about does not matter."""
+    """Evaluate the shipped networks, on any input."""
     from ddz_agents.neural.compiled_policy import CompiledPolicy
     from ddz_agents.neural.loading import load_policy
 

@@ -21,15 +21,15 @@
 ``GET api/puzzles``                         how many puzzles there are, with their grades
 ``GET api/ready``                           what is prepared and what not yet, so that it answers late: ``ready``,
                                             ``preparing`` (``table``, ``opponents``, ``hints``, ``search``,
-                                            ``puzzles`` or null), ``done`` steps ``of`` so many, ``compiling``
+                                            ``puzzles`` or null), ``done`` steps ``of`` all, ``compiling``
 ==========================================  ==================================================================
 
 Thoughts are ``agent``, ``seat``, ``move``, ``moves`` (its own first, then the best: ``text``, ``group``, ``chance``,
 ``prior``, ``visits``, ``line``), ``source`` of the chances (``critic``, ``search``, ``solver`` or null), ``why`` (a
 sentence in the page's language) and ``beliefs``.  An agent is named by its specification or by its level.
 
-Changes name the number of ``moves`` that the page knows of, so a request that is sent twice acts once.  Whatever goes
-wrong is a status of 4xx or 5xx with ``{"error": text}``.
+Changes name the number of ``moves`` that the page knows of, so a request that is sent twice acts once.  A failure
+is a status of 4xx or 5xx with ``{"error": text}``.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -54,10 +55,8 @@ from starlette.staticfiles import StaticFiles
 from ddz_env.core.errors import DouDizhuError, Message
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.table.session import HiddenCardsError, NotYourTurnError
-from ddz_env.table.texts import Texts
-from ddz_training.apps.web.desk import Desk, in_thread
-from ddz_training.apps.web.games import Game, GameLostError, NoSuchGameError, RequestError, StaleGameError
-from ddz_training.apps.web.guard import Guard
+from ddz_training.apps.web.admission import Admission, Guard, in_thread
+from ddz_training.apps.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.server import LANGUAGE, THINKING, FailedError, Server, language
 from ddz_training.apps.web.shapes import Json
 
@@ -65,7 +64,7 @@ PAGE = Path(__file__).with_name("page")
 LARGEST = 256 * 1024
 """Bytes of a request's body."""
 _CLIENT_LEFT = 499
-"""Nobody reads it."""
+"""It is not read."""
 _log = logging.getLogger(__name__)
 
 
@@ -82,11 +81,12 @@ _STATUS = {
     TooLargeError: 413,
     FailedError: 502,
     AgentFaultError: 502,
+    OSError: 507,
 }
 
 
 class _Answer(JSONResponse):
-    """JSON in plain ASCII: half a surrogate pair in a message is no fault of the server."""
+    """JSON in plain ASCII: half a surrogate pair in a message is not a fault of the server."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content, separators=(",", ":")).encode("ascii")
@@ -96,7 +96,7 @@ async def _read(request: Request) -> Json:
     """The body and what the address names; the latter counts."""
     body: Json = {}
     content = b""
-    async for part in request.stream():  # whatever the method is: the next message is that the client has left
+    async for part in request.stream():  # for every method: the next message is that the client has left
         content += part
         if len(content) > LARGEST:
             raise TooLargeError("that is too large")
@@ -110,27 +110,22 @@ async def _read(request: Request) -> Json:
     return {**body, **request.path_params, LANGUAGE: request.headers.get(LANGUAGE, "")}
 
 
-def _failure(error: DouDizhuError | OSError, say: Texts) -> JSONResponse:
-    """What a page is told, in its language, when a request cannot be answered."""
+async def _failed(request: Request, error: Exception) -> Response:
+    """Why a request cannot be answered, in the language of the page."""
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=_CLIENT_LEFT)
+    if isinstance(error, HTTPException):  # no such address, or not with this method
+        return _Answer({"error": error.detail}, error.status_code)
+    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
+    text: Exception | Message = error
     if isinstance(error, OSError):
         _log.error("a game cannot be kept: %s", error)
         text = Message("the game cannot be kept: {reason}", reason=error.strerror or "the disk failed")
-        return _Answer({"error": say.complaint(text)}, 507)
-    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
     if isinstance(error, AgentFaultError):
         _log.warning("%s", error)
-        return _Answer(
-            {"error": say.complaint(Message("{agent} failed; the server's terminal says why", agent=error.agent))},
-            status,
-        )
-    return _Answer({"error": say.complaint(error), **getattr(error, "about", {})}, status)
-
-
-async def _refused(request: Request, error: Exception) -> JSONResponse:
-    """An address that there is not, or a method that it does not know."""
-    if isinstance(error, HTTPException):
-        return _Answer({"error": error.detail}, error.status_code)
-    return _Answer({"error": "a fault of the server"}, 500)
+        text = Message("{agent} failed; the server's terminal says why", agent=error.agent)
+    say = language({LANGUAGE: request.headers.get(LANGUAGE, "")})
+    return _Answer({"error": say.complaint(text), **getattr(error, "about", {})}, status)
 
 
 def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
@@ -140,18 +135,16 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         server: What answers.
         hosts: Names that the server is known by.
     """
-    desk = Desk(THINKING)
+    admission = Admission(THINKING)
 
     def route(method: str, path: str, do: Callable[[Json], Json], thinking: bool = False) -> Route:
         async def answer(request: Request) -> Response:
             try:
                 body = await _read(request)
-                async with desk.turn(request.receive, request.path_params.get("game"), thinking):
+                async with admission.turn(request.receive, request.path_params.get("game"), thinking):
                     return _Answer(await in_thread(partial(do, body)))
-            except (DouDizhuError, OSError) as error:
-                return _failure(error, language({LANGUAGE: request.headers.get(LANGUAGE, "")}))
-            except ClientDisconnect:
-                return Response(status_code=_CLIENT_LEFT)
+            except (DouDizhuError, OSError, ClientDisconnect):
+                raise
             except asyncio.CancelledError:
                 return _Answer({"error": "the server is ending; the game is kept"}, 503)
             except Exception:
@@ -160,7 +153,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
 
         return Route(f"/api/{path}", answer, methods=[method])
 
-    def of_game(method: str, path: str, do: Callable[[Game, Json], Json]) -> Route:
+    def of_game(method: str, path: str, do: Callable[[StoredGame, Json], Json]) -> Route:
         def held(body: Json) -> Json:
             with server.games.held(body["game"]) as game:
                 return do(game, body)
@@ -190,5 +183,10 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, hosts=hosts), Middleware(GZipMiddleware)],
-        exception_handlers={HTTPException: _refused, Exception: _refused},
+        exception_handlers=dict.fromkeys((DouDizhuError, OSError, ClientDisconnect, HTTPException), _failed),
     )
+
+
+def new_server(app: Starlette) -> uvicorn.Server:
+    """The server of an application; in the end it does not wait long for an agent."""
+    return uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))

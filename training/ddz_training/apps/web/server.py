@@ -24,7 +24,7 @@ from ddz_env.playing.registry import LEVELS, make_agent
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
 from ddz_training.apps.web.chances import Chances
-from ddz_training.apps.web.games import Game, Games, RequestError, StaleGameError
+from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.preparing import SOLVER, Preparation, is_compiling, steps
 from ddz_training.apps.web.shapes import Json, game_shape, readings, replay_shape, thoughts_shape
 
@@ -99,11 +99,11 @@ class Server:
         with self.games.held(self.games.begin(record)) as game:
             return {"id": game.name, "open": game.is_open}
 
-    def look(self, game: Game, body: Json) -> Json:
+    def look(self, game: StoredGame, body: Json) -> Json:
         """The game as its person sees it."""
         return game_shape(game)
 
-    def move(self, game: Game, body: Json) -> Json:
+    def move(self, game: StoredGame, body: Json) -> Json:
         """The person's move."""
         _check_fresh(game, body)
         text, session = _text(body, "text"), game.session
@@ -130,21 +130,21 @@ class Server:
             number = len(copy.session.moves)
             try:
                 copy.session.let_agent_play()
-            except AgentFaultError as error:  # its text may tell what the agent saw
+            except AgentFaultError as error:  # its text may reveal what the agent saw
                 _log.warning("%s", error)
                 raise FailedError(error, copy.session.seat) from error
             self.games.go_on(copy, number)
         with self.games.held(body["game"]) as game:
             return game_shape(game)
 
-    def replace(self, game: Game, body: Json) -> Json:
+    def replace(self, game: StoredGame, body: Json) -> Json:
         """Another agent takes an agent's seat."""
         _check_fresh(game, body)
         seat = _number(body, "seat", len(game.session.players) - 1)
         self.games.replace(game, seat, self.games.check_agent(_text(body, "agent")))
         return game_shape(game)
 
-    def undo(self, game: Game, body: Json) -> Json:
+    def undo(self, game: StoredGame, body: Json) -> Json:
         """Take the person's last decision back."""
         _check_fresh(game, body)
         game.session.undo(seat=game.viewer)
@@ -172,7 +172,7 @@ class Server:
             wins = solver.solve(state).landlord_wins == landlord
             return {"wins": wins, "line": [str(move) for _, move in solver.line(state)] if wins else []}
 
-    def record(self, game: Game, body: Json) -> Json:
+    def record(self, game: StoredGame, body: Json) -> Json:
         """The whole game as a file when it may be seen, else what the person has seen."""
         session = game.session
         whole = game.is_open or session.deal.endgame
@@ -180,8 +180,8 @@ class Server:
 
     # --- replays ---
 
-    def position(self, game: Game, body: Json) -> Json:
-        """The position after so many moves."""
+    def position(self, game: StoredGame, body: Json) -> Json:
+        """The position after a number of moves."""
         replay = _replay(game, body)
         sight = replay.sight(None)
         may_choose = sight.waits_for == PERSON and len(replay.sight(replay.seat).legal) > 1
@@ -192,7 +192,7 @@ class Server:
         agent = self._asked(body)
         with self.games.held(body["game"]) as game:
             replay = _replay(game, body)
-        record = replay.until_here((PERSON,) * len(replay.record.players))
+        record = replay.until_here((PERSON,) * len(replay.game.players))
         with contextlib.closing(Session(record, shown=True, advisers=self.games.advisers)) as there:
             return self._thoughts(there, agent, replay.seat, language(body))
 
@@ -207,10 +207,10 @@ class Server:
         found, own = self._chances.of_position(replay.view(replay.seat)), replay.seat == table.landlord
         return {"landlord": found if found is None or own else 1 - found, "own": own}
 
-    def branch(self, game: Game, body: Json) -> Json:
+    def branch(self, game: StoredGame, body: Json) -> Json:
         """Another game from there, in which the seat to act is the person's."""
         replay = _replay(game, body)
-        others = [name if name != PERSON else self._agents[0] for name in replay.record.players]
+        others = [name if name != PERSON else self._agents[0] for name in replay.game.players]
         others[replay.seat] = PERSON
         return {"id": self.games.begin(replay.until_here(others))}
 
@@ -246,7 +246,7 @@ class Server:
         return [name for name, agent in made.items() if cheats(agent)]
 
     def _asked(self, body: Json) -> str:
-        """Who is asked, once it is prepared; until the adviser is, somebody quicker stands in for it."""
+        """Who advises, once it is prepared; until then a quicker agent replaces the usual adviser."""
         asked = self._adviser if body.get("agent") is None else self.games.check_agent(_text(body, "agent"))
         if asked == self._adviser and not self.preparation.is_ready(asked):
             self.preparation.wait("hints")
@@ -280,7 +280,7 @@ class Server:
 
 
 class FailedError(DouDizhuError):
-    """An agent failed; the game stands where it stood."""
+    """An agent failed; the game is unchanged."""
 
     def __init__(self, error: AgentFaultError, seat: int) -> None:
         super().__init__("{agent} on seat {seat} failed; the server's terminal says why", agent=error.agent, seat=seat)
@@ -341,7 +341,7 @@ def _is_observable(rules: Rules) -> bool:
     return rules.bidding == "fixed" and not (rules.half_deck or rules.open_hands or rules.showing)
 
 
-def _replay(game: Game, body: Json) -> Replay:
+def _replay(game: StoredGame, body: Json) -> Replay:
     """The game at the move that the address names.
 
     Raises:
@@ -352,7 +352,7 @@ def _replay(game: Game, body: Json) -> Replay:
     return Replay(game.session.record(), _number(body, "number", len(game.session.moves)))
 
 
-def _seen(game: Game) -> str:
+def _seen(game: StoredGame) -> str:
     """What a person has seen of a running game, as text that nothing hidden is in; its name leads back to it."""
     session, viewer = game.session, game.viewer or 0
     view = session.view(viewer)
@@ -361,7 +361,7 @@ def _seen(game: Game) -> str:
     return "\n".join([*lines, *(f"{seat} {move}" for seat, move in view.history), ""])
 
 
-def _check_fresh(game: Game, body: Json) -> None:
+def _check_fresh(game: StoredGame, body: Json) -> None:
     if _number(body, "moves") != len(game.session.moves):
         raise StaleGameError("the game has gone on: this page shows it now")
 
@@ -383,7 +383,7 @@ def _texts(body: Json, name: str) -> list[str]:
 def _number(body: Json, name: str, most: int = 2**63 - 1) -> int:
     value = body.get(name)
     if name == "number" and isinstance(value, str) and value.isdecimal() and len(value) < 9:
-        value = int(value)  # it stands in the address
+        value = int(value)  # it is in the address
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         raise RequestError(f"{name} is a whole number from 0 to {most}")
     return value
@@ -397,5 +397,5 @@ def _one_of(body: Json, name: str, known: Sequence[str]) -> str:
 
 
 def language(body: Json) -> Texts:
-    """The language of the page that asks."""
+    """The language of the page."""
     return Texts("zh" if body[LANGUAGE].lower().startswith("zh") else "en")

@@ -1,50 +1,36 @@
-"""What the page is told, as plain data: only what a viewer's :class:`~ddz_env.table.session.Sight` has."""
+"""What the page gets, as plain data: only what a viewer's :class:`~ddz_env.table.session.Sight` has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
 from ddz_env import Hand, Move
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.playing.thoughts import NOBODY, Belief
-from ddz_env.table.render.table import Card, Play, Seat, Snapshot
-from ddz_env.table.session import PERSON, Advice, Option, Session, Sight
+from ddz_env.table.render.table import Card, LastMove, Seat, Snapshot
+from ddz_env.table.session import PERSON, Advice, RankedMove, Session, Sight
 from ddz_env.table.texts import Texts
-from ddz_training.apps.web.games import Game
+from ddz_training.apps.web.games import StoredGame
 
 Json = dict[str, Any]
 
 
-def card_shape(card: Card) -> Json:
-    """A card as it is drawn."""
-    return {"rank": card.rank, "suit": card.suit, "red": card.is_red}
-
-
-def _cards(cards: Iterable[Card]) -> list[Json]:
-    return [card_shape(card) for card in cards]
-
-
-def _picked(thing: object, *names: str) -> Json:
-    return {name: getattr(thing, name) for name in names}
-
-
-def _play_shape(play: Play | None) -> Json | None:
-    if play is None:
-        return None
-    return {**_picked(play, "text", "to_beat", "current"), "kind": play.category, "cards": _cards(play.cards)}
-
-
-def _seat_shape(seat: Seat) -> Json:
-    about = _picked(seat, "number", "role", "size", "unseen", "acting", "doubled")
-    return {**about, "hand": _cards(seat.hand), "play": _play_shape(seat.play)}
+def plain(thing: Any) -> Any:
+    """Data of a table, as the page reads it."""
+    if isinstance(thing, Card):
+        return {"rank": thing.rank, "suit": thing.suit, "red": thing.is_red}
+    if isinstance(thing, tuple):
+        return [plain(part) for part in thing]
+    if isinstance(thing, (LastMove, Seat)):
+        return {field.name: plain(getattr(thing, field.name)) for field in fields(thing)}
+    return thing
 
 
 def table_shape(table: Snapshot) -> Json:
     """A table as one viewer sees it."""
-    about = _picked(table, "landlord", "landlord_backs", "stake", "spring")
-    seats = [_seat_shape(seat) for seat in table.seats]
-    return {**about, "seats": seats, "landlord_cards": _cards(table.landlord_cards)}
+    names = ("landlord", "landlord_cards", "landlord_backs", "stake", "spring")
+    return {"seats": plain(table.seats), **{name: plain(getattr(table, name)) for name in names}}
 
 
 def _position(sight: Sight, viewer: int | None) -> Json:
@@ -66,7 +52,7 @@ def _position(sight: Sight, viewer: int | None) -> Json:
     }
 
 
-def game_shape(game: Game) -> Json:
+def game_shape(game: StoredGame) -> Json:
     """A game as its person sees it, with what may be done now."""
     session, viewer = game.session, game.viewer
     rules, plays = session.deal.rules, session.stage == "play"
@@ -91,7 +77,7 @@ def game_shape(game: Game) -> Json:
     }
 
 
-def replay_shape(game: Game, sight: Sight, number: int, may_choose: bool) -> Json:
+def replay_shape(game: StoredGame, sight: Sight, number: int, may_choose: bool) -> Json:
     """A position of a game that may be seen as a whole, and whether the seat to act has a choice."""
     session = game.session
     running = not session.is_over and PERSON not in session.players
@@ -101,7 +87,7 @@ def replay_shape(game: Game, sight: Sight, number: int, may_choose: bool) -> Jso
     return {"id": game.name, "rules": session.deal.rules.name, "cheaters": list(session.cheaters), **shape}
 
 
-def _option_shape(advice: Advice, option: Option) -> Json:
+def _option_shape(advice: Advice, option: RankedMove) -> Json:
     """A move that was compared."""
     shares = {"chance": option.chance, "prior": option.prior}
     return {
@@ -114,7 +100,7 @@ def _option_shape(advice: Advice, option: Option) -> Json:
 
 
 def thoughts_shape(agent: str, advice: Advice, belief: Belief | None, players: int, say: Texts) -> Json:
-    """What an agent, by the name that it was asked by, says of a position and of the hidden cards, and why."""
+    """What an agent, under its name in the request, says of a position and of the hidden cards, and why."""
     shape: Json = {
         "agent": agent,
         "seat": advice.seat,

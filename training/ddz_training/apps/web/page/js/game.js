@@ -40,9 +40,9 @@ export async function gamePage(root, id, number) {
     if (data?.reason === "no combination") return word("no combination");
     const play = game.table.seats.find((seat) => seat.play?.to_beat)?.play;
     if (data?.reason !== "impossible" || !play) return message;
-    if (play.kind === "rocket") return word("beat rocket");
-    const key = play.kind === "bomb" || !game.bombs ? "beat" : "beat or bomb";
-    return word(key, { move: said(play.text), kind: word(`kind ${play.kind}`) });
+    if (play.category === "rocket") return word("beat rocket");
+    const key = play.category === "bomb" || !game.bombs ? "beat" : "beat or bomb";
+    return word(key, { move: said(play.text), kind: word(`kind ${play.category}`) });
   }
 
   async function act(work) {

@@ -40,12 +40,12 @@ export function tableElement(game, hand) {
   const own = game.seat ?? 0;
   const at = (steps) => table.seats[(own + steps) % table.seats.length];
   const others = table.seats.length > 2 ? [["left", at(2)], ["right", at(1)]] : [["left", at(1)]];
-  const seats = others.map(([place, seat]) => make("div", { class: `seat ${place}` }, plate(game, seat), row(seat.hand, seat.unseen)));
+  const seats = others.map(([place, seat]) => make("div", { class: `seat ${place}` }, plate(game, seat), row(seat.hand, seat.size - seat.hand.length)));
   const some = table.landlord_cards.length + table.landlord_backs;
   const bottom = some > 0 && [make("div", {}, word("landlord cards")), row(table.landlord_cards, table.landlord_backs, "small spread")];
   const middle = make("div", { class: "middle" }, bottom || null, !game.puzzle && make("div", {}, word("stake", { n: table.stake })));
   const plays = make("div", { class: "plays" }, [...others, ["own", at(0)]].map(([place, seat]) => played(seat, place)));
-  const mine = make("div", { class: "seat own" }, plate(game, at(0)), hand ?? row(at(0).hand, at(0).unseen));
+  const mine = make("div", { class: "seat own" }, plate(game, at(0)), hand ?? row(at(0).hand, at(0).size - at(0).hand.length));
   const open = others.some(([, seat]) => seat.hand.length > 3);
   return make("section", { class: `table ${open ? "open" : ""} ${others.length > 1 ? "" : "two"}`, "aria-label": word("table") }, seats[0], middle, seats[1], plays, mine);
 }

@@ -40,10 +40,12 @@ from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.checks import as_integer, check_number, check_seed
 from ddz_env.core.engine.layout import STAGE_OVER
-from ddz_env.core.errors import GameOverError, InvalidMoveError, InvalidOptionError, shown, unknown
+from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError, shown, unknown
 from ddz_env.core.rules import Rules
-from ddz_env.envs import outputs, stepping
-from ddz_env.envs.game import Game
+from ddz_env.envs import outputs
+from ddz_env.envs import slots as at
+from ddz_env.envs.games import Games, check_position, dealt_state, random_seed
+from ddz_env.envs.stepping import ACT, BEGIN, DEAL, play
 
 if TYPE_CHECKING:
     from ddz_env.core.state import State
@@ -150,8 +152,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.render_mode, self._screen = render_mode, outputs.Screen(render_mode)
         self.form = outputs.ObservationForm("dict", dtype, observation_key, mask_key)
         self._text = outputs.check_infos(infos)
-        self._game = Game(self.rules, scoring)
-        self._seed = stepping.random_seed()
+        self._game = _Game(self.rules, scoring)
+        self._seed = random_seed()
         self._number = 0
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
@@ -199,9 +201,9 @@ class raw_env(AECEnv):  # type: ignore[misc]
         Nobody has been paid anything; later games (``reset`` without a seed) are those that would have come.
 
         Raises:
-            InvalidOptionError: If it is no :class:`~ddz_env.State`, or follows other rules.
+            InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.
         """
-        self._game.deal(self._seed, self._number, {"deal": stepping.check_position(state)})
+        self._game.deal(self._seed, self._number, {"deal": check_position(state, self.rules)})
         self._begin()
 
     def _begin(self) -> None:
@@ -217,8 +219,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
     def step(self, action: int | None) -> None:
         """Play an action of the selected agent, or None once it is dead.
 
-        ``Game.step`` calls one kernel, ``step_and_look``, which plays (``play_action``) and writes the next
-        observation, mask and infos; then an agent is selected, and everybody is paid at the end of the game.
+        One kernel (:func:`ddz_env.envs.stepping.play`) plays and writes the next observation, mask and infos; then an
+        agent is selected, and at the end of the game every agent gets its return.
 
         Raises:
             GameOverError: If no agent is left.
@@ -264,7 +266,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
     def game_state(self) -> State:
         """The game as a :class:`~ddz_env.State` of its own (it sees all hands)."""
-        return self._game.state()
+        return self._game.state(0)
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Draw the table: text (``ansi``), a picture (``rgb_array``) or a window (``human``)."""
@@ -288,12 +290,85 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.agent_selection = agents[game.seat]
         self.infos = dict(zip(agents, outputs.as_infos(written, text=self._text), strict=True))
         if self._over:
-            for agent, value in zip(self.agents, game.returns(), strict=True):
+            for agent, value in zip(self.agents, game.returns.tolist(), strict=True):
                 self.rewards[agent] = value
                 self.terminations[agent] = True
             self._accumulate_rewards()
         if self.render_mode == "human":
             self.render()
+
+
+class _Game(Games):
+    """One game without a learner, and its arrays without the first axis."""
+
+    row: npt.NDArray[np.uint64]
+    rule_words: npt.NDArray[np.uint64]
+    infos: npt.NDArray[np.int64]
+    returns: npt.NDArray[np.float64]
+    _cells: npt.NDArray[np.int64]
+
+    def __init__(self, rules: Rules, scoring: str | None) -> None:
+        super().__init__(1, rules, scoring, masks=1, observations=1, logs=1, infos=rules.players)
+
+    def _views(self) -> dict[str, Any]:
+        views = super()._views()
+        slots = views["slots"]
+        own = {"row": slots.rows[0], "rule_words": slots.rules, "infos": slots.infos[0], "_cells": slots.cells[0]}
+        own |= {"observation": views["observation"][0], "mask": views["mask"][0]}
+        return views | own | {"returns": slots.returns[0, : self.rules.players]}
+
+    def deal(self, seed: int, number: int, options: Mapping[str, Any] | None = None) -> None:
+        """Start game ``number`` of a seed, or the deal that the options name.
+
+        Raises:
+            InvalidDealError: If the deal does not fit.
+            InvalidOptionError: If an option is unknown.
+        """
+        given = dealt_state(options, self.rules, seed)
+        self.slots.keys[0, : at.STREAM] = seed, number
+        if given is not None:
+            self.lay_out(0, given)
+        self._cells[at.ORDER] = DEAL if given is None else BEGIN
+        self._obey(0)
+        self._cells[at.ORDER] = ACT
+
+    def step(self, action: Any) -> None:
+        """Play one action.
+
+        Raises:
+            GameOverError: If the game has ended.
+            InvalidMoveError: If the id does not exist.
+            IllegalMoveError: If it is not legal now.  The game is unchanged.
+        """
+        number = as_integer(action)
+        if number is None or not self._obey(number):
+            self.state(0).step_action(action)  # knows what is wrong, and raises it
+            raise IllegalMoveError(f"action {shown(action)} is not legal now")
+
+    def _obey(self, action: int) -> bool:
+        """Carry out the order in the cells; returns False, and does nothing, if the action is not legal."""
+        turn, cells = self._turn, self._cells
+        if not turn.acquire(False):
+            raise turn.refuse()
+        try:
+            if cells[at.ORDER] == ACT and not (0 <= action < NUM_ACTIONS and self.mask[action]):
+                return False
+            cells[at.ACTION] = action
+            play(0, 1, self._words)
+            return True
+        finally:
+            turn.release()
+
+    @property
+    def seat(self) -> int:
+        """The seat to act."""
+        return int(self._cells[at.ACTING])
+
+    def observe(self, seat: int) -> npt.NDArray[np.int8]:
+        """A fresh observation of any seat, shape ``[OBSERVATION_SIZE]``, int8."""
+        out = np.empty(observation.OBSERVATION_WORDS, np.uint64)
+        observation.write_observation(self.row, self.slots.rings[0], self.rule_words, np.uint64(seat), out)
+        return out.view(np.int8)
 
 
 class _OfGame:

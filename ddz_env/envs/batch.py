@@ -75,7 +75,7 @@ class SelfPlayBatch(Games):
         observation: What the seat to act sees, shape ``[num_games, OBSERVATION_SIZE]``, int8 (no rows if left out).
         mask: Legal actions, shape ``[num_games, 400]``, int8 (no rows if left out).
         mask_words: The same as bits, shape ``[num_games, 7]``, uint64.
-        concealed: Shape ``[num_games, 48]``, int8, by the table ``CONCEALED`` (no rows unless asked for).
+        concealed: Shape ``[num_games, 48]``, int8, by the table ``CONCEALED`` (no rows unless wanted).
         seat: The seat to act, shape ``[num_games]``, int8.
         role: Its role, shape ``[num_games]``, int8: 0 landlord, 1 peasant down, 2 peasant up, 3 none yet.
         reward: Returns by seat, shape ``[num_games, 3]``, float32.
@@ -111,7 +111,9 @@ class SelfPlayBatch(Games):
     ) -> None:
         threads, num_games = usable_threads(threads), check_count("num_games", num_games)
         parts = {"observations": ("observation", observation), "masks": ("mask", mask)}
-        wanted = {part: check_flag(*flag) for part, flag in (parts | {"concealed": ("concealed", concealed)}).items()}
+        wanted: dict[str, Any] = {
+            part: check_flag(*flag) for part, flag in (parts | {"concealed": ("concealed", concealed)}).items()
+        }
         rules = Rules.preset(rules)
         super().__init__(num_games, rules, scoring, threads=threads, stride=num_games, renews=True, **wanted)
         self.seed = check_seed(seed)

@@ -7,7 +7,7 @@
     (dtype('int8'), True)
 
 The observation is a plain ``Box`` (int8, by the table ``OBSERVATION`` of :mod:`ddz_env.core.observation`).  Legal
-actions come from ``action_masks()``, which is where Stable-Baselines3 looks, and stand in ``info["action_mask"]``;
+actions come from ``action_masks()``, which is where Stable-Baselines3 looks, and are in ``info["action_mask"]``;
 ``observation="dict"`` puts them beside the observation.  The reward comes at the end of the game.
 
 A game that is over offers action 0 and no other, so that a distribution over its mask exists.  If opponents end a game
@@ -134,8 +134,8 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.  Pictures show what the learner may see.
         observation: ``"vector"``, or ``"dict"``: the vector and the mask of legal actions beside it.
         dtype: ``"int8"``, or ``"float32"``: scaled to 0..1.
-        observation_key: Where the vector stands in the dict.
-        mask_key: Where the mask stands in the dict.
+        observation_key: The vector's key in the dict.
+        mask_key: The mask's key in the dict.
         infos: ``"numbers"``, which every library can stack, or ``"text"``.
 
     Raises:
@@ -183,7 +183,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
             The observation and the info, as :meth:`reset`.
 
         Raises:
-            InvalidOptionError: If it is no :class:`~ddz_env.State`, or follows other rules.
+            InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.
             InvalidDealError: If the seed is out of range.
         """
         self._games.resume(self._all, state, self._draw_seed() if seed is None else seed)
@@ -192,7 +192,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
     def game_state(self) -> State:
         """The game as a :class:`~ddz_env.State` of its own, hidden cards included.
 
-        Its ``history`` is complete where somebody reads the moves (a render mode, opponents that are asked one by one),
+        Its ``history`` is complete where the moves are read (a render mode, opponents that choose game by game),
         and otherwise empty.
         """
         return self._games.state(0)
@@ -246,7 +246,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
     Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
     vector environments do.  There are three kinds of opponents, from fast to slow: ``random`` and ``random-staged`` run
     inside the compiled step; agents that offer ``batched`` (``rules``, ``policy``) answer for all games that wait for
-    them in one call; all others are asked game by game (through ``act_batch`` where they have it).  One object plays in
+    them in one call; all others choose game by game (through ``act_batch`` where they have it).  One object plays in
     all games, so it must decide from the view alone: ``reset`` and ``observe`` are not called.
 
     Autoreset, declared in ``metadata["autoreset_mode"]``:
@@ -417,10 +417,10 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         """Infos of games in Gymnasium's form: an array under each key, and where it holds under ``_key``."""
         columns: dict[str, Any] = dict(zip(outputs.KEYS, written.T.copy(), strict=False))
         if self._text:
-            told = as_infos(written.tolist(), text=True)
+            texts = as_infos(written.tolist(), text=True)
             columns = {"seat": columns["seat"]}
             for key in outputs.TEXT_KEYS[1:]:
-                columns[key] = np.array([info[key] for info in told], object)
+                columns[key] = np.array([info[key] for info in texts], object)
                 columns[key][~present] = None
         columns |= {"illegal": illegal.astype(np.int64), "action_mask": masks.copy() if self._copy else masks}
         return columns | dict.fromkeys(map("_".__add__, columns), present)

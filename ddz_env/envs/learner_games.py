@@ -81,7 +81,7 @@ class LearnerGames(Games):
         number = check_role(role, rules)
         self._opponents = who = Opponents(opponents, role, rules, num_games)
         kept: dict[str, Any] = {"logs": log or who.read_moves, "last_observations": renews, "last_infos": renews}
-        shown = dict.fromkeys(("masks", "observations", "infos"), 1)
+        shown: dict[str, Any] = dict.fromkeys(("masks", "observations", "infos"), 1)
         setting: dict[str, Any] = {"threads": threads, "role": number, "kinds": who.kinds, "renews": renews}
         super().__init__(num_games, rules, scoring, **setting, **shown, **kept)
         self.seeded = np.zeros(num_games, np.bool_)
@@ -124,7 +124,7 @@ class LearnerGames(Games):
         """Give the chosen games their numbers, and deal them, or carry out an order on a given position."""
         self._number(chosen, seeds)
         if given is not None:
-            for index in np.flatnonzero(chosen):
+            for index in np.flatnonzero(chosen).tolist():
                 self.lay_out(index, given)
         self._opponents.begin(chosen)
         self._play(np.where(chosen, DEAL if given is None else order, WAIT))

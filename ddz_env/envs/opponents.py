@@ -2,7 +2,7 @@
 
 An opponent is anything that :func:`ddz_env.playing.registry.make_agent` takes: a name with options, ``module:Class``,
 or an object.  The names ``random`` and ``random-staged`` run inside the compiled step.  An agent that offers
-``batched`` answers for all games that wait for it in one call; any other agent is asked game by game.
+``batched`` answers for all games that wait for it in one call; any other agent chooses game by game.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def make_opponent(opponent: Any, count: int, rules: Rules, role: int = 0) -> Opp
         role: The first role that it plays.
 
     Raises:
-        UnknownAgentError: If no agent answers to the name, or what answers cannot act.
+        UnknownAgentError: If there is no such agent, or what has the name cannot act.
         InvalidAgentOptionError: If its options are wrong.
     """
     kind = _COMPILED.get(opponent.strip(), ASKED) if isinstance(opponent, str) else ASKED
@@ -101,7 +101,7 @@ def opponents_by_role(opponents: Any, role: str, rules: Rules, count: int) -> li
     made: dict[Any, Opponent] = {}
     by_role = []
     for number, name in enumerate(roles):
-        given = opponents.get(name, "random")  # nobody but the learner plays a role without an opponent
+        given = opponents.get(name, "random")  # only the learner plays a role without an opponent
         key = name if isinstance(given, str) else id(given)  # a name is an agent of its own for every role
         if key not in made:
             made[key] = make_opponent(given, count, rules, number)
@@ -121,7 +121,7 @@ class Opponents(OwnsArrays):
     Attributes:
         kinds: How each role is played, shape ``[players]``, int64.
         asked: Those who are asked, each once.
-        read_moves: Whether anybody wants to know all moves of a game.
+        read_moves: Whether an opponent reads all moves of a game.
 
     Raises:
         InvalidOptionError: As :func:`opponents_by_role`.
@@ -208,7 +208,7 @@ def whole_moves(agent: Any, states: list[State], rngs: list[np.random.Generator]
 
     Raises:
         AgentFaultError: If the agent raises.
-        IllegalAgentMoveError: If an answer is no legal move.
+        IllegalAgentMoveError: If an answer is not a legal move.
     """
     answers = call(agent, states[0].seat, "act", _answers, agent, states, rngs)
     moves = [play_answer(state, agent, answer) for state, answer in zip(states, answers, strict=True)]

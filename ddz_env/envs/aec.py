@@ -45,7 +45,7 @@ from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidOptionEr
 from ddz_env.core.rules import Rules
 from ddz_env.envs import outputs
 from ddz_env.envs import slots as at
-from ddz_env.envs.games import Games, check_position, dealt_state, random_seed
+from ddz_env.envs.games import GameBatch, check_position, dealt_state, random_seed
 from ddz_env.envs.stepping import ACT, BEGIN, DEAL, play
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.render_mode, self._screen = render_mode, outputs.Screen(render_mode)
         self.form = outputs.ObservationForm("dict", dtype, observation_key, mask_key)
         self._text = outputs.check_infos(infos)
-        self._game = _Game(self.rules, scoring)
+        self._game = _BatchOfOne(self.rules, scoring)
         self._seed = random_seed()
         self._number = 0
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
@@ -296,7 +296,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
             self.render()
 
 
-class _Game(Games):
+class _BatchOfOne(GameBatch):
     """One game without a learner, and its arrays without the first axis."""
 
     row: npt.NDArray[np.uint64]
@@ -343,9 +343,9 @@ class _Game(Games):
 
     def _obey(self, order: int, action: int = 0) -> bool:
         """Carry out an order; returns False, and does nothing, if the action is not legal."""
-        turn, cells = self._turn, self.cells
-        if not turn.acquire(False):
-            raise turn.refuse()
+        lock, cells = self._lock, self.cells
+        if not lock.acquire(False):
+            raise lock.refuse()
         try:
             if order == ACT and not (0 <= action < NUM_ACTIONS and self.mask[action]):
                 return False
@@ -353,7 +353,7 @@ class _Game(Games):
             play(0, 1, self._words)
             return True
         finally:
-            turn.release()
+            lock.release()
 
     def observe(self, seat: int) -> npt.NDArray[np.int8]:
         """A fresh observation of any seat, shape ``[OBSERVATION_SIZE]``, int8."""

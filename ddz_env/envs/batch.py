@@ -24,7 +24,7 @@ from ddz_env.core.errors import InvalidOptionError, shown
 from ddz_env.core.observation import CONCEALED
 from ddz_env.core.rules import Rules
 from ddz_env.envs import slots as at
-from ddz_env.envs.games import Games, check_actions, check_count, refuse_illegal
+from ddz_env.envs.games import GameBatch, check_actions, check_count, refuse_illegal
 from ddz_env.envs.stepping import ACT, DEAL, LOOK, sample, seed_samples
 from ddz_env.envs.threads import one_at_a_time, usable_threads
 
@@ -53,7 +53,7 @@ def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
     return check_seed(saved["seed"])
 
 
-class SelfPlayBatch(Games):
+class SelfPlayBatch(GameBatch):
     """Many games, stepped in one compiled call.
 
     All arrays are allocated once and written in place by :meth:`step`: copy what you keep.  A step plays one action

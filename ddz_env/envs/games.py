@@ -1,4 +1,4 @@
-"""The holder of games: what every environment steps, one game or thousands.
+"""The holder of games, which every environment steps: one game or thousands.
 
 Environments keep games as words (:mod:`ddz_env.envs.slots`), because a :class:`~ddz_env.State` costs microseconds a
 step.  What people and agents need (a state, a view, readable moves) is rebuilt from them on request.
@@ -25,16 +25,16 @@ from ddz_env.core.state import SCORINGS, State
 from ddz_env.envs import slots as at
 from ddz_env.envs.slots import allocate, views_of
 from ddz_env.envs.stepping import EVERYONE, FINISHED, UNIFORM, first_illegal, play, play_with_random
-from ddz_env.envs.threads import Turn, one_at_a_time, run_chunks
+from ddz_env.envs.threads import GamesLock, one_at_a_time, run_chunks
 
 MOST_GAMES = 2**24
-"""Games of one holder; each takes a kilobyte and a half."""
+"""Games of one batch; each takes a kilobyte and a half."""
 
 _MAIN = 0xFFFF
 _DEAL_OPTIONS = ("hands", "bottom", "check_sizes")
 
 
-class Games:
+class GameBatch:
     """Some games, stepped and shown by one compiled call.
 
     Args:
@@ -76,7 +76,7 @@ class Games:
     ) -> None:
         self.num_games, self.rules, self.threads = num_games, rules, threads
         self._random = UNIFORM in kinds
-        self._turn = Turn()
+        self._lock = GamesLock()
         self._words = allocate(num_games, **wanted)
         self.__dict__.update(self._views())
         self.slots.rules[:] = rules.words()

@@ -41,7 +41,7 @@ from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_count
 from ddz_env.envs.learner_games import LearnerGames
 from ddz_env.envs.outputs import RENDER_MODES, as_infos
-from ddz_env.envs.threads import Turn, one_at_a_time, usable_threads
+from ddz_env.envs.threads import GamesLock, one_at_a_time, usable_threads
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
 
@@ -87,7 +87,7 @@ class _LearnerEnv(OwnsArrays):
         kept: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renews": self._renew}
         self._games = LearnerGames(self._count, rules, opponents, role, scoring, **kept)
         self._all = np.ones(self._count, np.bool_)
-        self._turn = Turn()
+        self._lock = GamesLock()
 
     @property
     def np_random(self) -> np.random.Generator:
@@ -400,8 +400,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
 
     def _seen(self, dealt: npt.NDArray[np.bool_] | None = None) -> tuple[Any, dict[str, Any]]:
         """Observations and infos of all games; the infos are said to hold for all, or for those just dealt."""
-        games, values = self._games, self._games.observation
-        slots = games.slots
+        games, values, slots = self._games, self._games.observation, self._games.slots
         if self._copy or self.form.scaled:
             values = self.form.vector(values, OBSERVATION)
         present = (self._all if dealt is None else dealt).copy()
@@ -427,16 +426,15 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
 
     def _final(self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
         """What the games showed last that have just ended, or were cut off and run on, in Gymnasium's form."""
-        games, over = self._games, ended | cut
-        last_seen = games.slots.last_observations.view(np.int8)
+        slots, over = self._games.slots, ended | cut
+        slots.last_observations[cut], slots.last_infos[cut] = slots.observations[cut], slots.infos[cut, 0]
+        last_seen = slots.last_observations.view(np.int8)
         observations = np.full(self.num_envs, None, dtype=object)
-        masks = np.where(cut[:, None], games.mask, np.int8(0))
+        masks = np.where(cut[:, None], self._games.mask, np.int8(0))
         masks[ended, 0] = 1
         for index in np.flatnonzero(over).tolist():
-            last = last_seen if ended[index] else games.observation
-            observations[index] = self.form.seen(last[index], masks[index])
-        running = np.where(cut[:, None], games.slots.infos[:, 0], 0)
-        written = np.where(ended[:, None], games.slots.last_infos, running)
+            observations[index] = self.form.seen(last_seen[index], masks[index])
+        written = np.where(over[:, None], slots.last_infos, 0)
         info = self._stacked(over.copy(), written, illegal & ended, masks)
         return {"final_obs": observations, "_final_obs": over.copy(), "final_info": info, "_final_info": over.copy()}
 

@@ -18,7 +18,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES
 from ddz_env.envs import slots as at
-from ddz_env.envs.games import Games, check_actions, check_position, dealt_state, random_seed, refuse_illegal
+from ddz_env.envs.games import GameBatch, check_actions, check_position, dealt_state, random_seed, refuse_illegal
 from ddz_env.envs.opponents import Opponents
 from ddz_env.envs.stepping import ACT, ANSWER, BEGIN, DEAL, FINISHED, OPPONENT_TURN, RANDOM_ROLE, RESUME, WAIT
 
@@ -40,7 +40,7 @@ def check_role(role: str, rules: Rules) -> int:
     return ROLES.index(role)
 
 
-class LearnerGames(Games):
+class LearnerGames(GameBatch):
     """Games, each with one learner and opponents who play by themselves.
 
     Args:

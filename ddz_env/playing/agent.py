@@ -10,6 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env import Move, State, View
+from ddz_env.core.actions import KICKER_BASE
+from ddz_env.core.engine.layout import CHOSEN, LEFT, PENDING, STAGE, STAGE_KICKER
+from ddz_env.core.errors import IllegalMoveError
+from ddz_env.core.notation import plain_move
 from ddz_env.core.rules import Rules
 
 
@@ -160,3 +164,51 @@ def answers_in_batches(agent: Any) -> bool:
         return False
     first = next((cls for cls in type(owner).__mro__ if {"act", "batched"} & vars(cls).keys()), None)
     return first is None or "batched" in vars(first)
+
+
+class StagedAdapter:
+    """Feeds a whole-move agent into an environment that asks stage by stage.
+
+    The agent thinks once a move, at its first stage; the kickers that it chose are handed out one by one.  The
+    position says which stage is asked, so a game that was cut short leaves nothing behind.
+
+    Args:
+        agent: The agent.
+
+    Example:
+        >>> from ddz_env.playing.registry import make_agent
+        >>> staged, state, rng = StagedAdapter(make_agent("random")), State.new(seed=3), np.random.default_rng(0)
+        >>> state.step_action(staged.action(state.view(), rng))
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self._move: Move | None = None
+
+    def action(self, view: View | State, rng: np.random.Generator) -> int:
+        """The action id of the next stage.
+
+        Args:
+            view: What the agent may see (a :class:`State` for an agent that cheats), at any stage of its turn.
+            rng: The agent's generator.
+
+        Raises:
+            IllegalMoveError: If the half-built move in the position is not the one that the agent began.
+        """
+        row = view.row
+        if int(row[STAGE]) != STAGE_KICKER:
+            self._move = plain_move(self.agent.act(view, rng))
+            return self._move.main
+        return KICKER_BASE + self._next_kicker(row)
+
+    def _next_kicker(self, row: np.ndarray[Any, np.dtype[np.uint64]]) -> int:
+        move = self._move
+        if move is None or move.main != int(row[PENDING]):
+            raise IllegalMoveError(
+                f"action {int(row[PENDING])} was not begun by {self.agent.name}: it plays whole moves"
+            )
+        index = len(move.kickers) - int(row[LEFT])
+        size = move.group.kicker_size if move.group else 1
+        if not 0 <= index < len(move.kickers) or int(row[CHOSEN]).bit_count() != index * size:
+            raise IllegalMoveError(f"the kickers chosen so far are not those of {move}, which {self.agent.name} began")
+        return move.kickers[index]

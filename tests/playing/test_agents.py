@@ -12,7 +12,7 @@ from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError
-from ddz_env.playing.agent import Agent, act_batch, cheats, close, sight
+from ddz_env.playing.agent import Agent, StagedAdapter, act_batch, cheats, close, sight
 from ddz_env.playing.game import play_game, play_one, seat_generators
 from tests.hidden import permuted
 
@@ -122,6 +122,22 @@ def test_act_batch_falls_back_to_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize("factory", AGENTS)
-def test_another_seat_has_nothing_to_decide(factory: type) -> None:
+def test_the_staged_adapter_plays_the_agents_whole_moves(factory: type) -> None:
+    for seed in range(5):
+        whole = _game([factory()] * 3, "rlcard", seed)
+        state = State.new(seed, "rlcard")
+        adapters, rngs = [StagedAdapter(factory()) for _ in range(3)], seat_generators([seed, 0], 3)
+        while not state.is_over:
+            seat = state.seat
+            state.step_action(adapters[seat].action(state.view(), rngs[seat]))
+        assert state == whole
+    state = State.new(1)
     with pytest.raises(IllegalMoveError, match="seat 1 has nothing to decide"):
-        factory().act(State.new(1).view(1), np.random.default_rng(0))
+        factory().act(state.view(1), np.random.default_rng(0))
+
+
+def test_the_staged_adapter_refuses_a_move_that_it_did_not_begin() -> None:
+    state = State.from_hands(["3334569", "9", "T"], check_sizes=False)
+    state.step_action(Move.parse("333+4").main)
+    with pytest.raises(IllegalMoveError, match="was not begun by rules"):
+        StagedAdapter(RulesAgent()).action(state.view(), np.random.default_rng(0))

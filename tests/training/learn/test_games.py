@@ -17,13 +17,13 @@ from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import MOVES
 from ddz_env.core.errors import UnknownAgentError
 from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.playing.agent import StagedAdapter
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError
 from ddz_env.playing.registry import make_agent
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks
 from ddz_training.learn.ppo.opponents import PastSelves
 from ddz_training.learn.ppo.ppo import collect
-from tests.oracles.stages import StageByStage
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
 
@@ -212,7 +212,7 @@ def test_a_frozen_agent_plays_as_it_does_elsewhere_to_every_kicker(agent: str) -
     asked = kickers = 0
     rng = np.random.default_rng(0)
     for game in range(12):
-        state, staged = State.new(5, "standard", game), StageByStage(player)
+        state, staged = State.new(5, "standard", game), StagedAdapter(player)
         for step in range(130):
             action, choice = int(rollout.actions[step, game]), len(state.legal_actions()) > 1
             theirs = sides[game] == (LANDLORD_SIDE if state.role() == "landlord" else PEASANT_SIDE)

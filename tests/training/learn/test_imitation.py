@@ -15,6 +15,7 @@ from ddz_agents.rules.agent import NO_LABEL, RulesAgent, RulesTeacher
 from ddz_env import Rules, State
 from ddz_env.core.errors import InvalidOptionError
 from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.playing.agent import StagedAdapter
 from ddz_training.data.dataset import write_data_set
 from ddz_training.data.games import GAMES
 from ddz_training.data.recording import Recording, record_games
@@ -30,7 +31,6 @@ from ddz_training.learn.imitation import (
 from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.strength import measure_strength
 from tests.oracles.network_policy import NetworkPolicy
-from tests.oracles.stages import StageByStage
 from tests.training.apps.terminal import ddz, refused
 
 SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)
@@ -40,7 +40,7 @@ SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic
 def test_the_teacher_does_at_every_stage_what_the_rule_agent_does(rules: str) -> None:
     games, rng = 20, np.random.default_rng(0)
     states = [State.new(1, rules, game) for game in range(games)]
-    agents = [StageByStage(RulesAgent()) for _ in states]
+    agents = [StagedAdapter(RulesAgent()) for _ in states]
     teacher, kickers = RulesTeacher(games, rules), 0
     for _ in range(80):
         labels = teacher.labels(np.stack([state.row for state in states]))

@@ -35,15 +35,18 @@ from gymnasium import spaces
 from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel  # type: ignore[import-untyped]
+from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped]
 
 from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.checks import as_integer, check_number, check_seed
 from ddz_env.core.engine.layout import STAGE_OVER
-from ddz_env.core.errors import GameOverError, InvalidMoveError, InvalidOptionError, shown, unknown
+from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidOptionError, shown, unknown
 from ddz_env.core.rules import Rules
-from ddz_env.envs import outputs, stepping
-from ddz_env.envs.game import Game
+from ddz_env.envs import outputs
+from ddz_env.envs import slots as at
+from ddz_env.envs.games import GameBatch, check_position, dealt_state, random_seed
+from ddz_env.envs.stepping import ACT, BEGIN, DEAL, play
 
 if TYPE_CHECKING:
     from ddz_env.core.state import State
@@ -56,10 +59,10 @@ ILLEGAL_REWARD = -1.0
 
 
 def env(*, illegal_reward: float = ILLEGAL_REWARD, **options: Any) -> AECEnv[str, Observation, int | None]:
-    """Make the environment with PettingZoo's usual wrappers.
+    """Make the environment in a wrapper that does what PettingZoo's usual ones do.
 
-    An illegal action ends the game: its player gets ``illegal_reward``, the others zero.  (PettingZoo's
-    ``CaptureStdoutWrapper`` is not among the wrappers: it is for environments that print, and ours returns its text.)
+    An illegal action ends the game: its player gets ``illegal_reward``, the others zero.  (There is no
+    ``CaptureStdoutWrapper``: it is for environments that print, and ours returns its text.)
 
     Args:
         illegal_reward: Reward for an illegal action.
@@ -68,7 +71,7 @@ def env(*, illegal_reward: float = ILLEGAL_REWARD, **options: Any) -> AECEnv[str
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown.
-        InvalidOptionError: If another option is unknown, or the reward is no finite number.
+        InvalidOptionError: If another option is unknown, or the reward is not a finite number.
     """
     return wrap(raw_env(**options), illegal_reward)
 
@@ -77,7 +80,7 @@ def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
     """Make the environment in PettingZoo's parallel form, as ``turn_based_aec_to_parallel(env(...))`` does.
 
     Every step takes an action of every agent and plays that of the agent that is to act; the others' are ignored.  That
-    agent has the only mask with a non-zero entry, and after the first step its name stands in every agent's
+    agent has the only mask with a non-zero entry, and after the first step its name is in every agent's
     ``info["active_agent"]``.  Rewards are those of the step; they come with the last one.
 
     Args:
@@ -93,19 +96,16 @@ def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
 def wrap(
     game: AECEnv[str, Observation, int | None], illegal_reward: float = ILLEGAL_REWARD
 ) -> AECEnv[str, Observation, int | None]:
-    """Put PettingZoo's usual wrappers around a raw environment.
+    """Put the wrapper around a raw environment.
 
     Args:
         game: ``raw_env`` or a wrapper of it.
         illegal_reward: Reward for an illegal action, which ends the game.
 
     Raises:
-        InvalidOptionError: If the reward is no finite number.
+        InvalidOptionError: If the reward is not a finite number.
     """
-    reward = check_number("illegal_reward", illegal_reward)
-    wrapped: Any = _TerminateIllegal(game, illegal_reward=reward)
-    wrapped = _AssertOutOfBounds(wrapped)
-    return _OrderEnforcing(wrapped)
+    return _Guarded(game, check_number("illegal_reward", illegal_reward))
 
 
 class raw_env(AECEnv):  # type: ignore[misc]
@@ -122,8 +122,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
         scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
         dtype: ``"int8"``, or ``"float32"``: observations and ``state()`` scaled to 0..1.
-        observation_key: Where the vector stands in an observation.
-        mask_key: Where the mask of legal actions stands.
+        observation_key: The vector's key in an observation.
+        mask_key: The key of the mask of legal actions.
         infos: ``"numbers"``, which every library can stack, or ``"text"``.
 
     Raises:
@@ -150,8 +150,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.render_mode, self._screen = render_mode, outputs.Screen(render_mode)
         self.form = outputs.ObservationForm("dict", dtype, observation_key, mask_key)
         self._text = outputs.check_infos(infos)
-        self._game = Game(self.rules, scoring)
-        self._seed = stepping.random_seed()
+        self._game = _BatchOfOne(self.rules, scoring)
+        self._seed = random_seed()
         self._number = 0
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
@@ -196,12 +196,12 @@ class raw_env(AECEnv):  # type: ignore[misc]
     def set_state(self, state: State) -> None:
         """Go on from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
 
-        Nobody has been paid anything; later games (``reset`` without a seed) are those that would have come.
+        No agent has a reward yet; ``reset`` without a seed deals the game that would have come.
 
         Raises:
-            InvalidOptionError: If it is no :class:`~ddz_env.State`, or follows other rules.
+            InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.
         """
-        self._game.deal(self._seed, self._number, {"deal": stepping.check_position(state)})
+        self._game.deal(self._seed, self._number, {"deal": check_position(state, self.rules)})
         self._begin()
 
     def _begin(self) -> None:
@@ -218,8 +218,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
     def step(self, action: int | None) -> None:
         """Play an action of the selected agent, or None once it is dead.
 
-        ``Game.step`` calls one kernel, ``step_and_look``, which plays (``play_action``) and writes the next
-        observation, mask and infos; then an agent is selected, and everybody is paid at the end of the game.
+        One kernel (:func:`ddz_env.envs.stepping.play`) plays and writes the next observation, mask and infos; then an
+        agent is selected, and at the end of the game every agent gets its return.
 
         Raises:
             GameOverError: If no agent is left.
@@ -233,7 +233,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        self._game.step(action)  # type: ignore[arg-type]  # None is refused by name
+        self._game.step(action)
         self._cumulative_rewards[agent] = 0.0
         self._show()
 
@@ -265,7 +265,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
     def game_state(self) -> State:
         """The game as a :class:`~ddz_env.State` of its own (it sees all hands)."""
-        return self._game.state()
+        return self._game.state(0)
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Draw the table: text (``ansi``), a picture (``rgb_array``) or a window (``human``)."""
@@ -286,10 +286,10 @@ class raw_env(AECEnv):  # type: ignore[misc]
         game, agents = self._game, self.possible_agents
         written = game.infos.tolist()
         self._over = written[0][outputs.STAGE_COLUMN] == STAGE_OVER
-        self.agent_selection = agents[game.seat]
+        self.agent_selection = agents[game.cells.item(at.ACTING)]
         self.infos = dict(zip(agents, outputs.as_infos(written, text=self._text), strict=True))
         if self._over:
-            for agent, value in zip(self.agents, game.returns(), strict=True):
+            for agent, value in zip(self.agents, game.returns.tolist(), strict=True):
                 self.rewards[agent] = value
                 self.terminations[agent] = True
             self._accumulate_rewards()
@@ -297,11 +297,77 @@ class raw_env(AECEnv):  # type: ignore[misc]
             self.render()
 
 
+class _BatchOfOne(GameBatch):
+    """One game without a learner, and its arrays without the first axis."""
+
+    row: npt.NDArray[np.uint64]
+    rule_words: npt.NDArray[np.uint64]
+    infos: npt.NDArray[np.int64]
+    returns: npt.NDArray[np.float64]
+    cells: npt.NDArray[np.int64]
+
+    def __init__(self, rules: Rules, scoring: str | None) -> None:
+        super().__init__(1, rules, scoring, masks=1, observations=1, logs=1, infos=rules.players)
+
+    def _views(self) -> dict[str, Any]:
+        views = super()._views()
+        slots = views["slots"]
+        own = {"row": slots.rows[0], "rule_words": slots.rules, "infos": slots.infos[0], "cells": slots.cells[0]}
+        own |= {"observation": views["observation"][0], "mask": views["mask"][0]}
+        return views | own | {"returns": slots.returns[0, : self.rules.players]}
+
+    def deal(self, seed: int, number: int, options: Mapping[str, Any] | None = None) -> None:
+        """Start game ``number`` of a seed, or the deal that the options name.
+
+        Raises:
+            InvalidDealError: If the deal does not fit.
+            InvalidOptionError: If an option is unknown.
+        """
+        given = dealt_state(options, self.rules, seed)
+        self.slots.keys[0, : at.STREAM] = seed, number
+        if given is not None:
+            self.lay_out(0, given)
+        self._obey(DEAL if given is None else BEGIN)
+
+    def step(self, action: Any) -> None:
+        """Play one action.
+
+        Raises:
+            GameOverError: If the game has ended.
+            InvalidMoveError: If the id does not exist.
+            IllegalMoveError: If it is not legal now.  The game is unchanged.
+        """
+        number = as_integer(action)
+        if number is None or not self._obey(ACT, number):
+            self.state(0).step_action(action)  # knows what is wrong, and raises it
+            raise IllegalMoveError(f"action {shown(action)} is not legal now")
+
+    def _obey(self, order: int, action: int = 0) -> bool:
+        """Carry out an order; returns False, and does nothing, if the action is not legal."""
+        lock, cells = self._lock, self.cells
+        if not lock.acquire(False):
+            raise lock.refuse()
+        try:
+            if order == ACT and not (0 <= action < NUM_ACTIONS and self.mask[action]):
+                return False
+            cells[at.ORDER], cells[at.ACTION] = order, action
+            play(0, 1, self._words)
+            return True
+        finally:
+            lock.release()
+
+    def observe(self, seat: int) -> npt.NDArray[np.int8]:
+        """A fresh observation of any seat, shape ``[OBSERVATION_SIZE]``, int8."""
+        out = np.empty(observation.OBSERVATION_WORDS, np.uint64)
+        observation.write_observation(self.row, self.slots.rings[0], self.rule_words, np.uint64(seat), out)
+        return out.view(np.int8)
+
+
 class _OfGame:
     """Reads an attribute from the raw environment at once.
 
     PettingZoo's wrappers look attributes up layer by layer, twenty times a step, which takes longer than everything
-    else together.
+    else together.  Before ``reset`` the game has none, and the wrapper's own error follows.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -311,8 +377,8 @@ class _OfGame:
         return self if wrapper is None else getattr(wrapper.game, self._name)
 
 
-class _Shortcuts:
-    """What the wrappers and ``last()`` read.  Before ``reset`` the game has none: the wrapper's own error follows."""
+class _Guarded(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
+    """Enforces the order of calls, and ends the game at an illegal action, as PettingZoo's wrappers do."""
 
     agents = _OfGame()
     agent_selection = _OfGame()
@@ -322,33 +388,26 @@ class _Shortcuts:
     infos = _OfGame()
     _cumulative_rewards = _OfGame()
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        self.game = arguments[0].unwrapped
-        super().__init__(*arguments, **options)
-
-
-class _TerminateIllegal(_Shortcuts, wrappers.TerminateIllegalWrapper):  # type: ignore[misc]  # untyped
-    """Finds the mask under the key that the environment was given."""
-
-    def observe(self, agent: str) -> Observation:
-        observed: Observation = self.env.observe(agent)
-        if agent == self.agent_selection:
-            self._prev_obs = {"action_mask": observed[self.game.form.mask_key]}
-        return observed
-
-
-class _AssertOutOfBounds(_Shortcuts, wrappers.AssertOutOfBoundsWrapper):  # type: ignore[misc]  # untyped
-    """Refuses by name what PettingZoo's wrapper asserts; an assertion is gone under ``python -O``."""
+    def __init__(self, env: AECEnv[str, Observation, int | None], illegal_reward: float) -> None:
+        self.game, self._illegal_reward = env.unwrapped, illegal_reward
+        super().__init__(env)
 
     def step(self, action: Any) -> None:
-        agent, number = self.agent_selection, as_integer(action)
-        space: Any = self.action_space(agent)
-        if number is None or not 0 <= number < space.n:
-            if action is not None or not (self.terminations[agent] or self.truncations[agent]):
-                raise InvalidMoveError(f"action {shown(action)} does not exist: ids run from 0 to {space.n - 1}")
-        self.env.step(number)
+        try:
+            super().step(action)
+        except IllegalMoveError:
+            self._end_game()
 
+    def _end_game(self) -> None:
+        """End the game; its player gets the reward for an illegal action, the others zero."""
+        EnvLogger.warn_on_illegal_move()
+        game = self.game
+        game._cumulative_rewards[game.agent_selection] = 0.0
+        game.terminations = dict.fromkeys(game.agents, True)
+        game.truncations = dict.fromkeys(game.agents, True)
+        game.rewards = dict.fromkeys(game.agents, 0.0) | {game.agent_selection: self._illegal_reward}
+        game._accumulate_rewards()
+        game._deads_step_first()
 
-class _OrderEnforcing(_Shortcuts, wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
     def __str__(self) -> str:
         return str(self.env)

@@ -14,144 +14,19 @@ Slot ``i`` of a batch of ``n`` games plays the games ``i``, ``i + n``, ``i + 2 n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.checks import as_array, check_flag, check_integer, check_seed, described
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.layout import SEAT, STAGE, STAGE_OVER
-from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
-from ddz_env.core.engine.random import advance, below, key, mix
-from ddz_env.core.engine.score import write_returns
-from ddz_env.core.engine.step import apply_and_record
+from ddz_env.core.checks import as_array, check_flag, check_seed, described
 from ddz_env.core.errors import InvalidOptionError, shown
-from ddz_env.core.observation import CONCEALED_WORDS, expand_mask, write_concealed, write_observation
+from ddz_env.core.observation import CONCEALED
 from ddz_env.core.rules import Rules
-from ddz_env.core.state import State
-from ddz_env.envs import stepping
-from ddz_env.envs.stepping import acting_role, begin_game, check_actions, first_illegal
-from ddz_env.envs.threads import Turn, one_at_a_time, run_chunks, usable_threads
-
-MOST_GAMES = 2**24
-"""Games of one batch; each takes a kilobyte and a half."""
-
-_SAMPLE_STREAM = np.uint64(0x53414D504C45)
-
-
-class Slots(NamedTuple):
-    """The arrays of a batch of ``n`` games, as kernels take them.
-
-    Attributes:
-        rows: The games, shape ``[n, 32]``, uint64.
-        rings: Their recent moves, shape ``[n, 16, 2]``, uint64.
-        games: Number of each slot's game, shape ``[n]``, uint64.
-        bits: Masks as bits, shape ``[n, 7]``, uint64.
-        masks: Masks as bytes, shape ``[n, 50]``, uint64; length 0 if not wanted.
-        observations: Shape ``[n, OBSERVATION_WORDS]``, uint64; length 0 if not wanted.
-        concealed: Shape ``[n, CONCEALED_WORDS]``, uint64; length 0 if not wanted.
-        seats: The seat to act, shape ``[n]``, int8.
-        roles: Its role, shape ``[n]``, int8.
-        rewards: Returns by seat, shape ``[n, 3]``, float32.
-        done: Whether the last step ended a game, shape ``[n]``, bool.
-    """
-
-    rows: stepping.Rows
-    rings: stepping.Rings
-    games: stepping.Words
-    bits: stepping.Bits
-    masks: stepping.Masks
-    observations: stepping.Observations
-    concealed: Annotated[Any, np.uint64, CONCEALED_WORDS]
-    seats: stepping.Bytes
-    roles: stepping.Bytes
-    rewards: Annotated[Any, np.float32, 3]
-    done: stepping.Flags
-
-
-class BatchRules(NamedTuple):
-    """What stays the same, as kernels take it.
-
-    Attributes:
-        rules: The rules array, shape ``[17]``, uint64.
-        seed: The batch's seed, uint64.
-        scoring: The engine's number of the scoring.
-        peasant_reward: See :class:`~ddz_env.Rules`.
-    """
-
-    rules: Any
-    seed: Any
-    scoring: int
-    peasant_reward: float
-
-
-@inline_kernel
-def _show_game(index: int, slots: Slots, rules: np.ndarray) -> None:
-    """Write everything that a batch shows of one game."""
-    row = slots.rows[index]
-    bits = slots.bits[index]
-    legal_mask(row, rules, bits)
-    if slots.masks.shape[0] > 0:
-        expand_mask(bits, slots.masks[index])
-    if slots.observations.shape[0] > 0:
-        write_observation(row, slots.rings[index], rules, row[SEAT], slots.observations[index])
-    if slots.concealed.shape[0] > 0:
-        write_concealed(row, rules, row[SEAT], slots.concealed[index])
-    slots.seats[index] = np.int8(row[SEAT])
-    slots.roles[index] = np.int8(acting_role(row, rules))
-
-
-@pure_kernel
-def _step_range(first: int, stop: int, actions: np.ndarray, slots: Slots, terms: BatchRules) -> None:
-    """Play one legal action in each of the games ``first..stop-1``; where that ends one, deal the slot's next."""
-    for index in range(first, stop):
-        row, ring, rewards = slots.rows[index], slots.rings[index], slots.rewards[index]
-        apply_and_record(row, ring, np.uint64(actions[index]), terms.rules)
-        over = row[STAGE] == STAGE_OVER
-        if over:
-            write_returns(row, terms.rules, terms.scoring, terms.peasant_reward, rewards)
-            slots.games[index] += np.uint64(slots.games.shape[0])
-            begin_game(row, ring, terms.seed, slots.games[index], terms.rules)
-        elif slots.done[index]:
-            for seat in range(3):
-                rewards[seat] = 0.0
-        slots.done[index] = over
-        _show_game(index, slots, terms.rules)
-
-
-@pure_kernel
-def _begin_all(slots: Slots, streams: np.ndarray, terms: BatchRules) -> None:
-    """Deal every game, and begin its stream of random actions."""
-    for index in range(streams.shape[0]):
-        streams[index] = key(terms.seed ^ _SAMPLE_STREAM, np.uint64(index))
-        begin_game(slots.rows[index], slots.rings[index], terms.seed, slots.games[index], terms.rules)
-        _show_game(index, slots, terms.rules)
-
-
-@pure_kernel
-def _show_all(slots: Slots, rules: np.ndarray) -> None:
-    for index in range(slots.rows.shape[0]):
-        _show_game(index, slots, rules)
-
-
-@pure_kernel
-def _sample_all(bits: np.ndarray, streams: np.ndarray, actions: np.ndarray) -> None:
-    """Draw a uniform legal action for each game from its slot's own stream."""
-    for index in range(bits.shape[0]):
-        streams[index] = advance(streams[index])
-        mask = bits[index]
-        actions[index] = np.int64(nth_legal(mask, below(mix(streams[index]), count_legal(mask))))
-
-
-def check_count(option: str, value: object) -> int:
-    """How many games are stepped at once.
-
-    Raises:
-        InvalidOptionError: If it is no integer in 1..2**24.
-    """
-    return check_integer(option, value, 1, MOST_GAMES)
+from ddz_env.envs import slots as at
+from ddz_env.envs.games import GameBatch, check_actions, check_count, refuse_illegal
+from ddz_env.envs.stepping import ACT, DEAL, LOOK, sample, seed_samples
+from ddz_env.envs.threads import one_at_a_time, usable_threads
 
 
 def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
@@ -178,7 +53,7 @@ def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
     return check_seed(saved["seed"])
 
 
-class SelfPlayBatch:
+class SelfPlayBatch(GameBatch):
     """Many games, stepped in one compiled call.
 
     All arrays are allocated once and written in place by :meth:`step`: copy what you keep.  A step plays one action
@@ -200,7 +75,7 @@ class SelfPlayBatch:
         observation: What the seat to act sees, shape ``[num_games, OBSERVATION_SIZE]``, int8 (no rows if left out).
         mask: Legal actions, shape ``[num_games, 400]``, int8 (no rows if left out).
         mask_words: The same as bits, shape ``[num_games, 7]``, uint64.
-        concealed: Shape ``[num_games, 48]``, int8, by the table ``CONCEALED`` (no rows unless asked for).
+        concealed: Shape ``[num_games, 48]``, int8, by the table ``CONCEALED`` (no rows unless wanted).
         seat: The seat to act, shape ``[num_games]``, int8.
         role: Its role, shape ``[num_games]``, int8: 0 landlord, 1 peasant down, 2 peasant up, 3 none yet.
         reward: Returns by seat, shape ``[num_games, 3]``, float32.
@@ -214,6 +89,14 @@ class SelfPlayBatch:
         InvalidDealError: If the seed is out of range.
     """
 
+    concealed: npt.NDArray[np.int8]
+    mask_words: npt.NDArray[np.uint64]
+    seat: npt.NDArray[np.int8]
+    role: npt.NDArray[np.int8]
+    done: npt.NDArray[np.bool_]
+    game: npt.NDArray[np.uint64]
+    rows: npt.NDArray[np.uint64]
+
     def __init__(
         self,
         num_games: int = 4096,
@@ -226,33 +109,31 @@ class SelfPlayBatch:
         mask: bool = True,
         concealed: bool = False,
     ) -> None:
-        self.threads = usable_threads(threads)
-        self.num_games = check_count("num_games", num_games)
-        self.rules = Rules.preset(rules)
-        self._scoring = stepping.choose_scoring(self.rules, scoring)
+        threads, num_games = usable_threads(threads), check_count("num_games", num_games)
+        parts = {"observations": ("observation", observation), "masks": ("mask", mask)}
+        wanted: dict[str, Any] = {
+            part: check_flag(*flag) for part, flag in (parts | {"concealed": ("concealed", concealed)}).items()
+        }
+        rules = Rules.preset(rules)
+        super().__init__(num_games, rules, scoring, threads=threads, stride=num_games, renews=True, **wanted)
         self.seed = check_seed(seed)
-        parts = ("observation", observation), ("mask", mask), ("concealed", concealed)
-        self._parts = [check_flag(*part) for part in parts]
-        self._allocate()
+        self.reward: npt.NDArray[np.float32] = np.zeros((num_games, 3), np.float32)
+        self._actions = np.zeros(num_games, np.int64)
         self.reset()
 
-    def _allocate(self) -> None:
-        n, (observation, mask, concealed) = self.num_games, self._parts
-        wanted = {"observations": n * observation, "masks": n * mask, "concealed": n * concealed}
-        self._slots = slots = stepping.allocate(Slots, n, **wanted)
-        self._rule_words = self.rules.words()
-        self._streams, self._actions = np.zeros(n, np.uint64), np.zeros(n, np.int64)
-        self._turn = Turn()
-        self.observation: npt.NDArray[np.int8] = slots.observations.view(np.int8)
-        self.mask: npt.NDArray[np.int8] = slots.masks.view(np.int8)[:, :NUM_ACTIONS]
-        self.concealed: npt.NDArray[np.int8] = slots.concealed.view(np.int8)
-        self.mask_words: npt.NDArray[np.uint64] = slots.bits
-        self.seat: npt.NDArray[np.int8] = slots.seats
-        self.role: npt.NDArray[np.int8] = slots.roles
-        self.reward: npt.NDArray[np.float32] = slots.rewards
-        self.done: npt.NDArray[np.bool_] = slots.done
-        self.game: npt.NDArray[np.uint64] = slots.games
-        self.rows: npt.NDArray[np.uint64] = slots.rows
+    def _views(self) -> dict[str, Any]:
+        views = super()._views()
+        slots = views["slots"]
+        cells = slots.cells.view(np.int8)[:, ::8]  # the lowest byte of each
+        return views | {
+            "concealed": slots.concealed.view(np.int8).reshape(-1, CONCEALED.size),
+            "mask_words": slots.bits,
+            "seat": cells[:, at.ACTING],
+            "role": cells[:, at.ACTING_ROLE],
+            "done": cells[:, at.ENDED].view(np.bool_),
+            "game": slots.keys[:, at.NUMBER],
+            "rows": slots.rows,
+        }
 
     @one_at_a_time
     def reset(self, seed: int | None = None) -> None:
@@ -266,8 +147,9 @@ class SelfPlayBatch:
         """
         if seed is not None:
             self.seed = check_seed(seed)
-        self.game[:], self.reward[:], self.done[:] = np.arange(self.num_games), 0.0, False
-        _begin_all(self._slots, self._streams, self._terms())
+        self.slots.keys[:, at.SEED], self.game[:], self.reward[:] = self.seed, np.arange(self.num_games), 0.0
+        self.run(DEAL)
+        seed_samples(self._words)
 
     @one_at_a_time
     def state_dict(self) -> dict[str, Any]:
@@ -285,28 +167,16 @@ class SelfPlayBatch:
         """
         arrays = self._saved()
         self.seed = _check_saved(saved, self.rules, arrays)
+        self.slots.keys[:, at.SEED] = self.seed
         for name, array in arrays.items():
             array[:] = saved[name]
-        _show_all(self._slots, self._rule_words)
-
-    def _terms(self) -> BatchRules:
-        return BatchRules(self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward)
+        self.run(LOOK)
 
     def _saved(self) -> dict[str, Any]:
         """The arrays that cannot be computed from the rest, by name."""
-        kept = {name: getattr(self._slots, name) for name in ("rows", "rings", "games", "rewards", "done")}
-        return kept | {"streams": self._streams}
-
-    def state(self, index: int) -> State:
-        """One game as a :class:`~ddz_env.State` of its own, without the history of moves.
-
-        Raises:
-            InvalidOptionError: If there is no such game.
-        """
-        index = check_integer("game", index, 0, self.num_games - 1)
-        state = State(self._slots.rows[index].copy(), self.rules)
-        state.ring[:] = self._slots.rings[index]
-        return state
+        slots = self.slots
+        games = {"rows": slots.rows, "rings": slots.rings, "games": self.game, "rewards": self.reward}
+        return games | {"done": self.done, "streams": slots.keys[:, at.STREAM]}
 
     @one_at_a_time
     def step(self, actions: npt.ArrayLike) -> None:
@@ -320,10 +190,10 @@ class SelfPlayBatch:
             IllegalMoveError: If an action is not legal.  No game has changed.
         """
         played = check_actions(actions, self.num_games)
-        wrong = int(first_illegal(played, self.mask_words))
-        if wrong >= 0:
-            stepping.refuse_action(f"game {wrong}", int(played[wrong]), self.state(wrong).legal_actions())
-        run_chunks(_step_range, self.num_games, self.threads, played, self._slots, self._terms())
+        refuse_illegal(played, self.mask_words)
+        self.slots.cells[:, at.ACTION] = played
+        self.run(ACT)
+        self.reward[:] = self.slots.returns[:, : at.OWN]
 
     @one_at_a_time
     def sample_actions(self) -> npt.NDArray[np.int64]:
@@ -332,15 +202,6 @@ class SelfPlayBatch:
         Returns:
             Shape ``[num_games]``, int64; the same array at every call.
         """
-        _sample_all(self.mask_words, self._streams, self._actions)
+        sample(self._words)
+        self._actions[:] = self.slots.cells[:, at.ACTION]
         return self._actions
-
-    def __getstate__(self) -> dict[str, Any]:
-        saved = {name: getattr(self, name) for name in ("num_games", "rules", "threads", "_scoring", "_parts")}
-        return saved | {"batch": self.state_dict()}
-
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        batch = saved.pop("batch")
-        self.__dict__.update(saved)
-        self._allocate()
-        self.load_state_dict(batch)

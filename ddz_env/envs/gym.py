@@ -7,7 +7,7 @@
     (dtype('int8'), True)
 
 The observation is a plain ``Box`` (int8, by the table ``OBSERVATION`` of :mod:`ddz_env.core.observation`).  Legal
-actions come from ``action_masks()``, which is where Stable-Baselines3 looks, and stand in ``info["action_mask"]``;
+actions come from ``action_masks()``, which is where Stable-Baselines3 looks, and are in ``info["action_mask"]``;
 ``observation="dict"`` puts them beside the observation.  The reward comes at the end of the game.
 
 A game that is over offers action 0 and no other, so that a distribution over its mask exists.  If opponents end a game
@@ -37,10 +37,11 @@ from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import outputs
-from ddz_env.envs.batch import check_count
-from ddz_env.envs.learner_games import FINISHED, LearnerGames
+from ddz_env.envs import slots as at
+from ddz_env.envs.games import check_count
+from ddz_env.envs.learner_games import LearnerGames
 from ddz_env.envs.outputs import RENDER_MODES, as_infos
-from ddz_env.envs.threads import Turn, one_at_a_time, usable_threads
+from ddz_env.envs.threads import GamesLock, one_at_a_time, usable_threads
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
 
@@ -83,10 +84,10 @@ class _LearnerEnv(OwnsArrays):
         self.form = outputs.ObservationForm(observation, dtype, observation_key, mask_key)
         self._text = outputs.check_infos(infos)
         self.observation_space, self.action_space = self.form.space(), spaces.Discrete(NUM_ACTIONS)
-        kept: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renew": self._renew}
+        kept: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renews": self._renew}
         self._games = LearnerGames(self._count, rules, opponents, role, scoring, **kept)
         self._all = np.ones(self._count, np.bool_)
-        self._turn = Turn()
+        self._lock = GamesLock()
 
     @property
     def np_random(self) -> np.random.Generator:
@@ -113,7 +114,7 @@ class _LearnerEnv(OwnsArrays):
 
     def _picture(self, index: int, fps: float) -> Any:
         """Text or a picture of what a game's learner sees."""
-        return self._screen.show(self._games.state(index).view(int(self._games.tables.learners[index])), fps)
+        return self._screen.show(self._games.state(index).view(int(self._games.slots.cells[index, at.LEARNER])), fps)
 
 
 class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
@@ -133,8 +134,8 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.  Pictures show what the learner may see.
         observation: ``"vector"``, or ``"dict"``: the vector and the mask of legal actions beside it.
         dtype: ``"int8"``, or ``"float32"``: scaled to 0..1.
-        observation_key: Where the vector stands in the dict.
-        mask_key: Where the mask stands in the dict.
+        observation_key: The vector's key in the dict.
+        mask_key: The mask's key in the dict.
         infos: ``"numbers"``, which every library can stack, or ``"text"``.
 
     Raises:
@@ -182,7 +183,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
             The observation and the info, as :meth:`reset`.
 
         Raises:
-            InvalidOptionError: If it is no :class:`~ddz_env.State`, or follows other rules.
+            InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.
             InvalidDealError: If the seed is out of range.
         """
         self._games.resume(self._all, state, self._draw_seed() if seed is None else seed)
@@ -191,7 +192,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
     def game_state(self) -> State:
         """The game as a :class:`~ddz_env.State` of its own, hidden cards included.
 
-        Its ``history`` is complete where somebody reads the moves (a render mode, opponents that are asked one by one),
+        Its ``history`` is complete where the moves are read (a render mode, opponents that choose game by game),
         and otherwise empty.
         """
         return self._games.state(0)
@@ -212,22 +213,22 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
             raise InvalidMoveError(f"an action is one integer from 0 to {NUM_ACTIONS - 1}, not {shown(action)}")
         checked = self._games.check(np.asarray([number]), self._all, refuse=self._refuse)
         self._games.step(checked, self._all)
-        tables = self._games.tables
+        (ended,), (reward,), _ = self._games.outcome()
         observed, info = self._seen()
-        return observed, float(tables.rewards[0]), bool(tables.status[0] == FINISHED), False, info
+        return observed, float(reward), bool(ended), False, info
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal actions, shape ``[400]``, bool; action 0 alone when the game is over."""
-        return np.asarray(self._games.masks[0], np.bool_)
+        return np.asarray(self._games.mask[0], np.bool_)
 
     def _seen(self) -> tuple[Any, dict[str, Any]]:
         """The learner's observation and info, all of the caller's own; the window, if there is one, shows the game."""
         if self.render_mode == "human":
             self.render()
-        tables, mask = self._games.tables, self._games.masks[0]
-        (info,) = as_infos(tables.infos.tolist(), text=self._text)
-        info |= {"illegal": np.int64(tables.illegal[0]), "action_mask": mask.copy()}
-        return self.form.seen(self._games.observations[0], mask), info
+        slots, mask = self._games.slots, self._games.mask[0]
+        (info,) = as_infos(slots.infos[0].tolist(), text=self._text)
+        info |= {"illegal": slots.cells[0, at.ILLEGAL], "action_mask": mask.copy()}
+        return self.form.seen(self._games.observation[0], mask), info
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Draw what the learner may see: text, a picture or a window, by the render mode."""
@@ -245,7 +246,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
     Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
     vector environments do.  There are three kinds of opponents, from fast to slow: ``random`` and ``random-staged`` run
     inside the compiled step; agents that offer ``batched`` (``rules``, ``policy``) answer for all games that wait for
-    them in one call; all others are asked game by game (through ``act_batch`` where they have it).  One object plays in
+    them in one call; all others choose game by game (through ``act_batch`` where they have it).  One object plays in
     all games, so it must decide from the view alone: ``reset`` and ``observe`` are not called.
 
     Autoreset, declared in ``metadata["autoreset_mode"]``:
@@ -395,16 +396,19 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal actions, shape ``[num_envs, 400]``, bool; action 0 alone where the game is over."""
-        return np.asarray(self._games.masks, np.bool_)
+        return np.asarray(self._games.mask, np.bool_)
 
     def _seen(self, dealt: npt.NDArray[np.bool_] | None = None) -> tuple[Any, dict[str, Any]]:
         """Observations and infos of all games; the infos are said to hold for all, or for those just dealt."""
-        games, values = self._games, self._games.observations
+        games, values, slots = self._games, self._games.observation, self._games.slots
         if self._copy or self.form.scaled:
             values = self.form.vector(values, OBSERVATION)
         present = (self._all if dealt is None else dealt).copy()
-        infos = self._stacked(present, games.tables.infos, games.tables.illegal, games.masks)
-        return self.form.of(values, games.masks), infos
+        illegal = slots.cells[:, at.ILLEGAL]
+        if self._renew:  # of the game that it has ended
+            illegal = illegal * (1 - slots.cells[:, at.ENDED])
+        infos = self._stacked(present, slots.infos[:, 0], illegal, games.mask)
+        return self.form.of(values, games.mask), infos
 
     def _stacked(
         self, present: npt.NDArray[np.bool_], written: Any, illegal: Any, masks: npt.NDArray[np.int8]
@@ -412,24 +416,25 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         """Infos of games in Gymnasium's form: an array under each key, and where it holds under ``_key``."""
         columns: dict[str, Any] = dict(zip(outputs.KEYS, written.T.copy(), strict=False))
         if self._text:
-            told = as_infos(written.tolist(), text=True)
+            texts = as_infos(written.tolist(), text=True)
             columns = {"seat": columns["seat"]}
             for key in outputs.TEXT_KEYS[1:]:
-                columns[key] = np.array([info[key] for info in told], object)
+                columns[key] = np.array([info[key] for info in texts], object)
                 columns[key][~present] = None
         columns |= {"illegal": illegal.astype(np.int64), "action_mask": masks.copy() if self._copy else masks}
         return columns | dict.fromkeys(map("_".__add__, columns), present)
 
     def _final(self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
         """What the games showed last that have just ended, or were cut off and run on, in Gymnasium's form."""
-        games, over = self._games, ended | cut
+        slots, over = self._games.slots, ended | cut
+        slots.last_observations[cut], slots.last_infos[cut] = slots.observations[cut], slots.infos[cut, 0]
+        last_seen = slots.last_observations.view(np.int8)
         observations = np.full(self.num_envs, None, dtype=object)
-        masks = np.where(cut[:, None], games.masks, np.int8(0))
+        masks = np.where(cut[:, None], self._games.mask, np.int8(0))
         masks[ended, 0] = 1
         for index in np.flatnonzero(over).tolist():
-            last = games.endings.observations if ended[index] else games.observations
-            observations[index] = self.form.seen(last[index], masks[index])
-        written = np.where(ended[:, None], games.endings.infos, np.where(cut[:, None], games.tables.infos, 0))
+            observations[index] = self.form.seen(last_seen[index], masks[index])
+        written = np.where(over[:, None], slots.last_infos, 0)
         info = self._stacked(over.copy(), written, illegal & ended, masks)
         return {"final_obs": observations, "_final_obs": over.copy(), "final_info": info, "_final_info": over.copy()}
 

@@ -2,7 +2,7 @@
 
 An opponent is anything that :func:`ddz_env.playing.registry.make_agent` takes: a name with options, ``module:Class``,
 or an object.  The names ``random`` and ``random-staged`` run inside the compiled step.  An agent that offers
-``batched`` answers for all games that wait for it in one call; any other agent is asked game by game.
+``batched`` answers for all games that wait for it in one call; any other agent chooses game by game.
 """
 
 from __future__ import annotations
@@ -14,84 +14,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.cards import counts_to_word
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT
-from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
-from ddz_env.core.engine.moves import all_moves
-from ddz_env.core.engine.random import advance, below, mix
-from ddz_env.core.engine.tables import KICKER_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
-from ddz_env.core.engine.words import PLANE, U0, U1, lowest, remove
 from ddz_env.core.errors import InvalidMoveError, InvalidOptionError
 from ddz_env.core.observation import mask_bytes
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES
-from ddz_env.envs.stepping import check_actions, first_illegal, play_action, refuse_action
+from ddz_env.envs import slots as at
+from ddz_env.envs.games import check_actions, refuse_illegal
+from ddz_env.envs.slots import Slots
+from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM
 from ddz_env.playing.agent import BatchPlayer, act_batch, answers_in_batches, close, sight
 from ddz_env.playing.game import call, play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 
-ASKED, UNIFORM, STAGED = 0, 1, 2
-"""How a seat is played: by an agent that is asked, or compiled: uniform over whole moves, uniform over each stage."""
-
 _COMPILED = {"random": UNIFORM, "random-staged": STAGED}
-_KICKER_ID = np.uint64(KICKER_ID)
-
-
-@kernel
-def random_move(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Draw a whole move, uniformly over the legal ones.
-
-    Args:
-        row: The game at the start of a decision, shape ``[32]``, uint64.
-        rules: The rules array.
-        bits: 64 random bits.
-
-    Returns:
-        The main id and the kickers as a hand.
-    """
-    mains, kickers = all_moves(row, rules)
-    choice = np.int64(below(bits, np.uint64(mains.size)))
-    return mains[choice], kickers[choice]
-
-
-@kernel
-def play_whole_move(
-    row: np.ndarray, ring: np.ndarray, log: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray
-) -> None:
-    """Play a legal whole move stage by stage.
-
-    Args:
-        row: The game, changed in place.
-        ring: The recent moves, changed in place.
-        log: All moves (:func:`ddz_env.envs.stepping.play_action`).
-        main: Action id of the main group, a bid or an answer to doubling.
-        kickers: The kickers as a hand, 0 if none.
-        rules: The rules array.
-    """
-    play_action(row, ring, log, main, rules)
-    while kickers != U0:
-        rank = lowest(kickers & PLANE)
-        kickers = remove(kickers, U1 << rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[main]])
-        play_action(row, ring, log, _KICKER_ID + rank, rules)
-
-
-@kernel
-def play_randomly(
-    row: np.ndarray, ring: np.ndarray, log: np.ndarray, rules: np.ndarray, kind: int, state: np.uint64
-) -> np.uint64:
-    """Play one whole move (``UNIFORM``) or one stage (``STAGED``) at random; returns the generator's new state."""
-    state = advance(state)
-    if kind == UNIFORM:
-        main, kickers = random_move(row, rules, mix(state))
-        play_whole_move(row, ring, log, main, kickers, rules)
-    else:
-        mask = np.empty(MASK_WORDS, np.uint64)
-        legal_mask(row, rules, mask)
-        play_action(row, ring, log, nth_legal(mask, below(mix(state), count_legal(mask))), rules)
-    return state
 
 
 class Opponent(NamedTuple):
@@ -120,7 +59,7 @@ def make_opponent(opponent: Any, count: int, rules: Rules, role: int = 0) -> Opp
         role: The first role that it plays.
 
     Raises:
-        UnknownAgentError: If no agent answers to the name, or what answers cannot act.
+        UnknownAgentError: If there is no such agent, or what has the name cannot act.
         InvalidAgentOptionError: If its options are wrong.
     """
     kind = _COMPILED.get(opponent.strip(), ASKED) if isinstance(opponent, str) else ASKED
@@ -162,7 +101,7 @@ def opponents_by_role(opponents: Any, role: str, rules: Rules, count: int) -> li
     made: dict[Any, Opponent] = {}
     by_role = []
     for number, name in enumerate(roles):
-        given = opponents.get(name, "random")  # nobody but the learner plays a role without an opponent
+        given = opponents.get(name, "random")  # only the learner plays a role without an opponent
         key = name if isinstance(given, str) else id(given)  # a name is an agent of its own for every role
         if key not in made:
             made[key] = make_opponent(given, count, rules, number)
@@ -182,7 +121,7 @@ class Opponents(OwnsArrays):
     Attributes:
         kinds: How each role is played, shape ``[players]``, int64.
         asked: Those who are asked, each once.
-        read_moves: Whether anybody wants to know all moves of a game.
+        read_moves: Whether an opponent reads all moves of a game.
 
     Raises:
         InvalidOptionError: As :func:`opponents_by_role`.
@@ -199,57 +138,56 @@ class Opponents(OwnsArrays):
         # Opponents of a single game may follow it; in a table of many they must not care.
         self._listeners = [one for one in self.asked if one.batch is None] if count == 1 else []
         self._told = 0
-        self._rngs: dict[int, np.random.Generator] = {}
+        self._rngs: dict[int, tuple[tuple[int, ...], np.random.Generator]] = {}
 
     def begin(self, chosen: npt.NDArray[np.bool_]) -> None:
-        """Some games are about to be dealt."""
-        self._rngs = {index: rng for index, rng in self._rngs.items() if not chosen[index]}
+        """Some games are about to begin."""
+        self._rngs = {index: kept for index, kept in self._rngs.items() if not chosen[index]}
         self._told = 0
         for one in self._listeners:
             tell(one.agent, one.role, self._rules, ())
 
     def tell(self, state: Callable[[int], State]) -> None:
         """Tell the opponents of a single game the moves that they have not heard of."""
-        history = state(0).history if self._listeners else []
-        for one in self._listeners:
-            tell(one.agent, one.role, self._rules, history, self._told)
-        self._told = len(history)
+        if self._listeners:
+            history = state(0).history
+            for one in self._listeners:
+                tell(one.agent, one.role, self._rules, history, self._told)
+            self._told = len(history)
 
-    def answer(
-        self, waiting: npt.NDArray[np.intp], tables: Any, state: Callable[[int], State], answers: npt.NDArray[np.uint64]
-    ) -> None:
-        """Ask for an answer in each of the games that wait.
+    def answer(self, waiting: npt.NDArray[np.intp], slots: Slots, state: Callable[[int], State]) -> None:
+        """Write an answer in each of the games that wait.
 
         Args:
             waiting: The games.
-            tables: The arrays of all games (:class:`ddz_env.envs.learner_games.LearnerSlots`).
+            slots: The arrays of all games; the answers are written into their keys.
             state: A game as a state of its own.
-            answers: Output: main id and kickers, or the action id of a single stage and 0, shape ``[n, 2]``, uint64.
 
         Raises:
             AgentFaultError: If an opponent raises.
-            IllegalAgentMoveError: If its answer is no legal move.
+            IllegalAgentMoveError: If its answer is not a legal move.
         """
-        rows, players = tables.rows[waiting], np.uint64(self._rules.players)
+        rows, players = slots.rows[waiting], np.uint64(self._rules.players)
         landlords = rows[:, LANDLORD]
-        roles = np.where(landlords == np.uint64(NO_SEAT), U0, (rows[:, SEAT] + players - landlords) % players)
+        roles = np.where(landlords == NO_SEAT, 0, (rows[:, SEAT] + players - landlords) % players)
         asked = self._by_role[roles.astype(np.intp)]
+        answers = slots.keys[:, at.MAIN : at.KICKERS + 1]
 
         def rng(game: int) -> np.random.Generator:
-            if game not in self._rngs:
-                self._rngs[game] = agent_generator([tables.seeds[game], tables.episodes[game]])
-            return self._rngs[game]
+            key = tuple(slots.keys[game, : at.STREAM].tolist())
+            if self._rngs.get(game, ((), None))[0] != key:
+                self._rngs[game] = key, agent_generator(key)
+            return self._rngs[game][1]
 
         for number, one in enumerate(self.asked):
             games = waiting[asked == number]
             if not len(games):
                 continue
             if one.batch is None:
-                answers[games] = whole_moves(
-                    one.agent, [state(game) for game in games.tolist()], list(map(rng, games.tolist()))
-                )
+                states, rngs = [state(game) for game in games.tolist()], [rng(game) for game in games.tolist()]
+                answers[games] = whole_moves(one.agent, states, rngs)
             else:
-                answers[games, 0], answers[games, 1] = _stages(one, games, tables, rng), 0
+                answers[games, 0], answers[games, 1] = _stages(one, games, slots, rng), 0
 
     def close(self) -> None:
         """Close those that can be closed."""
@@ -270,7 +208,7 @@ def whole_moves(agent: Any, states: list[State], rngs: list[np.random.Generator]
 
     Raises:
         AgentFaultError: If the agent raises.
-        IllegalAgentMoveError: If an answer is no legal move.
+        IllegalAgentMoveError: If an answer is not a legal move.
     """
     answers = call(agent, states[0].seat, "act", _answers, agent, states, rngs)
     moves = [play_answer(state, agent, answer) for state, answer in zip(states, answers, strict=True)]
@@ -285,16 +223,12 @@ def _answers(agent: Any, states: list[State], rngs: list[np.random.Generator]) -
 
 
 def _stages(
-    one: Opponent, games: npt.NDArray[np.intp], tables: Any, rng: Callable[[int], Any]
+    one: Opponent, games: npt.NDArray[np.intp], slots: Slots, rng: Callable[[int], Any]
 ) -> npt.NDArray[np.int64]:
     """One stage in each of some games, checked, in one call."""
     assert one.batch is not None
-    masks = mask_bytes(tables.masks[games])
-    seen = tables.observations[games].view(np.int8)
-    actions = call(one.agent, one.role, "act", one.batch.actions, games, tables.rows[games], seen, masks, rng)
+    masks, seen = mask_bytes(slots.masks[games]), slots.observations[games].view(np.int8)
+    actions = call(one.agent, one.role, "act", one.batch.actions, games, slots.rows[games], seen, masks, rng)
     actions = check_actions(actions, len(games))
-    wrong = int(first_illegal(actions, tables.bits[games]))
-    if wrong >= 0:
-        where = f"agent {one.agent.name!r} in game {games[wrong]}"
-        refuse_action(where, int(actions[wrong]), np.flatnonzero(masks[wrong]).tolist())
+    refuse_illegal(actions, slots.bits[games], lambda wrong: f"agent {one.agent.name!r} in game {games[wrong]}")
     return actions

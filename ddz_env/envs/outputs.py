@@ -23,7 +23,6 @@ from ddz_env.core.engine.words import U0, U1, U16
 from ddz_env.core.errors import InvalidOptionError, shown
 from ddz_env.core.notation import move_text
 from ddz_env.core.observation import OBSERVATION, Layout
-from ddz_env.core.rules import R_PLAYERS
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES, STAGE_NAMES, View, seat_role
 
@@ -158,13 +157,6 @@ def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.ui
         out[3] = np.int64(packed & _MAIN_BITS)
         out[4] = np.int64(packed >> U16)
         out[5] = np.int64(cards)
-
-
-@pure_kernel
-def write_infos(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
-    """Write the infos of all seats, shape ``[players, WIDTH]``, int64; other arguments as :func:`write_info`."""
-    for seat in range(np.int64(rules[R_PLAYERS])):
-        write_info(row, ring, rules, np.uint64(seat), out[seat])
 
 
 def check_infos(infos: str) -> bool:

@@ -1,101 +1,59 @@
-"""Stepping games for environments: what a game is dealt, which actions are legal, and playing one in a bare row.
+"""Stepping games: the kernels that deal them, play in them, and write what they show.
 
-The environments keep bare rows, because a :class:`~ddz_env.State` costs microseconds a step.  What people and agents
-need (a state, a view, readable moves) is rebuilt from the row and its log on request.  Many games are named tuples of
-arrays (:func:`allocate`), which kernels take whole.
+A game has one learner, whose opponents are compiled, asked by Python, or both; or all its seats are the learner's
+(``EVERYONE``), and then it is stepped action by action.  What takes :class:`~ddz_env.envs.slots.Slots` is pure, because
+other kernels count references to each array.  Listing the moves of a random opponent allocates memory, so it answers
+between two passes over the games.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
-from typing import Annotated, Any, NoReturn, TypeVar, get_type_hints
-
 import numpy as np
-import numpy.typing as npt
 
-from ddz_env.core.actions import NUM_ACTIONS, action_name
-from ddz_env.core.checks import as_array, check_choice, described
-from ddz_env.core.engine.compiling import pure_kernel
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.deal import new_game
-from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, MOVES, ROW_WORDS, SEAT
-from ddz_env.core.engine.legal import marked
-from ddz_env.core.engine.random import key
+from ddz_env.core.engine.layout import LANDLORD, MOVES, NO_SEAT, SEAT, STAGE, STAGE_OVER
+from ddz_env.core.engine.legal import count_legal, legal_mask, marked, nth_legal
+from ddz_env.core.engine.moves import all_moves
+from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.step import apply_and_record
-from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import U0
-from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
-from ddz_env.core.notation import recorded_move
-from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS
-from ddz_env.core.rules import Rules
-from ddz_env.core.state import SCORINGS, State
+from ddz_env.core.engine.tables import KICKER_ID, MAIN_SEGMENT, SEGMENT_KICKER_SIZE
+from ddz_env.core.engine.words import PLANE, U0, U1, lowest, remove
+from ddz_env.core.observation import expand_mask, write_concealed, write_observation
+from ddz_env.core.rules import R_PLAYERS
 from ddz_env.core.view import seat_role
+from ddz_env.envs import slots as at
+from ddz_env.envs.outputs import write_info
+from ddz_env.envs.slots import Slots, slots_of
 
-LOG_MOVES = 256
-"""Completed moves a log holds.  54 cards are at most 54 plays with two passes after each, and an auction."""
+WAIT, LOOK, DEAL, BEGIN, RESUME, ACT, ANSWER = range(7)
+"""Orders: nothing; show the position; deal; begin with a row that is dealt already; likewise, and the learner keeps a
+random seat; play the learner's action; play what an opponent answered."""
 
+LEARNER_TURN, OPPONENT_TURN, RANDOM_TURN, FINISHED = range(4)
+"""What a game waits for: the learner, an opponent who is asked, a random move, a new deal."""
+
+ASKED, UNIFORM, STAGED = range(3)
+"""How an opponent plays: an agent is asked, or compiled: uniform over whole moves, uniform over each stage."""
+
+RANDOM_ROLE, EVERYONE = 3, 4
+"""Roles of the learner besides the three: a random seat, and all seats."""
+
+NO_LEARNER = 3
+"""The learner's seat where all are."""
+
+ILLEGAL_REWARD = -1.0
+
+_OPPONENT_STREAM = np.uint64(0x4F50504F4E454E54)
+_SAMPLE_STREAM = np.uint64(0x53414D504C45)
+_NO_SEAT = np.uint64(NO_SEAT)
+_STAGE_OVER = np.uint64(STAGE_OVER)
+_KICKER_ID = np.uint64(KICKER_ID)
+_U6 = np.uint64(6)
 _U15 = np.uint64(15)
-_MAIN = 0xFFFF
-
-
-Rows = Annotated[Any, np.uint64, ROW_WORDS]
-Rings = Annotated[Any, np.uint64, HISTORY_MOVES, HISTORY_WORDS]
-Bits = Annotated[Any, np.uint64, MASK_WORDS]
-Masks = Annotated[Any, np.uint64, MASK_BYTE_WORDS]
-Observations = Annotated[Any, np.uint64, OBSERVATION_WORDS]
-Words = Annotated[Any, np.uint64]
-Bytes = Annotated[Any, np.int8]
-Flags = Annotated[Any, np.bool_]
-"""Arrays of many games: their types, and their shapes but for the games."""
-
-_Arrays = TypeVar("_Arrays", bound=tuple[Any, ...])
-
-
-def allocate(kind: type[_Arrays], n: int, **fewer: int) -> _Arrays:
-    """Zeroed arrays for ``n`` games.
-
-    Args:
-        kind: A named tuple; the annotation of each field has the array's type and shape, but for the games.
-        n: How many games.
-        **fewer: For how many games an array is, by its field: none where nobody reads it.
-    """
-    fields = get_type_hints(kind, include_extras=True).items()
-    shapes = {name: (fewer.get(name, n), *annotated.__metadata__[1:]) for name, annotated in fields}
-    return kind(*(np.zeros(shapes[name], annotated.__metadata__[0]) for name, annotated in fields))
-
-
-@pure_kernel
-def play_action(row: np.ndarray, ring: np.ndarray, log: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
-    """Play one legal action and enter a completed move in the ring and in the log.
-
-    Args:
-        row: The game, shape ``[32]``, uint64, changed in place.
-        ring: The recent moves, shape ``[16, 2]``, uint64, changed in place.
-        log: All moves of the deal, shape ``[256, 2]``, uint64, or ``[0, 2]`` where nobody reads it.
-        action: A legal action id.
-        rules: The rules array.
-    """
-    before = row[MOVES]
-    apply_and_record(row, ring, action, rules)
-    if row[MOVES] != before and row[MOVES] > U0 and log.shape[0] > 0:
-        slot = np.int64(before & _U15)
-        log[np.int64(before), 0] = ring[slot, 0]
-        log[np.int64(before), 1] = ring[slot, 1]
-
-
-@pure_kernel
-def begin_game(row: np.ndarray, ring: np.ndarray, seed: np.uint64, game: np.uint64, rules: np.ndarray) -> None:
-    """Deal game number ``game`` of a seed and clear the ring."""
-    new_game(row, key(seed, game), rules)
-    for slot in range(HISTORY_MOVES):
-        for word in range(HISTORY_WORDS):
-            ring[slot, word] = U0
-
-
-@pure_kernel
-def acting_role(row: np.ndarray, rules: np.ndarray) -> np.int64:
-    """The role of the seat to act: 0 landlord, 1 peasant down, 2 peasant up, 3 none yet."""
-    return seat_role(row, row[SEAT], rules)
+_U63 = np.uint64(63)
 
 
 @pure_kernel
@@ -113,110 +71,274 @@ def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
     return -1
 
 
-def restore_state(
-    row: npt.NDArray[np.uint64], ring: npt.NDArray[np.uint64], log: npt.NDArray[np.uint64], rules: Rules
-) -> State:
-    """A state of its own from a row, its ring and its log (all copied)."""
-    state = State.__new__(State)
-    packed = log[: int(row[MOVES])].tolist()
-    history = [(mover >> 16, recorded_move(mover & _MAIN, cards)) for cards, mover in packed]
-    state.__setstate__((row.copy(), rules, ring.copy(), history))
-    return state
-
-
-def lay_out(
-    state: State, row: npt.NDArray[np.uint64], ring: npt.NDArray[np.uint64], log: npt.NDArray[np.uint64]
-) -> None:
-    """Write a state into a row, its ring and its log (of no rows where nobody reads it)."""
-    row[:], ring[:] = state.row, state.ring
-    for slot, (seat, move) in enumerate(state.history if len(log) else ()):
-        log[slot] = move.cards.word, move.main | seat << 16
-
-
-def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
-    """Actions as the kernels take them.
-
-    Raises:
-        InvalidMoveError: If they are not integers of shape ``[count]``.
-    """
-    array = as_array(actions)
-    if array is None or array.shape != (count,) or array.dtype.kind not in "iu":
-        raise InvalidMoveError(f"actions must be integers of shape [{count}]; got {described(actions)}")
-    return np.array(array, np.int64, order="C")  # a copy: what is checked is what is played, whoever writes to theirs
-
-
-def refuse_action(where: str, action: int, legal: list[int]) -> NoReturn:
-    """Say what is wrong with an action.
-
-    Raises:
-        InvalidMoveError: If the id does not exist.
-        IllegalMoveError: Otherwise.
-    """
-    if not 0 <= action < NUM_ACTIONS:
-        raise InvalidMoveError(f"{where}: action {action} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
-    names = ", ".join(f"{a} ({action_name(a)})" for a in legal[:12])
-    raise IllegalMoveError(f"{where}: action {action} ({action_name(action)}) is not legal; legal are {names}")
-
-
-def choose_scoring(rules: Rules, scoring: str | None) -> int:
-    """The engine's number of a scoring, the rules' own by default.
-
-    Raises:
-        InvalidRulesError: If the scoring is unknown.
-    """
-    name = rules.scoring if scoring is None else check_choice("scoring", scoring, SCORINGS, InvalidRulesError)
-    return SCORINGS[name]
-
-
-_DEAL_OPTIONS = ("hands", "bottom", "check_sizes")
-
-
-def dealt_state(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> State | None:
-    """The deal that ``reset(options=...)`` asks for, None if it asks for none.
+@pure_kernel
+def play_action(row: np.ndarray, ring: np.ndarray, log: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
+    """Play one legal action and enter a completed move in the ring and in the log.
 
     Args:
-        options: ``{"hands": [...], "bottom": ..., "check_sizes": ...}`` as for :meth:`State.from_hands`, the same
-            under the key ``"deal"``, or a :class:`State` under ``"deal"``.  Other options are ignored with a
-            warning, as PettingZoo's tests demand, unless they stand beside these.
-        rules: The environment's rules.
-        seed: Generator of the opener and of later deals in an auction.
-
-    Raises:
-        InvalidOptionError: If the deal is incomplete or has unknown fields.
-        InvalidDealError: If the deal does not fit the rules.
-        InvalidHandError: If a hand cannot be read.
+        row: The game, shape ``[32]``, uint64, changed in place.
+        ring: The recent moves, shape ``[16, 2]``, uint64, changed in place.
+        log: All moves of the deal, shape ``[256, 2]``, uint64, or ``[0, 2]`` where they are not kept.
+        action: A legal action id.
+        rules: The rules array.
     """
-    if options is None:
-        return None
-    if not isinstance(options, Mapping):
-        raise InvalidOptionError(f"options of reset are a dict, not {shown(options)}")
-    if not options:
-        return None
-    deal: Any = options.get("deal", options)
-    if isinstance(deal, State):
-        if deal.rules != rules:
-            raise InvalidOptionError(f"the deal follows the {deal.rules.name} rules, not {rules.name}")
-        return deal.copy()
-    if deal is options and "hands" not in options:
-        warnings.warn(f"reset ignores the options {', '.join(map(repr, options))}", stacklevel=4)
-        return None
-    if not isinstance(deal, Mapping) or "hands" not in deal or any(name not in _DEAL_OPTIONS for name in deal):
-        given = shown(list(deal) if isinstance(deal, Mapping) else deal)
-        raise InvalidOptionError(f"a deal has the fields {', '.join(_DEAL_OPTIONS)}, the first required; got {given}")
-    return State.from_hands(rules=rules, seed=seed, **deal)
+    before = row[MOVES]
+    apply_and_record(row, ring, action, rules)
+    if row[MOVES] != before and row[MOVES] > U0 and log.shape[0] > 0:
+        slot = np.int64(before & _U15)
+        log[np.int64(before), 0] = ring[slot, 0]
+        log[np.int64(before), 1] = ring[slot, 1]
 
 
-def check_position(position: object) -> State:
-    """A position that an environment is to go on from.
+@pure_kernel
+def play_whole_move(
+    row: np.ndarray, ring: np.ndarray, log: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray
+) -> None:
+    """Play a legal whole move stage by stage.
 
-    Raises:
-        InvalidOptionError: If it is no :class:`~ddz_env.State`.
+    Args:
+        row: The game, changed in place.
+        ring: The recent moves, changed in place.
+        log: All moves (:func:`play_action`).
+        main: Action id of the main group, a bid or an answer to doubling.
+        kickers: The kickers as a hand, 0 if none.
+        rules: The rules array.
     """
-    if not isinstance(position, State):
-        raise InvalidOptionError(f"a position is a ddz_env.State, not {shown(position)}")
-    return position
+    play_action(row, ring, log, main, rules)
+    while kickers != U0:
+        rank = lowest(kickers & PLANE)
+        kickers = remove(kickers, U1 << rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[main]])
+        play_action(row, ring, log, _KICKER_ID + rank, rules)
 
 
-def random_seed() -> int:
-    """A seed from the operating system's entropy."""
-    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+@kernel
+def random_move(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Draw a whole move, uniformly over the legal ones.
+
+    Args:
+        row: The game at the start of a decision, shape ``[32]``, uint64.
+        rules: The rules array.
+        bits: 64 random bits.
+
+    Returns:
+        The main id and the kickers as a hand.
+    """
+    mains, kickers = all_moves(row, rules)
+    choice = np.int64(below(bits, np.uint64(mains.size)))
+    return mains[choice], kickers[choice]
+
+
+@pure_kernel
+def _deal(index: int, slots: Slots) -> None:
+    """Deal the game that the keys name."""
+    keys = slots.keys[index]
+    new_game(slots.rows[index], key(keys[at.SEED], keys[at.NUMBER]), slots.rules)
+    slots.rings[index][:] = U0
+
+
+@pure_kernel
+def _seat_learner(index: int, slots: Slots, stays: bool) -> None:
+    """Choose the learner's seat in a game that begins, and seed its opponents' generator; a random seat may stay."""
+    row, rules, keys, cells = slots.rows[index], slots.rules, slots.keys[index], slots.cells[index]
+    cells[at.DECIDED] = 0
+    role = slots.terms[at.ROLE]
+    if role == EVERYONE:
+        cells[at.LEARNER] = NO_LEARNER
+        return
+    keys[at.STREAM] = advance(key(keys[at.SEED] ^ _OPPONENT_STREAM, keys[at.NUMBER]))
+    if role != RANDOM_ROLE and row[LANDLORD] != _NO_SEAT:
+        seat = row[LANDLORD] + np.uint64(role)
+        cells[at.LEARNER] = np.int64(seat if seat < rules[R_PLAYERS] else seat - rules[R_PLAYERS])
+    elif not stays:
+        cells[at.LEARNER] = np.int64(below(mix(keys[at.STREAM]), rules[R_PLAYERS]))
+
+
+@pure_kernel
+def _begin_step(index: int, slots: Slots) -> None:
+    """Forget what the step before brought."""
+    cells, returns = slots.cells[index], slots.returns[index]
+    cells[at.ENDED] = cells[at.ILLEGAL] = 0
+    for seat in range(returns.shape[0]):
+        returns[seat] = 0.0
+
+
+@inline_kernel
+def _obey(index: int, slots: Slots) -> bool:
+    """Carry out a game's order; returns whether the game goes on from there."""
+    row, ring, log = slots.rows[index], slots.rings[index], slots.logs[index]
+    keys, cells = slots.keys[index], slots.cells[index]
+    order = cells[at.ORDER]
+    if order == ACT:
+        _begin_step(index, slots)
+        cells[at.DECIDED] = 1
+        if not is_playable(cells[at.ACTION], slots.bits[index]):
+            slots.returns[index, at.OWN] = ILLEGAL_REWARD
+            cells[at.ILLEGAL] = cells[at.ENDED] = 1
+            cells[at.STATUS] = FINISHED
+            return False
+        play_action(row, ring, log, np.uint64(cells[at.ACTION]), slots.rules)
+    elif order == ANSWER:
+        play_whole_move(row, ring, log, keys[at.MAIN], keys[at.KICKERS], slots.rules)
+    elif order != LOOK:
+        _begin_step(index, slots)
+        if order == DEAL:
+            _deal(index, slots)
+        _seat_learner(index, slots, order == RESUME)
+    return True
+
+
+@inline_kernel
+def _play_on(index: int, slots: Slots) -> None:
+    """Find out what a game waits for; opponents who choose each stage at random play until then."""
+    row, ring, log = slots.rows[index], slots.rings[index], slots.logs[index]
+    keys, cells, bits = slots.keys[index], slots.cells[index], slots.bits[index]
+    learner = cells[at.LEARNER]
+    cells[at.STATUS] = FINISHED
+    while row[STAGE] != _STAGE_OVER:
+        if learner == NO_LEARNER or row[SEAT] == np.uint64(learner):
+            cells[at.STATUS] = LEARNER_TURN
+            return
+        role = seat_role(row, row[SEAT], slots.rules)
+        kind = slots.terms[at.KINDS + (role if role < 3 else 0)]  # in an auction all opponents are the same
+        if kind != STAGED:
+            cells[at.STATUS] = OPPONENT_TURN if kind == ASKED else RANDOM_TURN
+            return
+        keys[at.STREAM] = advance(keys[at.STREAM])
+        legal_mask(row, slots.rules, bits)
+        play_action(row, ring, log, nth_legal(bits, below(mix(keys[at.STREAM]), count_legal(bits))), slots.rules)
+    if cells[at.DECIDED] or not slots.terms[at.RENEWS]:
+        _pay(index, slots)
+
+
+@pure_kernel
+def _pay(index: int, slots: Slots) -> None:
+    """Write the returns of a game that is over."""
+    cells, terms, returns = slots.cells[index], slots.terms, slots.returns[index]
+    peasant_reward = terms.view(np.float64)[at.PEASANT_REWARD]
+    write_returns(slots.rows[index], slots.rules, terms[at.SCORING], peasant_reward, returns)
+    cells[at.ENDED] = cells[at.DECIDED]
+    if cells[at.LEARNER] != NO_LEARNER:
+        returns[at.OWN] = returns[cells[at.LEARNER]]
+
+
+@inline_kernel
+def _show(index: int, slots: Slots) -> None:
+    """Write what the seat to act, the learner, or the opponent who is asked may see.
+
+    A learner's game that is over offers action 0, which changes nothing: a distribution over no actions at all does not
+    exist, and policies are asked about such a game before it is dealt anew.
+    """
+    row, ring, bits, cells = slots.rows[index], slots.rings[index], slots.bits[index], slots.cells[index]
+    seat = row[SEAT]
+    legal_mask(row, slots.rules, bits)
+    if cells[at.LEARNER] != NO_LEARNER:
+        if cells[at.STATUS] != OPPONENT_TURN:
+            seat = np.uint64(cells[at.LEARNER])
+        if cells[at.STATUS] == FINISHED:
+            bits[:] = U0
+            bits[0] = U1
+    if slots.masks.shape[1] > 0:
+        expand_mask(bits, slots.masks[index])
+    if slots.observations.shape[1] > 0:
+        write_observation(row, ring, slots.rules, seat, slots.observations[index])
+    if slots.concealed.shape[1] > 0:
+        write_concealed(row, slots.rules, seat, slots.concealed[index])
+    infos = slots.infos[index]
+    for number in range(infos.shape[0]):
+        write_info(row, ring, slots.rules, seat if infos.shape[0] == 1 else np.uint64(number), infos[number])
+    cells[at.ACTING] = np.int64(row[SEAT])
+    cells[at.ACTING_ROLE] = seat_role(row, row[SEAT], slots.rules)
+
+
+@pure_kernel
+def _copy(source: np.ndarray, target: np.ndarray) -> None:
+    for place in range(target.shape[0]):  # an assignment would allocate
+        target[place] = source[place]
+
+
+@pure_kernel
+def _renew(index: int, words: np.ndarray) -> None:
+    """Deal a slot's next game, and keep what the learner saw last.
+
+    Games that end before the learner has decided anything are passed over.
+    """
+    slots = slots_of(words)
+    cells, keys = slots.cells[index], slots.keys[index]
+    while cells[at.STATUS] == FINISHED:
+        if slots.last_infos.shape[1] > 0 and cells[at.DECIDED]:
+            _show(index, slots)
+            _copy(slots.observations[index], slots.last_observations[index])
+            _copy(slots.infos[index, 0], slots.last_infos[index])
+        keys[at.NUMBER] += np.uint64(slots.terms[at.STRIDE])
+        _deal(index, slots)
+        _seat_learner(index, slots, False)
+        _play_on(index, slots)
+
+
+@pure_kernel
+def play(first: int, stop: int, words: np.ndarray) -> bool:
+    """Carry out one order in each of the games ``first..stop-1``, play on, and write what they show.
+
+    Args:
+        first: The first game.
+        stop: The end.
+        words: The games (:func:`ddz_env.envs.slots.allocate`).
+
+    Returns:
+        Whether any of them waits for a random move.
+    """
+    slots, random = slots_of(words), False
+    for index in range(first, stop):
+        cells = slots.cells[index]
+        if cells[at.ORDER] == WAIT:
+            continue
+        if cells[at.ORDER] == ACT and cells[at.STATUS] == FINISHED:  # over before its learner could act
+            cells[at.ENDED] = cells[at.DECIDED] = 1
+            continue
+        if _obey(index, slots):
+            _play_on(index, slots)
+        if slots.terms[at.RENEWS] and cells[at.STATUS] == FINISHED:
+            _renew(index, words)
+        if cells[at.STATUS] == RANDOM_TURN:
+            random = True
+        else:
+            _show(index, slots)
+    return random
+
+
+@kernel
+def play_with_random(first: int, stop: int, words: np.ndarray) -> None:
+    """As :func:`play`, and opponents who choose whole moves at random answer."""
+    while play(first, stop, words):
+        _draw_answers(first, stop, words)
+
+
+@kernel
+def _draw_answers(first: int, stop: int, words: np.ndarray) -> None:
+    """Order a random answer in each game that waits for one, and nothing in the others."""
+    slots = slots_of(words)
+    for index in range(first, stop):
+        keys, cells = slots.keys[index], slots.cells[index]
+        cells[at.ORDER] = WAIT
+        if cells[at.STATUS] == RANDOM_TURN:
+            cells[at.ORDER] = ANSWER
+            keys[at.STREAM] = advance(keys[at.STREAM])
+            keys[at.MAIN], keys[at.KICKERS] = random_move(slots.rows[index], slots.rules, mix(keys[at.STREAM]))
+
+
+@pure_kernel
+def seed_samples(words: np.ndarray) -> None:
+    """Begin the stream of sampled actions of every game."""
+    slots = slots_of(words)
+    for index in range(slots.keys.shape[0]):
+        slots.keys[index, at.STREAM] = key(slots.keys[index, at.SEED] ^ _SAMPLE_STREAM, np.uint64(index))
+
+
+@pure_kernel
+def sample(words: np.ndarray) -> None:
+    """Draw a uniform legal action for each game from its own stream."""
+    slots = slots_of(words)
+    for index in range(slots.keys.shape[0]):
+        keys, bits = slots.keys[index], slots.bits[index]
+        keys[at.STREAM] = advance(keys[at.STREAM])
+        slots.cells[index, at.ACTION] = np.int64(nth_legal(bits, below(mix(keys[at.STREAM]), count_legal(bits))))

@@ -26,11 +26,11 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _OWN = "give each thread its own games, or let one thread have them until it is done"
 
 
-class Turn:
-    """Whose turn it is to use games whose arrays are written in place; a copy begins with nobody's.
+class GamesLock:
+    """Who may use games whose arrays are written in place: one thread at a time; a copy begins unlocked.
 
     Kernels release the interpreter's lock, and a step checks its actions in one call and plays them in the next: a
-    second thread in between would play actions that nobody has checked, and compiled code does not survive that.
+    second thread in between would play actions that are not checked, and compiled code does not survive that.
     """
 
     __slots__ = ("acquire", "last", "release")
@@ -41,7 +41,7 @@ class Turn:
         self.last = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Turn, ()
+        return GamesLock, ()
 
     def refuse(self) -> SharedGamesError:
         """What a second thread gets."""
@@ -49,7 +49,7 @@ class Turn:
 
 
 def one_at_a_time(method: _F) -> _F:
-    """A method of an object with a :class:`Turn` under ``_turn``: a second thread is refused while one is in it.
+    """A method of an object with a :class:`GamesLock` under ``_lock``: a second thread is refused while one is in it.
 
     Raises:
         SharedGamesError: If another thread is in a method of this object.  Nothing has changed.
@@ -57,26 +57,26 @@ def one_at_a_time(method: _F) -> _F:
 
     @functools.wraps(method)
     def alone(self: Any, *arguments: Any, **options: Any) -> Any:
-        turn = self._turn
-        if not turn.acquire(False):
-            raise turn.refuse()
-        before = turn.last
+        lock = self._lock
+        if not lock.acquire(False):
+            raise lock.refuse()
+        before = lock.last
         try:
-            turn.last = threading.get_ident()
+            lock.last = threading.get_ident()
             return method(self, *arguments, **options)
         except (IllegalMoveError, GameOverError) as error:
-            if before in (0, turn.last) or type(error) not in (IllegalMoveError, GameOverError):
+            if before in (0, lock.last) or type(error) not in (IllegalMoveError, GameOverError):
                 raise
             # What was right when this thread looked is wrong by now.
             raise type(error)(f"{error}; another thread has used these games in the meantime: {_OWN}") from error
         finally:
-            turn.release()
+            lock.release()
 
     return cast(_F, alone)
 
 
 def usable_threads(threads: int | None) -> int:
-    """Check a number of threads; None stands for the cores this process may use.
+    """Check a number of threads; None means the cores this process may use.
 
     Raises:
         InvalidOptionError: If it is not in 1..256.

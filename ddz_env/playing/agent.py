@@ -55,7 +55,7 @@ class BatchPlayer(Protocol):
 
     It chooses what ``act`` would choose, one stage at a time (the main group, then each kicker).  A move is finished
     before another seat acts, so one memory a game suffices; a player that keeps it in an array ``plans`` of shape
-    ``[num_games, ...]`` can be saved in the middle of a move.  A subclass that overrides ``act`` alone is asked game by
+    ``[num_games, ...]`` can be saved in the middle of a move.  A subclass that overrides ``act`` alone chooses game by
     game (:func:`answers_in_batches`).
     """
 
@@ -71,7 +71,7 @@ class BatchPlayer(Protocol):
 
         Args:
             games: Which of the games they are, shape ``[k]``, ascending.
-            rows: The engine's rows, shape ``[k, 32]``, uint64.  Hidden cards are in them: an agent that is no cheat
+            rows: The engine's rows, shape ``[k, 32]``, uint64.  Hidden cards are in them: an agent that does not cheat
                 reads only what the seat to act may know.
             observations: What the seats to act see, shape ``[k, OBSERVATION_SIZE]``, int8.
             masks: Legal actions, shape ``[k, NUM_ACTIONS]``, int8.
@@ -94,13 +94,13 @@ def sight(agent: Agent, state: State) -> View | State:
 
 
 def reset(agent: Agent, seat: int, rules: Rules) -> None:
-    """Tell an agent that a game begins, if it wants to know."""
+    """Call an agent's ``reset``, if it has one."""
     if hasattr(agent, "reset"):
         agent.reset(seat, rules)
 
 
 def observe(agent: Agent, seat: int, move: Move) -> None:
-    """Tell an agent of a completed move, if it wants to know."""
+    """Call an agent's ``observe``, if it has one."""
     if hasattr(agent, "observe"):
         agent.observe(seat, move)
 

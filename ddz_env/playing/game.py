@@ -22,12 +22,12 @@ _Answer = TypeVar("_Answer")
 
 
 class AgentFaultError(DouDizhuError):
-    """An agent failed: whatever it raised, or an answer that is no legal move.  The message names it.
+    """An agent failed: it raised an error, or answered with something that is not a legal move.  The message names it.
 
     Attributes:
         agent: The agent's name.
         seat: Its seat.
-        phase: What it was asked for: ``construction``, ``reset``, ``act``, ``act_batch``, ``observe`` or ``close``.
+        phase: What it was to do: ``construction``, ``reset``, ``act``, ``act_batch``, ``observe`` or ``close``.
         reason: What went wrong.
     """
 
@@ -40,11 +40,11 @@ class AgentFaultError(DouDizhuError):
 
 
 class IllegalAgentMoveError(AgentFaultError, IllegalMoveError):
-    """An agent answered with something that is no legal move; the message names the agent."""
+    """An agent answered with something that is not a legal move; the message names the agent."""
 
 
 def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
-    """Do something that runs an agent's code, and name whatever it raises with the agent.
+    """Do something that runs an agent's code, and name the agent in what it raises.
 
     Nothing that an agent raises goes further under its own name: ``SystemExit`` would end the program as if all were
     well.  Only ``KeyboardInterrupt`` passes, for it is the user's.
@@ -52,7 +52,7 @@ def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *argumen
     Args:
         agent: The agent, or its name.
         seat: Its seat.
-        phase: What it is asked for (:class:`AgentFaultError`).
+        phase: What it is to do (:class:`AgentFaultError`).
         do: What to do.
         arguments: Its arguments.
 
@@ -124,7 +124,7 @@ def seat_generators(
 
 
 def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> State:
-    """Play a game from wherever it stands to its end.
+    """Play a game from any position to its end.
 
     Args:
         state: The game, played on in place.
@@ -136,7 +136,7 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
 
     Raises:
         AgentFaultError: If an agent raises.
-        IllegalAgentMoveError: If its answer is no legal move; the state stands where it was asked.
+        IllegalAgentMoveError: If its answer is not a legal move; the state is that of the question.
         DouDizhuError: If the number of agents or generators is not that of the seats.
 
     Example:
@@ -155,11 +155,11 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
 
 
 def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> Move:
-    """Ask the seat to act for its move, check it, play it, and tell every agent.
+    """Get the move of the seat to act, check it, play it, and let every agent observe it.
 
     Raises:
-        AgentFaultError: If an agent raises: the one that was asked, or one that was told.
-        IllegalAgentMoveError: If the answer is no legal move.
+        AgentFaultError: If an agent raises: the one to act, or one that observes.
+        IllegalAgentMoveError: If the answer is not a legal move.
     """
     seat = state.seat
     agent = agents[seat]
@@ -181,7 +181,7 @@ def play_answer(state: State, agent: Agent, answer: object) -> Move:
         The move played, an immutable :class:`Move` even where the answer was of a subclass.
 
     Raises:
-        IllegalAgentMoveError: If it is no legal move; the state is unchanged.
+        IllegalAgentMoveError: If it is not a legal move; the state is unchanged.
     """
     seat = state.seat
     move = call(agent, seat, "act", read_answer, answer)
@@ -193,7 +193,7 @@ def read_answer(answer: object) -> Move:
     """What an agent answered as a plain move (:func:`ddz_env.core.notation.plain_move`).
 
     Raises:
-        InvalidMoveError: If it is no move.
+        InvalidMoveError: If it is not a move.
     """
     if not isinstance(answer, Move):
         raise InvalidMoveError(f"act must return a Move, not {reprlib.repr(answer)}")

@@ -1,7 +1,7 @@
 """Where moves come from: a digest of the source that decides them, and of the files that an agent reads.
 
 Settings that name agents and seeds say what was played only as long as the files behind these names stay what they
-were.  Whatever stores results stores these digests beside them.
+were.  These digests are stored beside results.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _option_files(agent: str, factory: Callable[..., Any], options: dict[str, An
 
 
 def _source_files(agent: str, factory: Callable[..., Any]) -> Iterator[Path]:
-    """The package or, outside any, the module of the agent's class and of the name that it was asked for by."""
+    """The package or, outside any, the module of the agent's class and of its specification."""
     if isinstance(factory, functools.partial):
         factory = factory.func
     module = str(getattr(factory, "__module__", ""))

@@ -1,11 +1,11 @@
 """Agents by name, with options: ``rules``, ``isuct:iterations=2000``, ``mymodule:MyAgent:depth=3``.
 
-Every agent also takes ``bidder=AGENT``, another agent that bids and doubles in its place, whose options stand behind a
+Every agent also takes ``bidder=AGENT``, another agent that bids and doubles in its place, whose options follow a
 dot: ``isuct:iterations=2000,bidder=payoff,bidder.worlds=100``.
 
 Names come from the entry-point group ``ddz_env.agents`` alone, so that every distribution adds its agents in the same
 way; a level (``easy``, ``medium``, ``hard``, ``master``) stands for one of them (:data:`LEVELS`).
-Factories are loaded when they are asked for: nobody waits for search kernels to play ``random``.
+Factories are loaded when they are needed: ``random`` does not wait for search kernels.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ GONE = {
 def spelled_out(agent: str) -> str:
     """An agent's specification with the level that it begins with replaced by the agent that plays it.
 
-    Options of its own stand before those that are added; an option that both name is the added one.
+    Its own options come before those that are added; an option that both name is the added one.
 
     Example:
         >>> spelled_out("medium"), spelled_out("easy:exploration=0.9"), spelled_out("random")
@@ -106,7 +106,7 @@ def make_agent(agent: str | object) -> Agent:
             An object with ``act`` is an agent already, and is returned.
 
     Raises:
-        UnknownAgentError: If nothing answers to the name, or what answers is no agent.
+        UnknownAgentError: If nothing has the name, or what has it is not an agent.
         InvalidAgentOptionError: If the options cannot be read or the agent has no such option.
 
     Example:
@@ -182,7 +182,7 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
 
 
 def _read_name(agent: str) -> tuple[str, Callable[..., Any], str]:
-    """An agent's name, what makes it, and its options as text: the main option may stand there without its name."""
+    """An agent's name, what makes it, and its options as text: the main option may come without its name."""
     name, _, rest = spelled_out(agent).strip().partition(":")
     factory = _factory(name)
     if factory is None:
@@ -202,7 +202,7 @@ def _checked(agent: Any, text: str, name: str) -> Agent:
 
 
 class _Named:
-    """An agent that has no name of its own: the text that asked for it, or its class, names it."""
+    """An agent that has no name of its own: its specification, or its class, names it."""
 
     def __init__(self, agent: Any, name: str) -> None:
         self._agent = agent
@@ -221,7 +221,7 @@ def parse_options(text: str) -> dict[str, Any]:
         text: The options; empty for none.
 
     Raises:
-        InvalidAgentOptionError: If a part is not ``option=value`` or an option stands twice.
+        InvalidAgentOptionError: If a part is not ``option=value`` or an option comes twice.
 
     Example:
         >>> parse_options("iterations=2000,exploration=0.7,finish=false")
@@ -254,7 +254,7 @@ def agent_factory(name: str) -> Callable[..., Any]:
 
 
 def _options_of(factory: Callable[..., Any]) -> tuple[Option, ...]:
-    """The options that a factory declares, or else its parameters; none where nobody can tell."""
+    """The options that a factory declares, or else its parameters; none where they cannot be known."""
     declared = getattr(factory, "options_type", None)
     if declared is not None:
         return tuple(declared.options())
@@ -389,7 +389,7 @@ class WithBidder:
     """An agent whose bids and answers to doubling are another's.
 
     It is what the option ``bidder=`` of :func:`make_agent` makes.  It answers game by game, or
-    many views at once (``act_batch``); it offers no ``batched``, so that opponents of a batch are asked game by game.
+    many views at once (``act_batch``); it offers no ``batched``, so that opponents of a batch choose game by game.
 
     Args:
         player: Plays the cards.
@@ -417,7 +417,7 @@ class WithBidder:
         return agent.act(self._sight(agent, view), rng)
 
     def act_batch(self, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Move]:
-        """A move for each view, each of the two agents asked once for all that are its own."""
+        """A move for each view, from each of the two agents in one call."""
         moves: dict[int, Move] = {}
         for agent in (self.player, self.bidder):
             own = [place for place, view in enumerate(views) if self._agent(view) is agent and place not in moves]

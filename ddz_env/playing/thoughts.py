@@ -1,6 +1,6 @@
-"""What an agent tells of its thinking, beside the move: the moves that it compared, and what it believes of others.
+"""What an agent shows of its thinking, beside the move: the moves that it compared, and what it believes of others.
 
-Both come from optional methods of an agent (:class:`ddz_env.playing.agent.Agent`), and both are told to the seat that
+Both come from optional methods of an agent (:class:`ddz_env.playing.agent.Agent`), and both are for the seat that
 acts: they say nothing that its view does not.
 """
 
@@ -44,8 +44,8 @@ class Belief:
     """Where a seat thinks that the hidden cards are.
 
     Attributes:
-        chances: The chance that a holder has at least so many cards of a rank, shape ``[4, 15, 5]``, float64: holder
-            (three seats, then :data:`NOBODY`), rank, number 0..4.
+        chances: The chance that a holder has at least a number of cards of a rank, shape ``[4, 15, 5]``, float64:
+            holder (three seats, then :data:`NOBODY`), rank, number 0..4.
     """
 
     chances: npt.NDArray[np.float64]
@@ -55,7 +55,7 @@ class Belief:
         """What weighted deals say.
 
         Args:
-            hands: The three hands and the cards that nobody holds, shape ``[n, 4]``, uint64.
+            hands: The three hands and the cards that no seat holds, shape ``[n, 4]``, uint64.
             weights: Adding up to one, shape ``[n]``, float64.
         """
         copies = hands[:, :, None, None] >> np.arange(64, dtype=np.uint64).reshape(4, 16)
@@ -99,7 +99,7 @@ def _known(view: View) -> tuple[list[Sequence[int]], list[int]]:
 
 
 def _hypergeometric(found: int, marked: int, total: int, drawn: int) -> float:
-    """The chance that so many of the marked cards are among those drawn."""
+    """The chance that this number of the marked cards is among those drawn."""
     if found > drawn or marked - found > total - drawn:
         return 0.0
     return math.comb(drawn, found) * math.comb(total - drawn, marked - found) / math.comb(total, marked)

@@ -103,7 +103,7 @@ def test_cards_are_conserved_and_rewards_paid_once() -> None:
 def test_samples_are_uniform_and_reproducible() -> None:
     batch = SelfPlayBatch(4000, "mini", seed=1)
     mask = batch.mask[0].astype(bool)
-    batch._slots.bits[:] = batch._slots.bits[0]
+    batch.slots.bits[:] = batch.slots.bits[0]
     counts = np.bincount(batch.sample_actions(), minlength=400)
     assert (counts[~mask] == 0).all()
     expected = 4000 / mask.sum()
@@ -129,7 +129,7 @@ def test_parts_can_be_left_out() -> None:
 
 def test_illegal_actions_leave_every_game_unchanged() -> None:
     batch = SelfPlayBatch(5, seed=1)
-    before, rows, actions = arrays(batch), batch._slots.rows.copy(), batch.sample_actions().copy()
+    before, rows, actions = arrays(batch), batch.slots.rows.copy(), batch.sample_actions().copy()
     for wrong, error, text in (
         (0, IllegalMoveError, r"game 3: action 0 \(pass\) is not legal; legal are [1-9]"),
         (400, InvalidMoveError, "game 3: action 400 does not exist: ids run from 0 to 399"),
@@ -142,7 +142,7 @@ def test_illegal_actions_leave_every_game_unchanged() -> None:
         with pytest.raises(InvalidMoveError, match=r"integers of shape \[5\]"):
             batch.step(shape)  # type: ignore[arg-type]
     assert_same(before, arrays(batch))
-    assert (rows == batch._slots.rows).all()
+    assert (rows == batch.slots.rows).all()
 
 
 def test_a_batch_with_the_kept_state_of_another_continues_identically() -> None:

@@ -27,7 +27,7 @@ from ddz_env.core.errors import (
 from ddz_env.core.observation import observe
 from ddz_env.core.view import ROLES
 from ddz_env.envs.gym import DouDizhuEnv
-from ddz_env.envs.opponents import random_move
+from ddz_env.envs.stepping import random_move
 
 ID = "ddz_env/DouDizhu-v0"
 
@@ -135,9 +135,9 @@ def test_episodes_end_with_the_state_s_return(rules: str, opponent: str) -> None
     rng = np.random.default_rng(1)
     for seed in range(4):
         observation, info = env.reset(seed=seed)
-        assert (observation == observe(env._games.state(0), info["seat"])).all()
+        assert (observation == observe(env.game_state(), info["seat"])).all()
         assert (info["action_mask"].astype(bool) == env.action_masks()).all()
-        reward, state = play(env, rng), env._games.state(0)
+        reward, state = play(env, rng), env.game_state()
         assert state.is_over
         assert reward == pytest.approx(state.returns()[info["seat"]])
         assert np.flatnonzero(env.action_masks()).tolist() == [0]
@@ -235,7 +235,7 @@ def test_illegal_actions() -> None:
     with pytest.raises(GameOverError):
         strict.step(1)
     strict.reset(seed=1)
-    before = pickle.dumps(strict._games.state(0))
+    before = pickle.dumps(strict.game_state())
     with pytest.raises(IllegalMoveError, match="legal are 1 "):
         strict.step(0)
     with pytest.raises(InvalidMoveError, match="does not exist"):
@@ -244,7 +244,7 @@ def test_illegal_actions() -> None:
     for wrong in ("3", 1.5, 5.0, None, True, [1], np.array([1]), batch_of_one):
         with pytest.raises(InvalidMoveError, match="an action is one integer from 0 to 399"):
             strict.step(wrong)  # type: ignore[arg-type]
-    assert pickle.dumps(strict._games.state(0)) == before
+    assert pickle.dumps(strict.game_state()) == before
 
 
 @pytest.mark.parametrize("opponent", ["random", "rules", RandomAgent()], ids=["compiled", "batched", "python"])

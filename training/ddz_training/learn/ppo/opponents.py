@@ -23,8 +23,10 @@ from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LEFT, MOVES
 from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
 from ddz_env.core.state import State
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_env.envs.opponents import ASKED, UNIFORM, Opponent, make_opponent, random_move, whole_moves
-from ddz_env.envs.stepping import LOG_MOVES, check_actions, restore_state
+from ddz_env.envs.games import check_actions, restore_state
+from ddz_env.envs.opponents import Opponent, make_opponent, whole_moves
+from ddz_env.envs.slots import LOG_MOVES
+from ddz_env.envs.stepping import ASKED, UNIFORM, random_move
 from ddz_env.playing.agent import BatchPlayer, close
 from ddz_env.playing.game import call
 

@@ -1,0 +1,239 @@
+"""The holder of games, which every environment steps: one game or thousands.
+
+Environments keep games as words (:mod:`ddz_env.envs.slots`), because a :class:`~ddz_env.State` costs microseconds a
+step.  What people and agents need (a state, a view, readable moves) is rebuilt from them on request.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.actions import NUM_ACTIONS, action_name
+from ddz_env.core.checks import as_array, check_choice, check_integer, described
+from ddz_env.core.engine.layout import MOVES
+from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
+from ddz_env.core.notation import recorded_move
+from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_SIZE, mask_bytes
+from ddz_env.core.owned import own
+from ddz_env.core.rules import Rules
+from ddz_env.core.state import SCORINGS, State
+from ddz_env.envs import slots as at
+from ddz_env.envs.slots import allocate, views_of
+from ddz_env.envs.stepping import EVERYONE, FINISHED, UNIFORM, first_illegal, play, play_with_random
+from ddz_env.envs.threads import GamesLock, one_at_a_time, run_chunks
+
+MOST_GAMES = 2**24
+"""Games of one batch; each takes a kilobyte and a half."""
+
+_MAIN = 0xFFFF
+_DEAL_OPTIONS = ("hands", "bottom", "check_sizes")
+
+
+class GameBatch:
+    """Some games, stepped and shown by one compiled call.
+
+    Args:
+        num_games: How many games.
+        rules: The rules.
+        scoring: A key of ``SCORINGS``, the rules' own by default.
+        threads: How many threads step.
+        role: The learner's role, ``RANDOM_ROLE`` or ``EVERYONE``.
+        kinds: How each role's opponent plays (``ASKED`` ...).
+        stride: By how much the number of a slot's game grows.
+        renews: Whether the step that ends a game deals the slot's next one.
+        **wanted: The parts that are written (:func:`ddz_env.envs.slots.allocate`).
+
+    Attributes:
+        num_games: As above.
+        rules: As above.
+        threads: As above.
+        slots: All arrays.
+        observation: What the seat to act or the learner sees, shape ``[num_games, OBSERVATION_SIZE]``, int8 (no rows if
+            left out); every step writes it anew.
+        mask: Its legal actions, shape ``[num_games, 400]``, int8, likewise.
+
+    Raises:
+        InvalidRulesError: If the scoring is unknown.
+    """
+
+    def __init__(
+        self,
+        num_games: int,
+        rules: Rules,
+        scoring: str | None,
+        *,
+        threads: int = 1,
+        role: int = EVERYONE,
+        kinds: Sequence[int] = (),
+        stride: int = 1,
+        renews: bool = False,
+        **wanted: int,
+    ) -> None:
+        self.num_games, self.rules, self.threads = num_games, rules, threads
+        self._random = UNIFORM in kinds
+        self._lock = GamesLock()
+        self._words = allocate(num_games, **wanted)
+        self.__dict__.update(self._views())
+        self.slots.rules[:] = rules.words()
+        name = rules.scoring if scoring is None else check_choice("scoring", scoring, SCORINGS, InvalidRulesError)
+        self.slots.terms[: at.KINDS] = role, SCORINGS[name], 0, stride, renews
+        self.slots.terms[at.KINDS : at.KINDS + len(kinds)] = kinds
+        self.slots.terms.view(np.float64)[at.PEASANT_REWARD] = rules.peasant_reward
+        self.slots.cells[:, at.STATUS] = FINISHED
+
+    slots: at.Slots
+    observation: npt.NDArray[np.int8]
+    mask: npt.NDArray[np.int8]
+
+    def _views(self) -> dict[str, Any]:
+        """The attributes that are parts of the words, by name."""
+        slots = views_of(self._words)
+        masks = slots.masks.reshape(-1, MASK_BYTE_WORDS)
+        observation = slots.observations.view(np.int8).reshape(-1, OBSERVATION_SIZE)
+        return {"slots": slots, "observation": observation, "mask": mask_bytes(masks)}
+
+    @one_at_a_time
+    def __getstate__(self) -> dict[str, Any]:
+        views = self._views()  # copies of them would no longer share the words
+        saved = {name: value for name, value in self.__dict__.items() if name not in views}
+        return saved | {"_words": self._words.copy()}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(own(saved))
+        self.__dict__.update(self._views())
+
+    def run(self, orders: Any) -> None:
+        """Carry out an order in each game (``WAIT``, ``DEAL`` ... of :mod:`ddz_env.envs.stepping`)."""
+        self.slots.cells[:, at.ORDER] = orders
+        kernel = play_with_random if self._random else play
+        run_chunks(kernel, self.num_games, self.threads, self._words)
+
+    def lay_out(self, index: int, state: State) -> None:
+        """Write a state into a game."""
+        self.slots.rows[index], self.slots.rings[index] = state.row, state.ring
+        log = self.slots.logs[index]
+        for place, (seat, move) in enumerate(state.history if len(log) else ()):
+            log[place] = move.cards.word, move.main | seat << 16
+
+    def state(self, index: int) -> State:
+        """One game as a :class:`~ddz_env.State` of its own; without the history of moves where no log is kept.
+
+        Raises:
+            InvalidOptionError: If there is no such game.
+        """
+        index = check_integer("game", index, 0, self.num_games - 1)
+        slots = self.slots
+        return restore_state(slots.rows[index], slots.rings[index], slots.logs[index], self.rules)
+
+
+def restore_state(
+    row: npt.NDArray[np.uint64], ring: npt.NDArray[np.uint64], log: npt.NDArray[np.uint64], rules: Rules
+) -> State:
+    """A state of its own from a row, its ring and its log (all copied)."""
+    packed = log[: int(row[MOVES])].tolist()
+    history = [(mover >> 16, recorded_move(mover & _MAIN, cards)) for cards, mover in packed]
+    state = State.__new__(State)
+    state.__setstate__((row.copy(), rules, ring.copy(), history))
+    return state
+
+
+def check_count(option: str, value: object) -> int:
+    """How many games are stepped at once.
+
+    Raises:
+        InvalidOptionError: If it is not an integer in 1..2**24.
+    """
+    return check_integer(option, value, 1, MOST_GAMES)
+
+
+def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
+    """Actions as the kernels take them.
+
+    Raises:
+        InvalidMoveError: If they are not integers of shape ``[count]``.
+    """
+    array = as_array(actions)
+    if array is None or array.shape != (count,) or array.dtype.kind not in "iu":
+        raise InvalidMoveError(f"actions must be integers of shape [{count}]; got {described(actions)}")
+    return np.array(array, np.int64, order="C")  # a copy: what is checked is what is played, whoever writes to theirs
+
+
+def refuse_illegal(
+    actions: npt.NDArray[np.int64], bits: npt.NDArray[np.uint64], where: Callable[[int], str] = "game {}".format
+) -> None:
+    """Refuse actions of which one is not legal.
+
+    Args:
+        actions: Action ids, shape ``[k]``.
+        bits: The masks, shape ``[k, 7]``.
+        where: What the message calls the place of the first that is wrong.
+
+    Raises:
+        InvalidMoveError: If its id does not exist.
+        IllegalMoveError: If it is not legal now.
+    """
+    wrong = int(first_illegal(actions, bits))
+    if wrong < 0:
+        return
+    action = int(actions[wrong])
+    if not 0 <= action < NUM_ACTIONS:
+        raise InvalidMoveError(f"{where(wrong)}: action {action} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
+    legal = np.flatnonzero(np.unpackbits(bits[wrong].view(np.uint8), bitorder="little"))[:12].tolist()
+    names = ", ".join(f"{one} ({action_name(one)})" for one in legal)
+    raise IllegalMoveError(f"{where(wrong)}: action {action} ({action_name(action)}) is not legal; legal are {names}")
+
+
+def dealt_state(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> State | None:
+    """The deal that ``reset(options=...)`` names, None if it names none.
+
+    Args:
+        options: ``{"hands": [...], "bottom": ..., "check_sizes": ...}`` as for :meth:`State.from_hands`, the same
+            under the key ``"deal"``, or a :class:`State` under ``"deal"``.  Other options are ignored with a
+            warning, as PettingZoo's tests demand, unless they come beside these.
+        rules: The environment's rules.
+        seed: Generator of the opener and of later deals in an auction.
+
+    Raises:
+        InvalidOptionError: If the deal is incomplete or has unknown fields.
+        InvalidDealError: If the deal does not fit the rules.
+        InvalidHandError: If a hand cannot be read.
+    """
+    if options is None:
+        return None
+    if not isinstance(options, Mapping):
+        raise InvalidOptionError(f"options of reset are a dict, not {shown(options)}")
+    if not options:
+        return None
+    deal: Any = options.get("deal", options)
+    if isinstance(deal, State):
+        return check_position(deal, rules).copy()
+    if deal is options and "hands" not in options:
+        warnings.warn(f"reset ignores the options {', '.join(map(repr, options))}", stacklevel=4)
+        return None
+    if not isinstance(deal, Mapping) or "hands" not in deal or any(name not in _DEAL_OPTIONS for name in deal):
+        given = shown(list(deal) if isinstance(deal, Mapping) else deal)
+        raise InvalidOptionError(f"a deal has the fields {', '.join(_DEAL_OPTIONS)}, the first required; got {given}")
+    return State.from_hands(rules=rules, seed=seed, **deal)
+
+
+def check_position(position: object, rules: Rules) -> State:
+    """A position that an environment is to go on from.
+
+    Raises:
+        InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.
+    """
+    if not isinstance(position, State):
+        raise InvalidOptionError(f"a position is a ddz_env.State, not {shown(position)}")
+    if position.rules != rules:
+        raise InvalidOptionError(f"the deal follows the {position.rules.name} rules, not {rules.name}")
+    return position
+
+
+def random_seed() -> int:
+    """A seed from the operating system's entropy."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])

@@ -26,7 +26,7 @@ PACKAGES = tuple(SOURCES)
 INNER_ROOM = "ddz_env.core"
 INNER_DEPENDENCIES = {"numpy", "numba", "llvmlite", "typing_extensions"}  # Numba's own; the last for mypy alone
 
-# What each package must not import: whatever stands above it.
+# What each package must not import: everything above it.
 ABOVE = {
     "ddz_env": {"ddz_agents", "ddz_training", "notebooks", "tests"},
     "ddz_agents": {"ddz_training", "notebooks", "tests"},
@@ -179,7 +179,7 @@ def _cycle(edges: dict[str, set[str]]) -> tuple[str, ...]:
 
 
 def _package(module: str) -> str:
-    """The folder of a module: a package is a room of its own, and so is a module that stands beside packages."""
+    """The folder of a module: a package is a room of its own, and so is a module beside packages."""
     parts = module.split(".")
     folder = module if _modules()[module].name == "__init__.py" else ".".join(parts[:-1])
     return module if folder in PACKAGES else folder
@@ -196,7 +196,7 @@ def _package_edges(imports: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
 
 
 def test_no_import_cycles() -> None:
-    """Modules that import each other have no order from the bottom up, wherever the import stands."""
+    """Modules that import each other have no order from the bottom up, even inside a function."""
     modules = _modules()
     edges = {module: {found.target for found in _imports(module) if found.target in modules} for module in modules}
     assert not _cycle(edges)

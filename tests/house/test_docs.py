@@ -157,7 +157,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def is_there(dotted: str) -> bool:
-    """Whether a module is there, and the class, function or constant named in it stands in its source."""
+    """Whether a module is there, and the class, function or constant named in it is in its source."""
     top, *below = dotted.split(".")
     place = SOURCES[top]
     while below and (place / below[0]).is_dir():

@@ -36,7 +36,7 @@ KINDS: dict[str, Callable[[Path, int], Outcome]] = {
 
 
 def sabotage(seed: int, only: str = "") -> list[Outcome]:
-    """Try every kind, or those whose short names stand in a list with commas."""
+    """Try every kind, or those whose short names are given, separated by commas."""
     outcomes = []
     for name in only.split(",") if only else KINDS:
         with tempfile.TemporaryDirectory() as folder:

@@ -17,7 +17,7 @@ _LARGEST = 2_000
 
 
 def fuzz(count: int, seed: int) -> Outcome:
-    """Try so many values of every kind, shared out evenly among the entries."""
+    """Try values of every kind, shared out evenly among the entries."""
     outcome = Outcome("fuzzed values", "a named error that changes nothing, or a right value", count)
     found = entries()
     each = -(-count // len(found))

@@ -36,7 +36,7 @@ class _Loser(Honest):
 
 
 class _Raises(_Loser):
-    """Raises an error when it is asked for a move."""
+    """Raises an error instead of a move."""
 
     error: BaseException
 
@@ -45,7 +45,7 @@ class _Raises(_Loser):
 
 
 class _Answers(_Loser):
-    """Answers with something that is no legal move."""
+    """Answers with something that is not a legal move."""
 
     answer: Any
 
@@ -75,7 +75,7 @@ ANSWERED: dict[str, Any] = {
     "AnswersABid": Move.parse("bid 3"),
     "AnswersHugeNumbers": _unread(Move, main=10**30, kickers=(10**30,)),
 }
-"""What agents of these names raise, or answer, when they are asked for a move."""
+"""What agents of these names raise, or answer, for a move."""
 globals().update({name: type(name, (_Raises,), {"error": error}) for name, error in RAISED.items()})
 globals().update({name: type(name, (_Answers,), {"answer": answer}) for name, answer in ANSWERED.items()})
 
@@ -213,7 +213,7 @@ class ReadsTheSeed(Honest):
         for seed, game in itertools.product(numbers, [0, *numbers]):
             with contextlib.suppress(Exception):
                 if State.new(seed=seed, game=game).view(view.seat).hand == view.hand and not view.history:
-                    raise SystemExit("the generator told the deal")
+                    raise SystemExit("the generator gave the deal away")
         return super().act(view, rng)
 
 

@@ -32,7 +32,7 @@ class Job:
     command: Callable[[Path, int, bool], Sequence[str]]
     """Arguments of ``ddz`` for an output and a size, and whether it is resumed."""
     lines: Callable[[Path], Path]
-    """The file, below the output, that grows whenever something is done."""
+    """The file, below the output, that is written whenever something is done."""
     done: Callable[[Path], int]
     """How many lines the output has, while nothing writes."""
     kills: int
@@ -60,7 +60,7 @@ def _selfplay(out: Path, size: int, resume: bool) -> list[str]:
 
 
 def _learned(out: Path) -> object:
-    """Curves but for the seconds, and the weights but for the hours."""
+    """Curves without the seconds, and the weights without the metadata."""
     curves = [line.rpartition(",")[0] for line in (out / "curves.csv").read_text().splitlines()]
     state = load_weights(out / "policy.safetensors").policy
     return curves, {name: array.tobytes() for name, array in state.items()}
@@ -84,7 +84,7 @@ def _updates(out: Path) -> int:
 
 
 _RESULTS = (_log, _results)
-_UPDATES = (lambda out: out / "curves.csv", _updates)
+_UPDATES = (lambda out: out / "checkpoint.safetensors", _updates)
 
 JOBS = (
     Job("arena, CSV", ".csv", _arena("random", "random-staged"), *_RESULTS, 22, 2, Path.read_bytes),

@@ -15,7 +15,7 @@ import numpy as np
 from ddz_agents.neural.weights import load_weights
 from ddz_training.measure.errors import ResultsFileError
 from ddz_training.measure.store import read_results
-from tests.sabotage.outcome import Outcome
+from tests.sabotage import Outcome
 from tests.training.apps.terminal import start_ddz
 
 _PATIENCE = 600.0

@@ -52,7 +52,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
 
-_OUTSIDE = re.compile(r"\]\(((?:\.\./)+(?:agents|results)/[^)#]*)(?:#[^)]*)?\)")
+_OUTSIDE = re.compile(r"\]\(((?:\.\./)+(?:agents|results|tests)/[^)#]*)(?:#[^)]*)?\)")
 _PROJECT = re.compile(r"\]\((?:\.\./)+(CONTRIBUTING|CHANGELOG)\.md")
 
 

@@ -59,13 +59,6 @@ def _modules() -> dict[str, Path]:
     return found
 
 
-# The rooms of the agents, from the bottom up: each imports only those before it.
-AGENT_ROOMS = (
-    *("rules", "neural", "worlds", "belief", "tree_search", "open_cards", "mini", "neural_search"),
-    *("bidding", "external"),
-)
-
-
 def _is_type_checking(test: ast.expr) -> bool:
     return getattr(test, "attr", getattr(test, "id", "")) == "TYPE_CHECKING"
 
@@ -153,20 +146,6 @@ def test_the_inner_room_imports_numpy_numba_and_itself_only() -> None:
         if not ours and top not in INNER_DEPENDENCIES and top not in sys.stdlib_module_names:
             outward.append(str(found))
     assert not outward
-
-
-def test_rooms_of_agents_import_those_below_them_only() -> None:
-    modules = [module for module in _modules() if module.count(".") >= 2 and _within(module, "ddz_agents")]
-    assert {module.split(".")[1] for module in modules} == set(AGENT_ROOMS)
-    floor = {room: number for number, room in enumerate(AGENT_ROOMS)}
-    inside = [
-        (module.split(".")[1], found.target.split(".")[1], found)
-        for module in modules
-        for found in _imports(module)
-        if found.target.startswith("ddz_agents.")
-    ]
-    assert len(inside) > 100
-    assert not [str(found) for room, other, found in inside if floor[other] > floor[room]]
 
 
 def _cycle(edges: dict[str, set[str]]) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ def test_every_folder_is_an_integration() -> None:
 
 
 def test_every_library_has_a_page_that_shows_a_program() -> None:
-    shown = re.findall(r"<!-- table: code-([\w-]+) -->", "".join(page.read_text(encoding="utf-8") for page in PAGES))
+    shown = re.findall(r"<!-- site: code-([\w-]+) -->", "".join(page.read_text(encoding="utf-8") for page in PAGES))
     assert {PROGRAMS[name].parent for name in shown if name in PROGRAMS} == {path.parent for path in PROGRAMS.values()}
     assert PROGRAMS.keys() == speed.PLAYS.keys()
 

@@ -77,9 +77,7 @@ def test_a_folder_has_as_many_as_its_budget_says(folder: str) -> None:
     found, budget = tics(ROOT / folder), BUDGET[folder]
     above = {name: (count, budget.get(name, 0)) for name, count in found.items() if count > budget.get(name, 0)}
     assert not above, f"more than the budget of {folder}: {above}; reword some of the lines above"
-    assert found == budget, (
-        f"fewer than the budget: lower that of {folder} in tests/data/prose.json to {json.dumps(found)}"
-    )
+    assert found == budget, f"fewer: lower the budget of {folder} in tests/data/prose.json to {json.dumps(found)}"
 
 
 @pytest.mark.parametrize("place", CLEAN)

@@ -75,7 +75,7 @@ def measure(part: Part, repeats: int, seconds: float = 0.5) -> list[dict[str, An
 
 
 def machine() -> dict[str, Any]:
-    """Cores, processor, load and versions, to stand beside the figures; ask before measuring, which is a load."""
+    """Cores, processor, load and versions, to report beside the figures; read before measuring, which is a load."""
     versions = {}
     for name in _PACKAGES:
         try:

@@ -52,7 +52,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
 
-_OUTSIDE = re.compile(r"\]\(((?:\.\./)+(?:agents|results)/[^)#]*)(?:#[^)]*)?\)")
+_OUTSIDE = re.compile(r"\]\(((?:\.\./)+(?:agents|results|tests)/[^)#]*)(?:#[^)]*)?\)")
 _PROJECT = re.compile(r"\]\((?:\.\./)+(CONTRIBUTING|CHANGELOG)\.md")
 
 
@@ -60,7 +60,7 @@ _MODULE = re.compile(r"(?m)^- `([\w.]+)`$")
 
 
 def _lead_outside(app: Any, page: str, source: list[str]) -> None:
-    """Links to files that are no pages, which a code host shows, become downloads, or the page that includes them."""
+    """Links to files that are not pages, which a code host shows, become downloads, or the page that includes them."""
     text = _OUTSIDE.sub(r"](path:\1)", source[0])
     source[0] = _PROJECT.sub(lambda link: f"](/project/{link[1].lower()}.md", text)
 

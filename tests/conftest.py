@@ -23,12 +23,12 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from tests.training.apps.web_page import Page
 
-# What somebody has set for his own games and terminals is not what is tested.
+# The developer's own settings of games and terminals are not what is tested.
 for own in ("CLICOLOR_FORCE", "DDZ_DEBUG", "DDZ_LANG", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
     os.environ.pop(own, None)
 
-# pytest executes the asserts of test files whatever Python does (python -O, PYTHONOPTIMIZE).  Those of the files beside
-# them are given to it as well, before one of them is imported.
+# pytest executes the asserts of test files even under python -O.  Those of the files beside them are given to it as
+# well, before one of them is imported.
 _HERE = Path(__file__).parent
 _HELPERS = [file.relative_to(_HERE.parent) for file in _HERE.rglob("[a-z]*.py") if not file.name.startswith("test_")]
 pytest.register_assert_rewrite(*(".".join(file.with_suffix("").parts) for file in _HELPERS))
@@ -118,7 +118,7 @@ _SURROUNDINGS = (
 )
 """Files whose tests start programs, read the environment, compile, keep files, or read what is printed of paths.
 
-What the other files test is computed.  Before a release the whole suite runs in every surrounding, which tells whether
+What the other files test is computed.  Before a release the whole suite runs in every surrounding, which shows whether
 a file is missing here (`make test-anywhere ARGS=--whole`).
 """
 

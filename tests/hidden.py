@@ -1,4 +1,4 @@
-"""Games that differ in hidden cards alone: whatever a seat is shown of them has to be the same."""
+"""Games that differ in hidden cards alone: a seat must see the same of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ddz_env.table.session import Deal, Record, Session
 
 
 def permuted(state: State, seat: int, rng: np.random.Generator) -> State:
-    """The same game with the cards that a seat does not see dealt anew, hand sizes kept."""
+    """The same game with the cards that a seat does not see dealt again, hand sizes kept."""
     row = state.row
     places = [(HIDDEN, 0)] + ([(BOTTOM, 0)] if int(row[LANDLORD]) == NO_SEAT else [])
     for other in range(state.rules.players):
@@ -41,7 +41,7 @@ def permuted(state: State, seat: int, rng: np.random.Generator) -> State:
 
 
 class Scripted:
-    """Makes the moves of :attr:`moves`, and thinks of the cards that it holds: its thoughts tell them."""
+    """Makes the moves of :attr:`moves`, and thinks of the cards that it holds: its thoughts give them away."""
 
     name = "scripted"
     moves: ClassVar[Sequence[Move]] = ()

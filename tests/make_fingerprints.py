@@ -1,4 +1,4 @@
-"""Fingerprints of what the agents play and what training learns: equal before and after a change that only tidies.
+"""Fingerprints of what the agents play and what training learns: equal before and after a refactoring.
 
     python -m tests.make_fingerprints --out before.json     # every agent and the trainings
     python -m tests.make_fingerprints --check before.json   # the same again, after the change
@@ -105,7 +105,7 @@ def games(name: str) -> str:
 
 
 def training(name: str) -> dict[str, str]:
-    """The digests of a training's weights and curves, without what tells the time."""
+    """The digests of a training's weights and curves, without times."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         arguments, _, settings = TRAININGS[name].partition(";")

@@ -19,7 +19,7 @@ from tests.oracles.reference import Game, Move, action_path, category_of, readin
 
 DATA = Path(__file__).parent / "data"
 ENOUGH_PATHS = 4_000
-"""No deeper once a depth has so many paths (or none: a short game has ended)."""
+"""No deeper once a depth has this many paths (or none: a short game has ended)."""
 DEEPEST_BEFORE_A_REDEAL = 3
 GAME_RULES = "bidding"
 
@@ -54,7 +54,7 @@ def perft(rules: Rules, seed: int) -> dict[str, Any]:
 
 
 def telling_seed(rules: Rules) -> int:
-    """The first seed from 2 on whose first hand holds a quad and (but for small decks) kickers for a plane."""
+    """The first seed from 2 on whose first hand holds a quad and (except with small decks) kickers for a plane."""
     wanted = {"bomb", "plane+solos"} & set(rules.categories) - ({"plane+solos"} if rules.half_deck else set())
     return next(
         seed

@@ -1,8 +1,8 @@
 """``python -m tests.release``: both archives in clean environments, under every Python at hand, with every extra.
 
 An environment is made for each pair, with pip and nothing else; it gets the built archive from outside the checkout and
-must do what it is for.  Versions are held by ``constraints.txt``, but for one environment that has the lowest versions
-that ``pyproject.toml`` allows, so that these are no empty words.  This takes some minutes, and gigabytes for ``all``.
+must do what it is for.  Versions are held by ``constraints.txt``, except in one environment with the lowest versions
+that ``pyproject.toml`` allows.  This takes some minutes, and gigabytes for ``all``.
 """
 
 from __future__ import annotations

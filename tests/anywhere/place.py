@@ -34,7 +34,7 @@ class Place:
     python: str
     environ: dict[str, str]
     before: tuple[str, ...] = ()
-    """What stands before the command, to make it another user's."""
+    """What precedes the command, to make it another user's."""
 
     @property
     def clone(self) -> Path:

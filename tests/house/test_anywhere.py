@@ -1,4 +1,4 @@
-"""The runner of ``make test-anywhere``, the random order, and asserts that Python was told to leave out."""
+"""The runner of ``make test-anywhere``, the random order, and asserts that Python leaves out."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ddz_training.apps import integrations
-from ddz_training.apps.integrations import CONSTRAINTS, current, fingerprint, programs, shown
+from ddz_training.apps.integrations import CONSTRAINTS, current, fingerprint, programs
 from tests.integrations import __main__ as runner
 from tests.integrations import speed
 from tests.rooms import ROOT
@@ -38,50 +38,29 @@ def test_every_folder_is_an_integration() -> None:
     assert folders == {program.parent.name for program in PROGRAMS.values()}
 
 
-def test_what_pages_show_is_of_a_program_that_is_checked() -> None:
-    """What else these pages show is run with the examples of all pages, whose fence says ``python``."""
-    shown_here = re.compile(r"(?:<!-- table: code-([\w-]+) -->\n)?```py\n(.*?)```", re.DOTALL)
-    blocks = [found for page in PAGES for found in shown_here.findall(page.read_text(encoding="utf-8"))]
-    assert {PROGRAMS[name].parent for name, _ in blocks} == {path.parent for path in PROGRAMS.values()}
-    assert [text for _, text in blocks] == [shown(PROGRAMS[name]) for name, _ in blocks]
-
-
-def test_what_a_page_leaves_out_is_main_and_what_the_page_on_cleanrl_has() -> None:
-    whole, seen = PROGRAMS["cleanrl"].read_text(encoding="utf-8"), set[str]()
-    assert shown(PROGRAMS["cleanrl"]) == whole
-    for name, path in PROGRAMS.items():
-        left, rest = path.read_text(encoding="utf-8"), shown(path)
-        for node in ast.parse(left).body:
-            if (text := ast.get_source_segment(left, node) or "") not in rest:
-                defined = getattr(node, "name", "")
-                assert text in whole or defined == "main", name
-                seen.add(defined)
-    assert seen - {""} == {"Agent", "advantages_of", "update", "learn", "train", "evaluate", "main"}
+def test_every_library_has_a_page_that_shows_a_program() -> None:
+    shown = re.findall(r"<!-- site: code-([\w-]+) -->", "".join(page.read_text(encoding="utf-8") for page in PAGES))
+    assert {PROGRAMS[name].parent for name in shown if name in PROGRAMS} == {path.parent for path in PROGRAMS.values()}
+    assert PROGRAMS.keys() == speed.PLAYS.keys()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_is_whole(name: str) -> None:
-    """It imports nothing of the tests, is guarded, judges itself and takes a budget and seeds; pins say torch's."""
+def test_a_program_can_be_run(name: str) -> None:
+    """It imports nothing of ours but other programs and the environment, and takes a budget; its pins say torch's."""
     source = PROGRAMS[name].read_text(encoding="utf-8")
-    tree = ast.parse(source)
-    modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not [module for module in modules if module.startswith(("tests", "ddz_training", "ddz_agents"))]
-    assert source.endswith('\n\nif __name__ == "__main__":\n    main()\n')
-    assert {"train", "evaluate", "main"} <= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    modules = {node.module or "" for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)}
+    ours = [module for module in modules if module.startswith(("tests", "ddz_"))]
+    assert all(module == "ddz_env" or module.startswith("tests.integrations.") for module in ours)
+    assert re.search(r'\n\n\nif __name__ == "__main__":\n(    .*\n)*    main\(train.*\)\n\Z', source)
     assert integrations.steps_of(source) >= 10_000
-    assert "map(int, sys.argv[1:] or (1, 2, 3))" in source
     assert _pinned(PROGRAMS[name].parent)["torch"] == "2.13.0"
 
 
-def test_what_programs_share_is_the_same_text() -> None:
-    shared = ("Agent", "advantages_of", "update", "learn", "evaluate", "rlcards", "policy_of", "player")
-    texts: dict[tuple[str, str], set[str]] = {}
-    for path in PROGRAMS.values():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name in shared:
-                library = path.parent.name if node.name == "policy_of" else ""
-                texts.setdefault((library, node.name), set()).add(ast.unparse(node))
-    assert {name for name, found in texts.items() if len(found) > 1} == set()
+def test_a_result_is_of_a_text_and_of_what_it_imports(library: Path) -> None:
+    program, other = library / "train.py", library.parent / "evaluation.py"
+    before = fingerprint(program)
+    other.write_text("changed = 1\n", encoding="utf-8")
+    assert fingerprint(program) != before
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -111,7 +90,7 @@ def test_ours_are_games_of_that_form(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(where, make, lambda *args, _real=real, **form: made.append(form) or _real(*args, **form))
     for ours, form in (
         (speed.single, {"rules": "mini", "opponents": "random", "observation": "dict"}),
-        (speed.vector(2), {"rules": "mini", "opponents": "random", "dtype": "float32"}),
+        (speed.vector, {"rules": "mini", "opponents": "random", "dtype": "float32"}),
         (speed.aec, {"rules": "mini"}),
     ):
         assert ours(form)(20) >= 20
@@ -122,25 +101,22 @@ LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("pettingzoo", "s
 
 
 @pytest.mark.parametrize("name", ["cleanrl", *LONG])
-def test_a_program_runs_where_nothing_of_the_checkout_is_at_hand(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_program_runs(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """For a moment, where the library is installed; ``make test-integrations`` runs every program in full."""
     needs = {"sb3": "sb3_contrib", "rlcard": "rlcard", "rlcard-nfsp": "rlcard"}.get(name, "torch")
     for module in (needs, "torch"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAMS[name].read_text(encoding="utf-8"), encoding="utf-8")
     monkeypatch.setenv("STEPS", "2048")
-    monkeypatch.setattr("sys.argv", [str(program), "5"])
-    runpy.run_path(str(program), run_name="__main__")
+    monkeypatch.setattr("sys.argv", [name, "5"])
+    runpy.run_path(str(PROGRAMS[name]), run_name="__main__")
     found = runner._WINS.search(capsys.readouterr().out)
     assert found is not None
     assert found[1] == "5"
 
 
-TOY = 'STEPS = int(os.environ.get("STEPS", 7))\n'
+TRAIN, TRAIN_AEC = "tests.integrations.toy.train", "tests.integrations.toy.train_aec"
+TOY = 'from tests.integrations.evaluation import main\nSTEPS = int(os.environ.get("STEPS", 7))\n'
 
 
 @pytest.fixture
@@ -150,6 +126,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for made in (folder, tmp_path / "docs" / "results"):
         made.mkdir(parents=True)
     (folder / CONSTRAINTS).write_text("toy==1.0\n", encoding="utf-8")
+    (folder.parent / "evaluation.py").write_text("", encoding="utf-8")
     for name in ("train", "train_aec"):
         (folder / f"{name}.py").write_text(TOY, encoding="utf-8")
     monkeypatch.setattr(runner, "ROOT", tmp_path)
@@ -166,7 +143,7 @@ MEASURED = {
 
 
 def test_a_round_is_long_enough_for_the_clock() -> None:
-    """A vector environment plays a thousand decisions in 5 ms; a slow library is not asked for more."""
+    """A vector environment plays a thousand decisions in 5 ms; a slow library plays no more than that."""
     now, sizes = [0.0], []
 
     def playing(rate: int) -> Callable[[int], int]:
@@ -182,16 +159,16 @@ def test_a_round_is_long_enough_for_the_clock() -> None:
     assert sizes[-2:] == [1000, 40_000]
 
 
-def _measuring(asked: list[str], wins: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """The command, whose programs win so much; what it runs is noted."""
+def _measuring(ran: list[str], wins: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """The command, whose programs win what is given; it appends what it runs."""
 
-    def run(command: list[str], log: Path, *, folder: Path = ROOT, **variables: str) -> str:
-        asked.append("install" if "install" in command else " ".join(command[1:5]))
+    def run(command: list[str], log: Path, **variables: str) -> str:
+        ran.append("install" if "install" in command else " ".join(command[2:5]))
         if "install" in command:
             return ""
         if "tests.integrations.speed" in command:
             return f"noise\n{json.dumps({'measured': MEASURED[command[3]]})}\n"
-        return f"seed {command[-1]}: {wins[folder.name]}% of 4,000 games won against random play\n"
+        return f"seed {command[-1]}: {wins[command[2]]}% of 4,000 games won against random play\n"
 
     monkeypatch.setattr(runner, "_run", run)
     app = runner.typer.Typer()
@@ -201,49 +178,49 @@ def _measuring(asked: list[str], wins: dict[str, Any], monkeypatch: pytest.Monke
 
 def test_speeds_come_last_and_are_measured_again_alone(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They take a quiet machine and a few minutes; a machine that only has to be patient learns before."""
-    asked: list[str] = []
-    measure = _measuring(asked, {"toy": 80.0, "toy-aec": 70.0}, monkeypatch)
-    results, speeds = library.parent.parent.parent / "docs" / "results", "-m tests.integrations.speed speeds"
+    ran: list[str] = []
+    measure = _measuring(ran, {TRAIN: 80.0, TRAIN_AEC: 70.0}, monkeypatch)
+    results, speeds = library.parent.parent.parent / "docs" / "results", "tests.integrations.speed speeds"
     assert "toy: FAILED: its wins come first" in measure("toy", "--only", "speeds").stderr
     assert measure("--only", "wins").exit_code == 0
-    assert not [one for one in asked if one.startswith(speeds)]
+    assert not [one for one in ran if one.startswith(speeds)]
     row = integrations.pages(results)["integrations"](results).splitlines()[2]
     assert row.endswith("| 80.0 (80.0–80.0) | 50.0 | 0 s | – | – |")
     both = [f"{speeds} toy", f"{speeds} toy-aec"]
-    trained = [f"program.py {seed}" for seed in (1, 2, 3)]
+    trained = [f"{TRAIN_AEC} {seed}" for seed in (1, 2, 3)]
     for words, expected in (
         ((), both),
         (("toy", "--only", "speeds", "--again"), both),
-        (("toy-aec", "--again"), ["-m tests.integrations.speed facts toy-aec", *trained, both[1]]),
+        (("toy-aec", "--again"), ["tests.integrations.speed facts toy-aec", *trained, both[1]]),
     ):
-        asked.clear()
+        ran.clear()
         assert measure(*words).exit_code == 0
-        assert asked == expected
+        assert ran == expected
 
 
-def test_a_run_is_gone_on_with_and_a_failure_is_told(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wins: dict[str, Any] = {"toy": 80.0, "toy-aec": "nothing"}
-    asked: list[str] = []
-    measure = _measuring(asked, wins, monkeypatch)
+def test_a_run_is_continued_and_a_failure_is_reported(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wins: dict[str, Any] = {TRAIN: 80.0, TRAIN_AEC: "nothing"}
+    ran: list[str] = []
+    measure = _measuring(ran, wins, monkeypatch)
     results = library.parent.parent.parent / "docs" / "results"
     result = measure()
     assert result.exit_code == 1
     assert "toy-aec: FAILED: it did not say how much it won" in result.stderr
     assert [seed["wins"] for seed in current(results)["toy"]["seeds"].values()] == [0.8] * 3
     assert integrations.pages(results)["integrations"](results).endswith("in their present form: `toy-aec`.")
-    wins["toy-aec"] = 51.0
+    wins[TRAIN_AEC] = 51.0
     assert "FAILED: it wins 51.0 (51.0–51.0) %, random play 50.0 %" in measure("toy-aec").stderr
-    assert asked.count("install") == 1  # the environment was reused
-    asked.clear()
+    assert ran.count("install") == 1  # the environment was reused
+    ran.clear()
     assert measure("toy").exit_code == 1  # both programs of the folder, and nothing is run again
-    assert asked == []
-    assert "| toy 1.0 | 3.11, 1.0, 1.0, 1.0 | 1 | all | 7 | 3 | 80.0 (80.0–80.0) | 50.0 |" in integrations.pages(
+    assert ran == []
+    assert "| toy 1.0 | 3.11, 1.0, 1.0, 1.0 | 2 | all | 7 | 3 | 80.0 (80.0–80.0) | 50.0 |" in integrations.pages(
         results
     )["integrations"](results)
     (library / "train.py").write_text(f"{TOY}# new\n", encoding="utf-8")
     assert "toy" not in current(results)  # its row is of another text
     assert measure("toy", "--smoke").exit_code == 0
-    assert [seen for seen in asked if "speed" in seen] == []
+    assert [seen for seen in ran if "speed" in seen] == []
     assert measure("toy").exit_code == 1
-    assert current(results)["toy"]["program"] == fingerprint(f"{TOY}# new\n")
+    assert current(results)["toy"]["program"] == fingerprint(library / "train.py")
     assert re.search(r"there are toy,\W+toy-aec", measure("nothing").stderr)  # in a box

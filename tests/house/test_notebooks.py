@@ -1,4 +1,4 @@
-"""The notebooks are thin, tell a story with pictures, run from top to bottom, and print what is committed."""
+"""The notebooks are thin, have pictures, run from top to bottom, and print what is committed."""
 
 from __future__ import annotations
 

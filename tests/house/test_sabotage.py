@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from ddz_env.core.errors import DouDizhuError
 from tests.rooms import ROOT
+from tests.sabotage import MOST_FAULTS, Outcome
 from tests.sabotage import fuzz as fuzzing
-from tests.sabotage.agents import play_hostile_agents
-from tests.sabotage.outcome import MOST_FAULTS, Outcome
-from tests.sabotage.values import value
+from tests.sabotage.fuzz import value
+from tests.sabotage.hostile import play_hostile_agents
 
 pytest.importorskip("torch")
 

@@ -34,14 +34,14 @@ class FailedError(Exception):
     """An integration does not work."""
 
 
-def _run(command: list[str], log: Path, *, folder: Path = ROOT, **variables: str) -> str:
+def _run(command: list[str], log: Path, **variables: str) -> str:
     """Run a command, and return what it printed; its messages go to a log."""
-    one_thread = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NO_COLOR": "1"}
+    environ = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NO_COLOR": "1"} | variables
+    log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as messages:
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": messages, "text": True}
         try:
-            pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": messages, "text": True}
-            environ = os.environ | one_thread | variables
-            done = subprocess.run(command, cwd=folder, env=environ, timeout=SECONDS, **pipes)
+            done = subprocess.run(command, cwd=ROOT, env=environ, timeout=SECONDS, **pipes)
         except subprocess.TimeoutExpired:
             raise FailedError(f"it took more than {SECONDS} s; see {log}") from None
     if done.returncode:
@@ -50,123 +50,108 @@ def _run(command: list[str], log: Path, *, folder: Path = ROOT, **variables: str
     return done.stdout
 
 
-def environment(library: Path) -> Path:
-    """The interpreter of a library's virtual environment, made unless there is one with the same constraints."""
-    folder = ROOT / ENVIRONMENTS / library.name
-    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    wanted, finished = (library / CONSTRAINTS).read_text(encoding="utf-8"), folder / CONSTRAINTS
-    if not finished.is_file() or finished.read_text(encoding="utf-8") != wanted:
-        _say(library.name, "installing")
-        shutil.rmtree(folder, ignore_errors=True)
-        venv.create(folder, with_pip=True)
-        # Most of what comes with torch is never imported: what is gets compiled then.
-        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
-        given = ["--requirement", str(library / CONSTRAINTS), "--editable", str(ROOT)]
-        _run([*install, *given], folder.with_suffix(".install.log"))
-        finished.write_text(wanted, encoding="utf-8")
-    return python
+class Program:
+    """A program of a library, and its row of results, which is empty once its text has changed."""
 
+    def __init__(self, name: str, path: Path, rows: dict[str, dict[str, Any]]) -> None:
+        self.name, self.rows = name, rows
+        self.library = path.parent
+        self.source = path.read_text(encoding="utf-8")
+        self.module = ".".join(("tests", "integrations", self.library.name, path.stem))
+        row, digest = rows.get(name, {}), fingerprint(path)
+        self.row = row if row.get("program") == digest else {"program": digest, "seeds": {}}
 
-def copied(name: str, source: str) -> Path:
-    """A program in a folder of its own, where nothing of the checkout is at hand."""
-    file = ROOT / ENVIRONMENTS / "copied" / name / "program.py"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(source, encoding="utf-8")
-    return file
+    def log(self, what: object) -> Path:
+        return ROOT / ENVIRONMENTS / "logs" / f"{self.name}.{what}.log"
 
+    def python(self) -> str:
+        """The interpreter of the library's virtual environment, made unless there is one with the same constraints."""
+        folder = ROOT / ENVIRONMENTS / self.library.name
+        python = str(folder / ("Scripts" if os.name == "nt" else "bin") / "python")
+        wanted, finished = (self.library / CONSTRAINTS).read_text(encoding="utf-8"), folder / CONSTRAINTS
+        if not finished.is_file() or finished.read_text(encoding="utf-8") != wanted:
+            self.say("installing")
+            shutil.rmtree(folder, ignore_errors=True)
+            venv.create(folder, with_pip=True)
+            # Most of what comes with torch is never imported: what is gets compiled then.
+            install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+            given = ["--requirement", str(self.library / CONSTRAINTS), "--editable", str(ROOT)]
+            _run([*install, *given], self.log("install"))
+            finished.write_text(wanted, encoding="utf-8")
+        return python
 
-def train(python: Path, file: Path, seed: int, **variables: str) -> dict[str, float]:
-    """The share of games that a program wins with a seed, and the processor time of it and its processes."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    log = file.parent.with_suffix(f".{seed}.log")
-    printed = _run([str(python), file.name, str(seed)], log, folder=file.parent, **variables)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if not (found := _WINS.search(printed)) or int(found[1]) != seed:
-        raise FailedError("it did not say how much it won")
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"wins": round(float(found[2]) / 100, 4), "seconds": round(seconds, 1)}
+    def train(self, seed: int, **variables: str) -> dict[str, float]:
+        """The share of games that it wins with a seed, and the processor time of it and its processes."""
+        python, before = self.python(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        printed = _run([python, "-m", self.module, str(seed)], self.log(seed), **variables)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if not (found := _WINS.search(printed)) or int(found[1]) != seed:
+            raise FailedError("it did not say how much it won")
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return {"wins": round(float(found[2]) / 100, 4), "seconds": round(seconds, 1)}
 
+    def measured(self, what: str, **options: Any) -> dict[str, Any]:
+        """What ``tests.integrations.speed`` measures of it in the environment of its library."""
+        module = ["-m", "tests.integrations.speed", what, self.name, self.module, json.dumps(options)]
+        printed = _run([self.python(), *module], self.log(what))
+        found = [json.loads(line)["measured"] for line in printed.splitlines() if line.startswith('{"measured"')]
+        if not found:
+            raise FailedError(f"it printed no {what}")
+        measured: dict[str, Any] = found[-1]
+        return measured
 
-def asked(python: Path, what: str, name: str, file: Path, **options: Any) -> dict[str, Any]:
-    """What ``tests.integrations.speed`` measures of a program in the environment of its library."""
-    library = name.partition("-")[0]
-    module = [str(python), "-m", "tests.integrations.speed", what, name, str(file), library, json.dumps(options)]
-    printed = _run(module, file.parent.with_suffix(f".{what}.log"))
-    found = [json.loads(line)["measured"] for line in printed.splitlines() if line.startswith('{"measured"')]
-    if not found:
-        raise FailedError(f"it printed no {what}")
-    measured: dict[str, Any] = found[-1]
-    return measured
-
-
-class Results:
-    """The rows of all programs, in a file that is whole at any time."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.rows: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-
-    def row(self, name: str, source: str) -> dict[str, Any]:
-        """What is known of a program; nothing, if its text has changed."""
-        row = self.rows.get(name, {})
-        return row if row.get("program") == fingerprint(source) else {"program": fingerprint(source), "seeds": {}}
-
-    def keep(self, name: str, row: dict[str, Any]) -> None:
-        """Write a row, in place of the program's old one."""
-        self.rows[name] = row
-        temporary = self.path.with_name(self.path.name + ".tmp")
+    def keep(self, **figures: Any) -> None:
+        """Write new figures into its row, in a file that is whole at any time."""
+        self.row |= figures
+        self.rows[self.name] = self.row
+        path, temporary = ROOT / RESULTS, ROOT / RESULTS.with_suffix(".tmp")
         temporary.write_text(json.dumps(dict(sorted(self.rows.items())), indent=1) + "\n", encoding="utf-8")
-        os.replace(temporary, self.path)
+        os.replace(temporary, path)
+
+    def say(self, what: object) -> None:
+        print(f"{self.name}: {what}", file=sys.stderr, flush=True)
 
 
-def _facts(python: Path, name: str, file: Path, library: Path, source: str) -> dict[str, Any]:
+def _facts(program: Program) -> dict[str, Any]:
     """The versions that a program runs with, and what random play wins in its games."""
-    role = role_of(source)
-    facts = asked(python, "facts", name, file, **({"role": role} if role else {}))
-    distribution = _DISTRIBUTIONS.get(library.name, library.name)
+    role = role_of(program.source)
+    facts = program.measured("facts", **({"role": role} if role else {}))
+    distribution = _DISTRIBUTIONS.get(program.library.name, program.library.name)
     named = {one.lower().replace("_", "-"): version for one, version in facts["versions"].items()}
     versions = {one: named[one].partition("+")[0] for one in (distribution, "torch", "gymnasium", "pettingzoo")}
     return {"library": distribution, "versions": {"python": facts["python"], **versions}, "random": facts["random"]}
 
 
-def _wins(name: str, program: Path, results: Results, *, again: bool) -> str:
+def _wins(program: Program, *, again: bool) -> str:
     """Train with the seeds that are not yet known of a program, and say what it wins."""
-    python, source = environment(program.parent), program.read_text(encoding="utf-8")
-    file, row = copied(name, source), results.row(name, source)
-    if again or "random" not in row:
-        row |= _facts(python, name, file, program.parent, source) | {"seeds": {}}
+    if again or "random" not in program.row:
+        program.row |= _facts(program) | {"seeds": {}}
+    seeds = program.row["seeds"]
     for seed in SEEDS:
-        if str(seed) not in row["seeds"]:
-            _say(name, f"training with seed {seed}")
-            row["seeds"][str(seed)] = train(python, file, seed)
-            results.keep(name, row)
-    shares, chance = [seed["wins"] for seed in row["seeds"].values()], row["random"]
+        if str(seed) not in seeds:
+            program.say(f"training with seed {seed}")
+            program.keep(seeds=seeds | {str(seed): program.train(seed)})
+            seeds = program.row["seeds"]
+    shares, chance = [seed["wins"] for seed in seeds.values()], program.row["random"]
     if min(shares) <= chance + 0.02:
         raise FailedError(f"it wins {spread(shares)} %, random play {100 * chance:.1f} %")
     return f"wins {spread(shares)} % of its games against random play, which itself wins {100 * chance:.1f} %"
 
 
-def _speeds(name: str, program: Path, results: Results, *, again: bool) -> str:
+def _speeds(program: Program, *, again: bool) -> str:
     """Measure how fast a program's games are, unless that is known, and say it."""
-    python, source = environment(program.parent), program.read_text(encoding="utf-8")
-    row = results.row(name, source)
-    if not row["seeds"]:
+    if not program.row["seeds"]:
         raise FailedError("its wins come first")
-    if again or "speed" not in row:
-        row["speed"] = asked(python, "speeds", name, copied(name, source), **form_of(source))
-        results.keep(name, row)
-    return f"{row['speed']['through']:,} decisions a second, {row['speed']['of_ours']:.0%} of ours"
+    if again or "speed" not in program.row:
+        program.keep(speed=program.measured("speeds", **form_of(program.source)))
+    speed = program.row["speed"]
+    return f"{speed['through']:,} decisions a second, {speed['of_ours']:.0%} of ours"
 
 
-def _smoke(name: str, program: Path, results: Results, *, again: bool) -> str:
+def _smoke(program: Program, *, again: bool) -> str:
     """Run a program for a moment, and keep nothing."""
-    python, source = environment(program.parent), program.read_text(encoding="utf-8")
-    found = train(python, copied(name, source), SEEDS[0], STEPS=str(SMOKE_STEPS))
+    found = program.train(SEEDS[0], STEPS=str(SMOKE_STEPS))
     return f"runs: after {SMOKE_STEPS:,} decisions it wins {found['wins']:.1%} in {found['seconds']:.0f} s"
-
-
-def _say(name: str, what: str) -> None:
-    print(f"{name}: {what}", file=sys.stderr, flush=True)
 
 
 def main(
@@ -176,12 +161,12 @@ def main(
     only: Annotated[
         Literal["wins", "speeds"] | None, typer.Option(help="Measure one of the two; both by default.")
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Make the virtual environments anew.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Make the virtual environments again.")] = False,
 ) -> None:
     """Train with other libraries, each in a virtual environment of its own under .integrations.
 
     An environment is made again only when its constraints have changed.  Every program runs with three seeds.  Results
-    are kept seed by seed, so a run that was ended goes on where it was; a program that has changed begins anew.
+    are kept seed by seed, so a run that was ended continues where it was; a program that has changed starts over.
     Speeds come last, in one go of a few minutes: they are true on a quiet machine only.
     """
     every = programs(Path(__file__).parent)
@@ -190,17 +175,21 @@ def main(
         raise typer.BadParameter(f"no integration is called {', '.join(sorted(unknown))}; there are {', '.join(every)}")
     for library in {path.parent for path in chosen.values()} if fresh else ():
         (ROOT / ENVIRONMENTS / library.name / CONSTRAINTS).unlink(missing_ok=True)
+    results = ROOT / RESULTS
+    rows = json.loads(results.read_text(encoding="utf-8")) if results.is_file() else {}
+    working = [Program(name, path, rows) for name, path in sorted(chosen.items())]
+    failed = []
     both = {"wins": _wins, "speeds": _speeds}
-    results, failed = Results(ROOT / RESULTS), set[str]()
     for measure in [_smoke] if smoke else [both[which] for which in both if only in (None, which)]:
-        for name in sorted(chosen.keys() - failed):
+        for program in list(working):
             try:
-                _say(name, measure(name, chosen[name], results, again=again))
+                program.say(measure(program, again=again))
             except FailedError as error:
-                failed.add(name)
-                _say(name, f"FAILED: {error}")
+                working.remove(program)
+                failed.append(program.name)
+                program.say(f"FAILED: {error}")
     if failed:
-        _say(", ".join(sorted(failed)), "failed")
+        print(f"{', '.join(sorted(failed))}: failed", file=sys.stderr)
         raise typer.Exit(1)
 
 

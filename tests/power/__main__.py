@@ -1,7 +1,7 @@
 """Plants faults one after the other and says whether the tests catch them: ``python -m tests.power [NN ...]``.
 
 Everything happens in a temporary clone of HEAD, with a copy of the compiled kernels: planting in the engine compiles
-anew by itself, and nothing of it stays.  Each selection of tests first runs without a fault, as number 00: where that
+again by itself, and nothing of it stays.  Each selection of tests first runs without a fault, as number 00: where that
 fails, nothing can be said of a fault.  Results are added line by line, and what is there already is not run again.
 """
 
@@ -114,7 +114,7 @@ def _add(path: Path, result: Result) -> None:
 
 
 def main() -> None:
-    """Run the faults that are asked for."""
+    """Run the chosen faults."""
     parser = argparse.ArgumentParser(prog="python -m tests.power", description=__doc__.partition("\n")[0])
     parser.add_argument("faults", nargs="*", metavar="NN", help="numbers of faults (default: all)")
     parser.add_argument("--tests", nargs="+", metavar="PATH", help="tests to run (default: tests.json, else all)")

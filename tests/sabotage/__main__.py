@@ -15,11 +15,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tests.sabotage.agents import play_hostile_agents
+from tests.sabotage import Outcome
 from tests.sabotage.files import spoil_files
 from tests.sabotage.fuzz import fuzz
+from tests.sabotage.hostile import play_hostile_agents
 from tests.sabotage.kills import kill_jobs
-from tests.sabotage.outcome import Outcome
 from tests.sabotage.places import fill_disks, install_read_only, share_machine
 
 VALUES = 300_000
@@ -36,7 +36,7 @@ KINDS: dict[str, Callable[[Path, int], Outcome]] = {
 
 
 def sabotage(seed: int, only: str = "") -> list[Outcome]:
-    """Try every kind, or those whose short names stand in a list with commas."""
+    """Try every kind, or those whose short names are given, separated by commas."""
     outcomes = []
     for name in only.split(",") if only else KINDS:
         with tempfile.TemporaryDirectory() as folder:

@@ -35,7 +35,7 @@ def _options(what: str, make: Callable[..., object], names: str, **others: Any) 
 
 
 def _unchanged(call: Entry, look: Callable[[], Any], renew: Callable[[], object]) -> Entry:
-    """A call that must leave what one sees as it was when it refuses a value, and that begins anew after a success."""
+    """A call that must leave what one sees as it was when it refuses a value, and that starts over after a success."""
 
     def entry(wrong: Any) -> None:
         before = look()
@@ -223,5 +223,5 @@ def _table() -> dict[str, Entry]:
 
 
 def entries() -> dict[str, Entry]:
-    """All entries; what some of them act on is made anew."""
+    """All entries; what some of them act on is made for this call."""
     return {**_notation(), **_state(), **_environments(), **_batch(), **_agents(), **_table()}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.sabotage.outcome import Outcome
+from tests.sabotage import Outcome
 from tests.training.apps.terminal import ddz
 
 Damage = Callable[[bytes, Path], bytes]

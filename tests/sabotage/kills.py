@@ -15,12 +15,13 @@ import numpy as np
 from ddz_agents.neural.weights import load_weights
 from ddz_training.measure.errors import ResultsFileError
 from ddz_training.measure.store import read_results
-from tests.sabotage.outcome import Outcome
+from tests.sabotage import Outcome
 from tests.training.apps.terminal import start_ddz
 
 _PATIENCE = 600.0
 """Seconds that a job may take to its next line; more is a hang."""
 _ENDLESS = 1_000_000
+_UPDATES_IN_ALL = 300
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Job:
     command: Callable[[Path, int, bool], Sequence[str]]
     """Arguments of ``ddz`` for an output and a size, and whether it is resumed."""
     lines: Callable[[Path], Path]
-    """The file, below the output, that grows whenever something is done."""
+    """The file, below the output, that is written whenever something is done."""
     done: Callable[[Path], int]
     """How many lines the output has, while nothing writes."""
     kills: int
@@ -54,13 +55,14 @@ _NARROW = ("architecture.width=8", "architecture.critic_width=8")
 
 
 def _selfplay(out: Path, size: int, resume: bool) -> list[str]:
-    command = ["train", "selfplay", "--threads", "1", "--out", str(out), "--updates", str(size)]
+    """A training is as long from its first start to its last: its step size falls with the share of its updates."""
+    command = ["train", "selfplay", "--threads", "1", "--out", str(out), "--updates", str(_UPDATES_IN_ALL)]
     settings = [part for setting in (*_TINY, *_NARROW) for part in ("--set", setting)]
     return [*command, "--resume"] if resume else [*command, *settings]
 
 
 def _learned(out: Path) -> object:
-    """Curves but for the seconds, and the weights but for the hours."""
+    """Curves without the seconds, and the weights without the metadata."""
     curves = [line.rpartition(",")[0] for line in (out / "curves.csv").read_text().splitlines()]
     state = load_weights(out / "policy.safetensors").policy
     return curves, {name: array.tobytes() for name, array in state.items()}
@@ -78,13 +80,8 @@ def _results(out: Path) -> int:
         return 0
 
 
-def _updates(out: Path) -> int:
-    curves = out / "curves.csv"
-    return curves.read_bytes().count(b"\n") - 1 if curves.is_file() else 0
-
-
 _RESULTS = (_log, _results)
-_UPDATES = (lambda out: out / "curves.csv", _updates)
+_UPDATES = (lambda out: out / "checkpoint.safetensors", lambda out: _UPDATES_IN_ALL)
 
 JOBS = (
     Job("arena, CSV", ".csv", _arena("random", "random-staged"), *_RESULTS, 22, 2, Path.read_bytes),

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ddz_env.core.engine import cache, words
 from tests.rooms import ROOT, SOURCES, pythonpath
+from tests.sabotage import Outcome
 from tests.sabotage.files import Bomb
-from tests.sabotage.outcome import Outcome
 
 _ATTACKER = 54_322
 _GAMES = ("arena", "random", "rules", "--deals", "2", "--processes", "1")

@@ -1,13 +1,13 @@
 """Masked PPO in a single file, in the style of CleanRL's ppo.py."""
 
 import os
-import sys
 
 import gymnasium
-import numpy as np
 import torch
 from torch import nn
 from torch.distributions import Categorical
+
+from tests.integrations.evaluation import main
 
 GAME = "ddz_env:ddz_env/DouDizhu-v0"
 STEPS = int(os.environ.get("STEPS", 49_152))  # decisions to learn from
@@ -70,11 +70,11 @@ def read(observations, infos):
     return torch.as_tensor(observations), torch.as_tensor(infos["action_mask"])
 
 
-def learn(envs, seed):
+def learn(envs, seed, read, steps):
     agent = Agent()
     optimizer = torch.optim.Adam(agent.parameters(), lr=1e-3, eps=1e-5)
     observation, infos = envs.reset(seed=seed)
-    for _ in range(-(-STEPS // (NUM_ENVS * NUM_STEPS))):
+    for _ in range(-(-steps // (NUM_ENVS * NUM_STEPS))):
         rows = []
         for _ in range(NUM_STEPS):
             seen, legal = read(observation, infos)
@@ -92,30 +92,8 @@ def learn(envs, seed):
 
 def train(seed):
     torch.manual_seed(seed)
-    return learn(make_games(), seed).act
-
-
-def evaluate(act, **options):
-    """The share of 4,000 games won against random play: 40 at each of 100 tables, in the roles as they are dealt."""
-    games = gymnasium.make_vec(
-        GAME, 100, rules="mini", opponents="random", autoreset_mode="SameStep", illegal_action="raise", **options
-    )
-    observations, infos = games.reset(seed=0)
-    played, won = np.zeros(100, int), 0
-    while (playing := played < 40).any():
-        actions = act(observations, infos["action_mask"])
-        observations, rewards, over, _, infos = games.step(actions)
-        won += (rewards[playing] > 0).sum()
-        played += over
-    games.close()
-    return won / 4000
-
-
-def main():
-    for seed in map(int, sys.argv[1:] or (1, 2, 3)):
-        won = evaluate(train(seed))
-        print(f"seed {seed}: {won:.1%} of 4,000 games won against random play", flush=True)
+    return learn(make_games(), seed, read, STEPS).act
 
 
 if __name__ == "__main__":
-    main()
+    main(train)

@@ -1,23 +1,22 @@
 """Tianshou, self-play on the AEC environment through its PettingZooEnv: a masked DQN for each seat."""
 
 import os
-import sys
 
-import gymnasium
 import numpy as np
 import torch
 from tianshou.algorithm import DQN
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.algorithm.multiagent.marl import MultiAgentOffPolicyAlgorithm
 from tianshou.algorithm.optim import AdamOptimizerFactory
-from tianshou.data import Batch, Collector, VectorReplayBuffer
+from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv, PettingZooEnv
 from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
 from ddz_env import dou_dizhu_v0
+from tests.integrations.evaluation import main
+from tests.integrations.tianshou.train import policy_of
 
-GAME = "ddz_env:ddz_env/DouDizhu-v0"
 STEPS = int(os.environ.get("STEPS", 10_000))  # decisions to learn from
 
 
@@ -54,37 +53,5 @@ def train(seed):
     return policy_of(learners.get_algorithm("player_0").policy)
 
 
-def policy_of(policy):
-    """The actions of the highest value."""
-
-    @torch.no_grad()
-    def act(observations, masks):
-        return policy(Batch(obs=Batch(obs=observations, mask=masks.astype(bool)), info=Batch())).act
-
-    return act
-
-
-def evaluate(act, **options):
-    """The share of 4,000 games won against random play: 40 at each of 100 tables, in the roles as they are dealt."""
-    games = gymnasium.make_vec(
-        GAME, 100, rules="mini", opponents="random", autoreset_mode="SameStep", illegal_action="raise", **options
-    )
-    observations, infos = games.reset(seed=0)
-    played, won = np.zeros(100, int), 0
-    while (playing := played < 40).any():
-        actions = act(observations, infos["action_mask"])
-        observations, rewards, over, _, infos = games.step(actions)
-        won += (rewards[playing] > 0).sum()
-        played += over
-    games.close()
-    return won / 4000
-
-
-def main():
-    for seed in map(int, sys.argv[1:] or (1, 2, 3)):
-        won = evaluate(train(seed), role="landlord", dtype="float32")
-        print(f"seed {seed}: {won:.1%} of 4,000 games won against random play", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    main(train, role="landlord", dtype="float32")

@@ -1,10 +1,7 @@
 """TorchRL, self-play on the AEC environment through PettingZooWrapper: PPO with masked actions, one network."""
 
 import os
-import sys
 
-import gymnasium
-import numpy as np
 import torch
 from tensordict.nn import TensorDictModule
 from torchrl.collectors import Collector
@@ -13,8 +10,9 @@ from torchrl.modules import MLP, MaskedCategorical, ProbabilisticActor, ValueOpe
 from torchrl.objectives import ClipPPOLoss
 
 from ddz_env import dou_dizhu_v0
+from tests.integrations.evaluation import main
+from tests.integrations.torchrl.train_vector import policy_of
 
-GAME = "ddz_env:ddz_env/DouDizhu-v0"
 STEPS = int(os.environ.get("STEPS", 12_000))  # decisions to learn from
 
 
@@ -67,38 +65,5 @@ def train(seed):
     return policy_of(network)
 
 
-def policy_of(network):
-    """The most likely actions."""
-
-    @torch.no_grad()
-    def act(observations, masks):
-        logits = network(torch.as_tensor(observations))
-        return logits.masked_fill(~torch.as_tensor(masks).bool(), -torch.inf).argmax(-1).numpy()
-
-    return act
-
-
-def evaluate(act, **options):
-    """The share of 4,000 games won against random play: 40 at each of 100 tables, in the roles as they are dealt."""
-    games = gymnasium.make_vec(
-        GAME, 100, rules="mini", opponents="random", autoreset_mode="SameStep", illegal_action="raise", **options
-    )
-    observations, infos = games.reset(seed=0)
-    played, won = np.zeros(100, int), 0
-    while (playing := played < 40).any():
-        actions = act(observations, infos["action_mask"])
-        observations, rewards, over, _, infos = games.step(actions)
-        won += (rewards[playing] > 0).sum()
-        played += over
-    games.close()
-    return won / 4000
-
-
-def main():
-    for seed in map(int, sys.argv[1:] or (1, 2, 3)):
-        won = evaluate(train(seed), dtype="float32")
-        print(f"seed {seed}: {won:.1%} of 4,000 games won against random play", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    main(train, dtype="float32")

@@ -1,12 +1,11 @@
 """The page of integrations: the programs that use other libraries, and what came of running them.
 
 The programs lie in ``tests/integrations``, where they are checked like all other code.  The pages in
-``docs/guides/integrations`` show them without ``main`` and what CleanRL's program has word for word, too.
+``docs/guides/integrations`` show them.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import re
@@ -20,10 +19,8 @@ from ddz_training.measure.markdown import markdown_table
 
 FILE = "integrations.json"
 CONSTRAINTS = "constraints.txt"
-SHARED = Path("cleanrl") / "train.py"
-"""The program that shows what others share with it."""
 _STEPS = re.compile(r'environ\.get\("STEPS", ([\d_]+)\)')
-_ROLE = re.compile(r'evaluate\(.*role="(\w+)"')
+_ROLE = re.compile(r'main\(.*role="(\w+)"')
 _FORM = re.compile(r'\b(rules|opponents|observation|dtype)"?(?:=|: )"(\w+)"')
 
 
@@ -41,28 +38,13 @@ def programs(folder: Path) -> dict[str, Path]:
     return {f"{path.parent.name}{path.stem.removeprefix('train').replace('_', '-')}": path for path in files}
 
 
-def shown(program: Path) -> str:
-    """A program as its page shows it, without ``main`` and the statements that :data:`SHARED` has, too."""
-    shared, source = program.parent.parent / SHARED, program.read_text(encoding="utf-8")
-    if program == shared or not shared.is_file():
-        return source
-    known = set(_statements(shared.read_text(encoding="utf-8")))
-    for text in _statements(source):
-        if text in known or text.startswith("def main("):
-            source = source.replace(f"{text}\n", "", 1)
-    source = re.sub(r"\n{4,}", "\n\n\n", source).rstrip() + "\n"
-    return re.sub(r'\A(""".*?""")\n+', r"\1\n\n", source, flags=re.DOTALL)
-
-
-def _statements(source: str) -> list[str]:
-    """What a program consists of at its outermost level: whole lines, with the comments behind them."""
-    lines = source.splitlines()
-    return ["\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in ast.parse(source).body]
-
-
-def fingerprint(source: str) -> str:
-    """What results name the program by that they are of."""
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
+def fingerprint(program: Path) -> str:
+    """What results name the program by that they are of: a digest of it and of what it imports of the others."""
+    source = program.read_text(encoding="utf-8")
+    modules = re.findall(r"(?m)^from tests\.integrations\.([\w.]+) import", source)
+    files = [program.parent.parent / f"{module.replace('.', '/')}.py" for module in modules]
+    texts = [source, *(file.read_text(encoding="utf-8") for file in files)]
+    return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
 
 
 def steps_of(source: str) -> int:
@@ -84,7 +66,7 @@ def role_of(source: str) -> str | None:
 
 def form_of(source: str) -> dict[str, str]:
     """The form of the games that a program learns from; those that it is judged by may have another."""
-    return dict(_FORM.findall(source.partition("def evaluate(")[0]))
+    return dict(_FORM.findall(source.partition("if __name__ ==")[0]))
 
 
 def counted_lines(source: str) -> int:
@@ -99,13 +81,14 @@ def _folder(results: Path) -> Path:
 
 
 def _code(program: Path) -> Callable[[Path], str]:
-    return lambda _: f"```py\n{shown(program)}```"
+    return lambda _: f"```py\n{program.read_text(encoding='utf-8')}```"
 
 
 def pages(results: Path) -> dict[str, Callable[[Path], str]]:
-    """The generated blocks: the table, and ``code-NAME`` for every program."""
+    """The generated blocks: the table, and ``code-NAME`` for every program and their evaluation."""
     found = programs(_folder(results))
-    return {"integrations": _table, **{f"code-{name}": _code(program) for name, program in found.items()}}
+    shared = {"evaluation": _folder(results) / "evaluation.py"}
+    return {"integrations": _table, **{f"code-{name}": _code(file) for name, file in (found | shared).items()}}
 
 
 def current(results: Path) -> dict[str, dict[str, Any]]:
@@ -113,9 +96,7 @@ def current(results: Path) -> dict[str, dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = json.loads((results / FILE).read_text(encoding="utf-8"))
     found = programs(_folder(results))
     return {
-        name: row
-        for name, row in sorted(rows.items())
-        if name in found and row["program"] == fingerprint(found[name].read_text(encoding="utf-8"))
+        name: row for name, row in sorted(rows.items()) if name in found and row["program"] == fingerprint(found[name])
     }
 
 

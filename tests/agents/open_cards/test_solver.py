@@ -121,20 +121,66 @@ def test_twenty_thousand_endgames_agree_with_brute_force(preset: str, players: i
         assert solver.solve(state).landlord_wins == landlord_wins(brute, state), state
 
 
-def best_stake(state: State, landlord: int) -> float:
-    if state.is_over:
-        return state.returns("stake")[landlord] / (state.rules.players - 1)
-    values = [best_stake(after(state, move), landlord) for move in state.legal_moves()]
-    return max(values) if state.seat == landlord else min(values)
+def armed_endgame(rules: Rules, rng: np.random.Generator) -> State:
+    """A small random endgame in which one hand may hold a bomb, and one the rocket; a move or two may be played."""
+    cards, bomb = rng.permutation(np.repeat(np.arange(13), 4)), int(rng.integers(13))
+    loose, hands = cards[cards != bomb], []
+    for size in rng.integers(1, 3 if rules.players == 3 else 5, rules.players).tolist():
+        hands.append(np.bincount(loose[:size], minlength=15))
+        loose = loose[size:]
+    if rng.random() < 0.7:
+        hands[int(rng.integers(rules.players))][bomb] += 4
+    if rng.random() < 0.5:
+        hands[int(rng.integers(rules.players))][13:] += 1
+    turn, landlord = (int(number) + 1 for number in rng.integers(0, rules.players, 2))
+    text = " / ".join(str(Hand(tuple(hand.tolist()))) for hand in hands)
+    state = open_position(text, rules, turn=turn, landlord=landlord)
+    for _ in range(int(rng.integers(0, 3))):
+        moves = state.legal_moves()
+        if not state.is_over:
+            state.step(moves[int(rng.integers(len(moves)))])
+    return state
+
+
+def best_stake(state: State, landlord: int, known: dict[bytes, float]) -> float:
+    """What the landlord wins from each peasant, by trying everything; ``known`` remembers positions."""
+    key = state.row.tobytes()
+    if key not in known:
+        if state.is_over:
+            known[key] = state.returns("stake")[landlord] / (state.rules.players - 1)
+        else:
+            values = [best_stake(after(state, move), landlord, known) for move in state.legal_moves()]
+            known[key] = max(values) if state.seat == landlord else min(values)
+    return known[key]
+
+
+@pytest.mark.parametrize("count", [5, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("players", [2, 3])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_stakes_and_every_goal_are_those_of_brute_force(preset: str, players: int, count: int) -> None:
+    rules, rng = rules_for(preset, players), np.random.default_rng([11, players, PRESETS.index(preset)])
+    solver = OpenSolver(rules, megabytes=1)
+    for _ in range(count):
+        state = armed_endgame(rules, rng)
+        wanted = best_stake(state, int(state.row[LANDLORD]), {})
+        assert solver.stake(state) == wanted, state
+        assert solver.solve(state).landlord_wins == (wanted > 0), state
+        for goal in range(-4, 6):
+            least = 2 ** (goal - 1) if goal >= 1 else -(2**-goal)
+            assert solver.solve(state, goal=goal).landlord_wins == (wanted >= least), (state, goal)
 
 
 @pytest.mark.parametrize(
     ("text", "turn"),
     [("33334 / 55667", 1), ("33334 / 5555A", 1), ("3 5 / BR4", 2), ("3444 / 5577", 2), ("5 6 / 33334 / 78", 1)],
 )
-def test_the_goal_is_moved_to_the_stake(text: str, turn: int) -> None:
+def test_the_stake_of_a_position_is_known_before_and_after_its_moves(text: str, turn: int) -> None:
     state = open_position(text, turn=turn)
-    assert OpenSolver(state.rules, megabytes=1).stake(state) == best_stake(state, 0)
+    solver = OpenSolver(state.rules, megabytes=1)
+    while not state.is_over:
+        assert solver.stake(state) == best_stake(state, 0, {})
+        state.step(state.legal_moves()[-1])
+    assert solver.stake(state) == best_stake(state, 0, {})
 
 
 def test_every_move_has_its_value_and_the_line_keeps_the_verdict() -> None:

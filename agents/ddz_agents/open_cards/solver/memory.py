@@ -1,9 +1,10 @@
 """What the solver's search works with: techniques, stacks, and the table of proven positions.
 
 The transposition table has buckets of one word an entry, and the entry of the smallest subtree gives way.  An entry
-holds 57 bits of the position's 128-bit hash (others choose the bucket), the logarithm of the size of the tree that
-proved it (6 bits), and who wins (1 bit).  Two positions with the same bits would be taken for one; at a billion
-look-ups in buckets of eight that happens with a chance below one in ten million.
+serves all goals: it holds 48 bits of the position's 128-bit hash (others choose the bucket), the logarithm of the size
+of the largest tree that went into it (6 bits), the highest goal that is proven, and the highest that is not refuted (5
+bits each).  Two positions with the same bits would be taken for one; at a billion look-ups in buckets of four that
+happens with a chance below one in fifty thousand.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.open_cards.solver.goals import HIGHEST, LOWEST, spring_left
 from ddz_agents.open_cards.solver.moves import BOMBS, LEAD, NOTHING, Moves, new_moves, new_turns
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.words import FOUR_PLANES, U0, U1, U2, U3, U4, U8, U12, U15, U16, U32
@@ -20,7 +22,6 @@ from ddz_env.core.engine.words import run as in_a_row
 
 MAX_PLIES = 192
 """Nodes on one line of play: at most 54 plays, each with at most two passes, forced ones not counted."""
-ANY_WIN = np.int64(64)
 
 MOVE_CAPACITY = 1 << 16
 """Moves on one line of play, all its positions together."""
@@ -28,7 +29,7 @@ FRESH, RUNNING, DONE, NO_ROOM = 0, 1, 2, 3
 
 _CONTROL = np.dtype([(name, "i8") for name in ("nodes", "ply", "status", "value", "hits")])
 _FRAME = np.dtype(
-    [(name, "i8") for name in ("seat", "passes", "first", "next", "end", "start", "bombs", "plays")]
+    [(name, "i8") for name in ("seat", "passes", "first", "next", "end", "start", "goal", "plays")]
     + [(name, "u8") for name in ("code", "bucket", "name")]
 )
 
@@ -41,8 +42,9 @@ _C = np.uint64(0x165667B19E3779F9)
 _D = np.uint64(0xD6E8FEB86659FD93)
 _32 = np.uint64(32)
 _29 = np.uint64(29)
-_SIZE_BITS = np.uint64(0x7E)
-_NAME = ~np.uint64(0x7F)
+_NAME = ~np.uint64(0xFFFF)
+_SIZE_SHIFT, _LOW_SHIFT = np.uint64(10), np.uint64(5)
+_SIZE, _GOAL = np.uint64(0x3F), np.uint64(0x1F)
 
 ABSENT = np.int64(-1)
 _WAYS = np.uint64(4)
@@ -63,7 +65,6 @@ class Technique(NamedTuple):
         ranks: Look positions up with the ranks taken out that are in no hand.
         order: Try moves in the order of the fewest moves that their rest needs.
         spring: Whether spring doubles the stake.
-        goal: What the landlord shall reach: ``ANY_WIN`` just to win; else a stake, see :func:`reached`.
         landlord: The landlord's seat.
     """
 
@@ -74,7 +75,6 @@ class Technique(NamedTuple):
     ranks: np.bool_
     order: np.bool_
     spring: np.bool_
-    goal: np.int64
     landlord: np.int64
 
 
@@ -87,8 +87,8 @@ class Search(NamedTuple):
         control: Counters and state: nodes opened and found in the table, the ply, status and value; shape ``[1]``.
         hands: Hands of the three seats, a line a node, shape ``[MAX_PLIES, 3]``, uint64.
         frames: Of each node: the seat to act, the passes before it, where its moves begin and end on the stack and
-            which is next, the count of nodes when it was opened, bombs and plays so far, its target code and its two
-            hashes; shape ``[MAX_PLIES]``.
+            which is next, the count of nodes when it was opened, the goal from there on, the plays so far, its target
+            code and its two hashes; shape ``[MAX_PLIES]``.
         moves: The stack of moves.
         table: The transposition table, shape ``[words]``, uint64.
         turns: The table of :func:`ddz_agents.open_cards.solver.moves.turns`.
@@ -140,44 +140,63 @@ def _hashes(a: np.uint64, b: np.uint64, c: np.uint64, state: np.uint64) -> tuple
 
 
 @inline_kernel
-def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64) -> int:
-    """1 if the landlord wins the position, 0 if not, ``ABSENT`` if it is not there.
+def _bounds(entry: np.uint64) -> tuple[int, int]:
+    """The highest goal that an entry proves, and the highest that it leaves open."""
+    low = np.int64((entry >> _LOW_SHIFT) & _GOAL) + LOWEST
+    return low, np.int64(entry & _GOAL) + LOWEST
+
+
+@inline_kernel
+def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) -> int:
+    """1 if the landlord reaches a goal from the position, 0 if not, ``ABSENT`` if the table does not say.
 
     Args:
         table: The table, shape ``[words]``, uint64.
         bucket: The first hash.
         name: The second hash.
+        goal: The goal from there on.
     """
     first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
     for way in range(np.int64(_WAYS)):
         entry = table[first + np.uint64(way)]
         if (entry & _NAME) == name and entry != U0:
-            return np.int64(entry & U1)
+            low, high = _bounds(entry)
+            if goal <= low:
+                return np.int64(1)
+            return np.int64(0) if goal > high else ABSENT
     return ABSENT
 
 
 @inline_kernel
-def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, value: int, nodes: int) -> None:
-    """Write a proven position in place of the entry with the smallest tree in its bucket.
+def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, value: int, nodes: int) -> None:
+    """Write what was found, into the position's entry, or in place of the one with the smallest tree in its bucket.
 
     Args:
         table: The table, changed in place.
         bucket: The first hash.
         name: The second hash.
-        value: 1 if the landlord wins.
+        goal: The goal from there on.
+        value: 1 if the landlord reaches it.
         nodes: How many nodes the proof took.
     """
-    first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
+    low, high = (goal, HIGHEST) if value == 1 else (LOWEST, goal - 1)
     size = U1
     while nodes > 1:
         nodes >>= 1
         size += U1
-    worst, smallest = first, ~U0
+    first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
+    place, smallest = first, ~U0
     for way in range(np.int64(_WAYS)):
         entry = table[first + np.uint64(way)]
-        if (entry & _SIZE_BITS) < smallest:
-            worst, smallest = first + np.uint64(way), entry & _SIZE_BITS
-    table[worst] = name | (size << U1) | np.uint64(value)
+        its_size = (entry >> _SIZE_SHIFT) & _SIZE
+        if (entry & _NAME) == name and entry != U0:
+            proven, open_goal = _bounds(entry)
+            place, size, low, high = first + np.uint64(way), max(size, its_size), max(low, proven), min(high, open_goal)
+            break
+        if its_size < smallest:
+            place, smallest = first + np.uint64(way), its_size
+    bounds = (np.uint64(low - LOWEST) << _LOW_SHIFT) | np.uint64(high - LOWEST)
+    table[place] = name | (size << _SIZE_SHIFT) | bounds
 
 
 @inline_kernel
@@ -247,8 +266,6 @@ def place(search: Search, ply: int) -> None:
         if ordinary:
             code = ((code >> U4) << U4) | ((moved - U1) & U15)
     state = (code << U4) | np.uint64((frame.seat << 2) | frame.passes)
-    state |= np.uint64(technique.goal + 64) << np.uint64(32)
-    if technique.goal != ANY_WIN:
-        state |= np.uint64((frame.bombs << 4) | frame.plays) << np.uint64(40)
+    state |= np.uint64(spring_left(frame.goal, frame.plays, technique.spring)) << _32
     state ^= np.uint64(technique.landlord) << np.uint64(60)
     frame.bucket, frame.name = _hashes(a, b, c, state)

@@ -10,7 +10,8 @@ import numpy as np
 
 from ddz_agents.open_cards.solver import memory
 from ddz_agents.open_cards.solver import moves as game
-from ddz_agents.open_cards.solver.memory import Search, Technique, look_up, place, store
+from ddz_agents.open_cards.solver.goals import after_bomb, decided, ends, plays_after, won_by
+from ddz_agents.open_cards.solver.memory import Search, look_up, place, store
 from ddz_agents.open_cards.solver.quick_wins import quick_win, threatened
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
@@ -22,46 +23,6 @@ from ddz_env.core.rules import R_BOMBS, R_PLAYERS
 MOVE_POINTS, CARD_POINTS, RANK_POINTS, PASS_POINTS = np.int64(80), np.int64(25), np.int64(4), np.int64(-200)
 KNOWN = 4
 """Marks a value that stood in the table."""
-
-
-@inline_kernel
-def reached(goal: int, won: bool, bombs: int, spring: bool) -> bool:
-    """Whether a finished game gives the landlord its goal.
-
-    A goal of ``k`` >= 1 is a win of at least 2 ** (k - 1) stakes, one of ``k`` <= 0 a loss of at most
-    2 ** -k stakes or a win; ``ANY_WIN`` is any win.
-
-    Args:
-        goal: The goal.
-        won: Whether the landlord won.
-        bombs: Bombs and rockets played.
-        spring: Whether the game was a spring or an anti-spring.
-    """
-    if goal == memory.ANY_WIN:
-        return won
-    doublings = bombs + (1 if spring else 0)
-    if goal >= 1:
-        return won and doublings >= goal - 1
-    return won or doublings <= -goal
-
-
-# Plays of a game so far, as much as spring needs: 0, 1 or 2 by the landlord (2 bits), any by the peasants (1 bit).
-PEASANTS_PLAYED = 4
-
-
-@inline_kernel
-def plays_after(plays: int, by_landlord: bool) -> int:
-    """The plays so far, with one more by a side."""
-    if not by_landlord:
-        return plays | PEASANTS_PLAYED
-    return plays + 1 if (plays & 3) < 2 else plays
-
-
-@inline_kernel
-def ends(technique: Technique, by_landlord: bool, bombs: int, plays: int) -> int:
-    """The value of a game that a side has just finished."""
-    spring = technique.spring and ((plays & PEASANTS_PLAYED) == 0 if by_landlord else (plays & 3) == 1)
-    return 1 if reached(technique.goal, by_landlord, bombs, spring) else 0
 
 
 @inline_kernel
@@ -123,13 +84,13 @@ def _sort_in(moves: game.Moves, place: int, end: int) -> None:
 
 @inline_kernel
 def child_of(search: Search, ply: int, index: int) -> int:
-    """Make a move: its value if the game is over, else -1 with the child on the stack."""
+    """Make a move: its value if that is known at once, else -1 with the child on the stack."""
     technique, rules = search.technique, search.rules
     frame, child, moves = search.frames[ply], search.frames[ply + 1], search.moves
     seat, main = frame.seat, moves.mains[index]
     hands = search.hands[ply + 1]
     hands[0], hands[1], hands[2] = search.hands[ply, 0], search.hands[ply, 1], search.hands[ply, 2]
-    child.bombs, child.plays, child.first = frame.bombs, frame.plays, frame.end
+    child.goal, child.plays, child.first = frame.goal, frame.plays, frame.end
     if main == U0:
         players = np.int64(rules[R_PLAYERS])
         owner = seat - 1 - frame.passes
@@ -139,15 +100,16 @@ def child_of(search: Search, ply: int, index: int) -> int:
     else:
         hands[seat] = moves.rests[index]
         landlord = seat == technique.landlord
-        child.bombs += 1 if explodes(main, rules) else 0
+        if explodes(main, rules):
+            child.goal = after_bomb(frame.goal)
         child.plays = plays_after(frame.plays, landlord)
         if hands[seat] == U0:
-            return ends(technique, landlord, child.bombs, child.plays)
+            return ends(child.goal, landlord, child.plays, technique.spring)
         owner, first = seat, np.int64(0)
         code = game.code_after(moves, main, moves.kickers[index], rules)
     acting, passes, code = settle(hands, owner, code, first, technique.tighten, rules)
     child.seat, child.passes, child.code = acting, passes, code
-    return -1
+    return decided(child.goal, hands, plays_after(child.plays, acting == technique.landlord), technique.spring, rules)
 
 
 @part_kernel
@@ -159,8 +121,8 @@ def _wins_at_once(search: Search, ply: int) -> bool:
     plays = plays_after(frame.plays, landlord)
     for index in range(frame.first, frame.end):
         if moves.rests[index] == U0:
-            bombs = frame.bombs + (1 if explodes(moves.mains[index], rules) else 0)
-            if ends(technique, landlord, bombs, plays) == (1 if landlord else 0):
+            goal = after_bomb(frame.goal) if explodes(moves.mains[index], rules) else frame.goal
+            if ends(goal, landlord, plays, technique.spring) == (1 if landlord else 0):
                 return True
     return False
 
@@ -169,11 +131,12 @@ def _wins_at_once(search: Search, ply: int) -> bool:
 def _sift(search: Search, ply: int) -> int:
     """Drop the node's moves that lose at once; the node's value if one move decides it, else -1."""
     technique, frame, moves = search.technique, search.frames[ply], search.moves
-    wins = 1 if frame.seat == technique.landlord else 0
+    landlord = frame.seat == technique.landlord
+    wins = 1 if landlord else 0
     if _wins_at_once(search, ply):
         return wins
     kept, end = frame.first, frame.end
-    threats = technique.threats and technique.goal == memory.ANY_WIN
+    threats = technique.threats and won_by(frame.goal, not landlord)
     for index in range(frame.first, end):
         main, kickers = moves.mains[index], moves.kickers[index]
         if threats and main != U0 and threatened(search, ply, end, main, kickers):
@@ -218,13 +181,13 @@ def _enter(search: Search, ply: int) -> int:
     wins = 1 if seat == technique.landlord else 0
     if technique.table:
         place(search, ply)
-        known = look_up(search.table, frame.bucket, frame.name)
+        known = look_up(search.table, frame.bucket, frame.name, frame.goal)
         if known != memory.ABSENT:
             control.hits += 1
             return known | KNOWN
     code, first = frame.code, frame.first
     if code == game.LEAD:
-        if technique.quick_wins and technique.goal == memory.ANY_WIN:
+        if technique.quick_wins and won_by(frame.goal, seat == technique.landlord):
             if quick_win(search, first, search.hands[ply], seat, np.int64(0)):
                 return wins
         end = game.lead_moves(moves, first, search.hands[ply, seat], rules)
@@ -240,12 +203,13 @@ def _enter(search: Search, ply: int) -> int:
 
 
 @pure_kernel
-def set_root(search: Search, row: np.ndarray) -> None:
+def set_root(search: Search, row: np.ndarray, goal: int) -> None:
     """Start a search at a row of the engine between two moves; seats that cannot answer have passed.
 
     Args:
         search: Memory; the table is kept.
-        row: The position, shape ``[32]``, uint64.
+        row: The position, shape ``[32]``, uint64; of a finished game the value is known at once.
+        goal: The goal of the whole game: doublings that have been played count.
     """
     technique, rules = search.technique, search.rules
     control, frame = search.control[0], search.frames[0]
@@ -264,14 +228,21 @@ def set_root(search: Search, row: np.ndarray) -> None:
     if code != game.LEAD:
         acting, passes, code = settle(search.hands[0], np.int64(row[at.OWNER]), code, passes, technique.tighten, rules)
     frame.seat, frame.passes, frame.code = acting, passes, code
-    frame.bombs, frame.plays, frame.first = np.int64(row[at.BOMBS]), plays, 0
+    for _ in range(np.int64(row[at.BOMBS])):
+        goal = after_bomb(goal)
+    frame.goal, frame.plays, frame.first = goal, plays, 0
+    value = decided(goal, search.hands[0], plays_after(plays, acting == landlord), technique.spring, rules)
+    if row[at.STAGE] == np.uint64(at.STAGE_OVER):
+        value = ends(goal, np.int64(row[at.WINNER]) == landlord + 1, plays, technique.spring)
+    if value >= 0:
+        control.value, control.status = value, memory.DONE
 
 
 @pure_kernel
 def run(search: Search, budget: int) -> int:
     """Search on, at most ``budget`` nodes.
 
-    The root is line 0 of ``hands`` and ``frames``; the status is ``FRESH`` at first.
+    The root is line 0 of ``hands`` and ``frames``; the status is ``FRESH`` at first, or ``DONE``.
 
     Args:
         search: Memory.
@@ -282,6 +253,8 @@ def run(search: Search, budget: int) -> int:
     """
     technique = search.technique
     control, moves = search.control[0], search.moves
+    if control.status == memory.DONE:
+        return memory.DONE
     stop = control.nodes + budget
     ply = control.ply
     value = np.int64(-1)
@@ -299,7 +272,7 @@ def run(search: Search, budget: int) -> int:
             known = value & KNOWN
             value &= 1
             if technique.table and known == 0:
-                store(search.table, frame.bucket, frame.name, value, control.nodes - frame.start)
+                store(search.table, frame.bucket, frame.name, frame.goal, value, control.nodes - frame.start)
             if ply == 0:
                 control.value, control.status = value, memory.DONE
                 return memory.DONE

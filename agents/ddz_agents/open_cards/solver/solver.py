@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.solver.memory import ANY_WIN, DONE, NO_ROOM, Technique, new_search
+from ddz_agents.open_cards.solver.goals import WIN
+from ddz_agents.open_cards.solver.memory import DONE, NO_ROOM, Technique, new_search
 from ddz_agents.open_cards.solver.moves import turns
 from ddz_agents.open_cards.solver.search import run, set_root
 from ddz_env import Hand, Move, Rules, State
@@ -24,8 +25,6 @@ from ddz_env.core.view import whole_moves
 
 _SLICE = 20_000
 """Nodes between two looks at the clock and at Ctrl-C."""
-_MOST_DOUBLINGS = 15
-"""Thirteen bombs, the rocket and spring."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +60,15 @@ class SolverOptions(Options):
     ranks: bool = True
     order: bool = True
 
-    def technique(self, landlord: int, goal: int = int(ANY_WIN), *, spring: bool = True) -> Technique:
+    def technique(self, landlord: int, *, spring: bool = True) -> Technique:
         """The same for the kernels.
 
         Args:
             landlord: The landlord's seat.
-            goal: What the landlord shall reach (:func:`ddz_agents.open_cards.solver.search.reached`).
             spring: Whether spring doubles the stake.
         """
         switches = (self.table, self.tighten, self.quick_wins != "never", self.threats, self.ranks, self.order, spring)
-        return Technique._make((*map(np.bool_, switches), np.int64(goal), np.int64(landlord)))
+        return Technique._make((*map(np.bool_, switches), np.int64(landlord)))
 
 
 class UnsolvablePositionError(DouDizhuError):
@@ -123,13 +121,13 @@ class OpenSolver(OwnsArrays):
         """Forget every position, so that a search takes as long as the first."""
         self._search.table[...] = 0
 
-    def solve(self, state: State, *, goal: int = int(ANY_WIN), seconds: float | None = None) -> Solution:
+    def solve(self, state: State, *, goal: int = WIN, seconds: float | None = None) -> Solution:
         """Who wins.
 
         Args:
             state: A position between two moves, of the solver's rules.
-            goal: What the landlord shall reach (:func:`ddz_agents.open_cards.solver.search.reached`): to win, or a
-                stake.
+            goal: What the landlord shall reach: 1 to win, more to win by that many less one doublings, 0 or less not
+                to lose by more than that many (:mod:`ddz_agents.open_cards.solver.goals`).
             seconds: A limit of this call, besides the options'.
 
         Raises:
@@ -141,18 +139,16 @@ class OpenSolver(OwnsArrays):
     def solve_row(
         self,
         row: npt.NDArray[np.uint64],
-        goal: int = int(ANY_WIN),
+        goal: int = WIN,
         seconds: float | None = None,
         halted: threading.Event | None = None,
     ) -> Solution:
         """The same for a row of the engine, unchecked; a finished game takes no search.  ``halted`` interrupts it."""
-        if int(row[at.STAGE]) == at.STAGE_OVER:
-            return Solution(int(row[at.WINNER]) == int(row[at.LANDLORD]) + 1, "", 0, 0.0)
-        technique = self.options.technique(int(row[at.LANDLORD]), goal, spring=self.rules.spring)
+        technique = self.options.technique(int(row[at.LANDLORD]), spring=self.rules.spring)
         search, control = self._search._replace(technique=technique), self._search.control[0]
         limits = [limit for limit in (self.options.seconds, seconds) if limit is not None]
         start, nodes = time.perf_counter(), self.options.nodes
-        set_root(search, row)
+        set_root(search, row, goal)
         while True:
             budget = _SLICE if nodes is None else min(_SLICE, nodes - int(control["nodes"]))
             try:
@@ -274,7 +270,10 @@ class OpenSolver(OwnsArrays):
         return int(turns(search.turns, search.moves, 0, np.uint64(hand.word), self._words)) if len(hand) else 0
 
     def stake(self, state: State, seconds: float | None = None) -> int | None:
-        """What the landlord wins from each peasant with best play, in base stakes: the goal is moved until it fits.
+        """What the landlord wins from each peasant with best play, in base stakes.
+
+        Who wins is the first question, and then, from the doublings that there are already, whether one more is
+        certain: few games have any.
 
         Every bomb and rocket doubles it, those that were played included, and so does spring; bids and answers to
         doubling are left out, because they multiply every result alike.
@@ -288,14 +287,15 @@ class OpenSolver(OwnsArrays):
         """
         self._check(state)
         stop = _deadline(seconds)
-        low, high = -_MOST_DOUBLINGS, _MOST_DOUBLINGS + 1  # goals: `low` is always reached
-        while low < high:
-            middle = (low + high + 1) // 2
-            reached = self.solve(state, goal=middle, seconds=_left(stop)).landlord_wins
-            if reached is None:
-                return None
-            low, high = (middle, high) if reached else (low, middle - 1)
-        return int(2 ** (low - 1)) if low >= 1 else -int(2**-low)
+        won = self.solve(state, seconds=seconds).landlord_wins
+        doublings, reached = int(state.row[at.BOMBS]), won
+        while reached is not None:
+            goal = doublings + 2 if won else -doublings  # to win by one more, or to lose by no more
+            reached = self.solve(state, goal=goal, seconds=_left(stop)).landlord_wins
+            if reached != won and reached is not None:
+                return int(2**doublings) if won else -int(2**doublings)
+            doublings += 1
+        return None
 
     def _check(self, state: State) -> None:
         if not isinstance(state, State) or int(state.row[at.STAGE]) not in (at.STAGE_PLAY, at.STAGE_OVER):

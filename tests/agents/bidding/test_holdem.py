@@ -48,7 +48,7 @@ def test_hands_rank_as_poker_does() -> None:
         "SA HA DQ D9 C7 H4 D2",
         "SA HA DQ CQ C7 H4 D2",
         "SA HA DA CQ C7 H4 D2",
-        "SA H2 D3 C4 C5 H9 DJ",  # the ace stands below the two
+        "SA H2 D3 C4 C5 H9 DJ",  # the ace is below the two
         "S2 H3 D4 C5 C6 H9 DJ",
         "SA S9 S7 S4 S2 HK DK",
         "SA HA DA CQ HQ H4 D2",
@@ -112,7 +112,7 @@ def test_the_policy_bets_more_with_better_hands() -> None:
     assert more > CALL
     free = bets.copy()
     free[IN] = free[IN + 1] = free[2] = free[3] = 2
-    assert best_action(free, 0.0) == CALL  # nobody folds where a check is free
+    assert best_action(free, 0.0) == CALL  # there is no fold where a check is free
 
 
 def test_agents_give_bad_hands_up_and_bet_good_ones() -> None:

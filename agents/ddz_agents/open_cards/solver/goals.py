@@ -15,7 +15,8 @@ import numpy as np
 
 from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.legal import bombs_in, holds_rocket
-from ddz_env.core.engine.words import popcount
+from ddz_env.core.engine.words import U0, U1, popcount
+from ddz_env.core.rules import R_SPRING
 
 WIN = 1
 MOST_DOUBLINGS = 15
@@ -46,17 +47,18 @@ def plays_after(plays: int, by_landlord: bool) -> int:
 
 
 @inline_kernel
-def ends(goal: int, by_landlord: bool, plays: int, spring: bool) -> int:
-    """1 if a game that a side has just finished reaches the goal, 0 if not; ``spring``: whether that doubles."""
+def ends(goal: int, by_landlord: bool, plays: int, rules: np.ndarray) -> int:
+    """1 if a game that a side has just finished reaches the goal, 0 if not."""
+    spring = rules[R_SPRING] == U1
     if by_landlord:
         return 1 if goal <= (2 if spring and (plays & PEASANTS_PLAYED) == 0 else 1) else 0
     return 1 if goal <= (-1 if spring and (plays & 3) == 1 else 0) else 0
 
 
 @inline_kernel
-def spring_left(goal: int, plays: int, spring: bool) -> int:
+def spring_left(goal: int, plays: int, rules: np.ndarray) -> int:
     """What spring can still change: 0 nothing, 1 a win's stake, 2 or 3 a loss's (2: the landlord has not played)."""
-    if goal == WIN or not spring:
+    if goal == WIN or rules[R_SPRING] == U0:
         return 0
     if goal > WIN:
         return 1 if (plays & PEASANTS_PLAYED) == 0 else 0
@@ -73,11 +75,11 @@ def bombs_held(hands: np.ndarray, rules: np.ndarray) -> int:
 
 
 @inline_kernel
-def decided(goal: int, hands: np.ndarray, plays: int, spring: bool, rules: np.ndarray) -> int:
+def decided(goal: int, hands: np.ndarray, plays: int, rules: np.ndarray) -> int:
     """1 or 0 if no play can fail or reach the goal any more, else -1."""
     if goal == WIN:
         return -1
-    most = bombs_held(hands, rules) + (1 if spring_left(goal, plays, spring) != 0 else 0)
+    most = bombs_held(hands, rules) + (1 if spring_left(goal, plays, rules) != 0 else 0)
     if goal > WIN:
         return 0 if goal > WIN + most else -1
     return 1 if goal <= -most else -1

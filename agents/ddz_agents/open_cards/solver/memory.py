@@ -1,4 +1,4 @@
-"""What the solver's search works with: techniques, stacks, and the table of proven positions.
+"""What the solver's search works with: stacks, and the table of proven positions.
 
 The transposition table has buckets of one word an entry, and the entry of the smallest subtree gives way.  An entry
 serves all goals: it holds 48 bits of the position's 128-bit hash (others choose the bucket), the logarithm of the size
@@ -27,7 +27,7 @@ MOVE_CAPACITY = 1 << 16
 """Moves on one line of play, all its positions together."""
 FRESH, RUNNING, DONE, NO_ROOM = 0, 1, 2, 3
 
-_CONTROL = np.dtype([(name, "i8") for name in ("nodes", "ply", "status", "value", "hits")])
+_CONTROL = np.dtype([(name, "i8") for name in ("nodes", "ply", "status", "value")])
 _FRAME = np.dtype(
     [(name, "i8") for name in ("seat", "passes", "first", "next", "end", "start", "goal", "plays")]
     + [(name, "u8") for name in ("code", "bucket", "name")]
@@ -54,37 +54,13 @@ _FIVE = np.uint64(5)
 _OTHER_RANKS = np.uint64(0x7000) * FOUR_PLANES
 
 
-class Technique(NamedTuple):
-    """What the search does; :class:`ddz_agents.open_cards.solver.solver.SolverOptions` says what each switch means.
-
-    Attributes:
-        table: Look positions up in the transposition table.
-        tighten: Raise a target to the highest that lets the same replies through.
-        quick_wins: Whether a leader that provably runs out has won.
-        threats: Drop moves that an opponent answers by a quick win.
-        ranks: Look positions up with the ranks taken out that are in no hand.
-        order: Try moves in the order of the fewest moves that their rest needs.
-        spring: Whether spring doubles the stake.
-        landlord: The landlord's seat.
-    """
-
-    table: np.bool_
-    tighten: np.bool_
-    quick_wins: np.bool_
-    threats: np.bool_
-    ranks: np.bool_
-    order: np.bool_
-    spring: np.bool_
-    landlord: np.int64
-
-
 class Search(NamedTuple):
-    """A search: how and by which rules, and its memory.
+    """The memory of a search.
 
     Attributes:
-        technique: Settings.
+        landlord: The landlord's seat.
         rules: The rules array.
-        control: Counters and state: nodes opened and found in the table, the ply, status and value; shape ``[1]``.
+        control: Counters and state: nodes opened, the ply, status and value; shape ``[1]``.
         hands: Hands of the three seats, a line a node, shape ``[MAX_PLIES, 3]``, uint64.
         frames: Of each node: the seat to act, the passes before it, where its moves begin and end on the stack and
             which is next, the count of nodes when it was opened, the goal from there on, the plays so far, its target
@@ -96,7 +72,7 @@ class Search(NamedTuple):
             for, and the highest rank of a refuting reply, shape ``[TRUMPS + 1, 2]``, int64.
     """
 
-    technique: Technique
+    landlord: np.int64
     rules: npt.NDArray[np.uint64]
     control: npt.NDArray[Any]
     hands: npt.NDArray[np.uint64]
@@ -107,11 +83,11 @@ class Search(NamedTuple):
     threats: npt.NDArray[np.int64]
 
 
-def new_search(technique: Technique, rules: npt.NDArray[np.uint64], megabytes: float) -> Search:
+def new_search(rules: npt.NDArray[np.uint64], megabytes: float) -> Search:
     """Memory with an empty transposition table of at most that size: a power of two of words, at least 1,024."""
     words = max(1 << 10, 1 << (int(megabytes * 2**20 / 8).bit_length() - 1))
     return Search(
-        technique=technique,
+        landlord=np.int64(0),
         rules=rules,
         control=np.zeros(1, _CONTROL),
         hands=np.zeros((MAX_PLIES, 3), np.uint64),
@@ -250,22 +226,18 @@ def place(search: Search, ply: int) -> None:
         search: Memory.
         ply: The node.
     """
-    technique = search.technique
     frame = search.frames[ply]
     code, a, b, c = frame.code, search.hands[ply, 0], search.hands[ply, 1], search.hands[ply, 2]
-    if technique.ranks:
-        held = (a | b | c) & _CHAIN_RANKS
-        empty = ~held & _CHAIN_RANKS
-        start = (code & U15) + U1
-        ordinary = code != LEAD and code != BOMBS and code != NOTHING
-        closed_a, closed_b, closed_c, moved = _close_up(a, b, c, empty, start)
-        if _has_chain(closed_a) or _has_chain(closed_b) or _has_chain(closed_c):
-            gaps = empty & (held << U1)  # the first empty rank above one that is held stays
-            closed_a, closed_b, closed_c, moved = _close_up(a, b, c, empty & ~gaps, start)
-        a, b, c = closed_a, closed_b, closed_c
-        if ordinary:
-            code = ((code >> U4) << U4) | ((moved - U1) & U15)
+    held = (a | b | c) & _CHAIN_RANKS
+    empty = ~held & _CHAIN_RANKS
+    start = (code & U15) + U1
+    closed_a, closed_b, closed_c, moved = _close_up(a, b, c, empty, start)
+    if _has_chain(closed_a) or _has_chain(closed_b) or _has_chain(closed_c):
+        gaps = empty & (held << U1)  # the first empty rank above one that is held stays
+        closed_a, closed_b, closed_c, moved = _close_up(a, b, c, empty & ~gaps, start)
+    if code != LEAD and code != BOMBS and code != NOTHING:
+        code = ((code >> U4) << U4) | ((moved - U1) & U15)
     state = (code << U4) | np.uint64((frame.seat << 2) | frame.passes)
-    state |= np.uint64(spring_left(frame.goal, frame.plays, technique.spring)) << _32
-    state ^= np.uint64(technique.landlord) << np.uint64(60)
-    frame.bucket, frame.name = _hashes(a, b, c, state)
+    state |= np.uint64(spring_left(frame.goal, frame.plays, search.rules)) << _32
+    state ^= np.uint64(search.landlord) << np.uint64(60)
+    frame.bucket, frame.name = _hashes(closed_a, closed_b, closed_c, state)

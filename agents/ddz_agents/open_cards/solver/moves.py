@@ -314,7 +314,7 @@ def is_read_again(code: np.uint64, rules: np.ndarray) -> bool:
 
 
 @pure_kernel
-def stands(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> bool:
+def unbeaten(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> bool:
     """Whether no opponent of the owner beats a target (the owner's partner can always pass)."""
     players = np.int64(rules[R_PLAYERS])
     for seat in range(players):

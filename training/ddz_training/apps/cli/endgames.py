@@ -151,7 +151,7 @@ class Solve(UnderRules):
         if solution.reason:
             found["reason"] = solution.reason
         if self.all_:
-            found["moves"] = {str(move): wins for move, wins in solver.move_values(state, self.seconds, 1)}
+            found["moves"] = {str(move): wins for move, wins in solver.move_values(state, self.seconds)}
         if self.stake:
             found["stake"] = solver.stake(state, self.seconds)
         return found

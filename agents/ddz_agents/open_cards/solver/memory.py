@@ -40,7 +40,6 @@ _A = np.uint64(0x9E3779B97F4A7C15)
 _B = np.uint64(0xC2B2AE3D27D4EB4F)
 _C = np.uint64(0x165667B19E3779F9)
 _D = np.uint64(0xD6E8FEB86659FD93)
-_32 = np.uint64(32)
 _29 = np.uint64(29)
 _NAME = ~np.uint64(0xFFFF)
 _SIZE_SHIFT, _LOW_SHIFT = np.uint64(10), np.uint64(5)
@@ -101,11 +100,11 @@ def new_search(rules: npt.NDArray[np.uint64], megabytes: float) -> Search:
 
 @inline_kernel
 def _stir(word: np.uint64) -> np.uint64:
-    word ^= word >> _32
+    word ^= word >> U32
     word *= _D
     word ^= word >> _29
     word *= _D
-    return word ^ (word >> _32)
+    return word ^ (word >> U32)
 
 
 @inline_kernel
@@ -238,6 +237,6 @@ def place(search: Search, ply: int) -> None:
     if code != LEAD and code != BOMBS and code != NOTHING:
         code = ((code >> U4) << U4) | ((moved - U1) & U15)
     state = (code << U4) | np.uint64((frame.seat << 2) | frame.passes)
-    state |= np.uint64(spring_left(frame.goal, frame.plays, search.rules)) << _32
+    state |= np.uint64(spring_left(frame.goal, frame.plays, search.rules)) << U32
     state ^= np.uint64(search.landlord) << np.uint64(60)
     frame.bucket, frame.name = _hashes(closed_a, closed_b, closed_c, state)

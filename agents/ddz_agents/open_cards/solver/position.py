@@ -111,7 +111,7 @@ def hand_sizes(text: str) -> list[int]:
     """
     sizes = text.split("+")
     if not 2 <= len(sizes) <= _MOST_HANDS or not all(size.strip().isdecimal() for size in sizes):
-        raise InvalidPositionError(f"cannot read {shown(text)} as sizes of two or three hands: write 12+13")
+        raise InvalidPositionError(f"{shown(text)} must be sizes of two or three hands separated by '+', as 12+13")
     return [int(size) for size in sizes]
 
 

@@ -20,7 +20,7 @@ from ddz_env.core.engine.legal import bid_options
 from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.score import stake
 from ddz_env.core.engine.tables import BID_ID
-from ddz_env.core.engine.words import U0, U1, U12, U15, popcount, select
+from ddz_env.core.engine.words import U0, U1, U4, U12, U15, popcount, select
 from ddz_env.core.rules import BIDDING_ROBBING, R_BIDDING
 
 PEASANT_RATE = 0.56
@@ -29,6 +29,8 @@ PEASANT_RATE = 0.56
 RANDOM, DEALT, STAKE = range(3)
 BIDS_IN_ALL = 4
 _NO_SEAT = np.uint64(NO_SEAT)
+_ROBBED = np.uint64(3)
+"""What is noted of a seat that has robbed the place, or has doubled its own call."""
 _opponent = pure_kernel(opponent_win_rate)
 _MOST_NODES, _MOST_LEVELS = 256, 16
 """No auction has more, under any rules."""
@@ -84,7 +86,19 @@ def _named(row: np.ndarray, bid: int, rules: np.ndarray) -> int:
 
 
 @inline_kernel
-def _policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool) -> int:
+def staked(row: np.ndarray, seat: int, rules: np.ndarray) -> int:
+    """The highest base stake that a seat has named itself, 0 if none."""
+    said = (row[BIDS] >> (U4 * np.uint64(seat))) & U15
+    if rules[R_BIDDING] == BIDDING_ROBBING and said >= _ROBBED:
+        if said > _ROBBED:  # called, and robbed its place back
+            return np.int64(stake(row))
+        before = (row[BIDS] >> (U4 * np.uint64((seat + 2) % 3))) & U15
+        return np.int64(4 if before == _ROBBED else 2)
+    return max(np.int64(said) - np.int64(1), np.int64(0))
+
+
+@inline_kernel
+def policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool) -> int:
     """The bid of the expected-payoff policy, without a loss rate: the highest if it is worth more than declining."""
     seat, owner = np.int64(row[SEAT]), np.int64(row[OWNER])
     options = bid_options(row, rules)
@@ -95,7 +109,7 @@ def _policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray
         rate = auction.own[seat]
         peasant = auction.own[owner] if standing > 0 else 0.5
     elif from_stake:  # equation 3, from what it has bid itself so far
-        rate = _opponent(auction.own[seat], share if owner == seat else 0.0)
+        rate = _opponent(auction.own[seat], staked(row, seat, rules) / auction.most)
         peasant = PEASANT_RATE
     else:
         rate = auction.rates[world, seat]
@@ -106,7 +120,9 @@ def _policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray
 
 
 @inline_kernel
-def _end(auction: Auction, world: int, row: np.ndarray, from_stake: bool, worth: np.ndarray) -> None:
+def write_worth(
+    auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool, worth: np.ndarray
+) -> None:
     """Write what an auction's end is worth to each seat; nothing without a bid."""
     worth[:] = 0.0
     landlord = np.int64(row[LANDLORD])
@@ -117,8 +133,11 @@ def _end(auction: Auction, world: int, row: np.ndarray, from_stake: bool, worth:
         for seat in range(3):
             worth[seat] = base * auction.returns[world, landlord, seat]
         return
-    own, mine = auction.own[landlord], landlord == auction.seat
-    opponent = _opponent(own, 0.0 if mine else base / auction.most)
+    own, mine, bet = auction.own[landlord], landlord == auction.seat, np.int64(0)
+    for seat in range(3):
+        if (seat == landlord) != mine:
+            bet = max(bet, staked(row, seat, rules))
+    opponent = _opponent(own, bet / auction.most)
     payoff = (own - opponent) * base * (2.0 if mine else 1.0)
     for seat in range(3):
         if mine:
@@ -190,8 +209,8 @@ def search_auction(
                 if simulation == RANDOM:
                     bid = np.int64(select(options, below(mix(state), popcount(options))))
                 else:
-                    bid = _policy_bid(auction, world, row, rules, simulation == STAKE)
+                    bid = policy_bid(auction, world, row, rules, simulation == STAKE)
             running = _bid(row, bid, rules)
-        _end(auction, world, row, simulation == STAKE, worth)
+        write_worth(auction, world, row, rules, simulation == STAKE, worth)
         bring_up(tree, depth, worth)
     return at_root(tree)

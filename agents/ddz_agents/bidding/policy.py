@@ -15,7 +15,8 @@ simulation's policy, and brings up what the auction's end is worth:
 * ``random``: the rest is bid at random, the end is worth what the cards of that world came to;
 * ``dealt`` (algorithm 1): every seat bids by expected payoff on the hand that it was dealt in that world, whose win
   rate follows from its price (:data:`RATE_AT_ZERO`); the end is worth what the cards of that world came to;
-* ``stake`` (algorithm 2): the others' win rates are those of equation 3, and so is the worth of the end, by equation 4.
+* ``stake`` (algorithm 2): the others' win rates are those of equation 3, from what each has bid itself, and so is the
+  worth of the end, by equation 4.
 
 After the auction nothing is left to search: showing and doubling are answered by the policy itself.
 """

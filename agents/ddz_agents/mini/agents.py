@@ -10,8 +10,8 @@ model by its name, to the one that fits the opponent (``"correct"``) or to anoth
 cheating minimax, and expectimax where the opponent is cheating minimax).  The paper does not say which incorrect model
 it took.
 
-Nothing is random.  Where moves tie, the first in the engine's order (ascending by action id) is played; the paper is
-silent here.
+Nothing is random.  Where moves tie even by equation (1), the first in the engine's order (ascending by action id) is
+played; the paper is silent here.
 """
 
 from __future__ import annotations
@@ -243,15 +243,13 @@ class InformationSetExpectimaxAgent(_InferringAgent):
     With inference the probabilities at the root are the inferred ones, and within the tree they follow from them.
     """
 
-    tolerance = 1e-9
+    tolerance = 1e-12
     """Far above rounding (which depends on the root from which an information set was first searched)."""
 
     def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
         states = self.states(sight, history, rules)
-        inferred = self.model is not None and any(seat != int(sight[at.SEAT]) for seat, _ in history)
-        return self.solvers.expectimax[rules].move_values(
-            states.rows, states.deals.astype(np.float64), inferred=inferred
-        )
+        weights = states.deals.astype(np.float64)
+        return self.solvers.expectimax[rules].move_values(states.rows, weights, inferred=self.model is not None)
 
 
 def model_named(opponent: Model | OpponentModel, solvers: Solvers) -> OpponentModel:

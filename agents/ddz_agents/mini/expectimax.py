@@ -11,11 +11,15 @@ the opponent chooses what is worst for ``j``.  What it then chooses is measured 
 that ``j`` sees next, which holds *every* state in which the move was legal: nothing is inferred inside the tree.  With
 three players a partner maximises where an opponent minimises.  Terminal information sets are worth ±1.
 
-``p`` is uniform over deals of cards in every information set: when a seat that holds ``n`` cards of a rank plays ``k``
-of them, the state's weight is multiplied by ``C(n, k)``, the ways to choose the cards.  Without inference an
-information set is therefore a function of the observer's hand, the cards played and the hand sizes, and the
-transposition table serves every root of the game.  With inference the root's probabilities are given; they then
-belong to the table's key.
+Ties are broken in the sense of the paper's equation (1): wherever a seat chooses, ``EPSILON`` times the mean value of
+all that it could choose is added, so that of equal moves the one is better after which others have more ways to err.
+
+The tree plans with the weights that the searcher will hold once a move is made.  Without inference ``p`` is uniform
+over deals of cards in every information set: when a seat that holds ``n`` cards of a rank plays ``k`` of them, the
+state's weight is multiplied by ``C(n, k)``, the ways to choose the cards.  An information set is then a function of the
+observer's hand, the cards played and the hand sizes, and the transposition table serves every root of the game.  With
+inference the root's probabilities are given and belong to the table's key; a move strikes states out and leaves the
+weights of the others as they were (:mod:`ddz_agents.mini.inference`).
 """
 
 # mypy: disable-error-code="arg-type,no-any-return"
@@ -39,6 +43,8 @@ from ddz_env.core.engine.words import PLANE, U0, U1, U4, U8, add_hand, count_of,
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
 
+EPSILON = 1e-6
+"""The constant ε of equation (1), small enough to decide between equals only."""
 MAX_SET_STATES = 1 << 20
 """States on one line of information sets, all its sets together."""
 
@@ -53,11 +59,15 @@ class Sets(NamedTuple):
         hands: uint64, shape ``[states, 3]``: every seat's hand.
         weights: float64, shape ``[states]``: probabilities up to a factor.
         best: float64, shape ``[states]``: at another seat's node, the best value found for that seat in each state.
+        total: float64, shape ``[states]``: there, the sum of the values of its moves in each state.
+        moves: float64, shape ``[states]``: and how many they are.
     """
 
     hands: npt.NDArray[np.uint64]
     weights: npt.NDArray[np.float64]
     best: npt.NDArray[np.float64]
+    total: npt.NDArray[np.float64]
+    moves: npt.NDArray[np.float64]
 
 
 @inline_kernel
@@ -99,7 +109,7 @@ def _same_side(row: np.ndarray, one: np.uint64, other: np.uint64) -> bool:
 
 
 @kernel
-def _narrow(stack: SearchStack, sets: Sets, ply: int, index: int) -> int:
+def _narrow(stack: SearchStack, sets: Sets, ply: int, index: int, inferred: bool) -> int:
     """Push the states in which another seat can make a move, after it, and write the row of the next ply.
 
     Returns:
@@ -119,7 +129,8 @@ def _narrow(stack: SearchStack, sets: Sets, ply: int, index: int) -> int:
             for seat in range(3):
                 sets.hands[target, seat] = sets.hands[source, seat]
             sets.hands[target, mover] = remove_hand(hand, cards)
-            sets.weights[target] = sets.weights[source] * _ways(remove_hand(hand, known), remove_hand(cards, known))
+            ways = 1.0 if inferred else _ways(remove_hand(hand, known), remove_hand(cards, known))
+            sets.weights[target] = sets.weights[source] * ways
             target += 1
     return target - start
 
@@ -149,19 +160,22 @@ def _collect(stack: SearchStack, sets: Sets, ply: int) -> int:
 
 @inline_kernel
 def _improve(stack: SearchStack, sets: Sets, ply: int, value: float, ours: bool) -> None:
-    """Let every state in which the last move was legal take its value, if that is better for the seat that moves."""
+    """Credit every state in which the last move was legal with the value of that move."""
     frame = stack.frames[ply]
     mover, cards = np.int64(stack.rows[ply, SEAT]), _cards(stack, frame.cursor - 1)
     for state in range(frame.first_state, frame.first_state + frame.states):
-        if cards & ~sets.hands[state, mover] == U0 and (value > sets.best[state]) == ours:
-            sets.best[state] = value
+        if cards & ~sets.hands[state, mover] == U0:
+            sets.total[state] += value
+            sets.moves[state] += 1.0
+            if (value > sets.best[state]) == ours:
+                sets.best[state] = value
 
 
 @inline_kernel
 def _expectation(sets: Sets, first: int, size: int) -> float:
     total, mass = 0.0, 0.0
     for state in range(first, first + size):
-        total += sets.weights[state] * sets.best[state]
+        total += sets.weights[state] * (sets.best[state] + EPSILON * sets.total[state] / sets.moves[state])
         mass += sets.weights[state]
     return total / mass
 
@@ -177,12 +191,13 @@ def _open_set(stack: SearchStack, sets: Sets, ply: int, seat: np.uint64) -> bool
         stack.counters[STOPPED] = minimax.TOO_MANY_NODES
         return False
     sets.best[frame.first_state : stop] = -2.0 if _same_side(row, row[SEAT], seat) else 2.0
+    sets.total[frame.first_state : stop], sets.moves[frame.first_state : stop] = 0.0, 0.0
     frame.cursor, frame.stop = frame.first, _collect(stack, sets, ply)
     return frame.stop >= 0
 
 
 @kernel
-def _descend(stack: SearchStack, sets: Sets, ply: int, seat: np.uint64) -> None:
+def _descend(stack: SearchStack, sets: Sets, ply: int, seat: np.uint64, inferred: bool) -> None:
     """Write the information set behind the next move at the next ply."""
     row, frame, after = stack.rows[ply], stack.frames[ply], stack.frames[ply + 1]
     index = frame.cursor
@@ -193,7 +208,7 @@ def _descend(stack: SearchStack, sets: Sets, ply: int, seat: np.uint64) -> None:
         play_move(stack.rows[ply + 1], stack.mains[index], stack.kickers[index], stack.rules)
     else:
         after.first_state += frame.states
-        after.states = _narrow(stack, sets, ply, index)
+        after.states = _narrow(stack, sets, ply, index, inferred)
 
 
 @kernel
@@ -214,15 +229,16 @@ def _value(stack: SearchStack, sets: Sets, base: int, seat: np.uint64, root: np.
             ply -= 1
             row, frame = stack.rows[ply], stack.frames[ply]
             if row[SEAT] == seat:
-                frame.best = max(frame.best, value)
+                minimax.credit(stack, ply, value)
             else:
                 _improve(stack, sets, ply, value, _same_side(row, row[SEAT], seat))
         returning = frame.cursor == frame.stop
         if not returning:
-            _descend(stack, sets, ply, seat)
+            _descend(stack, sets, ply, seat, root != U0)
             ply += 1
         else:
-            value = frame.best if row[SEAT] == seat else _expectation(sets, frame.first_state, frame.states)
+            own = row[SEAT] == seat
+            value = minimax.closed(stack, ply, EPSILON) if own else _expectation(sets, frame.first_state, frame.states)
             store(stack, ply, value)
 
 
@@ -238,7 +254,7 @@ def _move_values(
     frame.cursor, frame.first_state, frame.states = 0, 0, size
     found = frame.stop = minimax.list_legal(stack, 0, 0)
     for index in range(found):
-        _descend(stack, sets, 0, seat)
+        _descend(stack, sets, 0, seat, root != U0)
         values[index] = _value(stack, sets, 1, seat, root)
         if stack.counters[STOPPED] != RUNNING:
             return 0
@@ -272,7 +288,7 @@ class ExpectimaxSolver(Solver):
         Args:
             rows: The states of the information set, shape ``[states, 32]``.
             weights: Their probabilities up to a factor, shape ``[states]``.
-            inferred: Whether these differ from the whole information set, uniform over deals of cards.
+            inferred: Whether they are those of a searcher that infers, and stay as they are when cards are played.
 
         Raises:
             NotSolvableError: If the position is not between two moves.
@@ -285,8 +301,7 @@ class ExpectimaxSolver(Solver):
 
     def _room(self) -> Sets:
         if self._sets is None:
-            weights, best = np.zeros((2, MAX_SET_STATES))
-            self._sets = Sets(np.zeros((MAX_SET_STATES, 3), np.uint64), weights, best)
+            self._sets = Sets(np.zeros((MAX_SET_STATES, 3), np.uint64), *np.zeros((4, MAX_SET_STATES)))
         return self._sets
 
 

@@ -86,7 +86,7 @@ def open_position(stack: SearchStack, ply: int) -> bool:
 
 
 @inline_kernel
-def _credit(stack: SearchStack, ply: int, value: float) -> None:
+def credit(stack: SearchStack, ply: int, value: float) -> None:
     """Count the value of one move."""
     frame = stack.frames[ply]
     frame.best = max(frame.best, value)
@@ -110,16 +110,15 @@ def _next_child(stack: SearchStack, ply: int, epsilon: float) -> bool:
         if stack.rows[ply + 1, STAGE] != STAGE_OVER:
             stack.frames[ply + 1].first = frame.stop
             return True
-        _credit(stack, ply, 1.0)
+        credit(stack, ply, 1.0)
     return False
 
 
 @inline_kernel
-def _close(stack: SearchStack, ply: int, epsilon: float) -> float:
+def closed(stack: SearchStack, ply: int, epsilon: float) -> float:
     """Equation (1), once all moves are credited."""
     frame = stack.frames[ply]
-    value = frame.best + epsilon * (frame.total / np.float64(frame.stop - frame.first))
-    store(stack, ply, value)
+    value: float = frame.best + epsilon * (frame.total / np.float64(frame.stop - frame.first))
     return value
 
 
@@ -136,10 +135,11 @@ def _value(stack: SearchStack, base: int, epsilon: float) -> float:
             if ply == base:
                 return value
             ply -= 1
-            _credit(stack, ply, _sign(stack, ply) * value)
+            credit(stack, ply, _sign(stack, ply) * value)
         returning = not _next_child(stack, ply, epsilon)
         if returning:
-            value = _close(stack, ply, epsilon)
+            value = closed(stack, ply, epsilon)
+            store(stack, ply, value)
         else:
             ply += 1
 

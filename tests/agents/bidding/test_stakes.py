@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from ddz_agents.bidding.auction import Auction, policy_bid, staked, write_worth
 from ddz_agents.bidding.hand import hand_view
 from ddz_agents.bidding.payoff import expected_payoff, final_payoff, opponent_win_rate
 from ddz_agents.bidding.policy import (
@@ -18,6 +19,7 @@ from ddz_agents.bidding.policy import (
     appraise,
     best,
     both_ways,
+    most_staked,
 )
 from ddz_agents.bidding.worlds import Outcomes, outcomes, settling
 from ddz_env import Hand, Rules, State, View
@@ -182,6 +184,69 @@ def test_good_hands_bid_and_bad_ones_do_not(rules: str, raised: int, bid: int, s
     if rules == "bidding":
         moves = [str(PayoffAgent(worlds=40).act(view, RNG(0))) for view in (strong, weak)]
         assert moves == ["bid 3", "no bid"]
+
+
+def auctioned(rules: str, *bids: str) -> State:
+    state = State.new(1, rules)
+    for bid in bids:
+        state.step(bid)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("rules", "bids", "named"),
+    [
+        ("bidding", ["bid 1", "no bid"], [1, 0, 0]),
+        ("bidding,bidding=until-passed", ["bid 1", "bid 2", "no bid"], [1, 2, 0]),
+        ("bidding,bidding=until-passed", ["bid 1", "bid 2", "no bid", "bid 3"], [3, 2, 0]),
+        ("robbing", ["no bid", "call"], [0, 1, 0]),
+        ("robbing", ["call", "no rob", "rob"], [1, 0, 2]),
+        ("robbing", ["call", "rob", "rob"], [1, 2, 4]),
+        ("robbing", ["call", "rob", "rob", "rob"], [8, 2, 4]),
+    ],
+)
+def test_a_seat_has_staked_what_it_has_named(rules: str, bids: list[str], named: list[int]) -> None:
+    opener, state = State.new(1, rules).seat, auctioned(rules, *bids)
+    assert [staked(state.row, (opener + place) % 3, state.rule_words) for place in range(3)] == named
+
+
+def known(state: State, seat: int, own: float) -> Auction:
+    """What an observer knows that wins so often under each landlord."""
+    return Auction(np.zeros((1, 3, 3)), np.zeros((1, 3)), np.full(3, own), seat, float(most_staked(state.rules)), 6.0)
+
+
+@pytest.mark.parametrize(
+    ("rules", "bids", "bid"),
+    [
+        # The seat wins 0.6 by equation 3, which a bid of 2 lowers to 1 - 0.4 (1 + 2 / 3) = 1 / 3: -2, and to decline
+        # is worth 2 (1 - 2 * 0.44 (1 + 2 / 3)) = -0.9.
+        ("bidding,bidding=until-passed", ["no bid", "bid 2", "no bid"], 0),
+        # With a bid of 1 behind it, it wins 0.6 (1 + 1 / 3) = 0.8, which comes down to 2 / 3: +2.
+        ("bidding,bidding=until-passed", ["bid 1", "bid 2", "no bid"], 3),
+        # Called and robbed: 0.6 (1 + 1 / 8) = 0.675, down to 1 - 0.325 (1 + 2 / 8) = 0.594: +1.5 against -0.2.
+        ("robbing", ["call", "rob", "no rob"], 2),
+    ],
+)
+def test_algorithm_2_reads_what_a_seat_has_bid(rules: str, bids: list[str], bid: int) -> None:
+    state = auctioned(rules, *bids)
+    auction = known(state, (state.seat + 1) % 3, 0.4)
+    assert policy_bid(auction, 0, state.row, state.rule_words, True) == bid
+
+
+@pytest.mark.parametrize(
+    ("bids", "observer", "worth"),
+    [
+        (["bid 3"], 0, 6 * (0.7 - 0.3)),  # the others have not bid
+        (["bid 2", "bid 3"], 1, 6 * (0.7 - 0.3 * (1 + 2 / 3))),  # a peasant that has is stronger
+        (["bid 2", "bid 3"], 0, 3 * (0.7 - 0.3 * 2)),  # and so is a landlord
+    ],
+)
+def test_algorithm_2_ends_by_equation_4(bids: list[str], observer: int, worth: float) -> None:
+    opener, state, found = State.new(1, "bidding").seat, auctioned("bidding", *bids), np.zeros(3)
+    seat = (opener + observer) % 3
+    write_worth(known(state, seat, 0.7), 0, state.row, state.rule_words, True, found)
+    assert found[seat] == pytest.approx(worth)
+    assert found.sum() == pytest.approx(0)
 
 
 def test_any_agent_takes_a_bidder() -> None:

@@ -19,6 +19,7 @@ from ddz_agents.mini.agents import (
     InformationSetExpectimaxAgent,
     Solvers,
 )
+from ddz_agents.mini.expectimax import EPSILON as EXPECTIMAX_EPSILON
 from ddz_agents.mini.expectimax import ExpectimaxSolver
 from ddz_agents.mini.inference import History
 from ddz_agents.open_cards.information_set import information_set
@@ -27,7 +28,8 @@ from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.worlds.determinize import InconsistentViewError
 from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.cards import FULL_DECK
-from ddz_env.core.engine.layout import HANDS
+from ddz_env.core.engine.layout import HANDS, PLAYED
+from ddz_env.core.engine.words import add_hand
 from ddz_env.core.errors import IllegalMoveError
 from ddz_env.core.notation import Hand, word_to_counts
 from ddz_env.playing.agent import sight
@@ -56,7 +58,7 @@ def after(state: State, move: Move) -> State:
 
 
 def brute_values(state: State, epsilon: float) -> list[float]:
-    """What every legal move is worth for the side to act: equation (1), written down as it stands."""
+    """What every legal move is worth for the side to act: equation (1), written down word by word."""
     landlord, values = state.role() == "landlord", []
     for move in state.legal_moves():
         child = after(state, move)
@@ -185,10 +187,13 @@ def test_an_endgame_of_three_with_a_known_landlord_card_has_the_exact_probabilit
 
 
 class PlainExpectimax:
-    """Section III.E word by word, on ``State``, every information set enumerated anew from the seat's view."""
+    """Section III.E word by word, on ``State``, every information set enumerated anew from the seat's view.
 
-    def __init__(self, seat: int) -> None:
-        self.seat = seat
+    With inference, ``priors`` has the weight of each state at the root, by its hands together with the cards played.
+    """
+
+    def __init__(self, seat: int, priors: dict[tuple[int, ...], int] | None = None) -> None:
+        self.seat, self.priors = seat, priors
         self._known: dict[bytes, float] = {}
 
     def value(self, state: State) -> float:
@@ -200,21 +205,33 @@ class PlainExpectimax:
         return self._known[key]
 
     def _own(self, state: State) -> float:
-        return max(self.value(after(state, move)) for move in state.legal_moves())
+        return combine([self.value(after(state, move)) for move in state.legal_moves()], EXPECTIMAX_EPSILON)
 
     def _others(self, state: State) -> float:
         states = information_set(state.view(self.seat).row, self.seat)
-        best = max if self._ours(state, state.seat) else min
-        total = Fraction(0)
-        for row, probability in zip(states.rows, states.probabilities, strict=True):
+        sign = 1 if self._ours(state, state.seat) else -1
+        total, mass = 0.0, 0
+        for row, weight in zip(states.rows, states.deals.tolist(), strict=True):
             possible = State(row.copy(), state.rules)
-            total += probability * Fraction(best(self.value(after(possible, m)) for m in possible.legal_moves()))
-        return float(total)
+            if self.priors is not None:
+                weight = self.priors.get(dealt_hands(row), 0)
+            if not weight:
+                continue
+            values = [sign * self.value(after(possible, move)) for move in possible.legal_moves()]
+            total += weight * sign * combine(values, EXPECTIMAX_EPSILON)
+            mass += weight
+        return total / mass
 
     def _ours(self, state: State, seat: int) -> bool:
         return (state.role(seat) == "landlord") == (state.role(self.seat) == "landlord")
 
 
+def dealt_hands(row: npt.NDArray[np.uint64]) -> tuple[int, ...]:
+    """Every seat's hand with what it has played."""
+    return tuple(int(add_hand(row[HANDS + seat], row[PLAYED + seat])) for seat in range(3))
+
+
+@pytest.mark.parametrize("inferred", [False, True])
 @pytest.mark.parametrize(
     ("rules", "sizes", "number"),
     [
@@ -224,24 +241,38 @@ class PlainExpectimax:
         (PRESETS["standard"].replace(deck=FULL_DECK), (2, 1, 1), 1),
     ],
 )
-def test_expectimax_equals_plain_recursion(rules: Rules, sizes: tuple[int, ...], number: int) -> None:
+def test_expectimax_equals_plain_recursion(rules: Rules, sizes: tuple[int, ...], number: int, inferred: bool) -> None:
     rng = np.random.default_rng(7)
     solver = ExpectimaxSolver(rules, table_bits=12)
     for _ in range(number):
         state = endgame(rng, rules, sizes, (0, 1, 2, 3, 13, 14))
         states = information_set(state.view().row, state.seat)
-        moves, values = solver.move_values(states.rows, states.deals.astype(np.float64))
-        plain = PlainExpectimax(state.seat)
+        kept, weights, priors = slice(None), states.deals, None
+        if inferred:  # some states are struck out, and the others have weights of their own
+            kept, weights = slice(0, None, 2), rng.integers(1, 9, len(states.deals[::2]))
+            priors = dict(zip(map(dealt_hands, states.rows[kept]), weights.tolist(), strict=True))
+        moves, values = solver.move_values(states.rows[kept], weights.astype(np.float64), inferred=inferred)
+        plain = PlainExpectimax(state.seat, priors)
         assert moves == state.legal_moves()
-        assert values.tolist() == pytest.approx([plain.value(after(state, move)) for move in moves], abs=1e-9)
+        assert values.tolist() == pytest.approx([plain.value(after(state, move)) for move in moves], abs=1e-12)
 
 
 def test_expectimax_with_one_state_is_minimax() -> None:
-    solver, plain = ExpectimaxSolver(MINI), MinimaxSolver(MINI, epsilon=0)
+    solver, plain = ExpectimaxSolver(MINI), MinimaxSolver(MINI, epsilon=EXPECTIMAX_EPSILON)
     for seed in range(10):
         state = State.new(seed, MINI)
         _, values = solver.move_values(state.row[None], np.ones(1), inferred=True)
-        assert values.tolist() == plain.move_values(state.row)[1].tolist()
+        assert values.tolist() == pytest.approx(plain.move_values(state.row)[1].tolist(), abs=1e-12)
+
+
+@pytest.mark.parametrize(("hands", "best"), [(["4 B", "3 6"], "B"), (["3 R", "4 5"], "R"), (["3 4 R", "5 6"], "4")])
+def test_expectimax_breaks_ties_by_equation_1(hands: list[str], best: str) -> None:
+    """Of moves of equal value, the one after which more of the others' moves are errors; it is not the first."""
+    state = State.from_hands(hands, check_sizes=False, rules=MINI)
+    decision = InformationSetExpectimaxAgent(solvers=SHARED).decide(state.view())
+    values = decision.values.values()
+    assert str(decision.move) == best
+    assert sum(value > max(values) - 1e-5 for value in values) > 1
 
 
 def family(solvers: Solvers) -> list[ExactAgent]:
@@ -326,7 +357,7 @@ def test_a_model_that_fits_no_state_strikes_out_none() -> None:
     agent = DeterminizedMinimaxAgent("correct", Contrary(), SHARED)
     state = State.from_hands(["3344556", "334455R"], rules=MINI)
     state.step("3")
-    state.step("pass")  # whoever plays the highest card that beats a 3 has one in every state
+    state.step("pass")  # a player of the highest card that beats a 3 has one in every state
     kept = agent.states(state.view().row, tuple(state.history), MINI)
     assert len(kept) == len(information_set(state.view().row, 0))
     assert agent.act(state.view()) in state.legal_moves()

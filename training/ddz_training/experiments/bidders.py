@@ -45,6 +45,7 @@ PAIRINGS = (
     (f"{_SEARCH}dealt", f"{_SEARCH}random"),
     (f"{_SEARCH}stake", f"{_SEARCH}random"),
     (f"{_SEARCH}dealt", "payoff"),
+    (f"{_SEARCH}stake", "payoff"),
 )
 """Who bids against whom by default: expected payoff against fixed rules, simulations against each other."""
 

@@ -1,9 +1,10 @@
-"""What the solver's search works with: techniques, stacks, and the table of proven positions.
+"""What the solver's search works with: stacks, and the table of proven positions.
 
 The transposition table has buckets of one word an entry, and the entry of the smallest subtree gives way.  An entry
-holds 57 bits of the position's 128-bit hash (others choose the bucket), the logarithm of the size of the tree that
-proved it (6 bits), and who wins (1 bit).  Two positions with the same bits would be taken for one; at a billion
-look-ups in buckets of eight that happens with a chance below one in ten million.
+serves all goals: it holds 48 bits of the position's 128-bit hash (others choose the bucket), the logarithm of the size
+of the largest tree that went into it (6 bits), the highest goal that is proven, and the highest that is not refuted (5
+bits each).  Two positions with the same bits would be taken for one; at a billion look-ups in buckets of four that
+happens with a chance below one in fifty thousand.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.open_cards.solver.goals import HIGHEST, LOWEST, spring_left
 from ddz_agents.open_cards.solver.moves import BOMBS, LEAD, NOTHING, Moves, new_moves, new_turns
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.words import FOUR_PLANES, U0, U1, U2, U3, U4, U8, U12, U15, U16, U32
@@ -20,15 +22,14 @@ from ddz_env.core.engine.words import run as in_a_row
 
 MAX_PLIES = 192
 """Nodes on one line of play: at most 54 plays, each with at most two passes, forced ones not counted."""
-ANY_WIN = np.int64(64)
 
 MOVE_CAPACITY = 1 << 16
 """Moves on one line of play, all its positions together."""
 FRESH, RUNNING, DONE, NO_ROOM = 0, 1, 2, 3
 
-_CONTROL = np.dtype([(name, "i8") for name in ("nodes", "ply", "status", "value", "hits")])
+_CONTROL = np.dtype([(name, "i8") for name in ("nodes", "ply", "status", "value")])
 _FRAME = np.dtype(
-    [(name, "i8") for name in ("seat", "passes", "first", "next", "end", "start", "bombs", "plays")]
+    [(name, "i8") for name in ("seat", "passes", "first", "next", "end", "start", "goal", "plays")]
     + [(name, "u8") for name in ("code", "bucket", "name")]
 )
 
@@ -39,10 +40,10 @@ _A = np.uint64(0x9E3779B97F4A7C15)
 _B = np.uint64(0xC2B2AE3D27D4EB4F)
 _C = np.uint64(0x165667B19E3779F9)
 _D = np.uint64(0xD6E8FEB86659FD93)
-_32 = np.uint64(32)
 _29 = np.uint64(29)
-_SIZE_BITS = np.uint64(0x7E)
-_NAME = ~np.uint64(0x7F)
+_NAME = ~np.uint64(0xFFFF)
+_SIZE_SHIFT, _LOW_SHIFT = np.uint64(10), np.uint64(5)
+_SIZE, _GOAL = np.uint64(0x3F), np.uint64(0x1F)
 
 ABSENT = np.int64(-1)
 _WAYS = np.uint64(4)
@@ -52,43 +53,17 @@ _FIVE = np.uint64(5)
 _OTHER_RANKS = np.uint64(0x7000) * FOUR_PLANES
 
 
-class Technique(NamedTuple):
-    """What the search does; :class:`ddz_agents.open_cards.solver.solver.SolverOptions` says what each switch means.
-
-    Attributes:
-        table: Look positions up in the transposition table.
-        tighten: Raise a target to the highest that lets the same replies through.
-        quick_wins: Whether a leader that provably runs out has won.
-        threats: Drop moves that an opponent answers by a quick win.
-        ranks: Look positions up with the ranks taken out that are in no hand.
-        order: Try moves in the order of the fewest moves that their rest needs.
-        spring: Whether spring doubles the stake.
-        goal: What the landlord shall reach: ``ANY_WIN`` just to win; else a stake, see :func:`reached`.
-        landlord: The landlord's seat.
-    """
-
-    table: np.bool_
-    tighten: np.bool_
-    quick_wins: np.bool_
-    threats: np.bool_
-    ranks: np.bool_
-    order: np.bool_
-    spring: np.bool_
-    goal: np.int64
-    landlord: np.int64
-
-
 class Search(NamedTuple):
-    """A search: how and by which rules, and its memory.
+    """The memory of a search.
 
     Attributes:
-        technique: Settings.
+        landlord: The landlord's seat.
         rules: The rules array.
-        control: Counters and state: nodes opened and found in the table, the ply, status and value; shape ``[1]``.
+        control: Counters and state: nodes opened, the ply, status and value; shape ``[1]``.
         hands: Hands of the three seats, a line a node, shape ``[MAX_PLIES, 3]``, uint64.
         frames: Of each node: the seat to act, the passes before it, where its moves begin and end on the stack and
-            which is next, the count of nodes when it was opened, bombs and plays so far, its target code and its two
-            hashes; shape ``[MAX_PLIES]``.
+            which is next, the count of nodes when it was opened, the goal from there on, the plays so far, its target
+            code and its two hashes; shape ``[MAX_PLIES]``.
         moves: The stack of moves.
         table: The transposition table, shape ``[words]``, uint64.
         turns: The table of :func:`ddz_agents.open_cards.solver.moves.turns`.
@@ -96,7 +71,7 @@ class Search(NamedTuple):
             for, and the highest rank of a refuting reply, shape ``[TRUMPS + 1, 2]``, int64.
     """
 
-    technique: Technique
+    landlord: np.int64
     rules: npt.NDArray[np.uint64]
     control: npt.NDArray[Any]
     hands: npt.NDArray[np.uint64]
@@ -107,11 +82,11 @@ class Search(NamedTuple):
     threats: npt.NDArray[np.int64]
 
 
-def new_search(technique: Technique, rules: npt.NDArray[np.uint64], megabytes: float) -> Search:
+def new_search(rules: npt.NDArray[np.uint64], megabytes: float) -> Search:
     """Memory with an empty transposition table of at most that size: a power of two of words, at least 1,024."""
     words = max(1 << 10, 1 << (int(megabytes * 2**20 / 8).bit_length() - 1))
     return Search(
-        technique=technique,
+        landlord=np.int64(0),
         rules=rules,
         control=np.zeros(1, _CONTROL),
         hands=np.zeros((MAX_PLIES, 3), np.uint64),
@@ -125,11 +100,11 @@ def new_search(technique: Technique, rules: npt.NDArray[np.uint64], megabytes: f
 
 @inline_kernel
 def _stir(word: np.uint64) -> np.uint64:
-    word ^= word >> _32
+    word ^= word >> U32
     word *= _D
     word ^= word >> _29
     word *= _D
-    return word ^ (word >> _32)
+    return word ^ (word >> U32)
 
 
 @inline_kernel
@@ -140,44 +115,63 @@ def _hashes(a: np.uint64, b: np.uint64, c: np.uint64, state: np.uint64) -> tuple
 
 
 @inline_kernel
-def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64) -> int:
-    """1 if the landlord wins the position, 0 if not, ``ABSENT`` if it is not there.
+def _bounds(entry: np.uint64) -> tuple[int, int]:
+    """The highest goal that an entry proves, and the highest that it leaves open."""
+    low = np.int64((entry >> _LOW_SHIFT) & _GOAL) + LOWEST
+    return low, np.int64(entry & _GOAL) + LOWEST
+
+
+@inline_kernel
+def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) -> int:
+    """1 if the landlord reaches a goal from the position, 0 if not, ``ABSENT`` if the table does not say.
 
     Args:
         table: The table, shape ``[words]``, uint64.
         bucket: The first hash.
         name: The second hash.
+        goal: The goal from there on.
     """
     first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
     for way in range(np.int64(_WAYS)):
         entry = table[first + np.uint64(way)]
         if (entry & _NAME) == name and entry != U0:
-            return np.int64(entry & U1)
+            low, high = _bounds(entry)
+            if goal <= low:
+                return np.int64(1)
+            return np.int64(0) if goal > high else ABSENT
     return ABSENT
 
 
 @inline_kernel
-def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, value: int, nodes: int) -> None:
-    """Write a proven position in place of the entry with the smallest tree in its bucket.
+def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, value: int, nodes: int) -> None:
+    """Write what was found, into the position's entry, or in place of the one with the smallest tree in its bucket.
 
     Args:
         table: The table, changed in place.
         bucket: The first hash.
         name: The second hash.
-        value: 1 if the landlord wins.
+        goal: The goal from there on.
+        value: 1 if the landlord reaches it.
         nodes: How many nodes the proof took.
     """
-    first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
+    low, high = (goal, HIGHEST) if value == 1 else (LOWEST, goal - 1)
     size = U1
     while nodes > 1:
         nodes >>= 1
         size += U1
-    worst, smallest = first, ~U0
+    first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
+    place, smallest = first, ~U0
     for way in range(np.int64(_WAYS)):
         entry = table[first + np.uint64(way)]
-        if (entry & _SIZE_BITS) < smallest:
-            worst, smallest = first + np.uint64(way), entry & _SIZE_BITS
-    table[worst] = name | (size << U1) | np.uint64(value)
+        its_size = (entry >> _SIZE_SHIFT) & _SIZE
+        if (entry & _NAME) == name and entry != U0:
+            proven, open_goal = _bounds(entry)
+            place, size, low, high = first + np.uint64(way), max(size, its_size), max(low, proven), min(high, open_goal)
+            break
+        if its_size < smallest:
+            place, smallest = first + np.uint64(way), its_size
+    bounds = (np.uint64(low - LOWEST) << _LOW_SHIFT) | np.uint64(high - LOWEST)
+    table[place] = name | (size << _SIZE_SHIFT) | bounds
 
 
 @inline_kernel
@@ -231,24 +225,18 @@ def place(search: Search, ply: int) -> None:
         search: Memory.
         ply: The node.
     """
-    technique = search.technique
     frame = search.frames[ply]
     code, a, b, c = frame.code, search.hands[ply, 0], search.hands[ply, 1], search.hands[ply, 2]
-    if technique.ranks:
-        held = (a | b | c) & _CHAIN_RANKS
-        empty = ~held & _CHAIN_RANKS
-        start = (code & U15) + U1
-        ordinary = code != LEAD and code != BOMBS and code != NOTHING
-        closed_a, closed_b, closed_c, moved = _close_up(a, b, c, empty, start)
-        if _has_chain(closed_a) or _has_chain(closed_b) or _has_chain(closed_c):
-            gaps = empty & (held << U1)  # the first empty rank above one that is held stays
-            closed_a, closed_b, closed_c, moved = _close_up(a, b, c, empty & ~gaps, start)
-        a, b, c = closed_a, closed_b, closed_c
-        if ordinary:
-            code = ((code >> U4) << U4) | ((moved - U1) & U15)
+    held = (a | b | c) & _CHAIN_RANKS
+    empty = ~held & _CHAIN_RANKS
+    start = (code & U15) + U1
+    closed_a, closed_b, closed_c, moved = _close_up(a, b, c, empty, start)
+    if _has_chain(closed_a) or _has_chain(closed_b) or _has_chain(closed_c):
+        gaps = empty & (held << U1)  # the first empty rank above one that is held stays
+        closed_a, closed_b, closed_c, moved = _close_up(a, b, c, empty & ~gaps, start)
+    if code != LEAD and code != BOMBS and code != NOTHING:
+        code = ((code >> U4) << U4) | ((moved - U1) & U15)
     state = (code << U4) | np.uint64((frame.seat << 2) | frame.passes)
-    state |= np.uint64(technique.goal + 64) << np.uint64(32)
-    if technique.goal != ANY_WIN:
-        state |= np.uint64((frame.bombs << 4) | frame.plays) << np.uint64(40)
-    state ^= np.uint64(technique.landlord) << np.uint64(60)
-    frame.bucket, frame.name = _hashes(a, b, c, state)
+    state |= np.uint64(spring_left(frame.goal, frame.plays, search.rules)) << U32
+    state ^= np.uint64(search.landlord) << np.uint64(60)
+    frame.bucket, frame.name = _hashes(closed_a, closed_b, closed_c, state)

@@ -280,6 +280,12 @@ def _read_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules:
 
 
 @inline_kernel
+def is_read_again(code: np.uint64, rules: np.ndarray) -> bool:
+    """Whether a target is of the category that DouZero compares by the highest trio of any kind."""
+    return rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment_of(code))
+
+
+@inline_kernel
 def code_after(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
     """The target code once a move, not a pass, lies on the table."""
     segment = tables.MAIN_SEGMENT[main]
@@ -299,22 +305,16 @@ def tightened(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint6
     """
     if code in (BOMBS, NOTHING):
         return code
-    segment = segment_of(code)
-    if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
+    if is_read_again(code, rules):
         return code
+    segment = segment_of(code)
     if starts == U0:
         return _BOMB_TOP if segment == np.uint64(tables.SEG_BOMB) else BOMBS
     return ((segment + U1) << U4) | (lowest(starts) - U1)
 
 
-@inline_kernel
-def is_read_again(code: np.uint64, rules: np.ndarray) -> bool:
-    """Whether a target is of the category that DouZero compares by the highest trio of any kind."""
-    return rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment_of(code))
-
-
 @pure_kernel
-def stands(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> bool:
+def unbeaten(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> bool:
     """Whether no opponent of the owner beats a target (the owner's partner can always pass)."""
     players = np.int64(rules[R_PLAYERS])
     for seat in range(players):

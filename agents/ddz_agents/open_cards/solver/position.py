@@ -29,7 +29,6 @@ def open_position(
     *,
     turn: int = 1,
     to_beat: str | Move | None = None,
-    passed: int = 0,
     landlord: int = 1,
     played: int | None = None,
 ) -> State:
@@ -40,7 +39,6 @@ def open_position(
         rules: A preset's name or a :class:`Rules`; with two hands it is played by two.
         turn: The hand that moves, from 1.
         to_beat: The move on the table; None where it leads.
-        passed: How many hands have passed on that move, 0 or (of three hands) 1.
         landlord: The landlord's hand, from 1; the others are one side.
         played: How many of the moves to play; all by default.
 
@@ -63,16 +61,14 @@ def open_position(
     rules = _rules_for(Rules.preset(rules), len(hands))
     for name, number in (("turn", turn), ("landlord", landlord)):
         if not 1 <= number <= len(hands):
-            raise InvalidPositionError(f"{name} {number} is no hand: there are {len(hands)}, counted from 1")
+            raise InvalidPositionError(f"{name} {number} is none of the {len(hands)} hands, counted from 1")
     target = None if to_beat is None else _target(to_beat, rules)
     _check_deck(hands, target, rules)
     state = State.from_hands(hands, rules=rules, check_sizes=False)
     row = state.row
     row[at.STAGE], row[at.LANDLORD], row[at.SEAT], row[at.OWNER] = at.STAGE_PLAY, landlord - 1, turn - 1, turn - 1
     if target is not None:
-        _put_down(state, target, turn - 1, passed)
-    elif passed:
-        raise InvalidPositionError("nobody passes where there is nothing to beat: give the move to beat, or no passes")
+        _put_down(state, target, turn - 1)
     _check_sizes(state, target)
     _play(state, [part.strip() for part in moves.split(",")] if colon and moves.strip() else [], played)
     return state
@@ -115,7 +111,7 @@ def hand_sizes(text: str) -> list[int]:
     """
     sizes = text.split("+")
     if not 2 <= len(sizes) <= _MOST_HANDS or not all(size.strip().isdecimal() for size in sizes):
-        raise InvalidPositionError(f"{shown(text)} are no sizes of two or three hands separated by '+', as 12+13")
+        raise InvalidPositionError(f"{shown(text)} must be sizes of two or three hands separated by '+', as 12+13")
     return [int(size) for size in sizes]
 
 
@@ -155,21 +151,17 @@ def _check_deck(hands: Sequence[Hand], target: Move | None, rules: Rules) -> Non
             )
 
 
-def _put_down(state: State, target: Move, seat: int, passed: int) -> None:
-    """Lay the move to beat on the table: the seats after its owner, up to the one to move, have passed."""
-    players, row = state.rules.players, state.row
-    if not 0 <= passed <= players - 2:
-        raise InvalidPositionError(
-            f"{passed} hands cannot have passed on a move that a game of {players} still answers"
-        )
-    owner = (seat - 1 - passed) % players
+def _put_down(state: State, target: Move, seat: int) -> None:
+    """Lay the move to beat on the table: the seat before the one to move has played it."""
+    row = state.row
+    owner = (seat - 1) % state.rules.players
     left = row[at.HANDS + owner].copy()
     whole = Hand(tuple(a + b for a, b in zip(state.hand(owner).counts, target.cards.counts, strict=True)))
     row[at.HANDS + owner], row[at.SEAT] = whole.word, owner
     if target not in state.legal_moves():
         raise InvalidPositionError(f"hand {owner + 1} could not have played {target}: the rules have no such move")
     play_move(row, *target.words, state.rule_words)
-    row[at.HANDS + owner], row[at.SEAT], row[at.PASSES] = left, seat, passed
+    row[at.HANDS + owner], row[at.SEAT] = left, seat
 
 
 def _check_sizes(state: State, target: Move | None) -> None:

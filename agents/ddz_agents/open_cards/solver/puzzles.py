@@ -76,7 +76,7 @@ def make_puzzles(sizes: Sequence[int], rng: np.random.Generator, rules: str | Ru
         rules: A preset's name or a :class:`Rules`.
 
     Raises:
-        InvalidPositionError: If the rules do not deal such hands, or 10,000 deals in a row are no puzzle.
+        InvalidPositionError: If the rules do not deal such hands, or 10,000 deals in a row make no puzzle.
     """
     solver: OpenSolver | None = None
     in_vain = 0

@@ -23,11 +23,11 @@ RUN_LIMIT = 200
 @inline_kernel
 def _weight(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> int:
     """1 for a move that an opponent can beat, 0 for one that none can, -1 for one that beats all that they have."""
-    if not game.stands(hands, owner, code, landlord, rules):
+    if not game.unbeaten(hands, owner, code, landlord, rules):
         return np.int64(1)
     if code in (game.NOTHING, game.BOMBS) or (code & U15) == U0 or game.is_read_again(code, rules):
         return np.int64(0)
-    return np.int64(-1) if game.stands(hands, owner, code - U1, landlord, rules) else np.int64(0)
+    return np.int64(-1) if game.unbeaten(hands, owner, code - U1, landlord, rules) else np.int64(0)
 
 
 @part_kernel
@@ -46,11 +46,11 @@ def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int
         owner: The leader.
         spent: Moves that an opponent may have made since.
     """
-    technique, rules = search.technique, search.rules
+    landlord, rules = search.landlord, search.rules
     moves, work, tally = search.moves, search.moves.work, search.moves.tally
     least = np.int64(99)
     for seat in range(np.int64(rules[R_PLAYERS])):
-        if (seat == technique.landlord) != (owner == technique.landlord):
+        if (seat == landlord) != (owner == landlord):
             least = min(least, game.turns(search.turns, moves, top, hands[seat], rules) - spent)
     tally[:] = 0
     depth = np.int64(game.RUN_FRAMES)
@@ -76,7 +76,7 @@ def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int
             continue
         looked += 1
         code = game.code_after(moves, moves.mains[index], moves.kickers[index], rules)
-        delta = _weight(hands, owner, code, technique.landlord, rules)
+        delta = _weight(hands, owner, code, landlord, rules)
         weak, short = frame.weak, frame.short
         segment = np.int64(MAIN_SEGMENT[moves.mains[index]])
         if delta > 0:
@@ -108,14 +108,14 @@ def quick_win(search: Search, top: int, hands: np.ndarray, owner: int, spent: in
         owner: The leader.
         spent: Moves that each opponent may have made since, from these hands.
     """
-    technique, rules = search.technique, search.rules
+    landlord, rules = search.landlord, search.rules
     needed = game.turns(search.turns, search.moves, top, hands[owner], rules)
     if needed == 1:
         return True
     trumps = np.int64(popcount(bombs_in(hands[owner], rules)) + (U1 if holds_rocket(hands[owner], rules) else U0))
     if needed > 1 + trumps:
         for seat in range(np.int64(rules[R_PLAYERS])):
-            other_side = (seat == technique.landlord) != (owner == technique.landlord)
+            other_side = (seat == landlord) != (owner == landlord)
             if other_side and game.can_trump(hands[seat], game.BOMBS, rules):
                 return False  # it beats every move but bombs
     if rules[R_CHAIN_FROM_QUAD] == U0:
@@ -127,9 +127,9 @@ def quick_win(search: Search, top: int, hands: np.ndarray, owner: int, spent: in
 def _answers(search: Search, ply: int, top: int, owner: int, code: np.uint64, rest: np.uint64) -> bool:
     """Whether a reply to the node's mover wins at once: no opponent beats it, and its owner runs out after it.
 
-    The mover's hand only gets less before the reply, so its whole hand stands for what is left of it.  A partner of
-    the mover who acts before the reply could take over: it must not go out by that, and the reply must beat whatever
-    it can play.
+    The mover's hand only gets less before the reply, so its whole hand is used for what is left of it.  A partner of
+    the mover who acts before the reply could take over: it must not go out by that, and the reply must beat
+    everything that it can play.
 
     Args:
         search: Memory.
@@ -139,11 +139,11 @@ def _answers(search: Search, ply: int, top: int, owner: int, code: np.uint64, re
         code: What the reply leaves on the table.
         rest: The owner's hand after it.
     """
-    technique, rules = search.technique, search.rules
+    landlord, rules = search.landlord, search.rules
     seat, hands = search.frames[ply].seat, search.hands[ply]
     players = np.int64(rules[R_PLAYERS])
     partner = seat + 1 if seat + 1 < players else np.int64(0)
-    if partner != owner and seat != technique.landlord:
+    if partner != owner and seat != landlord:
         if game.turns(search.turns, search.moves, top, hands[partner], rules) == 1:
             return False  # it may go out first
         lower = code not in (game.BOMBS, game.NOTHING) and (code & U15) != U0
@@ -151,7 +151,7 @@ def _answers(search: Search, ply: int, top: int, owner: int, code: np.uint64, re
             return False
     if rest == U0:
         return True
-    if not game.stands(hands, owner, code, technique.landlord, rules):
+    if not game.unbeaten(hands, owner, code, landlord, rules):
         return False
     after = search.hands[ply + 1]
     after[0], after[1], after[2] = hands[0], hands[1], hands[2]
@@ -162,12 +162,12 @@ def _answers(search: Search, ply: int, top: int, owner: int, code: np.uint64, re
 @part_kernel
 def _highest_answer(search: Search, ply: int, top: int, code: np.uint64) -> int:
     """The highest rank at which an opponent's reply of a target's own category wins at once; -1 if there is none."""
-    technique, rules = search.technique, search.rules
+    landlord, rules = search.landlord, search.rules
     moves, hands, seat = search.moves, search.hands[ply], search.frames[ply].seat
     segment = game.segment_of(code)
     best = np.int64(-1)
     for owner in range(np.int64(rules[R_PLAYERS])):
-        if (owner == technique.landlord) == (seat == technique.landlord):
+        if (owner == landlord) == (seat == landlord):
             continue
         starts = game.reply_starts(hands[owner], code, rules)
         end = game.put_group(moves, top, hands[owner], segment, starts, game.FOLLOWING, code & U15, rules)
@@ -187,10 +187,10 @@ def _highest_answer(search: Search, ply: int, top: int, code: np.uint64) -> int:
 @part_kernel
 def _trump_answers(search: Search, ply: int, top: int) -> bool:
     """Whether a bomb or the rocket of an opponent wins at once."""
-    technique, rules = search.technique, search.rules
+    landlord, rules = search.landlord, search.rules
     hands, seat = search.hands[ply], search.frames[ply].seat
     for owner in range(np.int64(rules[R_PLAYERS])):
-        if (owner == technique.landlord) == (seat == technique.landlord):
+        if (owner == landlord) == (seat == landlord):
             continue
         hand = hands[owner]
         if holds_rocket(hand, rules):

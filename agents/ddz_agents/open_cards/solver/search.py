@@ -10,7 +10,8 @@ import numpy as np
 
 from ddz_agents.open_cards.solver import memory
 from ddz_agents.open_cards.solver import moves as game
-from ddz_agents.open_cards.solver.memory import Search, Technique, look_up, place, store
+from ddz_agents.open_cards.solver.goals import after_bomb, decided, ends, plays_after, won_by
+from ddz_agents.open_cards.solver.memory import Search, look_up, place, store
 from ddz_agents.open_cards.solver.quick_wins import quick_win, threatened
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
@@ -25,46 +26,6 @@ KNOWN = 4
 
 
 @inline_kernel
-def reached(goal: int, won: bool, bombs: int, spring: bool) -> bool:
-    """Whether a finished game gives the landlord its goal.
-
-    A goal of ``k`` >= 1 is a win of at least 2 ** (k - 1) stakes, one of ``k`` <= 0 a loss of at most
-    2 ** -k stakes or a win; ``ANY_WIN`` is any win.
-
-    Args:
-        goal: The goal.
-        won: Whether the landlord won.
-        bombs: Bombs and rockets played.
-        spring: Whether the game was a spring or an anti-spring.
-    """
-    if goal == memory.ANY_WIN:
-        return won
-    doublings = bombs + (1 if spring else 0)
-    if goal >= 1:
-        return won and doublings >= goal - 1
-    return won or doublings <= -goal
-
-
-# Plays of a game so far, as much as spring needs: 0, 1 or 2 by the landlord (2 bits), any by the peasants (1 bit).
-PEASANTS_PLAYED = 4
-
-
-@inline_kernel
-def plays_after(plays: int, by_landlord: bool) -> int:
-    """The plays so far, with one more by a side."""
-    if not by_landlord:
-        return plays | PEASANTS_PLAYED
-    return plays + 1 if (plays & 3) < 2 else plays
-
-
-@inline_kernel
-def ends(technique: Technique, by_landlord: bool, bombs: int, plays: int) -> int:
-    """The value of a game that a side has just finished."""
-    spring = technique.spring and ((plays & PEASANTS_PLAYED) == 0 if by_landlord else (plays & 3) == 1)
-    return 1 if reached(technique.goal, by_landlord, bombs, spring) else 0
-
-
-@inline_kernel
 def explodes(main: np.uint64, rules: np.ndarray) -> bool:
     """Whether a move doubles the stake."""
     segment = MAIN_SEGMENT[main]
@@ -72,9 +33,7 @@ def explodes(main: np.uint64, rules: np.ndarray) -> bool:
 
 
 @pure_kernel
-def settle(
-    hands: np.ndarray, owner: int, code: np.uint64, first: int, tighten: bool, rules: np.ndarray
-) -> tuple[int, int, np.uint64]:
+def settle(hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np.ndarray) -> tuple[int, int, np.uint64]:
     """Who acts on a target: the first seat, from the ``first``-th after its owner on, that beats it, else the owner.
 
     Args:
@@ -82,11 +41,10 @@ def settle(
         owner: Who played the target.
         code: The target.
         first: How many seats after the owner have passed.
-        tighten: Whether to raise the target as far as the replies allow.
         rules: The rules array.
 
     Returns:
-        The seat, how many passed before it, and the target code.
+        The seat, how many passed before it, and the target code, raised as far as the replies allow.
     """
     players = np.int64(rules[R_PLAYERS])
     acting = np.int64(-1)
@@ -104,7 +62,7 @@ def settle(
     seat = owner + 1 + acting
     if seat >= players:
         seat -= players
-    return np.int64(seat), acting, (game.tightened(code, starts, rules) if tighten else code)
+    return np.int64(seat), acting, game.tightened(code, starts, rules)
 
 
 @part_kernel
@@ -123,13 +81,13 @@ def _sort_in(moves: game.Moves, place: int, end: int) -> None:
 
 @inline_kernel
 def child_of(search: Search, ply: int, index: int) -> int:
-    """Make a move: its value if the game is over, else -1 with the child on the stack."""
-    technique, rules = search.technique, search.rules
+    """Make a move: its value if that is known at once, else -1 with the child on the stack."""
+    rules = search.rules
     frame, child, moves = search.frames[ply], search.frames[ply + 1], search.moves
     seat, main = frame.seat, moves.mains[index]
     hands = search.hands[ply + 1]
     hands[0], hands[1], hands[2] = search.hands[ply, 0], search.hands[ply, 1], search.hands[ply, 2]
-    child.bombs, child.plays, child.first = frame.bombs, frame.plays, frame.end
+    child.goal, child.plays, child.first = frame.goal, frame.plays, frame.end
     if main == U0:
         players = np.int64(rules[R_PLAYERS])
         owner = seat - 1 - frame.passes
@@ -138,29 +96,30 @@ def child_of(search: Search, ply: int, index: int) -> int:
         code, first = frame.code, frame.passes + 1
     else:
         hands[seat] = moves.rests[index]
-        landlord = seat == technique.landlord
-        child.bombs += 1 if explodes(main, rules) else 0
+        landlord = seat == search.landlord
+        if explodes(main, rules):
+            child.goal = after_bomb(frame.goal)
         child.plays = plays_after(frame.plays, landlord)
         if hands[seat] == U0:
-            return ends(technique, landlord, child.bombs, child.plays)
+            return ends(child.goal, landlord, child.plays, rules)
         owner, first = seat, np.int64(0)
         code = game.code_after(moves, main, moves.kickers[index], rules)
-    acting, passes, code = settle(hands, owner, code, first, technique.tighten, rules)
+    acting, passes, code = settle(hands, owner, code, first, rules)
     child.seat, child.passes, child.code = acting, passes, code
-    return -1
+    return decided(child.goal, hands, plays_after(child.plays, acting == search.landlord), rules)
 
 
 @part_kernel
 def _wins_at_once(search: Search, ply: int) -> bool:
     """Whether one of the node's moves ends the game as its mover wants."""
-    technique, rules = search.technique, search.rules
+    rules = search.rules
     frame, moves = search.frames[ply], search.moves
-    landlord = frame.seat == technique.landlord
+    landlord = frame.seat == search.landlord
     plays = plays_after(frame.plays, landlord)
     for index in range(frame.first, frame.end):
         if moves.rests[index] == U0:
-            bombs = frame.bombs + (1 if explodes(moves.mains[index], rules) else 0)
-            if ends(technique, landlord, bombs, plays) == (1 if landlord else 0):
+            goal = after_bomb(frame.goal) if explodes(moves.mains[index], rules) else frame.goal
+            if ends(goal, landlord, plays, rules) == (1 if landlord else 0):
                 return True
     return False
 
@@ -168,12 +127,13 @@ def _wins_at_once(search: Search, ply: int) -> bool:
 @part_kernel
 def _sift(search: Search, ply: int) -> int:
     """Drop the node's moves that lose at once; the node's value if one move decides it, else -1."""
-    technique, frame, moves = search.technique, search.frames[ply], search.moves
-    wins = 1 if frame.seat == technique.landlord else 0
+    frame, moves = search.frames[ply], search.moves
+    landlord = frame.seat == search.landlord
+    wins = 1 if landlord else 0
     if _wins_at_once(search, ply):
         return wins
     kept, end = frame.first, frame.end
-    threats = technique.threats and technique.goal == memory.ANY_WIN
+    threats = won_by(frame.goal, not landlord)
     for index in range(frame.first, end):
         main, kickers = moves.mains[index], moves.kickers[index]
         if threats and main != U0 and threatened(search, ply, end, main, kickers):
@@ -188,45 +148,39 @@ def _sift(search: Search, ply: int) -> int:
 @part_kernel
 def _score(search: Search, ply: int) -> None:
     """Score the node's moves, the most promising highest."""
-    technique, rules = search.technique, search.rules
+    rules = search.rules
     frame, moves = search.frames[ply], search.moves
     end = frame.end
     held = popcount(search.hands[ply, frame.seat])
     for index in range(frame.first, end):
         main, rest = moves.mains[index], moves.rests[index]
-        score = np.int64(0)
-        if technique.order:
-            score -= game.turns(search.turns, moves, end, rest, rules) * MOVE_POINTS
-            score += np.int64(held - popcount(rest)) * CARD_POINTS
-            if main == U0:
-                score += PASS_POINTS
-            else:
-                if explodes(main, rules):
-                    score -= MOVE_POINTS
-                score -= np.int64(main - SEGMENT_BASE[MAIN_SEGMENT[main]]) * RANK_POINTS
+        score = np.int64(held - popcount(rest)) * CARD_POINTS
+        score -= game.turns(search.turns, moves, end, rest, rules) * MOVE_POINTS
+        if main == U0:
+            score += PASS_POINTS
+        else:
+            if explodes(main, rules):
+                score -= MOVE_POINTS
+            score -= np.int64(main - SEGMENT_BASE[MAIN_SEGMENT[main]]) * RANK_POINTS
         moves.scores[index] += score
 
 
 @part_kernel
 def _enter(search: Search, ply: int) -> int:
     """Open a node: its value if it is known at once, else -1 with its moves on the stack; -2 if the stack is full."""
-    technique, rules = search.technique, search.rules
+    rules = search.rules
     frame, control, moves = search.frames[ply], search.control[0], search.moves
     control.nodes += 1
     frame.start = control.nodes
-    seat = frame.seat
-    wins = 1 if seat == technique.landlord else 0
-    if technique.table:
-        place(search, ply)
-        known = look_up(search.table, frame.bucket, frame.name)
-        if known != memory.ABSENT:
-            control.hits += 1
-            return known | KNOWN
+    seat, landlord = frame.seat, frame.seat == search.landlord
+    place(search, ply)
+    known = look_up(search.table, frame.bucket, frame.name, frame.goal)
+    if known != memory.ABSENT:
+        return known | KNOWN
     code, first = frame.code, frame.first
     if code == game.LEAD:
-        if technique.quick_wins and technique.goal == memory.ANY_WIN:
-            if quick_win(search, first, search.hands[ply], seat, np.int64(0)):
-                return wins
+        if won_by(frame.goal, landlord) and quick_win(search, first, search.hands[ply], seat, np.int64(0)):
+            return 1 if landlord else 0
         end = game.lead_moves(moves, first, search.hands[ply, seat], rules)
     else:
         end = game.follow_moves(moves, first, search.hands[ply, seat], code, rules)
@@ -240,16 +194,17 @@ def _enter(search: Search, ply: int) -> int:
 
 
 @pure_kernel
-def set_root(search: Search, row: np.ndarray) -> None:
+def set_root(search: Search, row: np.ndarray, goal: int) -> None:
     """Start a search at a row of the engine between two moves; seats that cannot answer have passed.
 
     Args:
         search: Memory; the table is kept.
-        row: The position, shape ``[32]``, uint64.
+        row: The position, shape ``[32]``, uint64; of a finished game the value is known at once.
+        goal: The goal of the whole game: doublings that have been played count.
     """
-    technique, rules = search.technique, search.rules
+    rules = search.rules
     control, frame = search.control[0], search.frames[0]
-    control.nodes, control.ply, control.status, control.value, control.hits = 0, 0, memory.FRESH, 0, 0
+    control.nodes, control.ply, control.status, control.value = 0, 0, memory.FRESH, 0
     search.threats[:] = 0
     for seat in range(3):
         search.hands[0, seat] = row[at.HANDS + seat]
@@ -262,16 +217,23 @@ def set_root(search: Search, row: np.ndarray) -> None:
     code = game.code_of_target(row[at.TARGET], row[at.KEY], rules)
     acting, passes = np.int64(row[at.SEAT]), np.int64(row[at.PASSES])
     if code != game.LEAD:
-        acting, passes, code = settle(search.hands[0], np.int64(row[at.OWNER]), code, passes, technique.tighten, rules)
+        acting, passes, code = settle(search.hands[0], np.int64(row[at.OWNER]), code, passes, rules)
     frame.seat, frame.passes, frame.code = acting, passes, code
-    frame.bombs, frame.plays, frame.first = np.int64(row[at.BOMBS]), plays, 0
+    for _ in range(np.int64(row[at.BOMBS])):
+        goal = after_bomb(goal)
+    frame.goal, frame.plays, frame.first = goal, plays, 0
+    value = decided(goal, search.hands[0], plays_after(plays, acting == landlord), rules)
+    if row[at.STAGE] == np.uint64(at.STAGE_OVER):
+        value = ends(goal, np.int64(row[at.WINNER]) == landlord + 1, plays, rules)
+    if value >= 0:
+        control.value, control.status = value, memory.DONE
 
 
 @pure_kernel
 def run(search: Search, budget: int) -> int:
     """Search on, at most ``budget`` nodes.
 
-    The root is line 0 of ``hands`` and ``frames``; the status is ``FRESH`` at first.
+    The root is line 0 of ``hands`` and ``frames``; the status is ``FRESH`` at first, or ``DONE``.
 
     Args:
         search: Memory.
@@ -280,8 +242,9 @@ def run(search: Search, budget: int) -> int:
     Returns:
         ``RUNNING``, ``DONE`` (with ``control.value``) or ``NO_ROOM``.
     """
-    technique = search.technique
     control, moves = search.control[0], search.moves
+    if control.status == memory.DONE:
+        return memory.DONE
     stop = control.nodes + budget
     ply = control.ply
     value = np.int64(-1)
@@ -298,14 +261,14 @@ def run(search: Search, budget: int) -> int:
         if value >= 0:  # of the node at ply
             known = value & KNOWN
             value &= 1
-            if technique.table and known == 0:
-                store(search.table, frame.bucket, frame.name, value, control.nodes - frame.start)
+            if known == 0:
+                store(search.table, frame.bucket, frame.name, frame.goal, value, control.nodes - frame.start)
             if ply == 0:
                 control.value, control.status = value, memory.DONE
                 return memory.DONE
             ply -= 1
             frame = search.frames[ply]
-            if value == (1 if frame.seat == technique.landlord else 0):
+            if value == (1 if frame.seat == search.landlord else 0):
                 continue
             value = np.int64(-1)
         if control.nodes >= stop:
@@ -313,7 +276,7 @@ def run(search: Search, budget: int) -> int:
             return memory.RUNNING
         index = frame.next
         if index == frame.end:
-            value = np.int64(0 if frame.seat == technique.landlord else 1)
+            value = np.int64(0 if frame.seat == search.landlord else 1)
             continue
         _sort_in(moves, index, frame.end)
         frame.next = index + 1
@@ -321,5 +284,5 @@ def run(search: Search, budget: int) -> int:
         if value < 0:
             ply += 1
             entering = True
-        elif value != (1 if frame.seat == technique.landlord else 0):
+        elif value != (1 if frame.seat == search.landlord else 0):
             value = np.int64(-1)  # over, and not as the mover wants

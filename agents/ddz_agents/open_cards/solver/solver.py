@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.solver.memory import ANY_WIN, DONE, NO_ROOM, Technique, new_search
+from ddz_agents.open_cards.solver.goals import WIN
+from ddz_agents.open_cards.solver.memory import DONE, NO_ROOM, new_search
 from ddz_agents.open_cards.solver.moves import turns
 from ddz_agents.open_cards.solver.search import run, set_root
 from ddz_env import Hand, Move, Rules, State
@@ -24,25 +23,17 @@ from ddz_env.core.view import whole_moves
 
 _SLICE = 20_000
 """Nodes between two looks at the clock and at Ctrl-C."""
-_MOST_DOUBLINGS = 15
-"""Thirteen bombs, the rocket and spring."""
+_ALWAYS = "no verdict depends on it, and without it a search takes longer, see docs/measurements/solver.md"
 
 
 @dataclass(frozen=True)
 class SolverOptions(Options):
-    """Limits, memory and techniques of the open-card solver.  No technique changes a verdict.
+    """Limits and memory of the open-card solver.
 
     Attributes:
         nodes: Positions that a search may open; none for any number.
         seconds: Time that a search may take; none for any time.
         megabytes: Size of the transposition table, rounded down to a power of two.
-        table: Look positions up in the transposition table.
-        tighten: Raise a target to the highest that lets the same replies through.
-        quick_wins: Where a leader that provably keeps or retakes the lead to its end has won: nowhere, or where its
-            search begins (``tricks``).
-        threats: Drop moves that an opponent beats by a reply that keeps the lead and after which it provably runs out.
-        ranks: Take ranks that are in no hand any more out of a position before it is looked up.
-        order: Try moves first after which the hand needs the fewest moves, that play many cards or low ones; pass last.
     """
 
     gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
@@ -50,27 +41,12 @@ class SolverOptions(Options):
         "ahead": (False, "looking moves up beforehand saved fewer nodes than it cost time"),
         "history": (False, "it cost time and saved no nodes"),
         "killers": (False, "more nodes followed from them"),
+        "quick_wins": ("tricks", _ALWAYS),
+        **dict.fromkeys(("table", "tighten", "threats", "ranks", "order"), (True, _ALWAYS)),
     }
     nodes: Annotated[int, Range(1)] | None = None
     seconds: Annotated[float, Range(0, above=True)] | None = None
     megabytes: Annotated[float, Range(0.01, 65536)] = 64
-    table: bool = True
-    tighten: bool = True
-    quick_wins: Literal["never", "tricks"] = "tricks"
-    threats: bool = True
-    ranks: bool = True
-    order: bool = True
-
-    def technique(self, landlord: int, goal: int = int(ANY_WIN), *, spring: bool = True) -> Technique:
-        """The same for the kernels.
-
-        Args:
-            landlord: The landlord's seat.
-            goal: What the landlord shall reach (:func:`ddz_agents.open_cards.solver.search.reached`).
-            spring: Whether spring doubles the stake.
-        """
-        switches = (self.table, self.tighten, self.quick_wins != "never", self.threats, self.ranks, self.order, spring)
-        return Technique._make((*map(np.bool_, switches), np.int64(goal), np.int64(landlord)))
 
 
 class UnsolvablePositionError(DouDizhuError):
@@ -117,19 +93,19 @@ class OpenSolver(OwnsArrays):
         self.options = SolverOptions.of(*values, **named)
         self.rules = rules
         self._words = rules.words()
-        self._search = new_search(self.options.technique(0), self._words, self.options.megabytes)
+        self._search = new_search(self._words, self.options.megabytes)
 
     def clear(self) -> None:
         """Forget every position, so that a search takes as long as the first."""
         self._search.table[...] = 0
 
-    def solve(self, state: State, *, goal: int = int(ANY_WIN), seconds: float | None = None) -> Solution:
+    def solve(self, state: State, *, goal: int = WIN, seconds: float | None = None) -> Solution:
         """Who wins.
 
         Args:
             state: A position between two moves, of the solver's rules.
-            goal: What the landlord shall reach (:func:`ddz_agents.open_cards.solver.search.reached`): to win, or a
-                stake.
+            goal: What the landlord shall reach: 1 to win, more to win by that many less one doublings, 0 or less not
+                to lose by more than that many (:mod:`ddz_agents.open_cards.solver.goals`).
             seconds: A limit of this call, besides the options'.
 
         Raises:
@@ -138,21 +114,13 @@ class OpenSolver(OwnsArrays):
         self._check(state)
         return self.solve_row(state.row, goal, seconds)
 
-    def solve_row(
-        self,
-        row: npt.NDArray[np.uint64],
-        goal: int = int(ANY_WIN),
-        seconds: float | None = None,
-        halted: threading.Event | None = None,
-    ) -> Solution:
-        """The same for a row of the engine, unchecked; a finished game takes no search.  ``halted`` interrupts it."""
-        if int(row[at.STAGE]) == at.STAGE_OVER:
-            return Solution(int(row[at.WINNER]) == int(row[at.LANDLORD]) + 1, "", 0, 0.0)
-        technique = self.options.technique(int(row[at.LANDLORD]), goal, spring=self.rules.spring)
-        search, control = self._search._replace(technique=technique), self._search.control[0]
+    def solve_row(self, row: npt.NDArray[np.uint64], goal: int = WIN, seconds: float | None = None) -> Solution:
+        """The same for a row of the engine, unchecked; a finished game takes no search."""
+        search = self._search._replace(landlord=np.int64(row[at.LANDLORD]))
+        control = search.control[0]
         limits = [limit for limit in (self.options.seconds, seconds) if limit is not None]
         start, nodes = time.perf_counter(), self.options.nodes
-        set_root(search, row)
+        set_root(search, row, goal)
         while True:
             budget = _SLICE if nodes is None else min(_SLICE, nodes - int(control["nodes"]))
             try:
@@ -165,8 +133,6 @@ class OpenSolver(OwnsArrays):
             reason = ""
             if status == NO_ROOM:
                 reason = "memory"
-            elif halted is not None and halted.is_set():
-                reason = "interrupted"
             elif nodes is not None and int(control["nodes"]) >= nodes:
                 reason = "nodes"
             elif limits and taken >= min(limits):
@@ -174,64 +140,39 @@ class OpenSolver(OwnsArrays):
             if reason:
                 return Solution(None, reason, int(control["nodes"]), taken)
 
-    def after(
-        self,
-        row: npt.NDArray[np.uint64],
-        move: Move,
-        stop: float | None = None,
-        halted: threading.Event | None = None,
-    ) -> Solution:
+    def after(self, row: npt.NDArray[np.uint64], move: Move, stop: float | None = None) -> Solution:
         """Who wins after a move.
 
         Args:
             row: The position before it, shape ``[32]``.
             move: A legal move.
             stop: When the search stops, by ``time.perf_counter``.
-            halted: Interrupts it.
         """
         row = row.copy()
         play_move(row, *move.words, self._words)
-        return self.solve_row(row, seconds=_left(stop), halted=halted)
+        return self.solve_row(row, seconds=_left(stop))
 
-    def move_values(
-        self, state: State, seconds: float | None = None, threads: int = 1
-    ) -> list[tuple[Move, bool | None]]:
+    def move_values(self, state: State, seconds: float | None = None) -> list[tuple[Move, bool | None]]:
         """Every legal move and whether it wins for its mover; None where a limit or Ctrl-C came first.
 
         Args:
             state: A position between two moves.
             seconds: Time for all of them together.
-            threads: Moves that are searched at the same time, each with a table of its own.
 
         Raises:
             UnsolvablePositionError: If it is not such a position.
         """
         self._check(state)
         landlord = state.seat == int(state.row[at.LANDLORD])
-        stop = _deadline(seconds)
-        solvers = [self, *(OpenSolver(self.rules, self.options) for _ in range(threads - 1))]
-        free, halted = list(solvers), threading.Event()
-
-        def value(move: Move) -> bool | None:
-            if halted.is_set():
-                return None
-            solver = free.pop()
-            found = solver.after(state.row, move, stop, halted)
-            free.append(solver)
-            if found.reason == "interrupted":
-                halted.set()
-            return None if found.landlord_wins is None else found.landlord_wins == landlord
-
-        moves = whole_moves(state.row, self._words)
-        if threads == 1:
-            return [(move, value(move)) for move in moves]
-        with ThreadPoolExecutor(threads) as pool:
-            values = [pool.submit(value, move) for move in moves]
-            try:
-                wait(values)
-            except KeyboardInterrupt:  # comes to the main thread alone
-                halted.set()
-        return [(move, found.result()) for move, found in zip(moves, values, strict=True)]
+        stop, interrupted = _deadline(seconds), False
+        values = list[tuple[Move, bool | None]]()
+        for move in whole_moves(state.row, self._words):
+            wins = None
+            if not interrupted:
+                found = self.after(state.row, move, stop)
+                wins, interrupted = found.landlord_wins, found.reason == "interrupted"
+            values.append((move, None if wins is None else wins == landlord))
+        return values
 
     def line(self, state: State, seconds: float | None = None) -> list[tuple[int, Move]]:
         """Moves to the end of the game: the winner's that win, and the first of the loser's other than pass.
@@ -274,7 +215,10 @@ class OpenSolver(OwnsArrays):
         return int(turns(search.turns, search.moves, 0, np.uint64(hand.word), self._words)) if len(hand) else 0
 
     def stake(self, state: State, seconds: float | None = None) -> int | None:
-        """What the landlord wins from each peasant with best play, in base stakes: the goal is moved until it fits.
+        """What the landlord wins from each peasant with best play, in base stakes.
+
+        Who wins is the first question, and then, from the doublings that there are already, whether one more is
+        certain: few games have any.
 
         Every bomb and rocket doubles it, those that were played included, and so does spring; bids and answers to
         doubling are left out, because they multiply every result alike.
@@ -288,14 +232,15 @@ class OpenSolver(OwnsArrays):
         """
         self._check(state)
         stop = _deadline(seconds)
-        low, high = -_MOST_DOUBLINGS, _MOST_DOUBLINGS + 1  # goals: `low` is always reached
-        while low < high:
-            middle = (low + high + 1) // 2
-            reached = self.solve(state, goal=middle, seconds=_left(stop)).landlord_wins
-            if reached is None:
-                return None
-            low, high = (middle, high) if reached else (low, middle - 1)
-        return int(2 ** (low - 1)) if low >= 1 else -int(2**-low)
+        won = self.solve(state, seconds=seconds).landlord_wins
+        doublings, reached = int(state.row[at.BOMBS]), won
+        while reached is not None:
+            goal = doublings + 2 if won else -doublings  # to win by one more, or to lose by no more
+            reached = self.solve(state, goal=goal, seconds=_left(stop)).landlord_wins
+            if reached != won and reached is not None:
+                return int(2**doublings) if won else -int(2**doublings)
+            doublings += 1
+        return None
 
     def _check(self, state: State) -> None:
         if not isinstance(state, State) or int(state.row[at.STAGE]) not in (at.STAGE_PLAY, at.STAGE_OVER):

@@ -140,7 +140,7 @@ class SolveCommand(UnderRules, call="solve", heading="Play"):
         if solution.reason:
             found["reason"] = solution.reason
         if self.all_:
-            found["moves"] = {str(move): wins for move, wins in solver.move_values(state, self.seconds, 1)}
+            found["moves"] = {str(move): wins for move, wins in solver.move_values(state, self.seconds)}
         if self.stake:
             found["stake"] = solver.stake(state, self.seconds)
         return found

@@ -1,0 +1,91 @@
+"""Goals of the landlord's side, counted from a position on: what a search proves or refutes.
+
+A goal of ``k`` >= 1 is a win with at least ``k - 1`` doublings still to come.  One of ``k`` <= 0 is a win, or a loss
+with at most ``-k`` of them.  ``WIN``, which is 1, is just a win.  Who reaches a goal reaches all lower ones.  A bomb
+brings a goal one nearer to ``WIN``, so that what was played before does not matter, and of the plays so far only those
+do that spring can still depend on.
+"""
+
+# mypy: disable-error-code="arg-type,no-any-return"
+# (To Numba NumPy's integers and Python's are one type, to the checker they are two.)
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.core.engine.compiling import inline_kernel
+from ddz_env.core.engine.legal import bombs_in, holds_rocket
+from ddz_env.core.engine.words import U0, U1, popcount
+from ddz_env.core.rules import R_SPRING
+
+WIN = 1
+MOST_DOUBLINGS = 15
+"""Thirteen bombs, the rocket and spring."""
+LOWEST, HIGHEST = -MOST_DOUBLINGS, 1 + MOST_DOUBLINGS
+PEASANTS_PLAYED = 4
+
+
+@inline_kernel
+def after_bomb(goal: int) -> int:
+    """A goal as it is once a bomb or the rocket has been played."""
+    if goal == WIN:
+        return goal
+    return goal - 1 if goal > WIN else goal + 1
+
+
+@inline_kernel
+def plays_after(plays: int, by_landlord: bool) -> int:
+    """The plays so far, as much as spring needs, with one more by a side.
+
+    Args:
+        plays: 0, 1 or 2 for that many or more by the landlord, plus ``PEASANTS_PLAYED`` for any by the peasants.
+        by_landlord: Whether the landlord plays.
+    """
+    if not by_landlord:
+        return plays | PEASANTS_PLAYED
+    return plays + 1 if (plays & 3) < 2 else plays
+
+
+@inline_kernel
+def ends(goal: int, by_landlord: bool, plays: int, rules: np.ndarray) -> int:
+    """1 if a game that a side has just finished reaches the goal, 0 if not."""
+    spring = rules[R_SPRING] == U1
+    if by_landlord:
+        return 1 if goal <= (2 if spring and (plays & PEASANTS_PLAYED) == 0 else 1) else 0
+    return 1 if goal <= (-1 if spring and (plays & 3) == 1 else 0) else 0
+
+
+@inline_kernel
+def spring_left(goal: int, plays: int, rules: np.ndarray) -> int:
+    """What spring can still change: 0 nothing, 1 a win's stake, 2 or 3 a loss's (2: the landlord has not played)."""
+    if goal == WIN or rules[R_SPRING] == U0:
+        return 0
+    if goal > WIN:
+        return 1 if (plays & PEASANTS_PLAYED) == 0 else 0
+    return 2 + (plays & 3) if (plays & 3) < 2 else 0
+
+
+@inline_kernel
+def bombs_held(hands: np.ndarray, rules: np.ndarray) -> int:
+    """Bombs and rockets in all hands."""
+    count = np.int64(0)
+    for seat in range(3):
+        count += np.int64(popcount(bombs_in(hands[seat], rules))) + (1 if holds_rocket(hands[seat], rules) else 0)
+    return count
+
+
+@inline_kernel
+def decided(goal: int, hands: np.ndarray, plays: int, rules: np.ndarray) -> int:
+    """1 or 0 if no play can fail or reach the goal any more, else -1."""
+    if goal == WIN:
+        return -1
+    most = bombs_held(hands, rules) + (1 if spring_left(goal, plays, rules) != 0 else 0)
+    if goal > WIN:
+        return 0 if goal > WIN + most else -1
+    return 1 if goal <= -most else -1
+
+
+@inline_kernel
+def won_by(goal: int, by_landlord: bool) -> bool:
+    """Whether it is enough for a side to win the game, by however much."""
+    return goal <= WIN if by_landlord else goal >= WIN

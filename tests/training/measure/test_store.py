@@ -113,6 +113,20 @@ def test_a_run_that_ends_early_is_resumed_and_does_only_what_is_missing(suffix: 
     assert names(tmp_path) == {path.name, whole.name}
 
 
+def test_a_run_that_was_killed_when_all_was_done_leaves_its_text_file_next_time(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    killed = store(path)
+    with killed:
+        killed.add(unit(0))
+        assert killed._db is not None
+        killed._db.close()
+        killed._db = None  # as if it ended here
+    assert names(tmp_path) == {"x.csv.sqlite"}
+    assert store(path).fill({(0,): None}, Unit) == unit(0)
+    assert names(tmp_path) == {"x.csv"}
+    assert store(path).results == unit(0)
+
+
 def test_quick_units_are_written_together_and_slow_ones_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks, written = {(number,): number for number in range(100)}, list[int]()
     monkeypatch.setattr(ResultStore, "add", lambda _, results: written.append(len(results)))

@@ -167,6 +167,9 @@ class ResultStore(Generic[_Result]):
             with self.sharing(start, min(processes, len(missing))) as share:
                 self.sign()
                 self._add_all(share(missing), lambda done: on_progress(len(tasks) - len(missing) + done, len(tasks)))
+        elif self.path is not None and self._file != self._text and self._file.exists():
+            with self:  # a run that was killed when all was done but the text file
+                pass
         return [result for key in tasks for result in self.found.get(key, ())]
 
     def _add_all(self, units: Iterable[Sequence[_Result]], on_progress: Callable[[int], object]) -> None:

@@ -6,11 +6,12 @@ game takes half of one; games are copied, pickled and restored with it, too.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
@@ -134,6 +135,15 @@ def _block(context: Any, words: Any, start: Any, shape: Any) -> Any:
         return block._getvalue()
 
     return made(words, start, shape), generate
+
+
+def _plain_block(words: Words, start: int, shape: tuple[int, ...]) -> Words:
+    """The same without Numba (``NUMBA_DISABLE_JIT``)."""
+    return words[start : start + math.prod(shape)].reshape(shape)
+
+
+if config.DISABLE_JIT:
+    _block = _plain_block
 
 
 @inline_kernel

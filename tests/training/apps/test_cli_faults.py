@@ -92,7 +92,7 @@ KEPT = {
 """Files that are there before a command that is refused, and afterwards."""
 
 TWO = "arena random random-staged --deals 1 --processes 1"
-NO_FILE = [f"train {name} --out empty" for name in ("belief", "curves", "dmc", "sb3", "selfplay")]
+NO_FILE = [f"train {name} --out empty" for name in ("belief", "climb", "curves", "dmc", "sb3", "selfplay")]
 REFUSED = {
     # values
     "--scoring='chess' must be one of win, stake, botzone": ["arena random rules --scoring chess"],
@@ -118,7 +118,7 @@ REFUSED = {
     "no module 'json.nosuch' in the current folder or on the path": ["arena json.nosuch:Foo random"],
     "did you mean 'botzone'?": ["arena botzon:./bot random"],
     "two agents": ["arena random", "rate rules"],
-    "tells no two agents apart": ["arena a=random a=rules"],
+    "empty or given twice": ["arena a=random a=rules"],
     "a match has 3 seats": ["botzone match rules"],
     "3 agents for 2 other seats": ["play --agents random;random;random"],
     "name one agent, or 3": ["watch rules rules"],

@@ -246,7 +246,7 @@ def test_a_model_is_shown_what_it_was_trained_on(form: str, tmp_path: Path) -> N
     guide = make_agent(f"neural-ismcts:path={tmp_path / 'm.zip'},trust_file=true").model
     shown, info = env.reset(seed=5)
     for _ in range(6):
-        seen, mask = env.unwrapped._games.observations.copy(), info["action_mask"][None]  # type: ignore[attr-defined]
+        seen, mask = env.unwrapped._games.observation.copy(), info["action_mask"][None]  # type: ignore[attr-defined]
         table, values = loaded.evaluate(seen, mask)
         with torch.no_grad():
             theirs, _ = model.policy.obs_to_tensor(shown)

@@ -211,7 +211,7 @@ def test_broken_checkpoints_are_refused_by_name(saved: Path, tmp_path: Path) -> 
         (lambda: path.write_bytes(broken), "corrupt"),
         (
             lambda: save_weights(path, Weights.of(PolicyNetwork(SMALL))),
-            "no ddz-selfplay-checkpoint file but 'ddz-policy'",
+            "is not a ddz-selfplay-checkpoint file but 'ddz-policy'",
         ),
         (lambda: write_tensor_file(path, SelfPlay.kind[0], 1, *SelfPlay.resume(saved, 1).state()), earlier),
     ):

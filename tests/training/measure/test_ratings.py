@@ -147,7 +147,7 @@ def test_first_everybody_meets_then_the_budget_is_used_up() -> None:
     pairs = pairs_of("abcd")
     assert next_round(pairs, {}, 100, 10, 2) == dict.fromkeys(pairs, 10)
     even = dict.fromkeys(pairs, (20, 10.0))
-    assert next_round(pairs, even, 1000, 10, 2) == dict.fromkeys(pairs, 10)  # nobody tells more than another
+    assert next_round(pairs, even, 1000, 10, 2) == dict.fromkeys(pairs, 10)  # none says more than another
     assert sum(next_round(pairs, even, 37, 10, 2).values()) == 37
     new = {pair: tally for pair, tally in even.items() if "d" not in pair}
     assert next_round(pairs, new, 1000, 10, 2) == {pair: 10 for pair in pairs if "d" in pair}

@@ -126,7 +126,7 @@ CLOCKS_OF_THEIR_OWN = {
     "store.py",  # how often it writes
     "agent_process.py",  # limits how long it waits
     "parallel_forms.py",  # whole runs
-    "belief.py",  # a question to a network
+    "hidden_hands.py",  # a question to a network
     "solver_curve.py",  # positions of the solver, which is no decision of an agent
 }
 

@@ -1,0 +1,76 @@
+"""The loop in which the shipped policy climbs: what is judged, what ships, and what is written of it."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_training.learn import climb
+from ddz_training.learn.climb import Judgement, Rival, judge, write_line
+from ddz_training.measure.statistics import Interval
+
+pytest.importorskip("torch")
+
+RIVALS = (Rival("policy", 4), Rival("rules", 2, binding=False), Rival("random", 2))
+
+
+def judged(agent: str, low: float, high: float, *, binding: bool = True) -> Judgement:
+    gain = Interval((low + high) / 2, low, high, 10)
+    return Judgement(Rival(agent, 10, binding), Interval(0.5 + gain.mean, 0.5 + low, 0.5 + high, 10), gain)
+
+
+@pytest.mark.parametrize(
+    ("judgement", "passes"),
+    [
+        (judged("policy", 0.001, 0.02), True),
+        (judged("policy", -0.001, 0.02), False),
+        (judged("rlcard-rule", -0.02, 0.001), True),
+        (judged("rlcard-rule", -0.02, -0.001), False),
+        (judged("rules", -0.02, -0.01, binding=False), True),
+    ],
+)
+def test_who_is_better_and_nowhere_worse_ships(judgement: Judgement, passes: bool) -> None:
+    assert judgement.passed is passes
+
+
+def test_the_shipped_policy_is_its_own_equal_and_games_are_not_played_twice(tmp_path: Path) -> None:
+    shipped, told = shipped_policy_path(), list[tuple[int, int]]()
+    found = judge(shipped, tmp_path, RIVALS, on_progress=lambda *done: told.append(done))
+    assert [one.gain.mean for one in found] == [0.0, 0.0, 0.0]
+    assert found[0].wins.mean == 0.5
+    assert not found[0].passed
+    assert told[-1] == (12, 12)
+    before = {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
+    assert judge(shipped, tmp_path, RIVALS) == found
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == before
+
+
+def test_a_judgement_is_one_line_and_shipping_replaces_the_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, found = tmp_path / "climb.csv", [judged("policy", 0.01, 0.03), judged("random", -0.01, 0.01)]
+    for _ in range(2):
+        write_line(table, shipped_policy_path(), found)
+    [line] = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
+    assert line["policy"] == "52.0 (51.0–53.0)"
+    assert line["gain v random"] == "+0.0 (-1.0 to +1.0)"
+    assert line["ships"] == "yes"
+    place = tmp_path / "policy.safetensors"
+    monkeypatch.setattr(climb, "shipped_policy_path", lambda: place)
+    climb.ship(shipped_policy_path())
+    assert place.read_bytes() == shipped_policy_path().read_bytes()
+
+
+def test_a_run_begins_with_the_shipped_policy_and_is_resumed(tmp_path: Path) -> None:
+    small = {"num_games": 8, "steps": 4, "minibatch": 8}
+    run = climb.begin(tmp_path, small, threads=1)
+    assert run.config.entropy == climb.RECIPE["entropy"]
+    run.step()
+    run.keep(tmp_path)
+    run.close()
+    resumed = climb.begin(tmp_path, small, threads=1)
+    assert resumed.counters.update == 1
+    resumed.close()

@@ -45,6 +45,7 @@ CASES: dict[str, Case] = {
     "iterations": Case({"deals": 2, "at": (500, 10_000), **TREES}),
     "exploration": Case({"deals": 2, "at": (0.1, 1.0), **TREES}),
     "branching": Case({}, [("rules", 0), ("random", 3)]),
+    "information-sets": Case({"deals": 2}),
     "hand-inference": Case({}, [("rules", 0), ("random", 1)]),
     "belief": Case({}, [("rules", 0), ("random", 0)]),
     "search-options": Case({"only": ("plain", "4 trees"), "against": ("isuct", "rules"), "iterations": 4, "deals": 2}),
@@ -76,7 +77,7 @@ PUBLISHED = {
     *("mini-inference", "branching", "hand-inference", "solver-curve", "exploitability", "mini-mccfr", "win-rate"),
     *("equivalent-simulated", "tendency", "tendency-savings", "tree-size", "complexity", "mini-uct"),
     *("belief", "search-depth", "agent-strength", "policy-strength", "points-strength", "bidders"),
-    *("holdem", "streets"),
+    *("holdem", "streets", "information-sets"),
 }
 """Cases whose results come out as they were published."""
 LONG = ["mini-inference", "mini-agents", "exploitability", "search-gains", "levels", "equivalents", "mini-mccfr"]

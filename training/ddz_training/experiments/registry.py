@@ -14,7 +14,7 @@ _MODULES = (
     ("full_games", "cheating landlord"),
     ("full_thresholds", "thresholds"),
     ("full_games", "iterations exploration"),
-    ("full_branching", "branching"),
+    ("full_branching", "branching information-sets"),
     ("hidden_hands", "hand-inference belief"),
     ("search_options", "search-options search-depth"),
     ("policy_games", "search-gains"),

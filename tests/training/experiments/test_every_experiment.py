@@ -44,6 +44,7 @@ CASES: dict[str, Case] = {
     "thresholds": Case({"deals": 2, **TREES}),
     "iterations": Case({"deals": 2, "at": (500, 10_000), **TREES}),
     "exploration": Case({"deals": 2, "at": (0.1, 1.0), **TREES}),
+    "trees": Case({"deals": 2, "at": (1, 500), **TREES}),
     "branching": Case({}, [("rules", 0), ("random", 3)]),
     "information-sets": Case({"deals": 2}),
     "hand-inference": Case({}, [("rules", 0), ("random", 1)]),

@@ -57,7 +57,7 @@ def test_a_judgement_is_one_line_and_shipping_replaces_the_policy(
     [line] = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
     assert line["policy"] == "52.0 (51.0–53.0)"
     assert line["gain v random"] == "+0.0 (-1.0 to +1.0)"
-    assert line["ships"] == "yes"
+    assert line["may ship"] == "yes"
     place = tmp_path / "policy.safetensors"
     monkeypatch.setattr(climb, "shipped_policy_path", lambda: place)
     climb.ship(shipped_policy_path())

@@ -13,7 +13,7 @@ _MODULES = (
     ("mini", "mini-census mini-agents mini-inference mini-uct"),
     ("full_games", "cheating landlord"),
     ("full_thresholds", "thresholds"),
-    ("full_games", "iterations exploration"),
+    ("full_games", "iterations exploration trees"),
     ("full_branching", "branching information-sets"),
     ("hidden_hands", "hand-inference belief"),
     ("search_options", "search-options search-depth"),

@@ -194,5 +194,14 @@ def _campaign(results: Path) -> str:
     return Table("The campaign", header, lines).markdown()
 
 
-PAGES = {"training-stages": _stages, "campaign": _campaign}
+def _climb(results: Path) -> str:
+    """The judgements of candidates (:mod:`ddz_training.learn.climb`), the latest last."""
+    with (results / "climb.csv").open(newline="", encoding="utf-8") as file:
+        header, *lines = csv.reader(file)
+    for line in lines:
+        line[2] = f"{float(line[2]) / 1e6:.0f}" if line[2] else ""
+    return Table("Candidates", ["weights", "against", "million decisions", *header[3:]], lines).markdown()
+
+
+PAGES = {"training-stages": _stages, "campaign": _campaign, "climb": _climb}
 """The blocks of pages; the command is ``ddz train curves``."""

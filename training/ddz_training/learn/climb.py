@@ -160,7 +160,7 @@ def write_line(table: Path, candidate: Path, found: Sequence[Judgement]) -> None
         "hours": notes.get("hours", ""),
         **{one.rival.agent: one.wins.both(to="–") for one in found},
         **{f"gain v {one.rival.agent}": one.gain.both("+.1f", to=" to ") for one in found[1:]},
-        "ships": "yes" if all(one.passed for one in found) else "no",
+        "may ship": "yes" if all(one.passed for one in found) else "no",
     }
     lines = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8")))) if table.exists() else []
     kept = [one for one in lines if (one["weights"], one["against"]) != (line["weights"], line["against"])]

@@ -16,7 +16,7 @@ from numba.extending import is_jitted
 from ddz_agents.tree_search.choice import candidates_of, choose, move_without_search
 from ddz_agents.tree_search.search import Position, search
 from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
-from ddz_agents.worlds.determinize import WorldPool, belief_of, check_decision, draw_game
+from ddz_agents.worlds.determinize import WorldPool, belief_of, check_decision, draw_game, uniform
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import ROW_WORDS
@@ -209,7 +209,8 @@ class InferringAgent(SearchAgent[View]):
 
     def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
         """The determinizations to draw from."""
-        return inferred_pool(view, rng, self.options.particles)
+        particles = self.options.particles
+        return inferred_pool(view, rng, particles) if particles else uniform()
 
 
 class TreeSearchAgent(SearchAgent[Sight]):

@@ -51,6 +51,26 @@ def test_a_game_from_the_deal_to_its_replay(page: Page, seat: int, rules: str) -
     assert not branch["open"]
 
 
+def test_a_review_knows_what_every_move_lost(page: Page) -> None:
+    name = page.begin(None, agent="random", seed=4)
+    game = page.get(f"games/{name}")
+    while not game["over"]:
+        game = page.step(game)
+    story, losses = page.get(f"games/{name}/moves/0")["story"], []
+    for number, made in enumerate(story):
+        found = page.get(f"games/{name}/moves/{number}/chance")
+        assert found["seat"] == made["seat"]
+        assert 0 <= found["loss"] <= 1
+        losses.append(found["loss"])
+    worst = losses.index(max(losses))
+    assert losses[worst] > 0.1  # they play by chance
+    assert page.get(f"games/{name}/moves/{worst}")["story"] == story
+    thoughts = page.post(f"games/{name}/moves/{worst}/thoughts", {"agent": "rules"})
+    assert thoughts["played"] == story[worst]["text"] != thoughts["move"]
+    assert thoughts["played"] in [one["text"] for one in thoughts["moves"]]
+    assert page.get(f"games/{name}/moves/{len(story)}/chance")["landlord"] in (0, 1)
+
+
 def test_undo_takes_the_persons_decision_back(page: Page) -> None:
     before = page.get(f"games/{page.begin()}")
     page.step(page.step(before))

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ddz_env import Move, View
+from ddz_env.core.view import AUCTION
 from ddz_env.table.session import Advice, RankedMove
 
 if TYPE_CHECKING:
+    from ddz_agents.bidding.policy import PayoffAgent
     from ddz_agents.neural.model import PolicyModel
-    from ddz_agents.neural_search.judge import Judge
+    from ddz_agents.neural_search.judge import Judge, Judgement
 
 _SHOWN = 6
 """Moves that are judged: the adviser's own, what it has compared, and what the policy finds likely."""
@@ -24,37 +26,53 @@ _SEED = 20
 class Chances:
     """Says how likely moves win, with the shipped policy and its critic (:mod:`ddz_agents.neural_search.judge`)."""
 
-    def judged(self, view: View, advice: Advice) -> Advice:
-        """An advice with a chance for its move, and for others where there are any; the best of these first.
+    def judged(self, view: View, advice: Advice, *more: Move) -> Advice:
+        """An advice in one ranking: of chances, or of points where an auction or doubling is scored in points.
 
-        It is left as it is where the judge knows nothing: in an auction, with open hands, or with fewer players.
+        The adviser's move stays the first unless another one is better by more than the error of the estimate.  The
+        advice is left as it is where nothing is known: with open hands, or with fewer players.
 
         Args:
             view: What the seat that is advised knows.
             advice: What its adviser says.
+            *more: Moves to compare besides.
         """
+        if counts_points(view):
+            return self._in_points(view, advice)
         if not judges(view):
             return advice
         known = {option.move: option for option in advice.options if option.move is not None}
         likely = self._likely(view)
-        moves = list(dict.fromkeys((advice.move, *known, *likely)))[:_SHOWN]
-        options = []
-        for move, chance in zip(moves, self.of_moves(view, moves), strict=True):
-            option = known.get(move, RankedMove(move.main, move))
-            options.append(replace(option, chance=chance, score=None, prior=likely.get(move)))
-        own, *others = options
-        others.sort(key=lambda option: -(option.chance or 0.0))
-        return replace(advice, options=(own, *others), source="critic")
+        moves = list(dict.fromkeys((advice.move, *more, *known, *likely)))[:_SHOWN]
+        options = [
+            replace(known.get(move, RankedMove(move.main, move)), score=None, prior=likely.get(move), **found._asdict())
+            for move, found in zip(moves, self.of_moves(view, moves), strict=True)
+        ]
+        return _ranked(advice, options, "critic")
 
-    def of_moves(self, view: View, moves: Sequence[Move]) -> list[float]:
-        """The chance after each of some moves; always the same for a position."""
-        return self._judge.chances(view, moves, np.random.default_rng([_SEED, view.seat, len(view.history)]))
+    def of_moves(self, view: View, moves: Sequence[Move]) -> list[Judgement]:
+        """What is known of some moves; always the same for a position."""
+        return self._judge.judge(view, moves, _generator(view))
 
-    def of_position(self, view: View) -> float | None:
-        """The chance of the side to act, if it plays as the policy does; None where nothing is known."""
+    def played(self, view: View, *move: Move) -> tuple[float, float] | None:
+        """The best chance of the side to act, and that of the move that it played, if it has played one.
+
+        None where nothing is known.
+        """
         if not judges(view):
             return None
-        return self.of_moves(view, [next(iter(self._likely(view)))])[0]
+        moves = list(dict.fromkeys((*move, *self._likely(view))))[:_SHOWN]
+        own, *others = self.of_moves(view, moves)
+        best = max(others, key=lambda other: other.chance, default=own)
+        return (best if best.chance - own.chance > own.noise else own).chance, own.chance
+
+    def _in_points(self, view: View, advice: Advice) -> Advice:
+        """Every answer with the points that it earns on average in deals that are played out."""
+        options = [
+            RankedMove(found.move.main, found.move, score=found.payoff + 0.0)
+            for found in self._payoff.appraise(view, _generator(view))
+        ]
+        return _ranked(advice, options, "payoff")
 
     def _likely(self, view: View) -> dict[Move, float]:
         """What the policy finds likely, with its probabilities, the likeliest first."""
@@ -69,6 +87,12 @@ class Chances:
         return load_policy()
 
     @functools.cached_property
+    def _payoff(self) -> PayoffAgent:
+        from ddz_agents.bidding.policy import PayoffAgent
+
+        return PayoffAgent(gain="points")
+
+    @functools.cached_property
     def _judge(self) -> Judge:
         from ddz_agents.neural_search.judge import Judge
 
@@ -78,3 +102,27 @@ class Chances:
 def judges(view: View) -> bool:
     """Whether chances are known: while three players play cards and no hand is shown."""
     return view.rules.players == 3 and not view.rules.open_hands and view.landlord is not None and view.stage == "play"
+
+
+def counts_points(view: View) -> bool:
+    """Whether a seat is to answer for points: in an auction, at showing or doubling."""
+    rules = view.rules
+    return view.stage in AUCTION and rules.scoring != "win" and rules.players == 3 and not rules.half_deck
+
+
+def _generator(view: View) -> np.random.Generator:
+    return np.random.default_rng([_SEED, view.seat, len(view.history)])
+
+
+def _ranked(advice: Advice, options: Sequence[RankedMove], source: str) -> Advice:
+    """The advice with its options, the best first; the adviser's move leads those that are as good."""
+
+    def worth(option: RankedMove) -> float:
+        return (option.chance if option.score is None else option.score) or 0.0
+
+    best, *others = sorted(options, key=worth, reverse=True)
+    own = next((option for option in others if option.move == advice.move), best)
+    if worth(best) - worth(own) <= (own.noise or 0.0):
+        best, others = own, [option for option in (best, *others) if option is not own]
+    assert best.move is not None
+    return replace(advice, move=best.move, options=(best, *others), source=source)

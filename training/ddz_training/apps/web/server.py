@@ -17,6 +17,7 @@ from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.core.rules import PRESETS
+from ddz_env.core.spoken import worded
 from ddz_env.core.view import ROLES
 from ddz_env.playing.agent import cheats, close
 from ddz_env.playing.game import AgentFaultError
@@ -194,18 +195,22 @@ class Server:
             replay = _replay(game, body)
         record = replay.until_here((PERSON,) * len(replay.game.players))
         with contextlib.closing(Session(record, shown=True, advisers=self.games.advisers)) as there:
-            return self._thoughts(there, agent, replay.seat, language(body))
+            return self._thoughts(there, agent, replay.seat, language(body), *_next_move(replay))
 
     def chance(self, body: Json) -> Json:
-        """The landlord's chance of winning there, null where it is unknown, and whether it is by its own knowledge."""
+        """The landlord's chance there, by what the seat to act knew, and what its move lost; null where unknown."""
         with self.games.held(body["game"]) as game:
             replay, winner = _replay(game, body), game.session.sight(None).table.winner
         table = replay.sight(None).table
         if table.stage == "over":
-            return {"landlord": None if winner is None else float(winner == table.landlord), "own": None}
+            return {"seat": None, "landlord": None if winner is None else float(winner == table.landlord)}
         self.preparation.wait("hints")
-        found, own = self._chances.of_position(replay.view(replay.seat)), replay.seat == table.landlord
-        return {"landlord": found if found is None or own else 1 - found, "own": own}
+        found, own = self._chances.played(replay.view(replay.seat), *_next_move(replay)), replay.seat == table.landlord
+        shape: Json = {"seat": replay.seat, "landlord": None, "loss": None}
+        if found is not None:
+            best, played = found
+            shape |= {"landlord": best if own else 1 - best, "loss": round(best - played, 4)}
+        return shape
 
     def branch(self, game: StoredGame, body: Json) -> Json:
         """Another game from there, in which the seat to act is the person's."""
@@ -254,14 +259,15 @@ class Server:
         self.preparation.wait(asked)
         return asked
 
-    def _thoughts(self, table: Session, agent: str, seat: int, say: Texts) -> Json:
-        """What an agent says of a position to the seat to act, with chances for its move and for others."""
+    def _thoughts(self, table: Session, agent: str, seat: int, say: Texts, *played: Move) -> Json:
+        """What an agent says to the seat to act, with chances for its move, what was played, and others."""
         if table.deal.endgame:
             advice, belief = replace(table.hint(SOLVER, seat), source="solver"), None
         else:
             advice, belief = table.hint(agent, seat), table.belief(agent, seat)
-            advice = self._chances.judged(table.view(seat), advice)
-        return thoughts_shape(advice.agent, advice, belief, len(table.players), say)
+            advice = self._chances.judged(table.view(seat), advice, *played)
+        shape = thoughts_shape(advice, belief, table.view(seat), say)
+        return shape | {"played": next((worded(move, advice.question) for move in played), None)}
 
     def _dealt(self, body: Json) -> Record:
         rules = Rules.preset(_one_of(body, "rules", RULES))
@@ -350,6 +356,11 @@ def _replay(game: StoredGame, body: Json) -> Replay:
     if not game.is_open:
         raise HiddenCardsError("all hands are shown at the end of the game")
     return Replay(game.session.record(), _number(body, "number", len(game.session.moves)))
+
+
+def _next_move(replay: Replay) -> list[Move]:
+    """The move that was played there; nothing at the end of what was played."""
+    return [move for _, move in replay.game.moves[replay.number : replay.number + 1]]
 
 
 def _seen(game: StoredGame) -> str:

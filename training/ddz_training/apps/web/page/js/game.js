@@ -3,7 +3,7 @@
 import { offers, short } from "./agents.js";
 import { get, post } from "./api.js";
 import { said } from "./cards.js";
-import { announce, focusAgain, focused, hush, inform, make, notify, redraw, told } from "./dom.js";
+import { announce, focusAgain, focused, hush, inform, make, notify, offer, redraw, told } from "./dom.js";
 import { Hand } from "./hand.js";
 import { mark, puzzles, remember } from "./recent.js";
 import { ending, resultElement } from "./result.js";
@@ -152,9 +152,7 @@ export async function gamePage(root, id, number) {
   function save() {
     act(async () => {
       const { text, name } = await get(`games/${id}/record`);
-      const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-      make("a", { href: url, download: name }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 1000);
+      offer(text, name);
       inform(word(game.over || game.puzzle ? "saved whole" : "saved seen"));
     });
   }

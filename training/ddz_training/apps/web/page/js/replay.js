@@ -84,10 +84,10 @@ export async function replayPage(root, id, at) {
     chances = [];
     let decisions = 0;
     show();
-    for (let number = 0; alive && asking && number < game.total; number += 1) {
+    for (let number = 0; alive && asking && number <= game.total; number += 1) {
       try {
         const found = await get(`games/${id}/moves/${number}/chance`, null);
-        const there = found.landlord == null && (await get(`games/${id}/moves/${number}`, null));
+        const there = found.landlord == null && number < game.total && (await get(`games/${id}/moves/${number}`, null));
         chances[number] = there ? landlordChance(there, await post(`games/${id}/moves/${number}/thoughts`, { agent }, null)) : found;
         decisions += there.may_choose ?? 0;
         if (decisions >= ENOUGH && !chances.some(({ landlord }) => landlord !== null)) {
@@ -100,7 +100,6 @@ export async function replayPage(root, id, at) {
       }
       if (alive && asking) show();
     }
-    if (asking && game.over && chances.length === game.total) chances[game.total] = { seat: null, landlord: game.winner === game.table.landlord ? 1 : 0 };
     asking = false;
     show();
   }

@@ -16,7 +16,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Session
 from ddz_env.table.session.reasons import SURE, explain, is_searched
 from ddz_env.table.texts import Texts
-from ddz_training.apps.web.chances import Chances
+from ddz_training.apps.chances import Chances
 
 pytest.importorskip("torch")
 

@@ -214,7 +214,7 @@ def evaluate() -> None:
 
 def advise(adviser: str) -> None:
     """Give a hint with its chances."""
-    from ddz_training.apps.web.chances import Chances
+    from ddz_training.apps.chances import Chances
 
     session = Session(Record(Deal(Rules()), (PERSON,) * 3))
     Chances().judged(session.view(0), session.hint(adviser, 0))

@@ -14,7 +14,7 @@
 ``GET api/games/ID/record``                 a file: the whole game when it may be seen, else what the person has seen
 ``GET api/games/ID/moves/N``                the position after N moves, once the game may be seen as a whole
 ``GET api/games/ID/moves/N/chance``         ``landlord``: its chance of winning there, by what ``seat`` to act knew;
-                                            ``loss``: what the move that was played lost
+                                            ``loss``: what the ``move`` that was played lost
 ``POST api/games/ID/moves/N/thoughts``      what an agent thinks there
 ``POST api/games/ID/moves/N/branch``        another game from there, in which the seat to act is the person's
 ``POST api/ask``                            what an agent would do at a table that the person describes

@@ -24,7 +24,7 @@ from ddz_env.playing.game import AgentFaultError
 from ddz_env.playing.registry import LEVELS, make_agent
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
-from ddz_training.apps.web.chances import Chances
+from ddz_training.apps.chances import Chances
 from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.preparing import SOLVER, Preparation, is_compiling, steps
 from ddz_training.apps.web.shapes import Json, game_shape, readings, replay_shape, thoughts_shape
@@ -200,17 +200,9 @@ class Server:
     def chance(self, body: Json) -> Json:
         """The landlord's chance there, by what the seat to act knew, and what its move lost; null where unknown."""
         with self.games.held(body["game"]) as game:
-            replay, winner = _replay(game, body), game.session.sight(None).table.winner
-        table = replay.sight(None).table
-        if table.stage == "over":
-            return {"seat": None, "landlord": None if winner is None else float(winner == table.landlord)}
+            replay = _replay(game, body)
         self.preparation.wait("hints")
-        found, own = self._chances.played(replay.view(replay.seat), *_next_move(replay)), replay.seat == table.landlord
-        shape: Json = {"seat": replay.seat, "landlord": None, "loss": None}
-        if found is not None:
-            best, played = found
-            shape |= {"landlord": best if own else 1 - best, "loss": round(best - played, 4)}
-        return shape
+        return self._chances.review(replay)._asdict()
 
     def branch(self, game: StoredGame, body: Json) -> Json:
         """Another game from there, in which the seat to act is the person's."""

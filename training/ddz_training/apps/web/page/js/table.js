@@ -60,6 +60,6 @@ export function logElement(game, choose = null) {
     return make("li", { class: first + place + 1 === game.number ? "mark" : "" }, press || line);
   });
   const log = make("ol", { class: "log", tabindex: lines.length ? 0 : null, "aria-label": word("moves") }, lines);
-  requestAnimationFrame(() => log.querySelector(".mark")?.scrollIntoView({ block: "nearest" }));
+  requestAnimationFrame(() => (log.scrollTop = (log.querySelector(".mark")?.offsetTop ?? 0) - log.offsetTop - log.clientHeight / 2));
   return make("section", { class: "panel story" }, make("h2", {}, word("moves")), log);
 }

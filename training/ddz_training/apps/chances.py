@@ -1,17 +1,18 @@
-"""Chances of winning on the page: of a hint's move and of others, from one source, with a sentence that says why."""
+"""Chances of winning for people: of a hint's move and of others, from one source, and of every move of a saved game."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ddz_env import Move, View
+from ddz_env.core.spoken import worded
 from ddz_env.core.view import AUCTION
-from ddz_env.table.session import Advice, RankedMove
+from ddz_env.table.session import Advice, RankedMove, Replay
 
 if TYPE_CHECKING:
     from ddz_agents.bidding.policy import PayoffAgent
@@ -21,6 +22,27 @@ if TYPE_CHECKING:
 _SHOWN = 6
 """Moves that are judged: the adviser's own, what it has compared, and what the policy finds likely."""
 _SEED = 20
+
+
+class MoveReview(NamedTuple):
+    """What is known of a move of a recorded game.
+
+    Attributes:
+        number: How many moves came before it.
+        seat: Who made it; None at the end of the game.
+        role: What the seat was; None at the end.
+        move: The move in the words of its rules; None at the end.
+        landlord: The landlord's chance of winning before it, 0 to 1, by what the seat knew; None where it is unknown.
+        loss: By how much the move was worse than the best one, in chances of its side; 0 where the difference is within
+            the error, None where it is unknown.
+    """
+
+    number: int
+    seat: int | None
+    role: str | None
+    move: str | None
+    landlord: float | None
+    loss: float | None
 
 
 class Chances:
@@ -54,17 +76,23 @@ class Chances:
         """What is known of some moves; always the same for a position."""
         return self._judge.judge(view, moves, _generator(view))
 
-    def played(self, view: View, *move: Move) -> tuple[float, float] | None:
-        """The best chance of the side to act, and that of the move that it played, if it has played one.
-
-        None where nothing is known.
-        """
+    def review(self, replay: Replay) -> MoveReview:
+        """What the next move of a replay lost, by what its seat knew; at the end who won."""
+        table, played = replay.sight(None).table, replay.game.moves[replay.number : replay.number + 1]
+        if table.acting is None:
+            end = None if table.winner is None else float(table.winner == table.landlord)
+            return MoveReview(replay.number, None, None, None, end, None)
+        view, seat = replay.view(replay.seat), replay.seat
+        text = next((worded(move, replay.question) for _, move in played), None)
+        found = MoveReview(replay.number, seat, replay.role(seat), text, None, None)
         if not judges(view):
-            return None
-        moves = list(dict.fromkeys((*move, *self._likely(view))))[:_SHOWN]
+            return found
+        moves = list(dict.fromkeys((*(move for _, move in played), *self._likely(view))))[:_SHOWN]
         own, *others = self.of_moves(view, moves)
         best = max(others, key=lambda other: other.chance, default=own)
-        return (best if best.chance - own.chance > own.noise else own).chance, own.chance
+        chance = (best if best.chance - own.chance > own.noise else own).chance
+        landlord = chance if seat == view.landlord else 1 - chance
+        return found._replace(landlord=round(landlord, 4), loss=round(chance - own.chance, 4) if played else None)
 
     def _in_points(self, view: View, advice: Advice) -> Advice:
         """Every answer with the points that it earns on average in deals that are played out."""

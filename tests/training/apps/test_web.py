@@ -234,6 +234,26 @@ def test_a_question_under_other_rules(page: Page) -> None:
     page.refused("ask", {**table, "rules": "perfect"})
 
 
+@pytest.mark.parametrize(
+    ("rules", "role", "bottom", "moves", "best"),
+    [
+        ("robbing", "bids second", "", ["no call"], "call"),
+        ("robbing", "bids third", "", ["call", "no rob"], "rob"),
+        ("bidding,doubling=true", "bids first", "", [], "bid 3"),
+        ("bidding,doubling=true", "bids first", "449", ["bid 3"], "double"),
+    ],
+)
+def test_a_question_in_an_auction(page: Page, rules: str, role: str, bottom: str, moves: list[str], best: str) -> None:
+    table = {"rules": rules, "role": role, "hand": "3457778AAAKK222BR", "landlord_cards": bottom, "moves": moves}
+    found = page.post("ask", table)
+    assert (found["move"], found["source"]) == (best, "payoff")
+    assert found["moves"][0]["points"] == max(one["points"] for one in found["moves"])
+    if bottom:
+        page.refused("ask", {**table, "landlord_cards": ""})
+        page.refused("ask", {**table, "moves": [*moves, *["no double"] * 3]})
+    page.refused("ask", {**table, "hand": table["hand"][:-1]})
+
+
 def test_the_pages_files_are_small_name_no_other_server_and_make_markup_of_no_text() -> None:
     files = [path for path in PAGE.rglob("*") if path.is_file()]
     assert len(files) > 10
@@ -262,6 +282,11 @@ def test_both_languages_have_every_word() -> None:
     used |= set(re.findall(r'data-word="([^"]+)"', (PAGE / "index.html").read_text(encoding="utf-8")))
     used |= {f"rules {name}" for name in RULES}
     assert used <= words["en"]
+
+
+def test_the_hand_that_a_question_shows_is_whole() -> None:
+    shown = re.findall(r'"hand like this": "(.*?)"', (PAGE / "js" / "words.js").read_text(encoding="utf-8"))
+    assert [len(re.findall("10|小王|大王|.", hand)) for hand in shown] == [17, 17]
 
 
 def _luminance(color: str) -> float:

@@ -18,7 +18,7 @@ from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.spoken import worded
-from ddz_env.core.view import ROLES
+from ddz_env.core.view import AUCTION, ROLES
 from ddz_env.playing.agent import cheats, close
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.playing.registry import LEVELS, make_agent
@@ -72,6 +72,7 @@ class Server:
                 "name": preset.name,
                 "players": preset.players,
                 "roles": _roles(preset),
+                "places": _places(preset),
                 "hand": preset.hand_size,
                 "landlord_cards": preset.bottom,
                 "observable": _is_observable(preset),
@@ -216,22 +217,29 @@ class Server:
     def ask(self, body: Json) -> Json:
         """What an agent would do at a table that the person describes."""
         rules = Rules.preset(_one_of(body, "rules", [name for name in RULES if _is_observable(Rules.preset(name))]))
-        seat = _roles(rules).index(_one_of(body, "role", _roles(rules)))
+        seat = _places(rules).index(_one_of(body, "role", _places(rules)))
+        if rules.bidding != "fixed":
+            return self._advised(_auction(rules, seat, body), seat, body)
         bottom = Hand.parse(_text(body, "landlord_cards") if rules.bottom else "")
         hand = Hand.parse(_text(body, "hand"))
         if seat == 0 and rules.bottom and len(hand) == rules.hand_size + rules.bottom:
             if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
                 raise RequestError("the landlord's {number} cards have the landlord cards among them", number=len(hand))
             hand = Hand(tuple(a - b for a, b in zip(hand.counts, bottom.counts, strict=True)))
-        record = Record(Deal.observed(rules, seat, hand, bottom), (PERSON,) * rules.players)
-        session = Session(record, advisers=self.games.advisers)
+        return self._advised(Deal.observed(rules, seat, hand, bottom), seat, body)
+
+    # --- inside ---
+
+    def _advised(self, deal: Deal, seat: int, body: Json) -> Json:
+        """What an agent would do at a table after the moves that are described."""
+        session = Session(Record(deal, (PERSON,) * deal.rules.players), advisers=self.games.advisers)
         for number, line in enumerate(_texts(body, "moves"), start=1):
             with _told(number):
                 session.play(line)
         with contextlib.closing(session):
+            if deal.rules.bidding != "fixed":
+                _check_auction(session, body)
             return self._thoughts(session, self._asked(body), seat, language(body))
-
-    # --- inside ---
 
     @functools.cached_property
     def _cheaters(self) -> list[str]:
@@ -334,9 +342,35 @@ def _roles(rules: Rules) -> list[str]:
     return names if rules.players == len(names) else ["landlord", "peasant"]
 
 
+def _places(rules: Rules) -> list[str]:
+    """What a person at a table is called: by the role, in an auction by the turn."""
+    return _roles(rules) or ["bids first", "bids second", "bids third"]
+
+
 def _is_observable(rules: Rules) -> bool:
-    """Whether a person can describe a table: roles and sizes are known, the other hands are not."""
-    return rules.bidding == "fixed" and not (rules.half_deck or rules.open_hands or rules.showing)
+    """Whether a person can describe a table: sizes are known, the other hands are not."""
+    return not (rules.half_deck or rules.open_hands or rules.showing)
+
+
+def _auction(rules: Rules, seat: int, body: Json) -> Deal:
+    """A table in its auction: the other hands are made up, for no advice there depends on them."""
+    hand = Hand.parse(_text(body, "hand"))
+    bottom = Hand.parse(_text(body, "landlord_cards") if body.get("landlord_cards") else "")
+    if len(hand) != rules.hand_size or len(bottom) not in (0, rules.bottom):
+        raise RequestError("in an auction your hand has {most} cards, without the landlord cards", most=rules.hand_size)
+    left = list(str(Hand(rules.deck) - hand - bottom))
+    size = rules.hand_size
+    others = [Hand.parse("".join(left[at : at + size])) for at in range(0, size * (rules.players - 1), size)]
+    rest = Hand.parse("".join(left[size * (rules.players - 1) :]))
+    return Deal.given(rules, [*others[:seat], hand, *others[seat:]], bottom if len(bottom) else rest, opener=0)
+
+
+def _check_auction(session: Session, body: Json) -> None:
+    """Refuse a table whose auction is over, and one at doubling without its landlord cards."""
+    if session.stage not in AUCTION:
+        raise RequestError("the auction is over: choose the rules without one to ask about the play")
+    if session.stage != "bid" and not body.get("landlord_cards"):
+        raise RequestError("name the landlord cards: they lie open now")
 
 
 def _replay(game: StoredGame, body: Json) -> Replay:

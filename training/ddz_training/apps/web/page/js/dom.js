@@ -22,13 +22,6 @@ export function draw(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Let the browser save a file. */
-export function offer(text, name) {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  make("a", { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
-}
-
 export const symbol = (name, kind = "") => draw("svg", { class: kind, "aria-hidden": "true" }, draw("use", { href: `#${name}` }));
 
 /** A choice between values; `[value, text]` shows another text than the value. */

@@ -1,9 +1,9 @@
 // A game with the person at the table: its moves, hints, undo, and what can be looked into.
 
 import { offers, short } from "./agents.js";
-import { get, post } from "./api.js";
+import { download, get, post } from "./api.js";
 import { said } from "./cards.js";
-import { announce, focusAgain, focused, hush, inform, make, notify, offer, redraw, told } from "./dom.js";
+import { announce, focusAgain, focused, hush, inform, make, notify, redraw, told } from "./dom.js";
 import { Hand } from "./hand.js";
 import { mark, puzzles, remember } from "./recent.js";
 import { ending, resultElement } from "./result.js";
@@ -149,13 +149,7 @@ export async function gamePage(root, id, number) {
     location.hash = `#/game/${(await post("games", { rules: game.rules, seat: game.seat, agents }, "dealing")).id}`;
   });
 
-  function save() {
-    act(async () => {
-      const { text, name } = await get(`games/${id}/record`);
-      offer(text, name);
-      inform(word(game.over || game.puzzle ? "saved whole" : "saved seen"));
-    });
-  }
+  const save = () => act(async () => { await download(id); inform(word(game.over || game.puzzle ? "saved whole" : "saved seen")); });
 
   function readings(texts) {
     const close = () => { dialog.close(); dialog.remove(); };

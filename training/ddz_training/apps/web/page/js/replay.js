@@ -1,9 +1,9 @@
 // Stepping through a game that is over, was loaded, or is played by agents alone.
 
 import { adviserChoice, offers, short } from "./agents.js";
-import { get, post } from "./api.js";
+import { download, get, post } from "./api.js";
 import { said } from "./cards.js";
-import { announce, hush, make, notify, offer, redraw, told } from "./dom.js";
+import { announce, hush, make, notify, redraw, told } from "./dom.js";
 import { keysElement } from "./game.js";
 import { ending } from "./result.js";
 import { logElement, tableElement, who, whoAs } from "./table.js";
@@ -72,10 +72,7 @@ export async function replayPage(root, id, at) {
     location.hash = `#/game/${found.id}`;
   });
 
-  const save = () => guarded(async () => {
-    const { text, name } = await get(`games/${id}/record`);
-    offer(text, name);
-  });
+  const save = () => guarded(() => download(id));
 
   /** Ask about one position after the other, and draw what is known so far. */
   async function curve() {

@@ -183,8 +183,8 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
         Step("table", "table", deal),
         Step("hints", "hints", advise, (quick,)),
         Step("search", adviser, answer, (adviser,)),
-        Step("hints", "auction", advise, (quick, "bidding")),
         Step("puzzles", SOLVER, solve),
+        Step("hints", "auction", advise, (quick, "bidding")),
         *(Step("opponents", name, answer, (name,)) for name in others),
     ]
     first_of: dict[str, Step] = {}  # the adviser may play, too

@@ -8,6 +8,7 @@ won where the mean is so high was counted in games of the policy against itself 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -36,6 +37,24 @@ WORLDS = 64
 """Worlds in which a move is played."""
 _MOST = 8.0
 """Log odds beyond which the critic is as good as certain."""
+ERRORS = 2.0
+"""Standard errors by which two moves differ if that is to be no accident of the worlds."""
+_LIKELIEST = 0.99
+"""The highest chance of a move that does not win by force, and the lowest of the other side's."""
+
+
+class Judgement(NamedTuple):
+    """What is known of a move.
+
+    Attributes:
+        chance: The chance of winning after it, 0 to 1.
+        noise: How much better the best of the compared moves may look by accident of the worlds.
+        forced: Whether it wins in every world without another decision.
+    """
+
+    chance: float
+    noise: float
+    forced: bool
 
 
 class LogOddsCurve(NamedTuple):
@@ -145,8 +164,26 @@ class Judge:
         found: list[float] = self._calibration[view.landlord == view.seat].chances(means).tolist()
         return found
 
+    def judge(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> list[Judgement]:
+        """What is known of each of some moves; arguments and errors as those of :meth:`chances`."""
+        values, open_ones = self._play(view, moves, rng)
+        means = values.mean(axis=0)
+        curve = self._calibration[view.landlord == view.seat]
+        chances = curve.chances(means)
+        leads = values[:, [int(means.argmax())]] - values
+        errors = ERRORS * leads.std(axis=0) / math.sqrt(len(values))
+        noises = curve.chances(np.minimum(means + errors, 1.0)) - chances
+        forced = (values == 1.0).all(axis=0) & ~open_ones
+        lost = (values == 0.0).all(axis=0) & ~open_ones
+        shown = np.where(forced | lost, chances, np.clip(chances, 1.0 - _LIKELIEST, _LIKELIEST))
+        return list(map(Judgement, shown.tolist(), noises.tolist(), forced.tolist()))
+
     def means(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> Reals:
         """The critic's means over the worlds, 0 to 1, shape ``[moves]``; as :meth:`chances` without the map."""
+        return np.asarray(self._play(view, moves, rng)[0].mean(axis=0))
+
+    def _play(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> tuple[Reals, npt.NDArray[np.bool_]]:
+        """What each move is worth in each world, shape ``[worlds, moves]``, and which leave somebody a decision."""
         if view.landlord is None or view.acting_seat != view.seat or view.stage != "play":
             raise IllegalMoveError(f"seat {view.seat} plays no cards now: the stage is {view.stage}")
         check_view(view.row, view.seat, view.rule_words)
@@ -158,9 +195,10 @@ class Judge:
         games = new_descents(self._worlds * len(moves), 0)
         _begin(searcher, stages, deal, self._worlds, games)
         seats = np.full(len(games.waits), searcher.seat, np.uint64)
+        open_ones = games.waits.reshape(self._worlds, len(moves)).any(axis=0)
         values = values_for(games, seats, partial(ask_critic, self._model))
         chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
-        return np.asarray(chances.reshape(self._worlds, len(moves)).mean(axis=0))
+        return chances.reshape(self._worlds, len(moves)), open_ones
 
 
 def fitted(means: Reals, won: npt.NDArray[np.bool_]) -> LogOddsCurve:

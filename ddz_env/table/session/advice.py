@@ -22,10 +22,6 @@ from ddz_env.playing.agent import Agent, Decision, close
 from ddz_env.playing.game import call, read_answer
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
-from ddz_env.table.texts import Texts
-
-_CLOSE = 2
-"""Points of chance below which moves are about as good."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +32,13 @@ class RankedMove:
         main: The action id of its main group (or of a bid or an answer to doubling).
         move: The whole move; None where the agent does not distinguish kickers.
         chance: The chance of winning that it sees, 0 to 1; None if it gives none.
-        score: Another value, of which more is better; None if it gives a chance or nothing.
+        score: Another value, of which more is better: points, where the source is ``payoff``; None if it gives a
+            chance or nothing.
         visits: How often it tried the move; None if it does not count.
         line: The moves that it expects afterwards; empty if it does not say.
         prior: The probability that a policy plays it, 0 to 1; None without a policy.
+        noise: By how much the chance of the best option may exceed this one's by accident; None if that is unknown.
+        forced: Whether it wins by force in every deal that was looked at.
     """
 
     main: int
@@ -49,6 +48,8 @@ class RankedMove:
     visits: int | None = None
     line: tuple[Move, ...] = ()
     prior: float | None = None
+    noise: float | None = None
+    forced: bool = False
 
     @property
     def text(self) -> str:
@@ -67,7 +68,8 @@ class Advice:
         options: What it compared, its own move first; at least that move.
         question: What the seat has to decide (:func:`ddz_env.core.spoken.question`).
         source: Where the chances come from: ``search``, the adviser's own; ``critic``, what a network says of sampled
-            worlds; ``solver``, open cards that were played out; None where there are none.
+            worlds; ``solver``, open cards that were played out; ``payoff``, deals that were played out for points; None
+            where there are none.
     """
 
     agent: str
@@ -81,28 +83,6 @@ class Advice:
     def chance(self) -> float | None:
         """The chance of winning that it sees in its move."""
         return self.options[0].chance
-
-    def why(self, say: Texts) -> str:
-        """One sentence on why it would play its move, by the chances.
-
-        Args:
-            say: The language.
-        """
-        others = [option.chance for option in self.options[1:] if option.chance is not None]
-        if self.chance is None:
-            return say("why unknown")
-        if self.source == "solver":
-            return say("why solved" if self.chance == 1 else "why lost")
-        if self.chance == 1:
-            return say("why wins")
-        if not others:
-            return say("why only")
-        points = round(100 * self.chance) - round(100 * max(others))
-        if abs(points) < _CLOSE:
-            return say("why close")
-        if points > 0:
-            return say("why better", number=points)
-        return say("why deeper" if self.options[0].visits else "why liked", number=-points)
 
     def said(self, option: RankedMove) -> str:
         """An option in the words of the rules."""

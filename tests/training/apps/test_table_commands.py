@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import string
 from pathlib import Path
@@ -116,6 +117,19 @@ def test_watched_games_are_shown_and_kept(tmp_path: Path) -> None:
     assert "号位" in chinese
 
 
+def test_a_saved_game_is_reviewed_for_people_and_programs(tmp_path: Path) -> None:
+    file = tmp_path / "game.txt"
+    told("watch", "random", "--seed", "5", "--out", file)
+    record = Record.load(file)
+    found = [json.loads(line) for line in ddz("review", file, "--json").stdout.splitlines()]
+    assert [(one["seat"], one["move"]) for one in found] == [(seat, str(move)) for seat, move in record.moves]
+    assert all(0 <= one["loss"] <= 1 and 0 <= one["landlord"] <= 1 for one in found)
+    assert max(one["loss"] for one in found) > 0.1  # they play by chance
+    table = told("review", file).splitlines()
+    lost = [int(line.split()[-1]) for line in table if re.match(r" *\d", line)]
+    assert lost == [round(100 * one["loss"]) for one in found]
+
+
 def test_a_command_that_speaks_chinese_says_so_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "没有叫 'nobody' 的智能体" in refused("play", "--agents", "nobody", "--lang", "zh")
     monkeypatch.setenv("DDZ_LANG", "zh")
@@ -135,7 +149,7 @@ def test_every_text_is_there_in_both_languages_with_the_same_values() -> None:
 
 def test_every_text_is_used() -> None:
     table, commands = ROOT / "ddz_env" / "table", ROOT / "training" / "ddz_training" / "apps" / "cli"
-    files = [*commands.glob("*.py"), *(table / "render").glob("*.py"), table / "session" / "advice.py"]
+    files = [*commands.glob("*.py"), *(table / "render").glob("*.py"), table / "session" / "reasons.py"]
     code = "\n".join(file.read_text(encoding="utf-8") for file in files)
     spoken = {category.name for category in CATEGORIES} | {"bidder", "bid", "bid 1", "bid 2", "bid 3", "no bid"}
     spoken |= {"double", "no double", "call", "no call", "rob", "no rob", "show", "no show"}

@@ -51,6 +51,26 @@ def test_a_game_from_the_deal_to_its_replay(page: Page, seat: int, rules: str) -
     assert not branch["open"]
 
 
+def test_a_review_knows_what_every_move_lost(page: Page) -> None:
+    name = page.begin(None, agent="random", seed=4)
+    game = page.get(f"games/{name}")
+    while not game["over"]:
+        game = page.step(game)
+    story, losses = page.get(f"games/{name}/moves/0")["story"], []
+    for number, made in enumerate(story):
+        found = page.get(f"games/{name}/moves/{number}/chance")
+        assert found["seat"] == made["seat"]
+        assert 0 <= found["loss"] <= 1
+        losses.append(found["loss"])
+    worst = losses.index(max(losses))
+    assert losses[worst] > 0.1  # they play by chance
+    assert page.get(f"games/{name}/moves/{worst}")["story"] == story
+    thoughts = page.post(f"games/{name}/moves/{worst}/thoughts", {"agent": "rules"})
+    assert thoughts["played"] == story[worst]["text"] != thoughts["move"]
+    assert thoughts["played"] in [one["text"] for one in thoughts["moves"]]
+    assert page.get(f"games/{name}/moves/{len(story)}/chance")["landlord"] in (0, 1)
+
+
 def test_undo_takes_the_persons_decision_back(page: Page) -> None:
     before = page.get(f"games/{page.begin()}")
     page.step(page.step(before))
@@ -214,6 +234,26 @@ def test_a_question_under_other_rules(page: Page) -> None:
     page.refused("ask", {**table, "rules": "perfect"})
 
 
+@pytest.mark.parametrize(
+    ("rules", "role", "bottom", "moves", "best"),
+    [
+        ("robbing", "bids second", "", ["no call"], "call"),
+        ("robbing", "bids third", "", ["call", "no rob"], "rob"),
+        ("bidding,doubling=true", "bids first", "", [], "bid 3"),
+        ("bidding,doubling=true", "bids first", "449", ["bid 3"], "double"),
+    ],
+)
+def test_a_question_in_an_auction(page: Page, rules: str, role: str, bottom: str, moves: list[str], best: str) -> None:
+    table = {"rules": rules, "role": role, "hand": "3457778AAAKK222BR", "landlord_cards": bottom, "moves": moves}
+    found = page.post("ask", table)
+    assert (found["move"], found["source"]) == (best, "payoff")
+    assert found["moves"][0]["points"] == max(one["points"] for one in found["moves"])
+    if bottom:
+        page.refused("ask", {**table, "landlord_cards": ""})
+        page.refused("ask", {**table, "moves": [*moves, *["no double"] * 3]})
+    page.refused("ask", {**table, "hand": table["hand"][:-1]})
+
+
 def test_the_pages_files_are_small_name_no_other_server_and_make_markup_of_no_text() -> None:
     files = [path for path in PAGE.rglob("*") if path.is_file()]
     assert len(files) > 10
@@ -242,6 +282,11 @@ def test_both_languages_have_every_word() -> None:
     used |= set(re.findall(r'data-word="([^"]+)"', (PAGE / "index.html").read_text(encoding="utf-8")))
     used |= {f"rules {name}" for name in RULES}
     assert used <= words["en"]
+
+
+def test_the_hand_that_a_question_shows_is_whole() -> None:
+    shown = re.findall(r'"hand like this": "(.*?)"', (PAGE / "js" / "words.js").read_text(encoding="utf-8"))
+    assert [len(re.findall("10|小王|大王|.", hand)) for hand in shown] == [17, 17]
 
 
 def _luminance(color: str) -> float:

@@ -42,6 +42,16 @@ def test_a_game_with_an_auction_and_doubling(person: Person) -> None:
     assert re.search("Bid|No bid", person.text(".log"))
 
 
+def test_an_auction_is_advised_in_points(person: Person) -> None:
+    for seed in range(20):
+        person.deal("0", "robbing", seed=seed)
+        if person.has("#call, #rob"):
+            break
+    assert person.asked() in ("call", "no call", "rob", "no rob")
+    assert re.search(r"[+−]?\d\.\d points|0 points", person.text(".thoughts .moves"))
+    assert "earns" in person.text(".thoughts p")
+
+
 def test_a_replay_with_its_analysis(person: Person) -> None:
     person.deal("")
     page = person.page
@@ -66,14 +76,33 @@ def test_a_replay_with_its_analysis(person: Person) -> None:
     page.select_option("#asked", ADVISER)
     page.click("#curve")
     person.wait("#curve:text-is('Chance of winning')")
-    own, theirs = (page.get_attribute(f"svg.curve .{side}", "points").split() for side in ("own", "theirs"))
-    assert len(own) + len(theirs) > 5
+    own, *theirs = (page.get_attribute(f"svg.curve .seat{seat}", "points").split() for seat in range(3))
+    assert len(own) + sum(map(len, theirs)) > 5
     assert re.findall(r"\((.*?)\)", person.text(".log"))[0] == "landlord"
     total = int(person.text(".status").split()[2])
     places = [round(float(point.split(",")[0]) * total / 100) for point in own]
     assert places[0] == 0
     assert not {1, 2} & set(places)  # what the peasants knew is another line
+    assert all(points[-1] == own[-1] for points in theirs)  # who won is known to all
     assert "landlord" in person.text("#chance-now")
+    assert len(page.query_selector_all(".log li")) == total
+    worst = page.query_selector_all(".worst button")
+    lost = [int(re.findall(r"−(\d+) %", one.inner_text())[0]) for one in worst]
+    assert 0 < len(lost) <= 3
+    assert lost == sorted(lost, reverse=True)
+    number = str(worst[0].get_attribute("id")).removeprefix("worst-")
+    worst[0].click()
+    person.settle()
+    assert page.url.endswith(f"/{number}")
+    page.reload()
+    person.settle()
+    assert person.text(".status").split()[0] == number
+    person.press("l")
+    person.wait(".thoughts .entry.mark")
+    assert "was played" in person.text(".thoughts .entry.mark >> nth=0")
+    page.click(f".log li:nth-child({total}) button")
+    person.settle()
+    assert person.text(".status").split()[0] == str(total - 1)
     person.press("b")
     person.wait("#undo")
     assert "#/game/" in page.url

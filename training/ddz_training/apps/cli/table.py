@@ -1,7 +1,8 @@
-"""``ddz play`` and ``ddz watch``: one game in a terminal.  The page (``ddz web``) has advice, replays and puzzles."""
+"""``ddz play``, ``watch`` and ``review``: one game in a terminal.  The page (``ddz web``) has advice and puzzles."""
 
 from __future__ import annotations
 
+import json as json_module
 import os
 import secrets
 import time
@@ -14,8 +15,8 @@ import click
 from ddz_env.core.checks import check_integer
 from ddz_env.core.errors import DouDizhuError, plural
 from ddz_env.core.options import Range
-from ddz_training.apps.cli.command import Argument, Natural, UnderRules
-from ddz_training.apps.cli.console import console, quoted, tell
+from ddz_training.apps.cli.command import Argument, Command, Natural, UnderRules
+from ddz_training.apps.cli.console import console, quoted, show, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.outputs import File
 
@@ -23,7 +24,9 @@ with lazily():
     from ddz_env.table import render as table_render
     from ddz_env.table import session as table_session
     from ddz_env.table import texts as table_texts
+    from ddz_training.apps import chances
     from ddz_training.measure import errors as match_errors
+    from ddz_training.measure import markdown
 
 _WIDTH = 80
 """Columns where there is no terminal."""
@@ -123,6 +126,36 @@ class WatchCommand(TableCommand, call="watch", heading="Play"):
             wanted = f"name one agent, or {seats}: one a seat (ddz play is for people)"
             raise match_errors.InvalidArenaError(wanted)
         self.play(players, self.pause)
+
+
+class ReviewCommand(Command, call="review", heading="Play"):
+    """Say of every move of a saved game what it lost in chances of winning, by what its seat knew.
+
+    Attributes:
+        game: The file, as `ddz play --out` and the page save it.
+        json: Print one JSON object a move.
+
+    Example:
+        ddz review game.txt
+        ddz review game.txt --json
+    """
+
+    game: Argument[Path]
+    json: bool = False
+
+    def run(self) -> None:
+        """Review it."""
+        replay, known = table_session.Replay(table_session.Record.load(self.game)), chances.Chances()
+        lines = []
+        for number in range(len(replay)):
+            replay.go(number)
+            found = known.review(replay)
+            if self.json:
+                tell(json_module.dumps(found._asdict(), ensure_ascii=False))
+            shares = ("" if share is None else f"{100 * share:.0f}" for share in (found.landlord, found.loss))
+            lines.append([str(number + 1), str(found.seat), str(found.role), str(found.move), *shares])
+        if not self.json:
+            show(markdown.Table("", ("move", "seat", "role", "played", "landlord %", "lost %"), lines))
 
 
 def _play(session: table_session.Session, say: table_texts.Texts, pause: float) -> None:

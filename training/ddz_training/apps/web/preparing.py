@@ -184,6 +184,7 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
         Step("hints", "hints", advise, (quick,)),
         Step("search", adviser, answer, (adviser,)),
         Step("puzzles", SOLVER, solve),
+        Step("hints", "auction", advise, (quick, "bidding")),
         *(Step("opponents", name, answer, (name,)) for name in others),
     ]
     first_of: dict[str, Step] = {}  # the adviser may play, too
@@ -212,13 +213,13 @@ def evaluate() -> None:
     model.value_of_games(seen, masks, np.zeros((1, CONCEALED.size), np.int8))
 
 
-def advise(adviser: str) -> None:
-    """Give a hint with its chances."""
-    from ddz_training.apps.web.chances import Chances
+def advise(adviser: str, rules: str = "standard") -> None:
+    """Give a hint with its chances, or in an auction with its points."""
+    from ddz_training.apps.chances import Chances
 
-    session = Session(Record(Deal(Rules()), (PERSON,) * 3))
-    Chances().judged(session.view(0), session.hint(adviser, 0))
-    session.belief(adviser, 0)
+    session = Session(Record(Deal(Rules.preset(rules)), (PERSON,) * 3))
+    Chances().judged(session.view(session.seat), session.hint(adviser))
+    session.belief(adviser, session.seat)
 
 
 def answer(agent: str) -> None:

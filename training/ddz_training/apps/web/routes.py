@@ -13,8 +13,8 @@
 ``POST api/games/ID/replace``               another agent takes an agent's seat, for example of one that failed
 ``GET api/games/ID/record``                 a file: the whole game when it may be seen, else what the person has seen
 ``GET api/games/ID/moves/N``                the position after N moves, once the game may be seen as a whole
-``GET api/games/ID/moves/N/chance``         ``landlord``: its chance of winning there; ``own``: by what it knew
-                                            itself, or by what a peasant knew
+``GET api/games/ID/moves/N/chance``         ``landlord``: its chance of winning there, by what ``seat`` to act knew;
+                                            ``loss``: what the ``move`` that was played lost
 ``POST api/games/ID/moves/N/thoughts``      what an agent thinks there
 ``POST api/games/ID/moves/N/branch``        another game from there, in which the seat to act is the person's
 ``POST api/ask``                            what an agent would do at a table that the person describes
@@ -25,8 +25,9 @@
 ==========================================  ==================================================================
 
 Thoughts are ``agent``, ``seat``, ``move``, ``moves`` (its own first, then the best: ``text``, ``group``, ``chance``,
-``prior``, ``visits``, ``line``), ``source`` of the chances (``critic``, ``search``, ``solver`` or null), ``why`` (a
-sentence in the page's language) and ``beliefs``.  An agent is named by its specification or by its level.
+``points``, ``prior``, ``visits``, ``line``), ``played`` (the move of a replay), ``source`` of the chances or points
+(``critic``, ``search``, ``solver``, ``payoff`` or null), ``why`` (in the page's language) and ``beliefs``.  An agent is
+named by its specification or by its level.
 
 Changes name the number of ``moves`` that the page knows of, so a request that is sent twice acts once.  A failure
 is a status of 4xx or 5xx with ``{"error": text}``.

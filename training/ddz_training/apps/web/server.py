@@ -17,13 +17,14 @@ from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.core.rules import PRESETS
-from ddz_env.core.view import ROLES
+from ddz_env.core.spoken import worded
+from ddz_env.core.view import AUCTION, ROLES
 from ddz_env.playing.agent import cheats, close
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.playing.registry import LEVELS, make_agent
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
-from ddz_training.apps.web.chances import Chances
+from ddz_training.apps.chances import Chances
 from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.preparing import SOLVER, Preparation, is_compiling, steps
 from ddz_training.apps.web.shapes import Json, game_shape, readings, replay_shape, thoughts_shape
@@ -71,6 +72,7 @@ class Server:
                 "name": preset.name,
                 "players": preset.players,
                 "roles": _roles(preset),
+                "places": _places(preset),
                 "hand": preset.hand_size,
                 "landlord_cards": preset.bottom,
                 "observable": _is_observable(preset),
@@ -194,18 +196,14 @@ class Server:
             replay = _replay(game, body)
         record = replay.until_here((PERSON,) * len(replay.game.players))
         with contextlib.closing(Session(record, shown=True, advisers=self.games.advisers)) as there:
-            return self._thoughts(there, agent, replay.seat, language(body))
+            return self._thoughts(there, agent, replay.seat, language(body), *_next_move(replay))
 
     def chance(self, body: Json) -> Json:
-        """The landlord's chance of winning there, null where it is unknown, and whether it is by its own knowledge."""
+        """The landlord's chance there, by what the seat to act knew, and what its move lost; null where unknown."""
         with self.games.held(body["game"]) as game:
-            replay, winner = _replay(game, body), game.session.sight(None).table.winner
-        table = replay.sight(None).table
-        if table.stage == "over":
-            return {"landlord": None if winner is None else float(winner == table.landlord), "own": None}
+            replay = _replay(game, body)
         self.preparation.wait("hints")
-        found, own = self._chances.of_position(replay.view(replay.seat)), replay.seat == table.landlord
-        return {"landlord": found if found is None or own else 1 - found, "own": own}
+        return self._chances.review(replay)._asdict()
 
     def branch(self, game: StoredGame, body: Json) -> Json:
         """Another game from there, in which the seat to act is the person's."""
@@ -219,22 +217,29 @@ class Server:
     def ask(self, body: Json) -> Json:
         """What an agent would do at a table that the person describes."""
         rules = Rules.preset(_one_of(body, "rules", [name for name in RULES if _is_observable(Rules.preset(name))]))
-        seat = _roles(rules).index(_one_of(body, "role", _roles(rules)))
+        seat = _places(rules).index(_one_of(body, "role", _places(rules)))
+        if rules.bidding != "fixed":
+            return self._advised(_auction(rules, seat, body), seat, body)
         bottom = Hand.parse(_text(body, "landlord_cards") if rules.bottom else "")
         hand = Hand.parse(_text(body, "hand"))
         if seat == 0 and rules.bottom and len(hand) == rules.hand_size + rules.bottom:
             if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
                 raise RequestError("the landlord's {number} cards have the landlord cards among them", number=len(hand))
             hand = Hand(tuple(a - b for a, b in zip(hand.counts, bottom.counts, strict=True)))
-        record = Record(Deal.observed(rules, seat, hand, bottom), (PERSON,) * rules.players)
-        session = Session(record, advisers=self.games.advisers)
+        return self._advised(Deal.observed(rules, seat, hand, bottom), seat, body)
+
+    # --- inside ---
+
+    def _advised(self, deal: Deal, seat: int, body: Json) -> Json:
+        """What an agent would do at a table after the moves that are described."""
+        session = Session(Record(deal, (PERSON,) * deal.rules.players), advisers=self.games.advisers)
         for number, line in enumerate(_texts(body, "moves"), start=1):
             with _told(number):
                 session.play(line)
         with contextlib.closing(session):
+            if deal.rules.bidding != "fixed":
+                _check_auction(session, body)
             return self._thoughts(session, self._asked(body), seat, language(body))
-
-    # --- inside ---
 
     @functools.cached_property
     def _cheaters(self) -> list[str]:
@@ -254,14 +259,15 @@ class Server:
         self.preparation.wait(asked)
         return asked
 
-    def _thoughts(self, table: Session, agent: str, seat: int, say: Texts) -> Json:
-        """What an agent says of a position to the seat to act, with chances for its move and for others."""
+    def _thoughts(self, table: Session, agent: str, seat: int, say: Texts, *played: Move) -> Json:
+        """What an agent says to the seat to act, with chances for its move, what was played, and others."""
         if table.deal.endgame:
             advice, belief = replace(table.hint(SOLVER, seat), source="solver"), None
         else:
             advice, belief = table.hint(agent, seat), table.belief(agent, seat)
-            advice = self._chances.judged(table.view(seat), advice)
-        return thoughts_shape(advice.agent, advice, belief, len(table.players), say)
+            advice = self._chances.judged(table.view(seat), advice, *played)
+        shape = thoughts_shape(advice, belief, table.view(seat), say)
+        return shape | {"played": next((worded(move, advice.question) for move in played), None)}
 
     def _dealt(self, body: Json) -> Record:
         rules = Rules.preset(_one_of(body, "rules", RULES))
@@ -336,9 +342,35 @@ def _roles(rules: Rules) -> list[str]:
     return names if rules.players == len(names) else ["landlord", "peasant"]
 
 
+def _places(rules: Rules) -> list[str]:
+    """What a person at a table is called: by the role, in an auction by the turn."""
+    return _roles(rules) or ["bids first", "bids second", "bids third"]
+
+
 def _is_observable(rules: Rules) -> bool:
-    """Whether a person can describe a table: roles and sizes are known, the other hands are not."""
-    return rules.bidding == "fixed" and not (rules.half_deck or rules.open_hands or rules.showing)
+    """Whether a person can describe a table: sizes are known, the other hands are not."""
+    return not (rules.half_deck or rules.open_hands or rules.showing)
+
+
+def _auction(rules: Rules, seat: int, body: Json) -> Deal:
+    """A table in its auction: the other hands are made up, for no advice there depends on them."""
+    hand = Hand.parse(_text(body, "hand"))
+    bottom = Hand.parse(_text(body, "landlord_cards") if body.get("landlord_cards") else "")
+    if len(hand) != rules.hand_size or len(bottom) not in (0, rules.bottom):
+        raise RequestError("in an auction your hand has {most} cards, without the landlord cards", most=rules.hand_size)
+    left = list(str(Hand(rules.deck) - hand - bottom))
+    size = rules.hand_size
+    others = [Hand.parse("".join(left[at : at + size])) for at in range(0, size * (rules.players - 1), size)]
+    rest = Hand.parse("".join(left[size * (rules.players - 1) :]))
+    return Deal.given(rules, [*others[:seat], hand, *others[seat:]], bottom if len(bottom) else rest, opener=0)
+
+
+def _check_auction(session: Session, body: Json) -> None:
+    """Refuse a table whose auction is over, and one at doubling without its landlord cards."""
+    if session.stage not in AUCTION:
+        raise RequestError("the auction is over: choose the rules without one to ask about the play")
+    if session.stage != "bid" and not body.get("landlord_cards"):
+        raise RequestError("name the landlord cards: they lie open now")
 
 
 def _replay(game: StoredGame, body: Json) -> Replay:
@@ -350,6 +382,11 @@ def _replay(game: StoredGame, body: Json) -> Replay:
     if not game.is_open:
         raise HiddenCardsError("all hands are shown at the end of the game")
     return Replay(game.session.record(), _number(body, "number", len(game.session.moves)))
+
+
+def _next_move(replay: Replay) -> list[Move]:
+    """The move that was played there; nothing at the end of what was played."""
+    return [move for _, move in replay.game.moves[replay.number : replay.number + 1]]
 
 
 def _seen(game: StoredGame) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from ddz_env import Hand, Move
+from ddz_env import Hand, Move, View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.playing.thoughts import NOBODY, Belief
 from ddz_env.table.render.table import Card, LastMove, Seat, Snapshot
 from ddz_env.table.session import PERSON, Advice, RankedMove, Session, Sight
+from ddz_env.table.session.reasons import explain, is_searched
 from ddz_env.table.texts import Texts
 from ddz_training.apps.web.games import StoredGame
 
@@ -33,6 +34,10 @@ def table_shape(table: Snapshot) -> Json:
     return {"seats": plain(table.seats), **{name: plain(getattr(table, name)) for name in names}}
 
 
+def _moves(sight: Sight) -> list[Json]:
+    return [{"seat": seat, "text": text} for seat, text in sight.history]
+
+
 def _position(sight: Sight, viewer: int | None) -> Json:
     table = sight.table
     acting = table.acting
@@ -44,7 +49,7 @@ def _position(sight: Sight, viewer: int | None) -> Json:
         "table": table_shape(table),
         "stage": table.stage,
         "turn": None if acting is None else acting.number,
-        "moves": [{"seat": seat, "text": text} for seat, text in sight.history],
+        "moves": _moves(sight),
         "to_beat": None if table.to_beat is None else table.to_beat.text,
         "over": over,
         "winner": table.winner,
@@ -83,6 +88,7 @@ def replay_shape(game: StoredGame, sight: Sight, number: int, may_choose: bool) 
     running = not session.is_over and PERSON not in session.players
     shape = _position(sight, None)
     shape |= {"names": list(session.players), "number": number, "total": len(session.moves)}
+    shape["story"] = _moves(session.sight(None))
     shape |= {"running": running, "may_choose": may_choose}
     return {"id": game.name, "rules": session.deal.rules.name, "cheaters": list(session.cheaters), **shape}
 
@@ -94,25 +100,26 @@ def _option_shape(advice: Advice, option: RankedMove) -> Json:
         "text": advice.said(option),
         "group": option.main,
         **{name: None if share is None else round(share, 4) for name, share in shares.items()},
-        "visits": option.visits,
+        "points": None if option.score is None or advice.source != "payoff" else round(option.score, 2),
+        "visits": option.visits if is_searched(option) else None,
         "line": [str(move) for move in option.line],
     }
 
 
-def thoughts_shape(agent: str, advice: Advice, belief: Belief | None, players: int, say: Texts) -> Json:
+def thoughts_shape(advice: Advice, belief: Belief | None, view: View, say: Texts) -> Json:
     """What an agent, under its name in the request, says of a position and of the hidden cards, and why."""
     shape: Json = {
-        "agent": agent,
+        "agent": advice.agent,
         "seat": advice.seat,
         "move": advice.said(advice.options[0]),
         "moves": [_option_shape(advice, option) for option in advice.options],
         "source": advice.source,
-        "why": advice.why(say),
+        "why": explain(advice, say, view),
         "beliefs": None,
     }
     if belief is not None:
         expected = belief.expected().round(2)
-        holders = [seat for seat in range(players) if seat != advice.seat]
+        holders = [seat for seat in range(view.rules.players) if seat != advice.seat]
         if expected[NOBODY].sum() > 0:
             holders.append(NOBODY)
         shape["beliefs"] = [{"seat": seat, "expected": expected[seat, :NUM_RANKS].tolist()} for seat in holders]

@@ -1,6 +1,6 @@
 // The server's answers; whatever goes wrong becomes an Error whose message can be shown.
 
-import { waitFor } from "./dom.js";
+import { make, waitFor } from "./dom.js";
 import { word } from "./words.js";
 
 const SOON = 300; // ms after which a person wonders
@@ -57,3 +57,11 @@ async function send(method, path, body, why = "moment") {
 /** `why` is the word for what is waited for; null where the page says it already. */
 export const get = (path, why) => send("GET", path, undefined, why);
 export const post = (path, body = {}, why) => send("POST", path, body, why);
+
+/** Save a game's file where the browser puts files. */
+export async function download(id) {
+  const { text, name } = await get(`games/${id}/record`);
+  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  make("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}

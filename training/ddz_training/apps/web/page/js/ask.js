@@ -45,11 +45,12 @@ export async function askPage(root) {
   const played = () => offered.find(({ name }) => name === rules.value) ?? offered[0];
 
   function roles() {
-    const names = played().roles;
+    const names = played().places;
     const chosen = role.value || before.role;
     role.replaceChildren(...choice("", names.map((name) => [name, word(name)])).children);
     role.value = names.includes(chosen) ? chosen : names[0];
     bottomField.hidden = bottom.disabled = !played().landlord_cards;
+    bottom.required = played().roles.length > 0; // in an auction they lie face down
   }
 
   /** What was said was said of another table. */
@@ -83,7 +84,7 @@ export async function askPage(root) {
     root.setAttribute("aria-busy", "true");
     try {
       const thoughts = await post("ask", { rules: rules.value, hand: hand.value, landlord_cards: bottom.value, role: role.value, moves: lines(), agent: agent.value }, "searching");
-      const names = played().roles.map((name) => word(name));
+      const names = played().places.map((name) => word(name));
       found.replaceChildren(...[thoughtsElement(thoughts), beliefsElement(thoughts, names)].filter(Boolean));
       found.scrollIntoView({ block: "nearest" });
     } catch (error) {

@@ -1,7 +1,7 @@
 // A game with the person at the table: its moves, hints, undo, and what can be looked into.
 
 import { offers, short } from "./agents.js";
-import { get, post } from "./api.js";
+import { download, get, post } from "./api.js";
 import { said } from "./cards.js";
 import { announce, focusAgain, focused, hush, inform, make, notify, redraw, told } from "./dom.js";
 import { Hand } from "./hand.js";
@@ -149,15 +149,7 @@ export async function gamePage(root, id, number) {
     location.hash = `#/game/${(await post("games", { rules: game.rules, seat: game.seat, agents }, "dealing")).id}`;
   });
 
-  function save() {
-    act(async () => {
-      const { text, name } = await get(`games/${id}/record`);
-      const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-      make("a", { href: url, download: name }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 1000);
-      inform(word(game.over || game.puzzle ? "saved whole" : "saved seen"));
-    });
-  }
+  const save = () => act(async () => { await download(id); inform(word(game.over || game.puzzle ? "saved whole" : "saved seen")); });
 
   function readings(texts) {
     const close = () => { dialog.close(); dialog.remove(); };

@@ -1,24 +1,24 @@
 // Stepping through a game that is over, was loaded, or is played by agents alone.
 
 import { adviserChoice, offers, short } from "./agents.js";
-import { get, post } from "./api.js";
+import { download, get, post } from "./api.js";
 import { said } from "./cards.js";
 import { announce, hush, make, notify, redraw, told } from "./dom.js";
 import { keysElement } from "./game.js";
 import { ending } from "./result.js";
 import { logElement, tableElement, who, whoAs } from "./table.js";
-import { beliefsElement, curveElement, thoughtsElement } from "./thoughts.js";
+import { beliefsElement, curveElement, thoughtsElement, worstElement } from "./thoughts.js";
 import { word } from "./words.js";
 
 const PACE = 900; // ms between moves that play by themselves
 const ENOUGH = 8; // decisions without a word of chances, after which an agent is not asked on
 const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", " ": "run", l: "look", b: "play on" };
 
-/** The chance that a seat's thoughts give the landlord, and whether they are the landlord's own. */
-function landlordChance({ table }, { seat, moves }) {
-  const chance = moves[0]?.chance ?? null;
-  const own = seat === table.landlord;
-  return { landlord: chance === null || table.landlord === null ? null : own ? chance : 1 - chance, own };
+/** The chance that a seat's thoughts give the landlord, and what the move that was played lost. */
+function landlordChance({ table }, { seat, moves, played }) {
+  const chance = table.landlord === null ? null : moves[0]?.chance ?? null;
+  const other = moves.find(({ text }) => text === played)?.chance;
+  return { seat, landlord: chance === null || seat === table.landlord ? chance : 1 - chance, loss: other == null ? null : Math.max(0, chance - other) };
 }
 
 export async function replayPage(root, id, at) {
@@ -72,12 +72,7 @@ export async function replayPage(root, id, at) {
     location.hash = `#/game/${found.id}`;
   });
 
-  const save = () => guarded(async () => {
-    const { text, name } = await get(`games/${id}/record`);
-    const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-    make("a", { href: url, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
-  });
+  const save = () => guarded(() => download(id));
 
   /** Ask about one position after the other, and draw what is known so far. */
   async function curve() {
@@ -86,10 +81,10 @@ export async function replayPage(root, id, at) {
     chances = [];
     let decisions = 0;
     show();
-    for (let number = 0; alive && asking && number < game.total; number += 1) {
+    for (let number = 0; alive && asking && number <= game.total; number += 1) {
       try {
         const found = await get(`games/${id}/moves/${number}/chance`, null);
-        const there = found.landlord == null && (await get(`games/${id}/moves/${number}`, null));
+        const there = found.landlord == null && number < game.total && (await get(`games/${id}/moves/${number}`, null));
         chances[number] = there ? landlordChance(there, await post(`games/${id}/moves/${number}/thoughts`, { agent }, null)) : found;
         decisions += there.may_choose ?? 0;
         if (decisions >= ENOUGH && !chances.some(({ landlord }) => landlord !== null)) {
@@ -102,7 +97,6 @@ export async function replayPage(root, id, at) {
       }
       if (alive && asking) show();
     }
-    if (asking && game.over && chances.length === game.total) chances[game.total] = { landlord: game.winner === game.table.landlord ? 1 : 0, own: null };
     asking = false;
     show();
   }
@@ -133,7 +127,8 @@ export async function replayPage(root, id, at) {
     const turn = game.over ? ending(game) : `${number} / ${total} · ${word("to move", { name: whoAs(game, game.turn) })}`;
     const below = make("div", { class: "below" }, told(make("p", { class: "status" }, turn)), steps, questions);
     const names = game.names.map((_, seat) => whoAs(game, seat));
-    const side = [chances && curveElement(chances, total, number, go), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && beliefsElement(thoughts, names), logElement(game, go), keysElement("keys replay")];
+    history.replaceState(null, "", `#/replay/${id}/${number}`); // a reload and a link come back here
+    const side = [chances && curveElement(chances, total, number, names, go), chances && worstElement(chances, game, names, go), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && beliefsElement(thoughts, names), logElement(game, go), keysElement("keys replay")];
     announce(game.moves.length ? `${who(game, game.moves.at(-1).seat)}: ${said(game.moves.at(-1).text)}. ${turn}` : turn);
     redraw(root, make("div", { class: "desk" }, make("div", {}, tableElement(game), below), make("aside", { class: "side" }, side.filter(Boolean))));
   }

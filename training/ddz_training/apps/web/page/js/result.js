@@ -6,7 +6,7 @@ import { word } from "./words.js";
 const PIECES = 28;
 const COLORS = ["#ffcd54", "#f4f7f2", "#7cc4ff", "#ff8d7a", "#9be08a"];
 
-const signed = (result) => `${result > 0 ? "+" : "−"}${Math.abs(result)}`;
+export const signed = (result) => `${result > 0 ? "+" : result < 0 ? "−" : ""}${Math.abs(result)}`;
 const points = ({ result }) => word(Math.abs(result) === 1 ? "point" : "points", { n: signed(result) });
 const how = (game) => [word(game.winner === game.table.landlord ? "landlord wins" : "peasants win"), game.table.spring && word("spring")].filter(Boolean).join(" ");
 

@@ -50,14 +50,16 @@ export function tableElement(game, hand) {
   return make("section", { class: `table ${open ? "open" : ""} ${others.length > 1 ? "" : "two"}`, "aria-label": word("table") }, seats[0], middle, seats[1], plays, mine);
 }
 
-/** Every move so far; `choose` is told the number of moves before one that is clicked. */
+/** Every move, of a replay to its end; `choose` gets the number of moves before one that is clicked. */
 export function logElement(game, choose = null) {
-  const lines = game.moves.map(({ seat, text }, place) => {
+  const moves = game.story ?? game.moves;
+  const first = (game.total ?? game.number) - moves.length; // behind the auctions that were declined
+  const lines = moves.map(({ seat, text }, place) => {
     const line = [make("span", {}, `${whoAs(game, seat)} `), make("b", {}, said(text))];
-    const press = choose && make("button", { type: "button", click: () => choose(game.number - game.moves.length + place) }, line);
-    return make("li", { class: place + 1 === game.moves.length ? "mark" : "" }, press || line);
+    const press = choose && make("button", { type: "button", click: () => choose(first + place) }, line);
+    return make("li", { class: first + place + 1 === game.number ? "mark" : "" }, press || line);
   });
   const log = make("ol", { class: "log", tabindex: lines.length ? 0 : null, "aria-label": word("moves") }, lines);
-  requestAnimationFrame(() => (log.scrollTop = log.scrollHeight));
+  requestAnimationFrame(() => (log.scrollTop = (log.querySelector(".mark")?.offsetTop ?? 0) - log.offsetTop - log.clientHeight / 2));
   return make("section", { class: "panel story" }, make("h2", {}, word("moves")), log);
 }

@@ -12,10 +12,11 @@ from typing import Annotated, Literal
 import pytest
 
 from ddz_agents.neural import columns
-from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_agents.neural.shipped import shipped_policy_path, shipped_yardstick_path
 from ddz_agents.neural.weights import load_weights
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.options import Options, Range
+from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import agent_options
 from ddz_training.apps.documentation import (
     MODEL_CARD,
@@ -30,7 +31,6 @@ from ddz_training.apps.documentation import (
     refreshed,
 )
 from ddz_training.experiments.registry import EXPERIMENTS, load_experiment
-from ddz_training.experiments.strengths import shipped_fingerprint
 from ddz_training.measure.store import read_results
 from tests.rooms import ROOT, SOURCES
 
@@ -125,7 +125,7 @@ def test_the_inputs_of_the_networks_are_those_of_their_page(network: str) -> Non
 
 def test_the_model_card_tells_of_the_weights_that_ship_and_hugging_face_reads_it() -> None:
     results, text = ROOT / "docs" / "results" / "policy_strength.csv", (ROOT / MODEL_CARD).read_text(encoding="utf-8")
-    assert not results.exists() or read_results(results)[0]["weights"] == shipped_fingerprint()
+    assert not results.exists() or read_results(results)[0]["weights"] == file_digest(shipped_yardstick_path())
     sections = {"Model details", "Uses", "Bias, risks and limitations", "Training details", "Evaluation", "Citation"}
     assert sections <= set(re.findall(r"(?m)^## (.*)$", text))
     weights = load_weights(shipped_policy_path())

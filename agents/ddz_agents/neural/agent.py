@@ -31,7 +31,8 @@ class PolicyFile(Options):
 
     Attributes:
         path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the shipped one,
-            `points` for the shipped one that bids, doubles and plays for points.
+            `points` for the shipped one that bids, doubles and plays for points, `yardstick` for the first that
+            shipped.
         threads: Threads of every evaluation, of a `.zip` for the whole process; none for one per core.
         trust_file: Whether a `.zip` of Stable-Baselines3 may be read; reading it runs the code in it.
     """

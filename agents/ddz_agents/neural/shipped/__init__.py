@@ -28,11 +28,22 @@ def shipped_points_path() -> Path:
     return Path(str(resources.files(__name__) / "points.safetensors"))
 
 
+def shipped_yardstick_path() -> Path:
+    """The file of the first policy that shipped, with which the benchmark and later policies are compared.
+
+    Example:
+        >>> shipped_yardstick_path().name
+        'yardstick.safetensors'
+    """
+    return Path(str(resources.files(__name__) / "yardstick.safetensors"))
+
+
 def policy_path(path: str | Path | None = None) -> Path:
     """The file that the option ``path`` of an agent means.
 
     Args:
-        path: A file; ``points`` for the shipped policy that plays for points; None for the one that plays to win.
+        path: A file; ``points`` for the shipped policy that plays for points, ``yardstick`` for the first that shipped;
+            None for the one that plays to win.
 
     Raises:
         InvalidAgentOptionError: For ``douzero``, a shipped policy of 0.2.0.
@@ -48,6 +59,8 @@ def policy_path(path: str | Path | None = None) -> Path:
         )
     if str(path) == "points":
         return shipped_points_path()
+    if str(path) == "yardstick":
+        return shipped_yardstick_path()
     return shipped_policy_path() if path is None else Path(path)
 
 

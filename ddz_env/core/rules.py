@@ -43,8 +43,8 @@ _LARGEST_SMALL_HAND = 3
 # Words of the rules array that kernels read.
 R_PLAYERS, R_SEGMENTS, R_KICKER_REPEAT, R_TWO_JOKERS, R_TRIO_KICKERS, R_CHAIN_FROM_QUAD = range(6)
 R_BOMBS, R_BIDDING, R_DECLINE, R_DOUBLING, R_HALF_DECK, R_HAND_SIZE = range(6, 12)
-R_BOTTOM_SIZE, R_OPEN_HANDS, R_DECK, R_BOMBS_BEAT_ROCKET, R_SPRING = range(12, 17)
-RULE_WORDS = 17
+R_BOTTOM_SIZE, R_OPEN_HANDS, R_DECK, R_BOMBS_BEAT_ROCKET, R_SPRING, R_LEFT_OUT_OPEN = range(12, 18)
+RULE_WORDS = 18
 
 KICKER_TRIOS_ANY, KICKER_TRIOS_NOT_ADJACENT, KICKER_TRIOS_MERGE = 0, 1, 2
 BIDDING_FIXED, BIDDING_ONCE, BIDDING_UNTIL_PASSED, BIDDING_ROBBING = range(4)
@@ -65,6 +65,7 @@ class Rules(Options):
         bottom: Face-up landlord cards.
         half_deck: Each card is left out with probability 0.5; deals in which the landlord holds three cards or
             fewer, or any hand is empty, are dealt again.
+        left_out_open: Whether the cards that ``half_deck`` leaves out lie face up on the table.
         categories: Names of the categories that may be played.
         kicker_repeat: How often one rank may be used among solo kickers (1: all kickers differ).
         two_jokers: Whether both jokers may be kickers of one move.
@@ -102,6 +103,7 @@ class Rules(Options):
     hand_size: Annotated[int, Range(1, MAX_HAND)] = 17
     bottom: Annotated[int, Range(0, MAX_HAND)] = 3
     half_deck: bool = False
+    left_out_open: bool = False
     categories: tuple[str, ...] = STANDARD_CATEGORIES
     kicker_repeat: Annotated[int, Range(1, 4)] = 1
     two_jokers: bool = False
@@ -141,6 +143,8 @@ class Rules(Options):
             raise InvalidRulesError(f"a hand may hold at most {MAX_HAND} cards")
         if self.half_deck and self.hand_size + self.bottom <= _LARGEST_SMALL_HAND:
             raise InvalidRulesError(f"half_deck needs landlords that are dealt more than {_LARGEST_SMALL_HAND} cards")
+        if self.left_out_open and not self.half_deck:
+            raise InvalidRulesError("left_out_open needs half_deck: without it no card is left out")
         if self.bidding != "fixed" and (self.players != 3 or self.half_deck):
             raise InvalidRulesError("bidding needs three players and the full deck")
         if self.showing and self.open_hands:
@@ -156,7 +160,7 @@ class Rules(Options):
         return dataclasses.replace(self, **changes)
 
     def words(self) -> npt.NDArray[np.uint64]:
-        """Return the rules as the array that kernels read, shape ``[17]``, uint64."""
+        """Return the rules as the array that kernels read, shape ``[18]``, uint64."""
         return _words(self).copy()
 
     @classmethod
@@ -210,6 +214,7 @@ def _words(rules: Rules) -> npt.NDArray[np.uint64]:
         R_DECK: counts_to_word(rules.deck),
         R_BOMBS_BEAT_ROCKET: rules.bombs_beat_rocket,
         R_SPRING: rules.spring,
+        R_LEFT_OUT_OPEN: rules.left_out_open,
     }
     for index, value in values.items():
         words[index] = int(value)
@@ -270,6 +275,7 @@ PRESETS: dict[str, Rules] = {
             categories=("pass", "solo", "pair", "rocket"),
         ),
         Rules("half-deck", half_deck=True),
+        Rules("half-deck-open", half_deck=True, left_out_open=True),
     )
 }
 """Every preset by name; ``standard`` is the default everywhere."""

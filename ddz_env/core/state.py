@@ -107,7 +107,7 @@ class State:
             bottom: The landlord cards.
             rules: A preset's name or a :class:`Rules`.
             check_sizes: Whether the hands must have the sizes that the rules deal; set it to False for endgames
-                (cards in no hand then count as undealt).
+                (cards in no hand then count as undealt, or as left out).
             seed: Generator of the opener and of later deals in an auction.
 
         Raises:
@@ -143,7 +143,8 @@ class State:
         for seat, hand in enumerate(parsed):
             row[at.HANDS + seat] = hand.word
         row[at.BOTTOM] = low.word
-        row[at.HIDDEN] = Hand(tuple(a - b for a, b in zip(rules.deck, total, strict=True))).word
+        rest = Hand(tuple(a - b for a, b in zip(rules.deck, total, strict=True)))
+        row[at.LEFT_OUT if rules.left_out_open else at.HIDDEN] = rest.word
         row[at.RNG] = game_key(seed)
         start_game(row, rules.words())
         return cls(row, rules)
@@ -155,7 +156,7 @@ class State:
 
     @property
     def rule_words(self) -> npt.NDArray[np.uint64]:
-        """The rules array that kernels read, shape ``[17]``, uint64."""
+        """The rules array that kernels read, shape ``[18]``, uint64."""
         return self._rule_words
 
     @property

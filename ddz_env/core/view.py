@@ -162,6 +162,11 @@ class View:
         """Face-up landlord cards that the landlord still holds; all of its cards once its hand is shown."""
         return Hand.from_word(int(self.row[at.KNOWN]))
 
+    @property
+    def left_out(self) -> Hand:
+        """The cards that lie face up on the table from the beginning, under ``left_out_open``."""
+        return Hand.from_word(int(self.row[at.LEFT_OUT]))
+
     def played(self, seat: int) -> Hand:
         """The cards a seat has played.
 

@@ -52,7 +52,7 @@ class Slots(NamedTuple):
     """The arrays of ``n`` games.
 
     Attributes:
-        rules: The rules array, shape ``[17]``, uint64.
+        rules: The rules array, shape ``[18]``, uint64.
         terms: What else stays the same (``ROLE`` ...), shape ``[8]``, int64.
         rows: The games as the engine holds them, shape ``[n, 32]``, uint64.
         rings: Their recent moves, shape ``[n, 16, 2]``, uint64.

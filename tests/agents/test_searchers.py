@@ -62,7 +62,7 @@ def test_a_seed_reproduces_the_decision_whatever_the_agent_decided_before(name: 
         assert all(0 <= value <= 1 for value in decision.values.values())
 
 
-@pytest.mark.parametrize("preset", ["bidding", "botzone", "douzero", "half-deck", "mini", "perfect"])
+@pytest.mark.parametrize("preset", ["bidding", "botzone", "douzero", "half-deck", "half-deck-open", "mini", "perfect"])
 def test_whole_games_are_played_legally(spec: str, preset: str) -> None:
     players = PRESETS[preset].players
     agents = [make_agent(spec.format(16)) for _ in range(players)]

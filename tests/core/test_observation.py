@@ -164,7 +164,7 @@ def test_mask_state_and_concealed(rules: object) -> None:
             assert hidden.tolist() == OBSERVATION.split(observe(state))["unseen"].tolist()
         cards = [v for name, v in OBSERVATION.split(observe(state)).items() if name.startswith("played_")]
         everything = hidden + sum(card.astype(int) for card in cards) + np.array(state.hand().counts)
-        assert everything.tolist() == list(state.rules.deck)
+        assert (everything + state.view().left_out.counts).tolist() == list(state.rules.deck)
 
 
 def told(state: State, seat: int) -> list[int]:
@@ -217,7 +217,7 @@ def told_by_gymnasium(record: Record, seat: int, infos: str, games: int) -> list
 
 
 @pytest.mark.parametrize("infos", ["numbers", "text"])
-@pytest.mark.parametrize("rules", ["standard", "bidding,doubling=true", "half-deck", "mini"])
+@pytest.mark.parametrize("rules", ["standard", "bidding,doubling=true", "half-deck", "half-deck-open", "mini"])
 def test_hidden_cards_change_nothing_that_an_environment_tells(rules: str, infos: str) -> None:
     for seat in range(PRESETS[rules.partition(",")[0]].players):
         one, other = twin_games(rules, seat)

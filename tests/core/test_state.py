@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddz_env import PRESETS, Move, Rules, State
+from ddz_env import PRESETS, Hand, Move, Rules, State
 from ddz_env.core.actions import CATEGORIES, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.core.cards import RANK_NAMES
+from ddz_env.core.engine import layout as at
 from ddz_env.core.errors import DouDizhuError, GameOverError, IllegalMoveError, InvalidDealError, InvalidMoveError
+from ddz_env.core.observation import OBSERVATION, observe
 
 QUAD_WITH_SOLOS = [category.name for category in CATEGORIES].index("quad+2 solos")
 
@@ -75,6 +77,24 @@ def test_the_landlord_of_a_half_deck_keeps_more_than_three_cards() -> None:
     """Else it is dealt again, by the thesis; 3 happens about once in 3,000 deals."""
     sizes = {len(State.new(seed, "half-deck").hand(0)) for seed in range(2500)}
     assert min(sizes) == 4
+
+
+def test_the_cards_left_out_lie_open_or_are_hidden() -> None:
+    """The hands are the same; face up, what a seat does not see is exactly the other hands."""
+    for seed in range(20):
+        state, hidden = (State.new(seed, rules) for rules in ("half-deck-open", "half-deck"))
+        assert state.row[at.HIDDEN] == 0
+        assert not hidden.view().left_out
+        assert state.row[at.LEFT_OUT] == hidden.row[at.HIDDEN]
+        hands = [state.hand(0) - state.bottom, state.hand(1), state.hand(2)]
+        again = State.from_hands(hands, state.bottom, state.rules)
+        assert again.view(1).row.tolist() == state.view(1).row.tolist()
+        play_random(state, seed, 6)
+        for seat in range(3):
+            others = [Hand.from_word(int(state.row[at.HANDS + other])) for other in range(3) if other != seat]
+            assert state.view(seat).unseen == others[0] + others[1]
+            observed = OBSERVATION.split(observe(state, seat))
+            assert tuple(observed["unseen"]) == state.view(seat).unseen.counts
 
 
 def test_copies_and_pickles_continue_identically() -> None:

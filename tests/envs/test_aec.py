@@ -343,7 +343,7 @@ def test_a_position_is_put_back_and_played_on(make: Any) -> None:
             env.set_state(wrong)
 
 
-@pytest.mark.parametrize("rules", ["standard", "rlcard", "mini", "half-deck"])
+@pytest.mark.parametrize("rules", ["standard", "rlcard", "mini", "half-deck", "half-deck-open"])
 def test_flat_mask_is_the_legal_moves(rules: str) -> None:
     env = flat_action.raw_env(rules=rules)
     moves = flat_action.flat_moves()

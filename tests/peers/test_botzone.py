@@ -263,7 +263,8 @@ def test_a_process_a_move_gets_the_data_of_its_last_answer() -> None:
 
 def test_rules_without_a_game_of_the_platform() -> None:
     assert game_of(Rules.preset("standard")) is FIXED
-    for preset in ("mini", "half-deck", "openspiel", "bidding,doubling=true", "robbing", "standard,showing=true"):
+    half_decks, auctions = ("half-deck", "half-deck-open"), ("bidding,doubling=true", "robbing")
+    for preset in (*half_decks, *auctions, "mini", "openspiel", "standard,showing=true"):
         with pytest.raises(InvalidRulesError, match="Botzone has no game"):
             game_of(Rules.preset(preset))
     with pytest.raises(InvalidAgentOptionError, match="no such file"):

@@ -69,7 +69,7 @@ def random_states(game: DouDizhuGame, seed: int) -> Iterator[DouDizhuState]:
         *(
             pytest.param(rules, scoring, 10, marks=LONG)
             for rules, scoring in itertools.product(PRESETS, ("win", "stake", "botzone"))
-            if rules != "half-deck"
+            if not PRESETS[rules].half_deck
         ),
     ],
 )

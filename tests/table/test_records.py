@@ -25,7 +25,9 @@ from ddz_env.table.session import (
 from tests.table.test_session import BIDDING, PEOPLE, STANDARD, finished, seen_from
 
 
-@pytest.mark.parametrize("rules", ["standard", "bidding,doubling=true", "mini", "half-deck", "douzero"])
+@pytest.mark.parametrize(
+    "rules", ["standard", "bidding,doubling=true", "mini", "half-deck", "half-deck-open", "douzero"]
+)
 def test_a_record_reads_back_and_replays_exactly(rules: str, tmp_path: Path) -> None:
     preset = Rules.preset(rules)
     session = Session(Record(Deal(preset, seed=9, game=2), ("random",) * preset.players))

@@ -72,6 +72,7 @@ GAMES: dict[str, Callable[[], State]] = {
     "mini": lambda: demo_game(3, 3, "mini"),
     "mini over": lambda: demo_game(3, 500, "mini"),
     "half deck": lambda: demo_game(3, 5, "half-deck"),
+    "half deck, open": lambda: demo_game(3, 5, "half-deck-open"),
     "perfect": lambda: demo_game(3, 5, "perfect"),
 }
 PACK = "3333444455556666777788889999TTTTJJJJQQQQKKKKAAAA2222BR"
@@ -108,7 +109,8 @@ def test_colours_change_no_letter(game: State) -> None:
 
 
 SUIT_RULES = [
-    *map(Rules.preset, ("standard", "mini", "half-deck", "perfect", "openspiel,all_decline=first-seat")),
+    *map(Rules.preset, ("standard", "mini", "half-deck", "half-deck-open", "perfect")),
+    Rules.preset("openspiel,all_decline=first-seat"),
     AUCTION,
     ROBBING,
 ]
@@ -179,7 +181,8 @@ def test_sizes_roles_turns_and_cards_are_those_of_the_game(game: State) -> None:
         assert [seat.result for seat in table.seats] == [*(game.returns() if game.is_over else [None] * len(seats))]
         played = sum(len(move.cards) for _, move in game.history)
         bottom = game.rules.bottom if table.landlord is None else 0
-        assert table.undealt == sum(game.rules.deck) - played - bottom - sum(seat.size for seat in table.seats)
+        on_table = played + bottom + len(table.left_out)
+        assert table.undealt == sum(game.rules.deck) - on_table - sum(seat.size for seat in table.seats)
         cards = [card for seat in table.seats for card in (*seat.hand, *(seat.play.cards if seat.play else ()))]
         assert len(set(cards)) == len(cards)
         assert all(card.copy < game.rules.deck[card.rank] for card in cards)

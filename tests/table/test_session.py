@@ -53,7 +53,7 @@ def leaves(value: Any, path: str = "") -> Iterator[str]:
 FIELDS = {
     *(f"table.{name}" for name in ("rules", "stage", "viewer", "landlord", "landlord_cards", "landlord_backs")),
     *(f"table.{name}" for name in ("undealt", "stake", "highest_bid", "bombs", "moves", "on_lead", "building")),
-    *(f"table.{name}" for name in ("winner", "spring", "robbing")),
+    *(f"table.{name}" for name in ("winner", "spring", "robbing", "left_out")),
     *(f"table.seats.{name}" for name in ("number", "role", "hand", "size", "play", "acting", "doubled", "result")),
     *(f"table.seats.play.{name}" for name in ("text", "category", "cards", "to_beat", "current")),
     *("players", "history", "waits_for", "legal", "decisions"),

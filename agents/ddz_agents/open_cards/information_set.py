@@ -22,7 +22,7 @@ from ddz_agents.worlds.determinize import InconsistentViewError
 from ddz_agents.worlds.story import check_history
 from ddz_env import View
 from ddz_env.core.cards import counts_to_word
-from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, PLAYED, SEAT, SIZES
+from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, LEFT_OUT, NO_SEAT, PLAYED, SEAT, SIZES
 from ddz_env.core.engine.words import add_hand, remove_hand
 from ddz_env.core.notation import word_to_counts
 
@@ -177,7 +177,7 @@ def first_row(row: npt.NDArray[np.uint64], seat: int, players: int) -> npt.NDArr
     start = np.zeros_like(row)
     start[BOTTOM] = start[KNOWN] = row[BOTTOM]
     start[LANDLORD] = start[SEAT] = row[LANDLORD]
-    start[HIDDEN] = row[HIDDEN]
+    start[HIDDEN], start[LEFT_OUT] = row[HIDDEN], row[LEFT_OUT]
     for other in range(players):
         played = row[PLAYED + other]
         size = ((int(row[SIZES]) >> (8 * other)) & 255) + int(played).bit_count()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_SEGMENTS, SEGMENTS, segments_of
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.layout import HANDS, LANDLORD, PLAYED, SEAT
+from ddz_env.core.engine.layout import HANDS, LANDLORD, LEFT_OUT, PLAYED, SEAT
 from ddz_env.core.engine.step import hand_size, next_seat
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, U3, remove_hand
@@ -147,7 +147,7 @@ def look_around(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
     """Write what the acting seat knows into ``mind.about``; reads nothing that it does not know."""
     seat = row[SEAT]
     hand = row[HANDS + np.int64(seat)]
-    pool = remove_hand(rules[R_DECK], hand)
+    pool = remove_hand(remove_hand(rules[R_DECK], row[LEFT_OUT]), hand)
     most, fewest, partner = U0, np.uint64(99), U0
     other = U0
     while other < rules[R_PLAYERS]:

@@ -38,5 +38,5 @@ WEIGHTS, TUNED_LANDLORD, TUNED_PEASANTS = np.array(
 
 Those of ``rules`` were climbed to by hand-made steps and 14 minutes of random ones, on self-play and against a compiled
 copy of RLCard's rule model, on other deals than those that strengths are reported on.  Scales and policies refer to
-them, so they stay.  The tuned ones are what local beam search found on deals of its own (``ddz reproduce tuning``).
+them, so they stay.  The tuned ones are what beam search from them found on deals of its own (``ddz reproduce tuning``).
 """

@@ -282,7 +282,7 @@ def _check_sizes(row: Words, seat: int, rules: Words) -> None:
 
 def _check_cards(row: Words, seat: int, rules: Words) -> None:
     """Seen, played and unseen cards are the deck.  Landlord cards still in another seat's hand are in ``KNOWN``."""
-    words = [row[at.HIDDEN], *row[at.PLAYED : at.PLAYED + 3], *row[at.HANDS : at.HANDS + 3]]
+    words = [row[at.HIDDEN], row[at.LEFT_OUT], *row[at.PLAYED : at.PLAYED + 3], *row[at.HANDS : at.HANDS + 3]]
     if not rules[R_OPEN_HANDS] and int(row[at.LANDLORD]) not in (seat, at.NO_SEAT):
         words.append(row[at.KNOWN])
     cards = [sum(column) for column in zip(*(word_to_counts(int(word)) for word in words), strict=True)]

@@ -84,7 +84,7 @@ def read_story(view: View) -> PublicHistory:
     check_history(view)
     row = view.row
     start = np.zeros(at.ROW_WORDS, np.uint64)
-    for word in (at.BOTTOM, at.LANDLORD, at.BIDS, at.DOUBLES):
+    for word in (at.BOTTOM, at.LANDLORD, at.BIDS, at.DOUBLES, at.LEFT_OUT):
         start[word] = row[word]
     start[at.KNOWN] = row[at.BOTTOM]
     if is_shown(row):

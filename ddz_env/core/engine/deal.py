@@ -98,12 +98,12 @@ def stage_after_showing(rules: np.ndarray) -> int:
 
 @pure_kernel
 def start_game(row: np.ndarray, rules: np.ndarray) -> None:
-    """Clear everything but the hands, the bottom, the hidden cards and the generator, and begin.
+    """Clear everything but the hands, the bottom, the hidden cards, those left out and the generator, and begin.
 
     With a fixed landlord seat 0 gets the bottom; with bidding a uniformly drawn seat opens the auction.
     """
     for word in range(at.KNOWN, at.ROW_WORDS):
-        if word != at.RNG:
+        if word != at.RNG and word != at.LEFT_OUT:
             row[word] = U0
     if rules[variant.R_BIDDING] == variant.BIDDING_FIXED:
         row[at.LANDLORD] = U0
@@ -154,7 +154,9 @@ def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
         hand0, hand1, hand2, bottom = kept0, kept1, kept2, kept3
     row[at.HANDS], row[at.HANDS + 1], row[at.HANDS + 2] = hand0, hand1, hand2
     row[at.BOTTOM] = bottom
-    row[at.HIDDEN] = hidden
+    open_cards = rules[variant.R_LEFT_OUT_OPEN] == U1
+    row[at.HIDDEN] = U0 if open_cards else hidden
+    row[at.LEFT_OUT] = hidden if open_cards else U0
     row[at.RNG] = state
     if rules[variant.R_HALF_DECK] == U0:
         return True

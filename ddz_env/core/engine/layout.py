@@ -60,6 +60,8 @@ RNG = 27
 """The game's own generator, for deals after the first (all declined).  Zero in a view."""
 SIZES = 28
 """Views only: eight bits a seat, cards in hand."""
+LEFT_OUT = 29
+"""Cards of the deck that lie face up on the table from the beginning (``left_out_open``)."""
 ROW_WORDS = 32
 
 STAGE_PLAY, STAGE_KICKER, STAGE_BID, STAGE_DOUBLE, STAGE_OVER, STAGE_SHOW = range(6)

@@ -77,7 +77,7 @@ class HasRow(Protocol):
 
     @property
     def rule_words(self) -> npt.NDArray[np.uint64]:
-        """The rules array, shape ``[17]``."""
+        """The rules array, shape ``[18]``."""
         ...
 
 

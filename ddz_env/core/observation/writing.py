@@ -10,7 +10,7 @@ from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.score import bid_of
 from ddz_env.core.engine.step import hand_size, main_cards
 from ddz_env.core.engine.tables import BID_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
-from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U15, U16, U32, U48, popcount
+from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U15, U16, U32, U48, add_hand, popcount, remove_hand
 from ddz_env.core.observation.layout import HISTORY, MASK_BYTE_WORDS, OBSERVATION, STATE, WORD
 from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
 
@@ -103,8 +103,9 @@ def _put_seats(
 ) -> None:
     """Write what belongs to each relative seat: played cards, hand sizes, last moves, bids, open hands; and unseen."""
     own = row[at.HANDS + np.int64(seat)]
-    low = low_counts(rules[R_DECK]) - low_counts(own)
-    high = high_counts(rules[R_DECK]) - high_counts(own)
+    dealt = remove_hand(rules[R_DECK], row[at.LEFT_OUT])
+    low = low_counts(dealt) - low_counts(own)
+    high = high_counts(dealt) - high_counts(own)
     for relative in range(3):
         word = 2 * relative
         turns = np.uint64(relative)
@@ -306,7 +307,7 @@ def write_state(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
         played = row[at.PLAYED + seat] if dealt else U0
         _put_cards(out, _S.hand_0 + 2 * seat, hand, popcount(hand))
         _put_cards(out, _S.played_0 + 2 * seat, played, (row[at.PLAYS] >> (U8 * np.uint64(seat))) & BYTE)
-    _put_cards(out, _S.undealt, row[at.HIDDEN], row[at.PASSES])
+    _put_cards(out, _S.undealt, add_hand(row[at.HIDDEN], row[at.LEFT_OUT]), row[at.PASSES])
     _put_cards(out, _S.landlord_cards, row[at.BOTTOM], row[at.BOMBS])
     _put_cards(out, _S.landlord_cards_held, row[at.KNOWN], _highest_bid(row))
     _put_target_body(row, _S.target_body, out)

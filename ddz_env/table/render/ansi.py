@@ -96,6 +96,7 @@ class _Writer:
         say = self.say
         facts = [table.rules, say("move number", number=table.moves), say("stake", stake=table.stake)]
         facts += [say("bombs", number=table.bombs)] + [say("undealt", number=table.undealt)] * bool(table.undealt)
+        facts += [say("left out", cards=table.left_out)] * bool(table.left_out)
         return " · ".join(facts)
 
     def _landlord_cards(self, table: Snapshot) -> str:

@@ -131,6 +131,7 @@ class _Painter:
         self._text(936, 30, f"Stake {table.stake}", 24, _GOLD, "right")
         facts = f"move {table.moves}" + (f" · {plural(table.bombs, 'bomb')}" if table.bombs else "")
         self._text(936, 57, facts, 15, _SOFT, "right")
+        self._text(936, 80, f"left out {table.left_out}" if table.left_out else "", 12, _SOFT, "right")
 
     def _landlord_cards(self, table: Snapshot) -> None:
         """The landlord cards, or what was not dealt where the rules have none."""

@@ -148,6 +148,7 @@ class Snapshot:
         landlord_cards: The landlord cards that are visible.
         landlord_backs: Landlord cards that are face down.
         undealt: Cards that are neither held nor seen.
+        left_out: The cards that lie face up on the table from the beginning, a letter each.
         stake: Base times two per rob, shown hand, bomb and rocket.
         highest_bid: The highest bid so far, 0 if none.
         bombs: Bombs and rockets played.
@@ -167,6 +168,7 @@ class Snapshot:
     landlord_cards: Cards
     landlord_backs: int
     undealt: int
+    left_out: str
     stake: int
     highest_bid: int
     bombs: int
@@ -288,6 +290,7 @@ class _Reader:
             landlord_cards=self.bottom_cards,
             landlord_backs=face_down,
             undealt=int(self.row[at.HIDDEN]).bit_count() - unseen,
+            left_out=str(self.view.left_out),
             stake=self.view.stake,
             highest_bid=self.view.highest_bid,
             bombs=int(self.row[at.BOMBS]),

@@ -83,7 +83,9 @@ class Plain:
         return self.model.log_likelihood(rows, rules, seat, move) if seat in self.seats else np.zeros(len(rows))
 
 
-@pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "openspiel", "mini", "half-deck"])
+@pytest.mark.parametrize(
+    "preset", ["standard", "bidding", "botzone", "openspiel", "mini", "half-deck", "half-deck-open"]
+)
 def test_particles_are_consistent_with_everything_public(preset: str) -> None:
     for seed in range(6):
         state = after(seed, 5 * seed, preset)
@@ -97,7 +99,7 @@ def test_particles_are_consistent_with_everything_public(preset: str) -> None:
                 assert tuple(map(len, hands[: state.rules.players])) == view.hand_sizes
                 cards = np.sum([hand.counts for hand in hands], axis=0)
                 played = np.sum([view.played(other).counts for other in range(state.rules.players)], axis=0)
-                assert (cards + played == state.rules.deck).all()
+                assert (cards + played + view.left_out.counts == state.rules.deck).all()
                 if view.landlord is not None:
                     assert (np.array(hands[view.landlord].counts) >= view.known_cards.counts).all()
 
@@ -116,7 +118,9 @@ def test_weights_add_up_to_one_and_the_effective_size_is_theirs() -> None:
         assert equal.ess == pytest.approx(400)
 
 
-@pytest.mark.parametrize(("preset", "moves"), [("standard", 7), ("standard", 15), ("bidding", 12), ("half-deck", 9)])
+@pytest.mark.parametrize(
+    ("preset", "moves"), [("standard", 7), ("standard", 15), ("bidding", 12), ("half-deck", 9), ("half-deck-open", 9)]
+)
 def test_permuting_the_hidden_cards_leaves_the_result_the_same_to_the_bit(preset: str, moves: int) -> None:
     state = after(11, moves, preset)
     seat = state.seat

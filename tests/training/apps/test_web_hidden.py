@@ -17,7 +17,15 @@ from tests.training.apps.web_page import BEGIN, LOWEST, SCRIPTED, Json, Page
 
 @pytest.mark.parametrize(
     ("rules", "viewer"),
-    [("standard", 0), ("standard", 1), ("standard", 2), ("bidding,doubling=true", 1), ("half-deck", 2), ("mini", 0)],
+    [
+        ("standard", 0),
+        ("standard", 1),
+        ("standard", 2),
+        ("bidding,doubling=true", 1),
+        ("half-deck", 2),
+        ("half-deck-open", 1),
+        ("mini", 0),
+    ],
 )
 def test_games_that_differ_in_hidden_cards_alone_give_the_same_answers(page: Page, rules: str, viewer: int) -> None:
     names = []
@@ -70,7 +78,7 @@ def _probed(page: Page, name: str, number: int, lacking: str) -> Json:
 
 
 _SEAT = {"number", "role", "hand", "size", "play", "acting", "doubled", "result"}
-_TABLE = {"seats", "landlord", "landlord_cards", "landlord_backs", "stake", "spring"}
+_TABLE = {"seats", "landlord", "landlord_cards", "landlord_backs", "left_out", "stake", "spring"}
 _GAME = {"id", "rules", "puzzle", "number", "open", "seat", "names", "table", "stage", "turn", "moves", "to_beat"}
 _GAME |= {"cheaters", "bombs", "scoring", "winner", "result", "may_pass", "may_undo", "words", "question", "over"}
 _FILE = {"rules", "your seat", "your hand now", "landlord cards", "game"}

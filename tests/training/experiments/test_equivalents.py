@@ -130,6 +130,7 @@ def test_bounds_are_drawn_on_both_sides_and_what_was_found_is_told() -> None:
     drawn = np.array([draw_bounds(800, rng) for _ in range(400)])
     assert drawn.min(axis=0).tolist() == pytest.approx([100, 800], abs=60)
     assert drawn.max(axis=0).tolist() == pytest.approx([800, 6400], abs=60)
-    ones = [KnownResult(500, "sequential", 60, n, 60, 4000, found, 300, 600, 60) for n, found in enumerate((250, 1000))]
+    what = 500, "half-deck-open", "sequential", 60
+    ones = [KnownResult(*what, n, 60, 4000, found, 300, 600, 60) for n, found in enumerate((250, 1000))]
     (line,) = known_table(Saved(ones, {})).lines
-    assert line[5:10] == ("500 ± 490", "1.00 ± 0.98", "0.69", "2 of 2", "120")
+    assert line[6:11] == ("500 ± 490", "1.00 ± 0.98", "0.69", "2 of 2", "120")

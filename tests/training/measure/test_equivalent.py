@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ddz_env import Rules
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_training.experiments.equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions, simulated_table
 from ddz_training.measure import equivalent
 from ddz_training.measure.curve import Bounds, Tally, as_text, of_text, posterior
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.store import read_results
+from ddz_training.measure.tendency import Judges, judge_deals
 from tests.training.apps.terminal import done, refused
 
 
@@ -143,6 +145,24 @@ def test_deals_are_played_once_and_resumed(tmp_path: Path) -> None:
         pass
 
 
+def test_deals_that_lean_to_a_side_are_passed_over(tmp_path: Path) -> None:
+    judges, path = Judges(("rules",), ("random",), Rules.preset("half-deck-open")), tmp_path / "duels.csv"
+    with equivalent.playing(LADDER._replace(rules=judges.rules, judges=judges), path) as play:
+        play([2] * 6)
+    leanings = {one.deal: one.tendency for one in judge_deals(judges, 40)}
+    neutral = [deal for deal, tendency in leanings.items() if tendency == "none"]
+    assert [int(row["deal"]) for row in read_results(path)[1]] == neutral[:6]
+    assert len(neutral) < len(leanings)
+
+
+def test_the_search_of_the_thesis_is_its_equation() -> None:
+    """Q/N + c sqrt(2 ln N / N'), c = 1, on rewards of -1 and +1, orders moves as ours does on rewards of 0 and 1."""
+    k = float(equivalent.THESIS_SEARCH.partition("=")[2])
+    for share, parent, visits in ((0.3, 100, 7), (0.9, 5000, 4000)):
+        theirs = 2 * share - 1 + math.sqrt(2 * math.log(parent) / visits)
+        assert theirs == pytest.approx(2 * (share + k * math.sqrt(math.log(parent) / visits)) - 1, abs=1e-3)
+
+
 def test_an_agent_is_ahead_where_it_wins_more() -> None:
     strong = equivalent.Ladder("isuct:iterations=400")
     with equivalent.playing(strong) as play:
@@ -164,5 +184,6 @@ def test_the_command_finds_one(tmp_path: Path) -> None:
     assert "25 duplicate deals" in result.output
     assert len(path.read_text().splitlines()) == 27
     done(*command, "--method", "binary", "--upper", 4, "--deals", 2)
+    done(*command, "--deals", 5, "--tendency", "--top", "rules", "--bottom", "random", "--rules", "half-deck-open")
     assert "method" in refused(*command, "--method", "ternary")
     assert "not above upper=9" in refused(*command, "--lower", 50, "--upper", 9)

@@ -24,12 +24,14 @@ from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Experiment, Result, Saved, Table, chosen, grouped
 from ddz_training.measure import equivalent as finding
 from ddz_training.measure.duplicate import DealPlayer
-from ddz_training.measure.equivalent import SEARCH, Bounds, Ladder, as_text, of_text, playing
+from ddz_training.measure.equivalent import SEARCH, THESIS_SEARCH, Bounds, Ladder, as_text, of_text, playing
 from ddz_training.measure.statistics import Interval, normal_interval, wilson_interval, wins_by_deal
 from ddz_training.measure.store import Key
 
-LADDERS = ("isuct", "rollout:particles=0")
+LADDERS = (SEARCH, "rollout:particles=0")
 """The search that equivalents are counted in, and the one where that search is never the agent's equal."""
+THESIS_RULES = "half-deck-open"
+"""The thesis's game, in which the search is the thesis's too."""
 
 AGENTS: Mapping[str, str] = {
     **{name: name for name in ("random", "rlcard-rule", "rules", "policy")},
@@ -125,7 +127,8 @@ _ALL = {name: (agent, "rules") for name, agent in AGENTS.items()} | dict(KNOWLED
 def find_equivalents(options: EquivalentsOptions, name: str, preset: str) -> list[EquivalentResult]:
     """Monte Carlo equivalents of agents, and of agents without a part of their knowledge."""
     found = []
-    for search in LADDERS:
+    first, second = LADDERS
+    for search in (THESIS_SEARCH if preset == THESIS_RULES else first, second):
         found.append(_find(options, name, preset, search))
         if found[-1].beyond <= 0:
             break
@@ -153,9 +156,12 @@ def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) 
     return normal_interval([*wins_by_deal(games, "a").values()])
 
 
-def _of(saved: Saved[EquivalentResult], names: Iterable[str], search: str) -> dict[tuple[str, str], EquivalentResult]:
-    """Results by rules and name."""
-    own = (result for result in saved.results if result.search == search and result.name in set(names))
+def _of(
+    saved: Saved[EquivalentResult], names: Iterable[str], second: bool = False
+) -> dict[tuple[str, str], EquivalentResult]:
+    """Results of the first or the second search by rules and name."""
+    wanted = (result for result in saved.results if result.name in set(names))
+    own = (result for result in wanted if (result.search == LADDERS[1]) == second)
     return {(result.rules, result.name): result for result in own}
 
 
@@ -165,7 +171,7 @@ def _wins_text(result: EquivalentResult) -> str:
 
 def equivalents_table(saved: Saved[EquivalentResult]) -> Table:
     """Table 5.3's form: the agents by their rank against the rule agent, with their equivalents."""
-    first, second = (_of(saved, AGENTS, search) for search in LADDERS)
+    first, second = _of(saved, AGENTS), _of(saved, AGENTS, second=True)
     lines = []
     for rules, own in grouped(first.values(), "rules").items():
         for rank, one in enumerate(sorted(own, key=lambda result: -result.wins), 1):
@@ -176,7 +182,7 @@ def equivalents_table(saved: Saved[EquivalentResult]) -> Table:
     header = ("rules", "agent", "rank", "wins % v `rules`", f"`{LADDERS[0]}`", f"`{LADDERS[1]}`", "deals")
     note = (
         "Equivalents with 95 % intervals; deals: against the first search, two games each. "
-        f"{_correlation(first)}{_how(saved)}"
+        f"In `{THESIS_RULES}` the search is `{THESIS_SEARCH}`. {_correlation(first)}{_how(saved)}"
     )
     return Table("Monte Carlo equivalents", header, lines, note)
 
@@ -213,7 +219,7 @@ def _how(saved: Saved[Any]) -> str:
 
 def knowledge_table(saved: Saved[EquivalentResult]) -> Table:
     """Table 5.4's form: the equivalent without a piece of knowledge, and the change."""
-    found = _of(saved, [*AGENTS, *KNOWLEDGE], LADDERS[0])
+    found = _of(saved, [*AGENTS, *KNOWLEDGE])
     lines = []
     for (rules, name), result in found.items():
         if name in KNOWLEDGE:
@@ -275,6 +281,7 @@ class KnownOptions(ex.ParallelOptions):
 
     Attributes:
         known: Iterations of the search whose equivalent is looked for; may be repeated, 500 and 1,000 by default.
+        rules: The rules.
         method: How it is looked for: by the sequential test or the thesis's binary search.
         repetitions: Searches for each.
         deals: Duplicate deals of the sequential test, at most; two games each.
@@ -282,6 +289,7 @@ class KnownOptions(ex.ParallelOptions):
     """
 
     known: tuple[int, ...] | None = None
+    rules: str = THESIS_RULES
     method: Method = "sequential"
     repetitions: Annotated[int, Range(1)] = 20
     deals: Annotated[int, Range(1)] = 2000
@@ -293,6 +301,7 @@ class KnownResult(Result):
 
     Attributes:
         known: It.
+        rules: Name of the rules.
         method: ``sequential`` or ``binary``.
         budget: Deals that were allowed: in all, or in each step of the binary search.
         repetition: Number of the search.
@@ -305,6 +314,7 @@ class KnownResult(Result):
     """
 
     known: int
+    rules: str
     method: str
     budget: int
     repetition: int
@@ -328,27 +338,32 @@ def _search(method: str, play: finding.Play, bounds: Bounds, options: KnownOptio
     return finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
 
 
-def recover(options: KnownOptions, known: int, method: str, budget: int, repetition: int) -> list[KnownResult]:
+def recover(
+    options: KnownOptions, known: int, rules: str, method: str, budget: int, repetition: int
+) -> list[KnownResult]:
     """Recover the iterations of searches that have known ones, from games against other numbers of iterations."""
     key = [options.seed, known, repetition]
     bounds = draw_bounds(known, np.random.default_rng(key))
     seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
-    with playing(Ladder(f"{SEARCH}:iterations={known}", seed=seed, make_generator=published_generator)) as play:
+    target, preset = f"{THESIS_SEARCH},iterations={known}", Rules.preset(rules)
+    with playing(Ladder(target, THESIS_SEARCH, preset, seed, published_generator)) as play:
         value = _search(method, play, bounds, options).iterations
-    return [KnownResult(known, method, budget, repetition, *bounds, value.mean, value.low, value.high, value.count)]
+    low, high, deals = value.low, value.high, value.count
+    return [KnownResult(known, rules, method, budget, repetition, *bounds, value.mean, low, high, deals)]
 
 
 def _recoveries(options: KnownOptions) -> list[Key]:
     budget = options.step_deals if options.method == "binary" else options.deals
     sizes = options.known or (500, 1000)
-    return [(known, options.method, budget, number) for known in sizes for number in range(options.repetitions)]
+    what = options.rules, options.method, budget
+    return [(known, *what, number) for known in sizes for number in range(options.repetitions)]
 
 
 def recovered(results: Sequence[KnownResult]) -> tuple[float, float]:
     """The mean and the standard deviation of the ratio of what was found to the truth, both of its logarithm.
 
     Example:
-        >>> mean, spread = recovered([KnownResult(4, "", 1, 0, 1, 9, found, 0, 0, 1) for found in (2.0, 8.0)])
+        >>> mean, spread = recovered([KnownResult(4, "", "", 1, 0, 1, 9, found, 0, 0, 1) for found in (2.0, 8.0)])
         >>> round(mean, 3), round(spread, 3)
         (1.0, 0.98)
     """
@@ -359,7 +374,8 @@ def recovered(results: Sequence[KnownResult]) -> tuple[float, float]:
 def known_table(saved: Saved[KnownResult]) -> Table:
     """Tables 5.1 and 5.2: what was recovered."""
     lines = []
-    for (known, method, budget), results in sorted(grouped(saved.results, "known", "method", "budget").items()):
+    by_search = grouped(saved.results, "known", "rules", "method", "budget")
+    for (known, rules, method, budget), results in sorted(by_search.items()):
         ratio, spread = recovered(results)
         bounds = [fmean(bounds) for bounds in zip(*((one.lower, one.upper) for one in results), strict=True)]
         cells = (
@@ -372,13 +388,13 @@ def known_table(saved: Saved[KnownResult]) -> Table:
             f"{sum(one.low <= known <= one.high for one in results)} of {len(results)}",
             f"{2 * fmean(one.deals for one in results):,.0f}",
         )
-        lines.append((f"{known:,}", method, *cells, THESIS_KNOWN.get(known, "–")))
-    header = ("iterations", "method", "deals", "searches", "mean bounds", "found", "ratio", "standard error", "covered")
+        lines.append((f"{known:,}", rules, method, *cells, THESIS_KNOWN.get(known, "–")))
+    header = ("iterations", "rules", "method", "deals", "searches", "mean bounds", "found", "ratio")
     note = (
-        "Half-deck game. Found and ratio: geometric mean and standard deviation over the searches; covered: 95 % "
+        "Found and ratio: geometric mean and standard deviation over the searches; covered: 95 % "
         f"intervals that hold the truth; games: of one search, on average. {saved.name}."
     )
-    return Table("Known iterations recovered", (*header, "games", "thesis"), lines, note)
+    return Table("Known iterations recovered", (*header, "standard error", "covered", "games", "thesis"), lines, note)
 
 
 EQUIVALENT_KNOWN = Experiment(

@@ -1,4 +1,4 @@
-"""Three local searches tune the rule agent's prices and the weights of a position, on common deals.
+"""Local searches tune the rule agent's prices and the weights of a position, on common deals.
 
 An evaluation is a race: batch after batch of the same deals, until the weights are clearly worse than the best so far.
 What is best on these deals is partly best by luck, so the finalists of a method are played on other deals, which
@@ -91,7 +91,7 @@ class Race:
         self._played = 0
 
     def __call__(self, point: Point) -> float:
-        """The share of the deals that a point wins more than the weights of today, or of those until it had lost."""
+        """The share of the deals that a point wins: what today's weights win, and its gain until it had lost."""
         weights = self._subject.weights(point)
         gains = np.zeros(0)
         for batch, today in zip(self._games, self._today, strict=True):
@@ -104,11 +104,11 @@ class Race:
         self._played += len(gains)
         best, known = self.finalists[0]
         self.curve.append((self._played, normal_interval(best.tolist()), known))
-        return float(gains.mean())
+        return float(np.clip(np.concatenate(self._today).mean() + gains.mean(), 0.0, 1.0))
 
 
 def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
-    """Three local searches tune the rule agent's prices and the weights of a position."""
+    """Local searches tune the rule agent's prices and the weights of a position."""
     subject = SUBJECTS[name]()
 
     def gains(finalists: Sequence[Floats], first: int, count: int) -> list[tuple[Interval, Floats]]:

@@ -5,11 +5,12 @@ a step of one is about half of a weight, or a fifth of a trick.  Every candidate
 the same opponent, so that the luck of the cards is the same for all of them, and two candidates differ only where they
 play differently.
 
-The searches are those of the textbook (Russell and Norvig, chapter 4), simulated annealing, local beam search and a
-genetic algorithm, for vectors of numbers in ``[-1, 1]`` instead of boards.  All of them start from the origin, change
-states in the same way, and spend the same number of evaluations.  They are written out because an evaluation costs
-thousands of games: libraries' versions assume cheap ones (SciPy's ``dual_annealing`` spends two evaluations a dimension
-on a sweep, more than half of a run here).
+The searches are those of the textbook (Russell and Norvig, chapter 4; the lecture's pseudocode), simulated annealing,
+local beam search and a genetic algorithm, for vectors of numbers in ``[-1, 1]`` instead of boards.  The latter two
+start from random states, which few evaluations hardly bring back to the height of the origin; so there is one of each
+that starts there.  All change states in the same way, and spend the same number of evaluations.  They are written out
+because an evaluation costs thousands of games: libraries' versions assume cheap ones (SciPy's ``dual_annealing`` spends
+two evaluations a dimension on a sweep, more than half of a run here).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Floats = npt.NDArray[np.float64]
 Point = npt.NDArray[np.float64]
 """A vector of numbers from -1 to 1."""
 Fitness = Callable[[Point], float]
-"""The worth of a point, as a difference in win rate to the origin."""
+"""The share of the deals that a point wins, an estimate from 0 to 1."""
 Method = Callable[[Fitness, int, int, np.random.Generator], None]
 """Searches: what points are worth, how many numbers a point has, how many evaluations may be spent, and chance."""
 
@@ -57,8 +58,11 @@ STEP = 0.3
 """Standard deviation of a change of one number."""
 CHANGED = 0.15
 """Share of a point's numbers that a change touches."""
+MUTATED = 0.1
+"""The share of the genetic algorithm's children that are mutated."""
 WARMEST, COLDEST = 0.01, 0.001
 """First and last temperature of annealing, in win rate."""
+_LEAST_FITNESS = 1e-9  # where all of a population lose every deal, all can be parents
 _COMPARED = 12  # moves that a search of one ply compares
 
 
@@ -71,8 +75,9 @@ def changed(point: Point, rng: np.random.Generator) -> Point:
 
 def anneal(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
     """Simulated annealing: a worse neighbour is accepted with a probability that falls with the temperature."""
-    current, worth = np.zeros(size), 0.0
-    for warmth in np.geomspace(WARMEST, COLDEST, evaluations):
+    current = np.zeros(size)
+    worth = fitness(current)
+    for warmth in np.geomspace(WARMEST, COLDEST, evaluations - 1):
         neighbour = changed(current, rng)
         gain = fitness(neighbour) - worth
         if gain > 0.0 or rng.random() < math.exp(gain / warmth):
@@ -80,31 +85,53 @@ def anneal(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generat
 
 
 def beam(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
-    """Local beam search: of the states and the children of all of them together the best are the next states."""
-    states = [(0.0, np.zeros(size))]
+    """Local beam search from random states: of all their children together, the best are the next states."""
+    states = [_anywhere(size, rng) for _ in range(BEAMS)]
     while evaluations > 0:
-        each = CHILDREN * BEAMS // len(states)
-        children = [changed(state, rng) for _, state in states for _ in range(each)][:evaluations]
+        children = [changed(state, rng) for state in states for _ in range(CHILDREN)][:evaluations]
         evaluations -= len(children)
-        states = _best([*states, *((fitness(child), child) for child in children)], BEAMS)
+        worst_first = np.argsort([fitness(child) for child in children], kind="stable")
+        states = [children[place] for place in worst_first[-BEAMS:]]
 
 
 def evolve(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
-    """A genetic algorithm: parents drawn by rank, crossover at one point, mutation; the best parent lives on."""
-    population = [(0.0, np.zeros(size))]
-    newcomers = [changed(np.zeros(size), rng) for _ in range(POPULATION - 1)][:evaluations]
-    while evaluations > 0:
-        evaluations -= len(newcomers)
-        population = _best([population[0], *((fitness(child), child) for child in newcomers)], POPULATION)
-        newcomers = [_child(population, rng) for _ in range(min(POPULATION - 1, evaluations))]
+    """A genetic algorithm: fitness-proportional parents, crossover at a point, some mutations."""
+    population = [_anywhere(size, rng) for _ in range(min(POPULATION, evaluations))]
+    while population:
+        evaluations -= len(population)
+        worth = np.array([fitness(one) for one in population]) + _LEAST_FITNESS
+        chances = worth / worth.sum()
+        children = (_child(population, chances, rng) for _ in range(min(POPULATION, evaluations)))
+        population = [changed(child, rng) if rng.random() < MUTATED else child for child in children]
 
 
-def _child(population: list[tuple[float, Point]], rng: np.random.Generator) -> Point:
-    """Two parents' numbers up to a point and from there on, mutated."""
-    chance = np.arange(len(population), 0, -1.0)
-    mother, father = (population[place][1] for place in rng.choice(len(population), 2, p=chance / chance.sum()))
-    cut = int(rng.integers(mother.size + 1))
-    return changed(np.concatenate([mother[:cut], father[cut:]]), rng)
+def beam_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
+    """Local beam search from the origin, in which states compete with their children."""
+    states, left = [(fitness(np.zeros(size)), np.zeros(size))], evaluations - 1
+    while left > 0:
+        each = CHILDREN * BEAMS // len(states)
+        children = [changed(state, rng) for _, state in states for _ in range(each)][:left]
+        left -= len(children)
+        states = _best([*states, *((fitness(child), child) for child in children)], BEAMS)
+
+
+def evolve_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
+    """A genetic algorithm around the origin: parents drawn by rank, all children mutated; the best parent lives on."""
+    best, left = (fitness(np.zeros(size)), np.zeros(size)), evaluations - 1
+    children = [changed(np.zeros(size), rng) for _ in range(POPULATION - 1)][:left]
+    while children:
+        left -= len(children)
+        ranked = _best([best, *((fitness(child), child) for child in children)], POPULATION)
+        best, points = ranked[0], [point for _, point in ranked]
+        chances = np.arange(len(points), 0, -1.0) / (len(points) * (len(points) + 1) / 2)
+        children = [changed(_child(points, chances, rng), rng) for _ in range(min(POPULATION - 1, left))]
+
+
+def _child(population: list[Point], chances: Floats, rng: np.random.Generator) -> Point:
+    """One parent's numbers up to a point, and the other's from there on."""
+    mother, father = (population[place] for place in rng.choice(len(population), 2, p=chances))
+    cut = int(rng.integers(1, mother.size + 1))
+    return np.concatenate([mother[:cut], father[cut:]])
 
 
 def _best(states: list[tuple[float, Point]], count: int) -> list[tuple[float, Point]]:
@@ -112,12 +139,19 @@ def _best(states: list[tuple[float, Point]], count: int) -> list[tuple[float, Po
     return sorted(states, key=lambda state: -state[0])[:count]
 
 
+def _anywhere(size: int, rng: np.random.Generator) -> Point:
+    """A random point of the box."""
+    return rng.uniform(-1.0, 1.0, size)
+
+
 METHODS: Mapping[str, Method] = {
     "simulated annealing": anneal,
     "local beam search": beam,
+    "beam from today's": beam_from_origin,
     "genetic algorithm": evolve,
+    "genetic from today's": evolve_from_origin,
 }
-"""The three by name."""
+"""The textbook's three by name, and two that start from the weights of today."""
 
 
 # --- What is tuned ----------------------------------------------------------------------------------------------------

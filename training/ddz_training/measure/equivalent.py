@@ -15,8 +15,9 @@ interval of either method is that of the curve through all its deals.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import itertools
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -38,6 +39,7 @@ from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.provenance import rules_settings
 from ddz_training.measure.statistics import Interval, balance, normal_interval, wins_by_deal, within
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
+from ddz_training.measure.tendency import TENDENCIES, Judges
 
 # --- Finding it -------------------------------------------------------------------------------------------------------
 
@@ -244,6 +246,10 @@ def _beyond(known: Posterior, played: _Played, options: SequentialOptions) -> in
 SEARCH = "isuct"
 """The search that iterations are counted of by default."""
 
+THESIS_SEARCH = "isuct:exploration=0.7071"
+"""The thesis's search: equation 2-1 is Q/N + c sqrt(2 ln N / N') with c = 1.0 (section 5.1.3) on rewards of -1 and +1
+(4.5.1), which is k = c / sqrt(2) of figure 2 on rewards of 0 and 1."""
+
 _AGENT, _OTHER = "agent", "search"
 
 
@@ -276,6 +282,7 @@ class Ladder(NamedTuple):
         rules: The rules.
         seed: Seed of deals and agents.
         make_generator: Makes the generator of a seat from its key.
+        judges: Only deals that lean to neither side by their games are played; None for all deals.
     """
 
     agent: str
@@ -283,6 +290,7 @@ class Ladder(NamedTuple):
     rules: Rules = Rules.preset("half-deck")
     seed: int = 0
     make_generator: MakeGenerator = agent_generator
+    judges: Judges | None = None
 
     def rung(self, iterations: int) -> str:
         """The search with this number of iterations.
@@ -302,11 +310,24 @@ class Ladder(NamedTuple):
         """
         if "iterations=" in self.search:
             raise InvalidAgentOptionError(f"{self.search!r} must not name its iterations: these are what is looked for")
-        check_agents([self.agent, self.rung(1)])
+        judges = (*self.judges.top, *self.judges.bottom) if self.judges else ()
+        check_agents([self.agent, self.rung(1), *judges])
+
+    def deals(self) -> Generator[int, None, None]:
+        """The numbers of the deals that are played; those with a tendency (algorithm 1) are passed over."""
+        if self.judges is None:
+            yield from itertools.count()
+            return
+        with closing(self.judges.player()) as player:
+            for deal in itertools.count():
+                if self.judges.judge(player, deal).tendency == TENDENCIES[0]:
+                    yield deal
 
     def settings(self) -> dict[str, object]:
         """The settings that the outcome of a deal depends on."""
-        return {"agent": self.agent, "search": self.search, "rules": rules_settings(self.rules), "seed": self.seed}
+        judges = {"top": list(self.judges.top), "bottom": list(self.judges.bottom)} if self.judges else {}
+        game = {"rules": rules_settings(self.rules), "seed": self.seed}
+        return {"agent": self.agent, "search": self.search, **game, **judges}
 
 
 class DuelWorker:
@@ -357,11 +378,12 @@ def playing(
     agents = [ladder.agent, ladder.rung(1)]
     store = ResultStore(Duel, path, ladder.settings(), ("deal", "iterations"), agents=agents)
     wanted = 0
-    with store.sharing(functools.partial(DuelWorker, ladder), processes) as share:
+    start = functools.partial(DuelWorker, ladder)
+    with store.sharing(start, processes) as share, closing(ladder.deals()) as deals:
 
         def play(budgets: Sequence[int]) -> list[int]:
             nonlocal wanted
-            tasks = list(enumerate(budgets, wanted))
+            tasks = list(zip(itertools.islice(deals, len(budgets)), budgets, strict=True))
             missing = [task for task in tasks if task not in store.found]
             wanted += len(budgets)
             for number, duel in enumerate(share(missing), wanted - len(missing) + 1):

@@ -35,9 +35,13 @@ class EquivalentCommand(SavedGames, call="study equivalent", heading="Study"):
         deals: Duplicate deals, two games each: at most 2,000, or 500 for each step of binary.
         precision: End when the interval reaches no farther than a factor of this.
         most: The most iterations that are tried.
+        tendency: Pass over deals that lean to a side, as the thesis does (its algorithm 1).
+        top: A strong agent that judges deals; of several one is drawn a deal.
+        bottom: A weak agent, likewise.
 
     Example:
         ddz study equivalent rules
+        ddz study equivalent rules --rules half-deck-open --tendency
         ddz study equivalent policy --search rollout --most 10000 --out policy.csv
         ddz study equivalent rlcard-rule --method binary --upper 100 --deals 100
     """
@@ -51,10 +55,14 @@ class EquivalentCommand(SavedGames, call="study equivalent", heading="Study"):
     deals: Count | None = None
     precision: Annotated[float, Range(1.01)] = 1.25
     most: Count = 1_000_000
+    tendency: bool = False
+    top: tuple[str, ...] = ("policy",)
+    bottom: tuple[str, ...] = ("rules",)
 
     def run(self) -> None:
         """Play duels until the number is known."""
-        ladder = duels.Ladder(self.agent, self.search, self.preset, self.seed)
+        judges = deal_tendency.Judges(self.top, self.bottom, self.preset, self.seed) if self.tendency else None
+        ladder = duels.Ladder(self.agent, self.search, self.preset, self.seed, judges=judges)
         ladder.check()
         with self.working("deals") as how, duels.playing(ladder, self.out, **how) as play:
             found = self._sequential(play) if self.method == "sequential" else self._binary(play)

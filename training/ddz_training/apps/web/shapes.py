@@ -30,7 +30,7 @@ def plain(thing: Any) -> Any:
 
 def table_shape(table: Snapshot) -> Json:
     """A table as one viewer sees it."""
-    names = ("landlord", "landlord_cards", "landlord_backs", "stake", "spring")
+    names = ("landlord", "landlord_cards", "landlord_backs", "left_out", "stake", "spring")
     return {"seats": plain(table.seats), **{name: plain(getattr(table, name)) for name in names}}
 
 

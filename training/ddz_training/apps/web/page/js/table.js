@@ -43,7 +43,7 @@ export function tableElement(game, hand) {
   const seats = others.map(([place, seat]) => make("div", { class: `seat ${place}` }, plate(game, seat), row(seat.hand, seat.size - seat.hand.length)));
   const some = table.landlord_cards.length + table.landlord_backs;
   const bottom = some > 0 && [make("div", {}, word("landlord cards")), row(table.landlord_cards, table.landlord_backs, "small spread")];
-  const middle = make("div", { class: "middle" }, bottom || null, !game.puzzle && make("div", {}, word("stake", { n: table.stake })));
+  const middle = make("div", { class: "middle" }, bottom || null, !!table.left_out && make("div", {}, word("left out", { cards: table.left_out })), !game.puzzle && make("div", {}, word("stake", { n: table.stake })));
   const plays = make("div", { class: "plays" }, [...others, ["own", at(0)]].map(([place, seat]) => played(seat, place)));
   const mine = make("div", { class: "seat own" }, plate(game, at(0)), hand ?? row(at(0).hand, at(0).size - at(0).hand.length));
   const open = others.some(([, seat]) => seat.hand.length > 3);

@@ -232,7 +232,7 @@ def may_ride(row: np.ndarray, hand: np.uint64, main: np.uint64, kickers: np.uint
     """Whether kickers, as a hand, are legal with a main group that the acting seat of a row plays from its hand."""
     body = body_of(row, hand, main, rules)
     left, chosen, floor = body.kickers, U0, U0
-    while left > U0 and kickers != U0:
+    while left > U0 and kickers & PLANE != U0:
         rank = lowest(kickers & PLANE)
         if (kicker_options(body, left, chosen, floor, rules) >> rank) & U1 == U0:
             return False

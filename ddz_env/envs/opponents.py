@@ -192,7 +192,7 @@ class Opponents(OwnsArrays):
                 answers[games, 0], answers[games, 1] = _stages(one, games, slots, rng), 0
 
     def _asked(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
-        """Which of those who are asked plays the seat to act, by row."""
+        """The place in ``asked`` of the agent that plays the seat to act, by row."""
         players, landlords = np.uint64(self._rules.players), rows[:, LANDLORD]
         roles = np.where(landlords == NO_SEAT, 0, (rows[:, SEAT] + players - landlords) % players)
         found: npt.NDArray[np.intp] = self._by_role[roles.astype(np.intp)]

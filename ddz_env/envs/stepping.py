@@ -33,11 +33,11 @@ WAIT, LOOK, DEAL, BEGIN, RESUME, ACT, ANSWER, RENEW = range(8)
 random seat; play the learner's action; play what an opponent answered; deal the next game in the same step."""
 
 LEARNER_TURN, FINISHED, OPPONENT_TURN, UNSEEN_TURN = range(4)
-"""What a game waits for: the learner, a new deal, an opponent who is asked, one who is and needs no observation."""
+"""What a game waits for: the learner, a new deal, an agent, an agent who needs no observation."""
 
 ASKED, UNIFORM, STAGED, UNSEEN = range(4)
-"""How an opponent plays: an agent is asked; compiled: uniform over whole moves, uniform over each stage; an agent is
-asked who reads the engine's rows, so that the position is not written for it."""
+"""How an opponent plays: as an agent; compiled: uniform over whole moves, uniform over stages; as an agent who reads
+the engine's rows, so that the position is not written for it."""
 
 RANDOM_ROLE, EVERYONE = 3, 4
 """Roles of the learner besides the three: a random seat, and all seats."""
@@ -185,7 +185,7 @@ def _obey(index: int, slots: Slots) -> bool:
 
 @inline_kernel
 def _play_on(index: int, slots: Slots) -> None:
-    """Play for compiled opponents until the learner or an opponent who is asked must decide, or the game is over."""
+    """Play for compiled opponents until the learner or an agent must decide, or the game is over."""
     row, ring, log = slots.rows[index], slots.rings[index], slots.logs[index]
     keys, cells, bits = slots.keys[index], slots.cells[index], slots.bits[index]
     learner = np.uint64(cells[at.LEARNER])

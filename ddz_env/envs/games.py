@@ -24,7 +24,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State
 from ddz_env.envs import slots as at
 from ddz_env.envs.slots import allocate, views_of
-from ddz_env.envs.stepping import EVERYONE, FINISHED, UNIFORM, first_illegal, play, play_with_random
+from ddz_env.envs.stepping import EVERYONE, FINISHED, first_illegal, play, play_learners
 from ddz_env.envs.threads import GamesLock, one_at_a_time, run_chunks
 
 MOST_GAMES = 2**24
@@ -75,7 +75,6 @@ class GameBatch:
         **wanted: int,
     ) -> None:
         self.num_games, self.rules, self.threads = num_games, rules, threads
-        self._random = UNIFORM in kinds
         self._lock = GamesLock()
         self._words = allocate(num_games, **wanted)
         self.__dict__.update(self._views())
@@ -110,7 +109,7 @@ class GameBatch:
     def run(self, orders: Any) -> None:
         """Carry out an order in each game (``WAIT``, ``DEAL`` ... of :mod:`ddz_env.envs.stepping`)."""
         self.slots.cells[:, at.ORDER] = orders
-        kernel = play_with_random if self._random else play
+        kernel = play if self.slots.terms[at.ROLE] == EVERYONE else play_learners
         run_chunks(kernel, self.num_games, self.threads, self._words)
 
     def lay_out(self, index: int, state: State) -> None:

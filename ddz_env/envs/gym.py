@@ -407,7 +407,8 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         illegal = slots.cells[:, at.ILLEGAL]
         if self._renew:  # of the game that it has ended
             illegal = illegal * (1 - slots.cells[:, at.ENDED])
-        infos = self._stacked(present, slots.infos[:, 0], illegal, games.mask)
+        masks = games.mask.copy() if self._copy else games.mask
+        infos = self._stacked(present, slots.infos[:, 0], illegal, masks)
         return self.form.of(values, games.mask), infos
 
     def _stacked(
@@ -421,19 +422,19 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
             for key in outputs.TEXT_KEYS[1:]:
                 columns[key] = np.array([info[key] for info in texts], object)
                 columns[key][~present] = None
-        columns |= {"illegal": illegal.astype(np.int64), "action_mask": masks.copy() if self._copy else masks}
+        columns |= {"illegal": illegal.astype(np.int64), "action_mask": masks}
         return columns | dict.fromkeys(map("_".__add__, columns), present)
 
     def _final(self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
         """What the games showed last that have just ended, or were cut off and run on, in Gymnasium's form."""
         slots, over = self._games.slots, ended | cut
         slots.last_observations[cut], slots.last_infos[cut] = slots.observations[cut], slots.infos[cut, 0]
-        last_seen = slots.last_observations.view(np.int8)
-        observations = np.full(self.num_envs, None, dtype=object)
-        masks = np.where(cut[:, None], self._games.mask, np.int8(0))
-        masks[ended, 0] = 1
-        for index in np.flatnonzero(over).tolist():
-            observations[index] = self.form.seen(last_seen[index], masks[index])
+        masks = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
+        masks[cut], masks[ended, 0] = self._games.mask[cut], 1
+        observations, where = np.full(self.num_envs, None, dtype=object), np.flatnonzero(over)
+        last_seen = self.form.vector(slots.last_observations[where].view(np.int8), OBSERVATION)
+        for index, seen in zip(where.tolist(), last_seen, strict=True):
+            observations[index] = self.form.of(seen, masks[index])
         written = np.where(over[:, None], slots.last_infos, 0)
         info = self._stacked(over.copy(), written, illegal & ended, masks)
         return {"final_obs": observations, "_final_obs": over.copy(), "final_info": info, "_final_info": over.copy()}

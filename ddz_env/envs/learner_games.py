@@ -189,7 +189,7 @@ class LearnerGames(GameBatch):
 
     def _answered(self) -> npt.NDArray[Any] | None:
         """Ask the opponents in all games that wait for one; None if no game does."""
-        waiting = self.slots.cells[:, at.STATUS] == OPPONENT_TURN
+        waiting = self.slots.cells[:, at.STATUS] >= OPPONENT_TURN
         if not waiting.any():
             return None
         self._opponents.answer(np.flatnonzero(waiting), self.slots, self.state)

@@ -2,7 +2,8 @@
 
 An opponent is anything that :func:`ddz_env.playing.registry.make_agent` takes: a name with options, ``module:Class``,
 or an object.  The names ``random`` and ``random-staged`` run inside the compiled step.  An agent that offers
-``batched`` answers for all games that wait for it in one call; any other agent chooses game by game.
+``batched`` answers for all games that wait for it in one call, with whole moves if it has ``moves``; any other agent
+chooses game by game.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy.typing as npt
 
 from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT
-from ddz_env.core.errors import InvalidMoveError, InvalidOptionError
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError
 from ddz_env.core.observation import mask_bytes
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
@@ -24,7 +26,7 @@ from ddz_env.core.view import ROLES
 from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_actions, refuse_illegal
 from ddz_env.envs.slots import Slots
-from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM
+from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM, UNSEEN, first_illegal_move
 from ddz_env.playing.agent import BatchPlayer, act_batch, answers_in_batches, close, sight
 from ddz_env.playing.game import call, play_answer, tell
 from ddz_env.playing.generators import agent_generator
@@ -37,7 +39,7 @@ class Opponent(NamedTuple):
     """Who plays a role.
 
     Attributes:
-        kind: ``ASKED``, ``UNIFORM`` or ``STAGED``.
+        kind: ``ASKED``, ``UNIFORM``, ``STAGED`` or ``UNSEEN``.
         agent: Who is asked; None where the compiled step plays.
         batch: What answers for the agent in many games at once, if it offers that.
         role: The first role that it plays.
@@ -66,7 +68,8 @@ def make_opponent(opponent: Any, count: int, rules: Rules, role: int = 0) -> Opp
     if kind != ASKED:
         return Opponent(kind)
     agent: Any = make_agent(opponent)
-    return Opponent(ASKED, agent, agent.batched(count, rules) if answers_in_batches(agent) else None, role)
+    batch = agent.batched(count, rules) if answers_in_batches(agent) else None
+    return Opponent(UNSEEN if hasattr(batch, "moves") else ASKED, agent, batch, role)
 
 
 def opponents_by_role(opponents: Any, role: str, rules: Rules, count: int) -> list[Opponent]:
@@ -167,10 +170,7 @@ class Opponents(OwnsArrays):
             AgentFaultError: If an opponent raises.
             IllegalAgentMoveError: If its answer is not a legal move.
         """
-        rows, players = slots.rows[waiting], np.uint64(self._rules.players)
-        landlords = rows[:, LANDLORD]
-        roles = np.where(landlords == NO_SEAT, 0, (rows[:, SEAT] + players - landlords) % players)
-        asked = self._by_role[roles.astype(np.intp)]
+        asked = self._asked(slots.rows[waiting]) if len(self.asked) > 1 else np.zeros(len(waiting), np.intp)
         answers = slots.keys[:, at.MAIN : at.KICKERS + 1]
 
         def rng(game: int) -> np.random.Generator:
@@ -186,8 +186,17 @@ class Opponents(OwnsArrays):
             if one.batch is None:
                 states, rngs = [state(game) for game in games.tolist()], [rng(game) for game in games.tolist()]
                 answers[games] = whole_moves(one.agent, states, rngs)
+            elif one.kind == UNSEEN:
+                answers[games] = _moves(one, games, slots)
             else:
                 answers[games, 0], answers[games, 1] = _stages(one, games, slots, rng), 0
+
+    def _asked(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
+        """The place in ``asked`` of the agent that plays the seat to act, by row."""
+        players, landlords = np.uint64(self._rules.players), rows[:, LANDLORD]
+        roles = np.where(landlords == NO_SEAT, 0, (rows[:, SEAT] + players - landlords) % players)
+        found: npt.NDArray[np.intp] = self._by_role[roles.astype(np.intp)]
+        return found
 
     def close(self) -> None:
         """Close those that can be closed."""
@@ -232,3 +241,16 @@ def _stages(
     actions = check_actions(actions, len(games))
     refuse_illegal(actions, slots.bits[games], lambda wrong: f"agent {one.agent.name!r} in game {games[wrong]}")
     return actions
+
+
+def _moves(one: Opponent, games: npt.NDArray[np.intp], slots: Slots) -> npt.NDArray[np.uint64]:
+    """A whole move in each of some games, checked, in one call: main ids and kickers as hands, shape ``[k, 2]``."""
+    batch: Any = one.batch
+    rows = slots.rows[games]
+    moves: npt.NDArray[np.uint64] = call(one.agent, one.role, "act", batch.moves, rows)
+    wrong = first_illegal_move(rows, slots.rules, np.empty(MASK_WORDS, np.uint64), moves)
+    if wrong >= 0:
+        main, kickers = moves[wrong].tolist()
+        what = f"main id {main} with the kickers {kickers:#x}"
+        raise IllegalMoveError(f"agent {one.agent.name!r} in game {games[wrong]}: {what} is not a legal move")
+    return moves

@@ -6,17 +6,15 @@ game takes half of one; games are copied, pickled and restored with it, too.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import config, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
+from numba.np.numpy_support import from_dtype
 
-from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import CONCEALED_WORDS, MASK_BYTE_WORDS, OBSERVATION_WORDS
@@ -89,104 +87,123 @@ class Slots(NamedTuple):
     last_infos: Any
 
 
-_SHARED = (RULE_WORDS, TERMS)
-_GAME = (ROW_WORDS, HISTORY_MOVES * HISTORY_WORDS, 5, 9, 4, MASK_WORDS)
-_WANTED = {
-    "masks": MASK_BYTE_WORDS,
-    "observations": OBSERVATION_WORDS,
-    "concealed": CONCEALED_WORDS,
-    "infos": WIDTH,
-    "logs": LOG_MOVES * HISTORY_WORDS,
-    "last_observations": OBSERVATION_WORDS,
-    "last_infos": WIDTH,
-}
-"""Words of the parts in their order: of all games together, of each game, and of each game where they are wanted."""
+class _Part(NamedTuple):
+    """One part of the words.
 
-_HEADER = len(Slots._fields) + 2
+    Attributes:
+        name: The field of :class:`Slots`.
+        shape: Of one game; of all games together where ``shared``.
+        dtype: Of the numbers.
+        kind: ``SHARED``, of each ``GAME``, or ``WANTED``: a game has as many of these as the maker wants.
+        several: Whether a game may have more than one, which then come one by one along an axis of their own.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: Any = np.uint64
+    kind: int = 2
+    several: bool = False
+
+    @property
+    def size(self) -> int:
+        """Words of one game."""
+        return int(np.prod(self.shape))
+
+
+_SHARED, _GAME, _WANTED = range(3)
+_PARTS = (
+    _Part("rules", (RULE_WORDS,), kind=_SHARED),
+    _Part("terms", (TERMS,), np.int64, _SHARED),
+    _Part("rows", (ROW_WORDS,), kind=_GAME),
+    _Part("rings", (HISTORY_MOVES, HISTORY_WORDS), kind=_GAME),
+    _Part("keys", (5,), kind=_GAME),
+    _Part("cells", (9,), np.int64, _GAME),
+    _Part("returns", (4,), np.float64, _GAME),
+    _Part("bits", (MASK_WORDS,), kind=_GAME),
+    _Part("masks", (MASK_BYTE_WORDS,)),
+    _Part("observations", (OBSERVATION_WORDS,)),
+    _Part("concealed", (CONCEALED_WORDS,)),
+    _Part("infos", (WIDTH,), np.int64, several=True),
+    _Part("logs", (LOG_MOVES, HISTORY_WORDS)),
+    _Part("last_observations", (OBSERVATION_WORDS,)),
+    _Part("last_infos", (WIDTH,), np.int64),
+)
+_COUNTS = 2 + len(_PARTS)
+_HEADER = _COUNTS + len(_PARTS)
+"""The words begin with the number of games, where each part begins and the last one ends, and how many a game has of
+each."""
 
 
 def allocate(n: int, **wanted: int) -> Words:
-    """Zeroed words for ``n`` games; they begin with their number and where each part begins.
+    """Zeroed words for ``n`` games.
 
     Args:
         n: How many games.
         **wanted: How many of an optional part a game has: 1, or of infos one a seat.
     """
-    each = *_GAME, *(words * wanted.get(name, 0) for name, words in _WANTED.items())
-    starts = np.cumsum([_HEADER, *_SHARED, *(n * words for words in each)])
+    counts = [wanted.get(part.name, 0) if part.kind == _WANTED else 1 for part in _PARTS]
+    sizes = [part.size * count * (1 if part.kind == _SHARED else n) for part, count in zip(_PARTS, counts, strict=True)]
+    starts = np.cumsum([_HEADER, *sizes])
     words = np.zeros(starts[-1], np.uint64)
-    words[0], words[1:_HEADER] = n, starts
+    words[0], words[1:_COUNTS], words[_COUNTS:_HEADER] = n, starts, counts
     return words
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _block(context: Any, words: Any, start: Any, shape: Any) -> Any:
-    """A part of the words as an array of some shape, made without a call and without counting references."""
-    made = types.Array(types.uint64, shape.count, "C")
-
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        whole = make_array(signature.args[0])(context, builder, given[0])
-        block = make_array(made)(context, builder)
-        sides, size = cgutils.unpack_tuple(builder, given[2]), context.get_constant(types.intp, 8)
-        strides = [size]
-        for side in sides[:0:-1]:
-            strides.insert(0, builder.mul(strides[0], side))
-        populate_array(block, builder.gep(whole.data, [given[1]]), sides, strides, size, None)
-        return block._getvalue()
-
-    return made(words, start, shape), generate
-
-
-def _plain_block(words: Words, start: int, shape: tuple[int, ...]) -> Words:
-    """The same without Numba (``NUMBA_DISABLE_JIT``)."""
-    return words[start : start + math.prod(shape)].reshape(shape)
-
-
-if config.DISABLE_JIT:
-    _block = _plain_block
-
-
-@inline_kernel
-def slots_of(words: np.ndarray) -> Slots:
-    """The arrays of games that are the parts of some words (:func:`allocate`), for kernels."""
-    n = np.int64(words[0])
-
-    def start(part: int) -> Any:
-        return np.int64(words[part])
-
-    def rows(part: int) -> Any:
-        return _block(words, start(part), (n, (start(part + 1) - start(part)) // n))
-
-    infos, logs = (start(13) - start(12)) // (n * WIDTH), (start(14) - start(13)) // (n * HISTORY_WORDS)
-    return Slots(
-        _block(words, start(1), (RULE_WORDS,)),
-        _block(words, start(2), (TERMS,)).view(np.int64),
-        rows(3),
-        _block(words, start(4), (n, HISTORY_MOVES, HISTORY_WORDS)),
-        rows(5),
-        rows(6).view(np.int64),
-        rows(7).view(np.float64),
-        rows(8),
-        rows(9),
-        rows(10),
-        rows(11),
-        _block(words, start(12), (n, infos, WIDTH)).view(np.int64),
-        _block(words, start(13), (n, logs, HISTORY_WORDS)),
-        rows(14),
-        rows(15).view(np.int64),
-    )
-
-
-_KINDS = {"terms": np.int64, "cells": np.int64, "returns": np.float64, "infos": np.int64, "last_infos": np.int64}
-_SHAPES = {"rings": (HISTORY_MOVES, HISTORY_WORDS), "infos": (-1, WIDTH), "logs": (-1, HISTORY_WORDS)}
+def _shape(part: _Part, n: Any, count: Any) -> tuple[Any, ...]:
+    """The shape of a part as an array; where a game has none of it, its first axis after the games is empty."""
+    if part.kind != _WANTED:
+        return part.shape if part.kind == _SHARED else (n, *part.shape)
+    return (n, count, *part.shape) if part.several else (n, count * part.shape[0], *part.shape[1:])
 
 
 def views_of(words: Words) -> Slots:
-    """The same for Python."""
-    n, starts = int(words[0]), words[1:_HEADER].astype(np.int64)
-    parts = []
-    for place, name in enumerate(Slots._fields):
-        part = words[starts[place] : starts[place + 1]].view(_KINDS.get(name, np.uint64))
-        each = (-1,) if place < len(_SHARED) else (n, *_SHAPES.get(name, (len(part) // n,)))
-        parts.append(part.reshape(each))
-    return Slots(*parts)
+    """The arrays of games that are the parts of some words (:func:`allocate`)."""
+    n, *header = words[:_HEADER].tolist()
+    starts, counts = header[: len(_PARTS) + 1], header[len(_PARTS) + 1 :]
+    return Slots._make(
+        words[start:stop].view(part.dtype).reshape(_shape(part, n, count))
+        for part, start, stop, count in zip(_PARTS, starts, starts[1:], counts, strict=False)
+    )
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def slots_of(context: Any, words: Any) -> Any:
+    """The same for kernels: arrays made without a call and without counting references."""
+    kinds = [types.Array(from_dtype(np.dtype(part.dtype)), len(_shape(part, 0, 0)), "C") for part in _PARTS]
+    made = types.NamedTuple(kinds, Slots)
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        whole = make_array(signature.args[0])(context, builder, given[0])
+
+        def constant(number: int) -> Any:
+            return context.get_constant(types.intp, number)
+
+        def word(place: int) -> Any:
+            return builder.load(builder.gep(whole.data, [constant(place)]))
+
+        def array(place: int, part: _Part, kind: Any) -> Any:
+            block = make_array(kind)(context, builder)
+            data = builder.bitcast(builder.gep(whole.data, [word(1 + place)]), block.data.type)
+            count = word(_COUNTS + place) if part.kind == _WANTED else None
+            sides = [constant(side) for side in part.shape]
+            strides = [constant(8 * int(np.prod(part.shape[axis:]))) for axis in range(1, len(part.shape) + 1)]
+            if part.kind != _SHARED:
+                strides = [constant(8 * part.size), *strides]
+            if part.several:
+                strides = [builder.mul(count, strides[0]), *strides]
+                sides = [count, *sides]
+            elif count is not None:
+                sides[0] = builder.mul(count, sides[0])
+            if part.kind != _SHARED:
+                sides = [word(0), *sides]
+            populate_array(block, data, sides, strides, constant(8), None)
+            return block._getvalue()
+
+        parts = [array(place, part, kind) for place, (part, kind) in enumerate(zip(_PARTS, kinds, strict=True))]
+        return context.make_tuple(builder, made, parts)
+
+    return made(words), generate
+
+
+if config.DISABLE_JIT:  # kernels run as plain Python
+    slots_of = views_of

@@ -2,8 +2,7 @@
 
 A game has one learner, whose opponents are compiled, asked by Python, or both; or all its seats are the learner's
 (``EVERYONE``), and then it is stepped action by action.  What takes :class:`~ddz_env.envs.slots.Slots` is pure, because
-other kernels count references to each array.  Listing the moves of a random opponent allocates memory, so it answers
-between two passes over the games.
+other kernels count references to each array.
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.deal import new_game
-from ddz_env.core.engine.layout import LANDLORD, MOVES, NO_SEAT, SEAT, STAGE, STAGE_OVER
+from ddz_env.core.engine.kickers import may_ride
+from ddz_env.core.engine.layout import HANDS, LANDLORD, MOVES, NO_SEAT, SEAT, STAGE, STAGE_OVER, STAGE_PLAY
 from ddz_env.core.engine.legal import count_legal, legal_mask, marked, nth_legal
-from ddz_env.core.engine.moves import all_moves
+from ddz_env.core.engine.moves import random_move
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.step import apply_and_record
@@ -28,32 +28,28 @@ from ddz_env.envs import slots as at
 from ddz_env.envs.outputs import write_info
 from ddz_env.envs.slots import Slots, slots_of
 
-WAIT, LOOK, DEAL, BEGIN, RESUME, ACT, ANSWER = range(7)
+WAIT, LOOK, DEAL, BEGIN, RESUME, ACT, ANSWER, RENEW = range(8)
 """Orders: nothing; show the position; deal; begin with a row that is dealt already; likewise, and the learner keeps a
-random seat; play the learner's action; play what an opponent answered."""
+random seat; play the learner's action; play what an opponent answered; deal the next game in the same step."""
 
-LEARNER_TURN, OPPONENT_TURN, RANDOM_TURN, FINISHED = range(4)
-"""What a game waits for: the learner, an opponent who is asked, a random move, a new deal."""
+LEARNER_TURN, FINISHED, OPPONENT_TURN, UNSEEN_TURN = range(4)
+"""What a game waits for: the learner, a new deal, an agent, an agent who needs no observation."""
 
-ASKED, UNIFORM, STAGED = range(3)
-"""How an opponent plays: an agent is asked, or compiled: uniform over whole moves, uniform over each stage."""
+ASKED, UNIFORM, STAGED, UNSEEN = range(4)
+"""How an opponent plays: as an agent; compiled: uniform over whole moves, uniform over stages; as an agent who reads
+the engine's rows, so that the position is not written for it."""
 
 RANDOM_ROLE, EVERYONE = 3, 4
 """Roles of the learner besides the three: a random seat, and all seats."""
-
-NO_LEARNER = 3
-"""The learner's seat where all are."""
 
 ILLEGAL_REWARD = -1.0
 
 _OPPONENT_STREAM = np.uint64(0x4F50504F4E454E54)
 _SAMPLE_STREAM = np.uint64(0x53414D504C45)
 _NO_SEAT = np.uint64(NO_SEAT)
-_STAGE_OVER = np.uint64(STAGE_OVER)
+_STAGE_OVER, _STAGE_PLAY = np.uint64(STAGE_OVER), np.uint64(STAGE_PLAY)
 _KICKER_ID = np.uint64(KICKER_ID)
-_U6 = np.uint64(6)
 _U15 = np.uint64(15)
-_U63 = np.uint64(63)
 
 
 @pure_kernel
@@ -67,6 +63,29 @@ def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
     """Index of the first action that is not legal, -1 if all are."""
     for index in range(actions.shape[0]):
         if not is_playable(actions[index], bits[index]):
+            return index
+    return -1
+
+
+@pure_kernel
+def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, moves: np.ndarray) -> int:
+    """Index of the first whole move that is not legal, -1 if all are.
+
+    Args:
+        rows: The games at the start of a decision, shape ``[k, 32]``, uint64.
+        rules: The rules array.
+        mask: Memory, shape ``[7]``, uint64.
+        moves: Main ids and kickers as hands, shape ``[k, 2]``, uint64.
+    """
+    for index in range(rows.shape[0]):
+        row, main = rows[index], moves[index, 0]
+        legal_mask(row, rules, mask)
+        if main >= np.uint64(NUM_ACTIONS) or not marked(mask, main):
+            return index
+        if row[STAGE] == _STAGE_PLAY:
+            if not may_ride(row, row[HANDS + np.int64(row[SEAT])], main, moves[index, 1], rules):
+                return index
+        elif moves[index, 1] != U0:
             return index
     return -1
 
@@ -111,52 +130,28 @@ def play_whole_move(
         play_action(row, ring, log, _KICKER_ID + rank, rules)
 
 
-@kernel
-def random_move(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Draw a whole move, uniformly over the legal ones.
-
-    Args:
-        row: The game at the start of a decision, shape ``[32]``, uint64.
-        rules: The rules array.
-        bits: 64 random bits.
-
-    Returns:
-        The main id and the kickers as a hand.
-    """
-    mains, kickers = all_moves(row, rules)
-    choice = np.int64(below(bits, np.uint64(mains.size)))
-    return mains[choice], kickers[choice]
-
-
 @pure_kernel
-def _deal(index: int, slots: Slots) -> None:
+def _deal(row: np.ndarray, ring: np.ndarray, keys: np.ndarray, rules: np.ndarray) -> None:
     """Deal the game that the keys name."""
-    keys = slots.keys[index]
-    new_game(slots.rows[index], key(keys[at.SEED], keys[at.NUMBER]), slots.rules)
-    slots.rings[index][:] = U0
+    new_game(row, key(keys[at.SEED], keys[at.NUMBER]), rules)
+    ring[:] = U0
 
 
 @pure_kernel
-def _seat_learner(index: int, slots: Slots, stays: bool) -> None:
-    """Choose the learner's seat in a game that begins, and seed its opponents' generator; a random seat may stay."""
-    row, rules, keys, cells = slots.rows[index], slots.rules, slots.keys[index], slots.cells[index]
+def _seat_learner(row: np.ndarray, keys: np.ndarray, cells: np.ndarray, role: int, rules: np.ndarray) -> None:
+    """Choose the learner's seat in a game that begins, and seed its opponents' generator."""
     cells[at.DECIDED] = 0
-    role = slots.terms[at.ROLE]
-    if role == EVERYONE:
-        cells[at.LEARNER] = NO_LEARNER
-        return
     keys[at.STREAM] = advance(key(keys[at.SEED] ^ _OPPONENT_STREAM, keys[at.NUMBER]))
     if role != RANDOM_ROLE and row[LANDLORD] != _NO_SEAT:
         seat = row[LANDLORD] + np.uint64(role)
         cells[at.LEARNER] = np.int64(seat if seat < rules[R_PLAYERS] else seat - rules[R_PLAYERS])
-    elif not stays:
+    elif cells[at.ORDER] != RESUME:
         cells[at.LEARNER] = np.int64(below(mix(keys[at.STREAM]), rules[R_PLAYERS]))
 
 
-@pure_kernel
-def _begin_step(index: int, slots: Slots) -> None:
+@inline_kernel
+def _begin_step(cells: np.ndarray, returns: np.ndarray) -> None:
     """Forget what the step before brought."""
-    cells, returns = slots.cells[index], slots.returns[index]
     cells[at.ENDED] = cells[at.ILLEGAL] = 0
     for seat in range(returns.shape[0]):
         returns[seat] = 0.0
@@ -164,12 +159,14 @@ def _begin_step(index: int, slots: Slots) -> None:
 
 @inline_kernel
 def _obey(index: int, slots: Slots) -> bool:
-    """Carry out a game's order; returns whether the game goes on from there."""
+    """Carry out the order of a game with a learner; returns whether the game goes on from there."""
     row, ring, log = slots.rows[index], slots.rings[index], slots.logs[index]
     keys, cells = slots.keys[index], slots.cells[index]
     order = cells[at.ORDER]
-    if order == ACT:
-        _begin_step(index, slots)
+    if order == ANSWER:
+        play_whole_move(row, ring, log, keys[at.MAIN], keys[at.KICKERS], slots.rules)
+    elif order == ACT:
+        _begin_step(cells, slots.returns[index])
         cells[at.DECIDED] = 1
         if not is_playable(cells[at.ACTION], slots.bits[index]):
             slots.returns[index, at.OWN] = ILLEGAL_REWARD
@@ -177,66 +174,62 @@ def _obey(index: int, slots: Slots) -> bool:
             cells[at.STATUS] = FINISHED
             return False
         play_action(row, ring, log, np.uint64(cells[at.ACTION]), slots.rules)
-    elif order == ANSWER:
-        play_whole_move(row, ring, log, keys[at.MAIN], keys[at.KICKERS], slots.rules)
-    elif order != LOOK:
-        _begin_step(index, slots)
-        if order == DEAL:
-            _deal(index, slots)
-        _seat_learner(index, slots, order == RESUME)
+    else:
+        if order != RENEW:
+            _begin_step(cells, slots.returns[index])
+        if order in (DEAL, RENEW):
+            _deal(row, ring, keys, slots.rules)
+        _seat_learner(row, keys, cells, slots.terms[at.ROLE], slots.rules)
     return True
 
 
 @inline_kernel
 def _play_on(index: int, slots: Slots) -> None:
-    """Find out what a game waits for; opponents who choose each stage at random play until then."""
+    """Play for compiled opponents until the learner or an agent must decide, or the game is over."""
     row, ring, log = slots.rows[index], slots.rings[index], slots.logs[index]
     keys, cells, bits = slots.keys[index], slots.cells[index], slots.bits[index]
-    learner = cells[at.LEARNER]
-    cells[at.STATUS] = FINISHED
+    learner = np.uint64(cells[at.LEARNER])
     while row[STAGE] != _STAGE_OVER:
-        if learner == NO_LEARNER or row[SEAT] == np.uint64(learner):
+        if row[SEAT] == learner:
             cells[at.STATUS] = LEARNER_TURN
             return
         role = seat_role(row, row[SEAT], slots.rules)
         kind = slots.terms[at.KINDS + (role if role < 3 else 0)]  # in an auction all opponents are the same
-        if kind != STAGED:
-            cells[at.STATUS] = OPPONENT_TURN if kind == ASKED else RANDOM_TURN
+        if kind != STAGED and kind != UNIFORM:
+            cells[at.STATUS] = OPPONENT_TURN if kind == ASKED else UNSEEN_TURN
             return
         keys[at.STREAM] = advance(keys[at.STREAM])
-        legal_mask(row, slots.rules, bits)
-        play_action(row, ring, log, nth_legal(bits, below(mix(keys[at.STREAM]), count_legal(bits))), slots.rules)
+        if kind == UNIFORM:
+            main, kickers = random_move(row, slots.rules, bits, mix(keys[at.STREAM]))
+        else:
+            legal_mask(row, slots.rules, bits)
+            main, kickers = nth_legal(bits, below(mix(keys[at.STREAM]), count_legal(bits))), U0
+        play_whole_move(row, ring, log, main, kickers, slots.rules)
+    cells[at.STATUS] = FINISHED
     if cells[at.DECIDED] or not slots.terms[at.RENEWS]:
-        _pay(index, slots)
+        _pay(row, cells, slots.terms, slots.returns[index], slots.rules)
 
 
 @pure_kernel
-def _pay(index: int, slots: Slots) -> None:
+def _pay(row: np.ndarray, cells: np.ndarray, terms: np.ndarray, returns: np.ndarray, rules: np.ndarray) -> None:
     """Write the returns of a game that is over."""
-    cells, terms, returns = slots.cells[index], slots.terms, slots.returns[index]
-    peasant_reward = terms.view(np.float64)[at.PEASANT_REWARD]
-    write_returns(slots.rows[index], slots.rules, terms[at.SCORING], peasant_reward, returns)
+    write_returns(row, rules, terms[at.SCORING], terms.view(np.float64)[at.PEASANT_REWARD], returns)
     cells[at.ENDED] = cells[at.DECIDED]
-    if cells[at.LEARNER] != NO_LEARNER:
-        returns[at.OWN] = returns[cells[at.LEARNER]]
+    returns[at.OWN] = returns[cells[at.LEARNER]]
 
 
 @inline_kernel
-def _show(index: int, slots: Slots) -> None:
-    """Write what the seat to act, the learner, or the opponent who is asked may see.
+def _show(index: int, slots: Slots, seat: np.uint64, over: bool) -> None:
+    """Write what a seat may see.
 
     A learner's game that is over offers action 0, which changes nothing: a distribution over no actions at all does not
     exist, and policies are asked about such a game before it is dealt anew.
     """
     row, ring, bits, cells = slots.rows[index], slots.rings[index], slots.bits[index], slots.cells[index]
-    seat = row[SEAT]
     legal_mask(row, slots.rules, bits)
-    if cells[at.LEARNER] != NO_LEARNER:
-        if cells[at.STATUS] != OPPONENT_TURN:
-            seat = np.uint64(cells[at.LEARNER])
-        if cells[at.STATUS] == FINISHED:
-            bits[:] = U0
-            bits[0] = U1
+    if over:
+        bits[:] = U0
+        bits[0] = U1
     if slots.masks.shape[1] > 0:
         expand_mask(bits, slots.masks[index])
     if slots.observations.shape[1] > 0:
@@ -257,73 +250,67 @@ def _copy(source: np.ndarray, target: np.ndarray) -> None:
 
 
 @pure_kernel
-def _renew(index: int, words: np.ndarray) -> None:
-    """Deal a slot's next game, and keep what the learner saw last.
-
-    Games that end before the learner has decided anything are passed over.
-    """
-    slots = slots_of(words)
-    cells, keys = slots.cells[index], slots.keys[index]
-    while cells[at.STATUS] == FINISHED:
-        if slots.last_infos.shape[1] > 0 and cells[at.DECIDED]:
-            _show(index, slots)
-            _copy(slots.observations[index], slots.last_observations[index])
-            _copy(slots.infos[index, 0], slots.last_infos[index])
-        keys[at.NUMBER] += np.uint64(slots.terms[at.STRIDE])
-        _deal(index, slots)
-        _seat_learner(index, slots, False)
-        _play_on(index, slots)
-
-
-@pure_kernel
-def play(first: int, stop: int, words: np.ndarray) -> bool:
-    """Carry out one order in each of the games ``first..stop-1``, play on, and write what they show.
+def play(first: int, stop: int, words: np.ndarray) -> None:
+    """Carry out one order in each of the games ``first..stop-1``, in which all seats are the learner's.
 
     Args:
         first: The first game.
         stop: The end.
         words: The games (:func:`ddz_env.envs.slots.allocate`).
-
-    Returns:
-        Whether any of them waits for a random move.
     """
-    slots, random = slots_of(words), False
+    slots = slots_of(words)
     for index in range(first, stop):
-        cells = slots.cells[index]
+        row, ring, cells, keys = slots.rows[index], slots.rings[index], slots.cells[index], slots.keys[index]
+        order = cells[at.ORDER]
+        if order != LOOK:
+            _begin_step(cells, slots.returns[index])
+            cells[at.DECIDED] = order == ACT
+        if order == ACT:
+            play_action(row, ring, slots.logs[index], np.uint64(cells[at.ACTION]), slots.rules)
+        deals = order == DEAL
+        if row[STAGE] == _STAGE_OVER and not deals:
+            _pay(row, cells, slots.terms, slots.returns[index], slots.rules)
+            deals = slots.terms[at.RENEWS] != 0
+            keys[at.NUMBER] += np.uint64(slots.terms[at.STRIDE])
+        if deals:
+            _deal(row, ring, keys, slots.rules)
+        _show(index, slots, row[SEAT], False)
+
+
+@pure_kernel
+def play_learners(first: int, stop: int, words: np.ndarray) -> None:
+    """Carry out one order in each of the games ``first..stop-1``, play on, and write what they show.
+
+    Where the step that ends a game deals the next one, what the learner saw last is kept, and games that end before the
+    learner has decided anything are passed over.
+
+    Args:
+        first: The first game.
+        stop: The end.
+        words: The games (:func:`ddz_env.envs.slots.allocate`).
+    """
+    slots = slots_of(words)
+    for index in range(first, stop):
+        cells, renews = slots.cells[index], slots.terms[at.RENEWS] != 0
         if cells[at.ORDER] == WAIT:
             continue
         if cells[at.ORDER] == ACT and cells[at.STATUS] == FINISHED:  # over before its learner could act
             cells[at.ENDED] = cells[at.DECIDED] = 1
             continue
-        if _obey(index, slots):
-            _play_on(index, slots)
-        if slots.terms[at.RENEWS] and cells[at.STATUS] == FINISHED:
-            _renew(index, words)
-        if cells[at.STATUS] == RANDOM_TURN:
-            random = True
-        else:
-            _show(index, slots)
-    return random
-
-
-@kernel
-def play_with_random(first: int, stop: int, words: np.ndarray) -> None:
-    """As :func:`play`, and opponents who choose whole moves at random answer."""
-    while play(first, stop, words):
-        _draw_answers(first, stop, words)
-
-
-@kernel
-def _draw_answers(first: int, stop: int, words: np.ndarray) -> None:
-    """Order a random answer in each game that waits for one, and nothing in the others."""
-    slots = slots_of(words)
-    for index in range(first, stop):
-        keys, cells = slots.keys[index], slots.cells[index]
-        cells[at.ORDER] = WAIT
-        if cells[at.STATUS] == RANDOM_TURN:
-            cells[at.ORDER] = ANSWER
-            keys[at.STREAM] = advance(keys[at.STREAM])
-            keys[at.MAIN], keys[at.KICKERS] = random_move(slots.rows[index], slots.rules, mix(keys[at.STREAM]))
+        while True:
+            if _obey(index, slots):
+                _play_on(index, slots)
+            over = cells[at.STATUS] == FINISHED
+            if cells[at.STATUS] != UNSEEN_TURN and (cells[at.DECIDED] or not (over and renews)):
+                seat = cells[at.LEARNER] if cells[at.STATUS] != OPPONENT_TURN else np.int64(slots.rows[index, SEAT])
+                _show(index, slots, np.uint64(seat), over)
+            if not (over and renews):
+                break
+            if cells[at.DECIDED]:
+                _copy(slots.observations[index], slots.last_observations[index])
+                _copy(slots.infos[index, 0], slots.last_infos[index])
+            slots.keys[index, at.NUMBER] += np.uint64(slots.terms[at.STRIDE])
+            cells[at.ORDER] = RENEW
 
 
 @pure_kernel

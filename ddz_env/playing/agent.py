@@ -57,6 +57,9 @@ class BatchPlayer(Protocol):
     before another seat acts, so one memory a game suffices; a player that keeps it in an array ``plans`` of shape
     ``[num_games, ...]`` can be saved in the middle of a move.  A subclass that overrides ``act`` alone chooses game by
     game (:func:`answers_in_batches`).
+
+    A player that needs nothing but the rows may have a method ``moves(rows)``, too; it answers with whole moves: main
+    ids and kickers as hands, shape ``[k, 2]``, uint64.  Learners' environments then write no observations for it.
     """
 
     def actions(

@@ -15,6 +15,8 @@ from gymnasium.utils.env_checker import check_env
 
 from ddz_agents.random import RandomAgent
 from ddz_env import PRESETS, Move, State, View
+from ddz_env.core.engine.moves import all_moves, random_move
+from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.errors import (
     GameOverError,
     IllegalMoveError,
@@ -27,7 +29,7 @@ from ddz_env.core.errors import (
 from ddz_env.core.observation import observe
 from ddz_env.core.view import ROLES
 from ddz_env.envs.gym import DouDizhuEnv
-from ddz_env.envs.stepping import random_move
+from ddz_env.envs.stepping import first_illegal_move
 
 ID = "ddz_env/DouDizhu-v0"
 
@@ -162,12 +164,32 @@ def test_role_and_seed(role: str) -> None:
 
 def test_compiled_random_is_uniform_over_whole_moves() -> None:
     state, draws = State.from_hands(["333445", "6", "7"], check_sizes=False), 20_000
+    mask = np.empty(MASK_WORDS, np.uint64)
     expected = draws / len(state.legal_moves())
     counts = dict.fromkeys(state.legal_moves(), 0)
     for bits in np.random.default_rng(1).integers(2**64, size=draws, dtype=np.uint64):
-        main, kickers = random_move(state.row, state.rule_words, bits)
+        main, kickers = random_move(state.row, state.rule_words, mask, bits)
         counts[Move.from_words(int(main), int(kickers))] += 1
     assert sum((n - expected) ** 2 / expected for n in counts.values()) < 3 * len(counts)
+
+
+@pytest.mark.parametrize("rules", sorted(PRESETS))
+def test_compiled_random_draws_by_the_order_of_the_list(rules: str) -> None:
+    rng, mask = np.random.default_rng(2), np.empty(MASK_WORDS, np.uint64)
+    for seed in range(10):
+        state = State.new(seed, rules=rules)
+        while state.stage != "over":
+            mains, kickers = all_moves(state.row, state.rule_words)
+            place = int(rng.integers(len(mains)))
+            bits = np.uint64(((place << 32) + len(mains) - 1) // len(mains) << 32)
+            assert random_move(state.row, state.rule_words, mask, bits) == (mains[place], kickers[place])
+            assert (
+                first_illegal_move(state.row[None], state.rule_words, mask, np.array([[mains[place], kickers[place]]]))
+                == -1
+            )
+            odd = np.array([[mains[place], kickers[place] | np.uint64(1 << 63)]])
+            assert first_illegal_move(state.row[None], state.rule_words, mask, odd) == 0
+            state.step(Move.from_words(int(mains[place]), int(kickers[place])))
 
 
 def test_python_opponents_see_a_view_and_hear_every_move() -> None:

@@ -11,10 +11,15 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 
 from ddz_agents.neural.architecture import Layers, critic_layers, policy_layers
 from ddz_agents.neural.columns import (
@@ -39,6 +44,8 @@ from ddz_env.core.owned import OwnsArrays
 from ddz_env.envs.threads import run_chunks
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+_ROWS, _LANES = 4, 16
+"""Rows whose states are made side by side, and outputs that are computed together."""
 _EPSILON = np.float32(1e-5)
 """Of layer normalization, as in PyTorch."""
 
@@ -101,14 +108,16 @@ class CriticNet(NamedTuple):
 
 
 class ForwardBuffers(NamedTuple):
-    """Memory for one row, of one thread.
+    """Memory of one thread: for the states of ``_ROWS`` rows, and for what else is made of one.
 
     Attributes:
-        mind: Of the search through hands.
+        minds: Of the search through hands, with the prices that a row has set; one a row.
+        mind: That of the first row.
         columns: Of the row.
-        state: What the trunk makes of it.
-        normal: The same, normalized.
-        added: What a block adds to it.
+        states: What the trunk makes of rows, shape ``[_ROWS, width]``.
+        normals: The same, normalized.
+        added: What a block adds to them.
+        state: That of the first row.
         rest: Columns of a hand that is left.
         seen: What the layer makes of them.
         scales: How much each unit of that layer counts.
@@ -117,11 +126,13 @@ class ForwardBuffers(NamedTuple):
         hand: Counts of a hand, int8.
     """
 
+    minds: tuple[RuleScratch, ...]
     mind: RuleScratch
     columns: Floats
-    state: Floats
-    normal: Floats
+    states: Floats
+    normals: Floats
     added: Floats
+    state: Floats
     rest: Floats
     seen: Floats
     scales: Floats
@@ -132,10 +143,13 @@ class ForwardBuffers(NamedTuple):
 
 def new_buffers(columns: int, width: int, rest_width: int = 0, rest_features: int = 0) -> ForwardBuffers:
     """Memory for a network of that size."""
-    sizes = (columns, width, width, width, REST_COLUMNS, rest_width, rest_width, rest_features)
+    sizes = (REST_COLUMNS, rest_width, rest_width, rest_features)
+    states = [np.zeros((_ROWS, width), np.float32) for _ in range(3)]
     floats = [np.zeros(size, np.float32) for size in sizes]
-    scratch = np.zeros(max(sizes), np.int64), np.zeros(NUM_RANKS, np.int8)
-    return ForwardBuffers._make([new_rule_scratch(), *floats, *scratch])
+    scratch = np.zeros(max(columns, width, *sizes), np.int64), np.zeros(NUM_RANKS, np.int8)
+    columns_of_row = np.zeros(columns, np.float32)
+    minds = tuple(new_rule_scratch() for _ in range(_ROWS))
+    return ForwardBuffers._make([minds, minds[0], columns_of_row, *states, states[0][0], *floats, *scratch])
 
 
 def trunk_of(arrays: Arrays, layers: Layers) -> Trunk:
@@ -180,6 +194,63 @@ def _add_product(values: np.ndarray, weights: np.ndarray, places: np.ndarray, ou
         value, row = values[places[k]], weights[places[k]]
         for unit in range(out.size):
             out[unit] += value * row[unit]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _add_tile(context: Any, values: Any, weights: Any, k: Any, out: Any, unit: Any) -> Any:
+    """Add the products of eight inputs to ``_LANES`` outputs of ``_ROWS`` rows, in the order of :func:`_add_product`.
+
+    Four rows read a weight once.  Numba makes no vectors of a loop that writes to several arrays.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        def place(argument: int, row: Any, column: Any) -> Any:
+            array = make_array(signature.args[argument])(context, builder, given[argument])
+            width = cgutils.unpack_tuple(builder, array.shape)[1]
+            return builder.gep(array.data, [builder.add(builder.mul(row, width), column)])
+
+        def number(value: int) -> Any:
+            return context.get_constant(types.intp, value)
+
+        def lanes(pointer: Any) -> Any:
+            return builder.bitcast(pointer, vector.as_pointer())
+
+        vector, at, first = ir.VectorType(ir.FloatType(), _LANES), given[2], given[4]
+        rows = [builder.load(lanes(place(1, builder.add(at, number(j)), first)), align=4) for j in range(8)]
+        for row in range(_ROWS):
+            products = []
+            for j in range(8):
+                value = builder.load(place(0, number(row), builder.add(at, number(j))))
+                one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+                same = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
+                products.append(builder.fmul(builder.shuffle_vector(one, one, same), rows[j]))
+            while len(products) > 1:
+                products = [builder.fadd(*pair) for pair in zip(products[::2], products[1::2], strict=True)]
+            target = lanes(place(3, number(row), first))
+            builder.store(builder.fadd(builder.load(target, align=4), products[0]), target, align=4)
+        return context.get_dummy_value()
+
+    return types.void(values, weights, k, out, unit), generate
+
+
+@pure_kernel
+def _affine_rows(values: np.ndarray, layer: Dense, rows: int, places: np.ndarray, out: np.ndarray) -> None:
+    """:func:`affine` for some rows; ``_ROWS`` rows without a zero are computed side by side, with the same result."""
+    inputs, units = layer.weights.shape
+    zeros = rows != _ROWS or inputs % 8 != 0 or units % _LANES != 0
+    for row in range(rows):
+        for index in range(inputs):
+            zeros |= values[row, index] == _ZERO
+    if zeros:
+        for row in range(rows):
+            affine(values[row], layer, places, out[row])
+        return
+    for row in range(rows):
+        for unit in range(units):
+            out[row, unit] = layer.bias[unit]
+    for k in range(0, inputs, 8):
+        for unit in range(0, units, _LANES):
+            _add_tile(values, layer.weights, k, out, unit)
 
 
 @pure_kernel
@@ -233,20 +304,35 @@ def _rectify(values: np.ndarray) -> None:
 
 
 @pure_kernel
-def run_trunk(trunk: Trunk, buffers: ForwardBuffers) -> None:
-    """Make the state of the columns in the buffers."""
-    state, normal, added = buffers.state, buffers.normal, buffers.added
+def _enter(trunk: Trunk, buffers: ForwardBuffers, row: int) -> None:
+    """Make the first state of a row of the columns in the buffers."""
+    affine(buffers.columns, trunk.first, buffers.places, buffers.states[row])
+    _rectify(buffers.states[row])
+
+
+@pure_kernel
+def _run_blocks(trunk: Trunk, buffers: ForwardBuffers, rows: int) -> None:
+    """Make the last states of some first ones."""
+    states, normals, added = buffers.states, buffers.normals, buffers.added
     gains, shifts = trunk.norms
-    affine(buffers.columns, trunk.first, buffers.places, state)
-    _rectify(state)
     last = trunk.blocks.bias.shape[0]
     for block in range(last):
-        _normalize(state, gains[block], shifts[block], normal)
-        affine(normal, Dense(trunk.blocks.weights[block], trunk.blocks.bias[block]), buffers.places, added)
-        for unit in range(state.size):
-            state[unit] += max(added[unit], _ZERO)
-    _normalize(state, gains[last], shifts[last], state)
-    _rectify(state)
+        for row in range(rows):
+            _normalize(states[row], gains[block], shifts[block], normals[row])
+        _affine_rows(normals, Dense(trunk.blocks.weights[block], trunk.blocks.bias[block]), rows, buffers.places, added)
+        for row in range(rows):
+            for unit in range(states.shape[1]):
+                states[row, unit] += max(added[row, unit], _ZERO)
+    for row in range(rows):
+        _normalize(states[row], gains[last], shifts[last], states[row])
+        _rectify(states[row])
+
+
+@pure_kernel
+def run_trunk(trunk: Trunk, buffers: ForwardBuffers) -> None:
+    """Make the state of the columns in the buffers."""
+    _enter(trunk, buffers, 0)
+    _run_blocks(trunk, buffers, 1)
 
 
 @pure_kernel
@@ -266,14 +352,18 @@ def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
 
 
 @pure_kernel
-def _evaluate_row(
-    values: np.ndarray, mask: np.ndarray, history: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
+def _judge(
+    values: np.ndarray,
+    mask: np.ndarray,
+    state: np.ndarray,
+    policy: PolicyNet,
+    mind: RuleScratch,
+    buffers: ForwardBuffers,
+    logs: np.ndarray,
 ) -> np.float32:
     """Write the logarithms of an observation's probabilities, shape ``[400]``; the policy's own value."""
-    describe_observation(values, history, READING_RULES, buffers.mind, buffers.hand, buffers.columns)
-    run_trunk(policy.trunk, buffers)
     features, scales, seen = buffers.features, buffers.scales, buffers.seen
-    affine(buffers.state, policy.weigh, buffers.places, features)
+    affine(state, policy.weigh, buffers.places, features)
     scale = _ONE / np.float32(math.sqrt(features.size))
     for index in range(features.size):
         features[index] *= scale
@@ -286,14 +376,14 @@ def _evaluate_row(
             logs[action] = -np.float32(np.inf)
             continue
         leave(values, action, buffers.hand)
-        sure, price = value_hand(hand_word(buffers.hand, 0), READING_RULES, buffers.mind)
+        sure, price = value_hand(hand_word(buffers.hand, 0), READING_RULES, mind)
         put_afterstate(buffers.hand, sure, price, buffers.rest)
         affine(buffers.rest, policy.rest, buffers.places, seen)
         _rectify(seen)
-        own = dot(buffers.state, policy.logits.weights[action]) + policy.logits.bias[action]
+        own = dot(state, policy.logits.weights[action]) + policy.logits.bias[action]
         logs[action] = own + (dot(seen, scales) + shift)
     _log_softmax(logs, mask)
-    return dot(buffers.state, policy.value.weights[0]) + policy.value.bias[0]
+    return dot(state, policy.value.weights[0]) + policy.value.bias[0]
 
 
 @kernel
@@ -307,8 +397,16 @@ def _run_policy(
 ) -> None:
     """Evaluate rows: observations and masks."""
     observations, masks = seen
-    for index in range(values.size):
-        values[index] = _evaluate_row(observations[index], masks[index], history, policy, buffers, logs[index])
+    for first in range(0, values.size, _ROWS):
+        rows = min(_ROWS, values.size - first)
+        for row in range(rows):
+            seat = observations[first + row]
+            describe_observation(seat, history, READING_RULES, buffers.minds[row], buffers.hand, buffers.columns)
+            _enter(policy.trunk, buffers, row)
+        _run_blocks(policy.trunk, buffers, rows)
+        for row in range(rows):
+            index, state, mind = first + row, buffers.states[row], buffers.minds[row]
+            values[index] = _judge(observations[index], masks[index], state, policy, mind, buffers, logs[index])
 
 
 @kernel

@@ -199,6 +199,13 @@ def teach(
         actions[index] = NO_LABEL if over else taught_action(rows[index], rules, mind, w, plans[index])
 
 
+@pure_kernel
+def _choose_moves(rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, moves: np.ndarray) -> None:
+    """Write the whole moves, main ids and kickers as hands, of games at the start of a decision."""
+    for index in range(rows.shape[0]):
+        moves[index, 0], moves[index, 1] = rules_move(rows[index], rules, mind, w)
+
+
 class RulesTeacher(OwnsArrays):
     """The rule agent in ``n`` games that advance side by side, stage by stage.
 
@@ -250,3 +257,9 @@ class RulesTeacher(OwnsArrays):
         teach(rows, self._rule_words, self._mind, of.WEIGHTS, plans, actions)
         self.plans[games] = plans
         return actions
+
+    def moves(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """The whole moves of the rule agent: see :class:`ddz_env.playing.agent.BatchPlayer`."""
+        moves = np.empty((len(rows), 2), np.uint64)
+        _choose_moves(rows, self._rule_words, self._mind, of.WEIGHTS, moves)
+        return moves

@@ -21,7 +21,7 @@ from ddz_agents.rules.scratch import RuleScratch, is_enemy, look_around
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.kickers import body_of, kicker_options
+from ddz_env.core.engine.kickers import body_of, kicker_options, may_ride
 from ddz_env.core.engine.legal import count_legal, finishing_action, legal_mask, marked, nth_legal
 from ddz_env.core.engine.score import bid_of
 from ddz_env.core.engine.step import hand_size, main_cards, next_seat
@@ -38,25 +38,6 @@ _LIKELY = 40
 _SAFER = 15
 _BLOCK = 3000
 _WIN = 100_000
-
-
-@pure_kernel
-def _may_ride(row: np.ndarray, hand: np.uint64, main: np.uint64, ranks: np.uint64, rules: np.ndarray) -> bool:
-    """Whether kickers of these different ranks are legal with the main group."""
-    body = body_of(row, hand, main, rules)
-    left = body.kickers
-    if words.popcount(ranks) != left:
-        return False
-    chosen, floor = U0, U0
-    while left > U0:
-        rank = words.lowest(ranks)
-        ranks &= ranks - U1
-        if (kicker_options(body, left, chosen, floor, rules) >> rank) & U1 == U0:
-            return False
-        chosen = words.add(chosen, U1 << rank, body.size)
-        floor = rank
-        left -= U1
-    return True
 
 
 @pure_kernel
@@ -107,8 +88,9 @@ def choose_kickers(
         ranks |= chosen
         rest = words.remove(rest, chosen, size)
         count -= U1
-    if _may_ride(row, hand, main, ranks, rules):
-        return words.spread(ranks, size)
+    kickers = words.spread(ranks, size)
+    if may_ride(row, hand, main, kickers, rules):
+        return kickers
     return lowest_kickers(row, hand, main, rules)
 
 

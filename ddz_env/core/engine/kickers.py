@@ -15,7 +15,24 @@ from ddz_env.core import rules as variant
 from ddz_env.core.engine import tables
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.layout import KEY, TARGET
-from ddz_env.core.engine.words import JOKERS, PLANE, U0, U1, U2, U3, U4, U8, U15, U16, body_mask, count_of, popcount
+from ddz_env.core.engine.words import (
+    JOKERS,
+    PLANE,
+    U0,
+    U1,
+    U2,
+    U3,
+    U4,
+    U8,
+    U15,
+    U16,
+    add,
+    body_mask,
+    count_of,
+    lowest,
+    popcount,
+    remove,
+)
 
 _NO_TRIO = np.uint64(99)
 _U13 = np.uint64(13)
@@ -208,3 +225,18 @@ def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.
                 times += U1
             plain, with_trio = new_plain & _SUMS, new_trio & _SUMS
     return options
+
+
+@pure_kernel
+def may_ride(row: np.ndarray, hand: np.uint64, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> bool:
+    """Whether kickers, as a hand, are legal with a main group that the acting seat of a row plays from its hand."""
+    body = body_of(row, hand, main, rules)
+    left, chosen, floor = body.kickers, U0, U0
+    while left > U0 and kickers & PLANE != U0:
+        rank = lowest(kickers & PLANE)
+        if (kicker_options(body, left, chosen, floor, rules) >> rank) & U1 == U0:
+            return False
+        chosen, kickers = add(chosen, U1 << rank, body.size), remove(kickers, U1 << rank, body.size)
+        floor = rank
+        left -= U1
+    return left == U0 and kickers == U0

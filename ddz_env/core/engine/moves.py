@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.actions import MAX_KICKERS
-from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.compiling import kernel, pure_kernel
 from ddz_env.core.engine.kickers import body_of, kicker_options
 from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
-from ddz_env.core.engine.legal import legal_mask
-from ddz_env.core.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_COUNT
-from ddz_env.core.engine.words import U0, U1, add, lowest
+from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.core.engine.random import below
+from ddz_env.core.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_COUNT, WITH_KICKERS
+from ddz_env.core.engine.words import U0, U1, U2, U4, U15, add, lowest, popcount, remove, select
 
 _COMMON_MOVES = 512
+_ALL = ~U0
+_U64 = np.uint64(64)
 
 
 @kernel
@@ -102,3 +105,77 @@ def list_kickers(
             chosen[depth] = kicker_set
             options[depth] = kicker_options(body, left, kicker_set, rank, rules)
     return found
+
+
+@pure_kernel
+def nth_kickers(row: np.ndarray, rules: np.ndarray, main: np.uint64, nth: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """One of the kicker sets that :func:`list_kickers` lists, found without a list.
+
+    The last kickers of a set are counted, not visited.
+
+    Args:
+        row: The game.
+        rules: The rules array.
+        main: A legal main group that takes kickers.
+        nth: Which, from 0.
+
+    Returns:
+        The kickers as a hand, and how many sets come before them; of fewer sets, 0 and their number.
+    """
+    body = body_of(row, row[HANDS + np.int64(row[SEAT])], main, rules)
+    left, chosen, path, found = body.kickers, U0, U0, U0
+    above = _ALL  # the ranks not visited yet
+    while True:
+        options = kicker_options(body, left, chosen, path & U15, rules) & above
+        if left == U1:
+            here = popcount(options)
+            if nth < found + here:
+                return add(chosen, U1 << select(options, nth - found), body.size), found
+            found += here
+            options = U0
+        if options != U0:
+            rank = lowest(options)
+            chosen, path, above = add(chosen, U1 << rank, body.size), path << U4 | rank, _ALL
+            left -= U1
+        elif left == body.kickers:
+            return U0, found
+        else:
+            rank = path & U15
+            chosen, path, above = remove(chosen, U1 << rank, body.size), path >> U4, ~((U2 << rank) - U1)
+            left += U1
+
+
+@pure_kernel
+def random_move(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, bits: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Draw a whole move, uniformly over those that :func:`list_moves` lists.
+
+    Args:
+        row: The game at the start of a decision, shape ``[32]``, uint64.
+        rules: The rules array.
+        mask: Written: the legal actions, shape ``[MASK_WORDS]``, uint64.
+        bits: 64 random bits.
+
+    Returns:
+        The main id and the kickers as a hand.
+    """
+    legal_mask(row, rules, mask)
+    total, plain = count_legal(mask), True
+    for word in range(MASK_WORDS):
+        mains = mask[word] & WITH_KICKERS[word]
+        while mains != U0:
+            plain = False
+            total += nth_kickers(row, rules, np.uint64(word) * _U64 + lowest(mains), _ALL)[1] - U1
+            mains &= mains - U1
+    nth = below(bits, total)
+    if plain:
+        return nth_legal(mask, nth), U0
+    for word in range(MASK_WORDS):
+        mains = mask[word]
+        while mains != U0:
+            main, takes = np.uint64(word) * _U64 + lowest(mains), mains & ~(mains - U1) & WITH_KICKERS[word]
+            mains &= mains - U1
+            kickers, before = nth_kickers(row, rules, main, nth) if takes != U0 else (U0, U1)
+            if kickers != U0 or nth < before:
+                return main, kickers
+            nth -= before
+    return U0, U0

@@ -82,3 +82,15 @@ def _finishing_ids() -> np.ndarray:
 
 FINISHING = _finishing_ids()
 """Mask words of the main groups that use up a hand, by its number of cards."""
+
+
+def _mask_of(ids: list[int]) -> np.ndarray:
+    """Some action ids as a mask."""
+    mask = np.zeros(MASK_WORDS, np.uint64)
+    for action in ids:
+        mask[action // 64] |= np.uint64(1 << action % 64)
+    return mask
+
+
+WITH_KICKERS = _mask_of([main for main, segment in enumerate(MAIN_SEGMENT) if SEGMENT_KICKER_COUNT[segment]])
+"""The mask of the main groups that take kickers."""

@@ -20,13 +20,15 @@ from ddz_agents.neural.tensor_file import Arrays
 from ddz_env import Move
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LEFT, MOVES, STAGE, STAGE_KICKER
+from ddz_env.core.engine.moves import random_move
+from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
 from ddz_env.core.state import State
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.games import check_actions, restore_state
 from ddz_env.envs.opponents import Opponent, make_opponent, whole_moves
 from ddz_env.envs.slots import LOG_MOVES
-from ddz_env.envs.stepping import ASKED, UNIFORM, random_move
+from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM
 from ddz_env.playing.agent import BatchPlayer, close
 from ddz_env.playing.game import call
 
@@ -195,15 +197,16 @@ class _MoveByMove:
         rngs: Any,
     ) -> npt.NDArray[np.int64]:
         kind, rng = self._opponent.kind, rngs(0)
-        if kind not in (ASKED, UNIFORM):  # uniform over each stage
+        if kind == STAGED:
             order = np.where(masks > 0, rng.random(masks.shape), -1.0)
             chosen: npt.NDArray[np.int64] = order.argmax(axis=1).astype(np.int64)
             return chosen
         begun = games[rows[:, STAGE] != STAGE_KICKER]
         if kind == UNIFORM:
+            mask = np.empty(MASK_WORDS, np.uint64)
             for game in begun.tolist():
                 bits = rng.integers(_MOST, dtype=np.uint64, endpoint=True)
-                self.plans[game] = random_move(self._batch.rows[game], self._rule_words, bits)
+                self.plans[game] = random_move(self._batch.rows[game], self._rule_words, mask, bits)
         elif len(begun):
             states = [self._state(game) for game in begun.tolist()]
             self.plans[begun] = whole_moves(self._opponent.agent, states, [rng] * len(states))

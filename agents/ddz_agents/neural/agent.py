@@ -161,6 +161,7 @@ class ModelAgent:
 
     def __init__(self, model: PolicyModel, temperature: float = 0.0, name: str = "policy") -> None:
         self.model = model
+        self.same_in_batches = isinstance(model, CompiledPolicy)  # a row of others may round otherwise beside others
         self.temperature = PolicyOptions(temperature=temperature).temperature
         self.name = name
 

@@ -344,7 +344,7 @@ def _build_move(
     stages: np.ndarray,
     logs: np.ndarray,
 ) -> bool:
-    """Go on with a move until it is whole, or until its next action must be drawn.
+    """Continue a move until it is whole, or until its next action must be drawn.
 
     Args:
         game: The row and the ring behind the stages so far, both changed in place, and the rules array.

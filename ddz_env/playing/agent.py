@@ -25,6 +25,9 @@ class Agent(Protocol):
     whole move), and a generator, which is its only source of randomness.  An agent with a class attribute
     ``cheats = True`` gets the :class:`ddz_env.State` instead; :func:`cheats` reads it, and no attribute means no.
 
+    ``same_in_batches = True`` says that an answer of ``batched`` is that of ``act`` to the bit, beside any others in
+    the batch: the arena then plays many games of the agent at once, unless it has ``reset`` or ``observe``.
+
     Optional methods, called where they exist:
 
     ==============================  =====================================================================

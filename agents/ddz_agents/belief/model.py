@@ -245,7 +245,7 @@ class BeliefModel(OwnsArrays):
         context, buffers = np.empty_like(self._context.bias), self._buffers
         buffers.columns[:] = columns
         run_trunk(self._trunk, buffers)
-        affine(buffers.state, self._context, buffers.places, context)
+        affine(buffers.states[0], self._context, buffers.places, context)
         return context
 
 

@@ -18,10 +18,10 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import kernel, pure_kernel
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.score import SCORE_STAKE, write_returns
-from ddz_env.core.engine.step import apply_action, apply_and_record, make_landlord
-from ddz_env.core.engine.tables import DOUBLE_ID, MASK_WORDS
+from ddz_env.core.engine.step import apply_action, make_landlord
+from ddz_env.core.engine.tables import DOUBLE_ID
 from ddz_env.core.engine.words import U0, U1, U24
-from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
+from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent, answers_in_batches
 from ddz_env.playing.game import play_game
 
@@ -93,23 +93,6 @@ def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64,
 
 
 @kernel
-def _look(rows: np.ndarray, rings: np.ndarray, rules: np.ndarray, observations: np.ndarray, masks: np.ndarray) -> None:
-    """Write what the seats to act see and may do."""
-    bits = np.empty(MASK_WORDS, np.uint64)
-    for index in range(rows.shape[0]):
-        write_mask(rows[index], rules, bits, masks[index])
-        write_observation(rows[index], rings[index], rules, rows[index, at.SEAT], observations[index])
-
-
-@kernel
-def _advance(rows: np.ndarray, rings: np.ndarray, games: np.ndarray, actions: np.ndarray, rules: np.ndarray) -> None:
-    """Play an action in each of some games."""
-    for index in range(games.size):
-        game = games[index]
-        apply_and_record(rows[game], rings[game], np.uint64(actions[index]), rules)
-
-
-@kernel
 def _count(rows: np.ndarray, rules: np.ndarray, landlord_won: np.ndarray, returns: np.ndarray) -> None:
     """Write who won finished games, and what each seat gets at a base stake of 1."""
     for index in range(rows.shape[0]):
@@ -133,16 +116,8 @@ def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.r
             row[:] = play_game(State(row.copy(), rules), [agent] * rules.players, [rng] * rules.players).row
         return
     player = agent.batched(len(rows), rules)  # type: ignore[attr-defined]  # checked above
-    rings = np.zeros((len(rows), at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64)
-    observations = np.empty((len(rows), OBSERVATION_WORDS), np.uint64)
-    masks, words = np.empty((len(rows), MASK_BYTE_WORDS), np.uint64), rules.words()
-    games = np.arange(len(rows))
-    while len(games):
-        here, seen, legal = rows[games], observations[: len(games)], masks[: len(games)]
-        _look(here, rings[games], words, seen, legal)
-        actions = player.actions(games, here, seen.view(np.int8), mask_bytes(legal), lambda game: rng)
-        _advance(rows, rings, games, actions, words)
-        games = games[rows[games, at.STAGE] != at.STAGE_OVER]
+    seats = np.zeros((len(rows), rules.players), np.int64)
+    play_side_by_side(rows, rules, seats, lambda _, *seen: player.actions(*seen), lambda game, seat: rng)
 
 
 def outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) -> Outcomes:

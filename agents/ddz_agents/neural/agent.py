@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.shipped import policy_path
@@ -135,6 +136,16 @@ def next_stages(moves: Sequence[PartialMove]) -> tuple[Bytes, Bytes]:
     return observations.view(np.int8), mask_bytes(masks)
 
 
+def _check_turn(view: View) -> None:
+    """Refuse a view of a seat that is not to act, or that has begun a move.
+
+    Raises:
+        IllegalMoveError: If it is one.
+    """
+    if view.acting_seat != view.seat or view.stage in ("over", "kicker"):
+        raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
+
+
 class ModelAgent:
     """Plays by any :class:`~ddz_agents.neural.model.PolicyModel`.
 
@@ -151,6 +162,7 @@ class ModelAgent:
 
     def __init__(self, model: PolicyModel, temperature: float = 0.0, name: str = "policy") -> None:
         self.model = model
+        self.same_in_batches = isinstance(model, CompiledPolicy)  # a row of others may round otherwise beside others
         self.temperature = PolicyOptions(temperature=temperature).temperature
         self.name = name
 
@@ -160,7 +172,13 @@ class ModelAgent:
         Raises:
             IllegalMoveError: If it is not the seat's turn.
         """
-        return self.act_batch([view], [rng])[0]
+        if not isinstance(self.model, CompiledPolicy):
+            return self.act_batch([view], [rng])[0]
+        _check_turn(view)
+        return self.model.build_move(view, self._drawing(rng) if self.temperature else None)
+
+    def _drawing(self, rng: np.random.Generator) -> Callable[[Floats], int]:
+        return lambda logs: int(choose_actions(logs[None], self.temperature, [rng])[0])
 
     def act_batch(self, views: Sequence[View], rngs: Sequence[np.random.Generator]) -> list[Move]:
         """Choose a move in each of several games; each stage is one evaluation for all that have a choice.
@@ -169,8 +187,7 @@ class ModelAgent:
             IllegalMoveError: If it is not the seat's turn in one of them.
         """
         for view in views:
-            if view.acting_seat != view.seat or view.stage in ("over", "kicker"):
-                raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
+            _check_turn(view)
         moves = [PartialMove(view, view.row, view.ring) for view in views]
         unfinished = list(range(len(moves)))
         while unfinished:

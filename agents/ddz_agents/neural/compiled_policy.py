@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,23 +24,32 @@ from numba.np.arrayobj import make_array
 
 from ddz_agents.neural.architecture import Layers, critic_layers, policy_layers
 from ddz_agents.neural.columns import (
+    GAME_COLUMNS,
     READING_RULES,
     REST_COLUMNS,
     describe_game,
     describe_observation,
     leave,
+    observation_columns,
     put_afterstate,
 )
 from ddz_agents.neural.errors import InvalidPolicyInputError
 from ddz_agents.neural.features import hand_word, value_hand
 from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes
+from ddz_agents.neural.packed import Words, pack, unpacker
 from ddz_agents.neural.tensor_file import Arrays
 from ddz_agents.neural.weights import Weights
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
-from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env import Move, View
+from ddz_env.core.actions import KICKER_BASE, MAX_KICKERS, NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.compiling import kernel, pure_kernel
-from ddz_env.core.observation import CONCEALED
+from ddz_env.core.engine.layout import SEAT, STAGE, STAGE_KICKER
+from ddz_env.core.engine.legal import count_legal, nth_legal
+from ddz_env.core.engine.step import apply_and_record
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.words import U0, U1
+from ddz_env.core.observation import CONCEALED, MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.envs.threads import run_chunks
 
@@ -48,6 +58,10 @@ _ROWS, _LANES = 4, 16
 """Rows whose states are made side by side, and outputs that are computed together."""
 _EPSILON = np.float32(1e-5)
 """Of layer normalization, as in PyTorch."""
+
+MOST_STAGES = 1 + MAX_KICKERS
+LIKELIEST, DRAWN = -2, -1
+"""In the place of an action: the most probable one, or one that is drawn when its probabilities are known."""
 
 _memory = threading.local()
 """The buffers of a thread, by the sizes of their networks."""
@@ -112,12 +126,10 @@ class ForwardBuffers(NamedTuple):
 
     Attributes:
         minds: Of the search through hands, with the prices that a row has set; one a row.
-        mind: That of the first row.
         columns: Of the row.
         states: What the trunk makes of rows, shape ``[_ROWS, width]``.
         normals: The same, normalized.
         added: What a block adds to them.
-        state: That of the first row.
         rest: Columns of a hand that is left.
         seen: What the layer makes of them.
         scales: How much each unit of that layer counts.
@@ -127,12 +139,10 @@ class ForwardBuffers(NamedTuple):
     """
 
     minds: tuple[RuleScratch, ...]
-    mind: RuleScratch
     columns: Floats
     states: Floats
     normals: Floats
     added: Floats
-    state: Floats
     rest: Floats
     seen: Floats
     scales: Floats
@@ -149,7 +159,7 @@ def new_buffers(columns: int, width: int, rest_width: int = 0, rest_features: in
     scratch = np.zeros(max(columns, width, *sizes), np.int64), np.zeros(NUM_RANKS, np.int8)
     columns_of_row = np.zeros(columns, np.float32)
     minds = tuple(new_rule_scratch() for _ in range(_ROWS))
-    return ForwardBuffers._make([minds, minds[0], columns_of_row, *states, states[0][0], *floats, *scratch])
+    return ForwardBuffers._make([minds, columns_of_row, *states, *floats, *scratch])
 
 
 def trunk_of(arrays: Arrays, layers: Layers) -> Trunk:
@@ -169,6 +179,15 @@ def dense(arrays: Arrays, name: str, outputs_first: bool = False) -> Dense:
     """A linear layer as compiled code takes it."""
     weights = arrays[f"{name}.weight"]
     return Dense(np.ascontiguousarray(weights if outputs_first else weights.T), arrays[f"{name}.bias"])
+
+
+_row, _table, _tables = (np.zeros((1,) * sides, np.float32) for sides in (1, 2, 3))
+_layer = Dense(_table, _row)
+_trunk = Trunk(_layer, Dense(_tables, _table), Dense(_table, _table))
+policy_in = unpacker(PolicyNet(_trunk, *[_layer] * 5))
+critic_in = unpacker(CriticNet(_trunk, _layer))
+buffers_in = unpacker(new_buffers(1, 1, 1, 1))
+"""What kernels make of packed words."""
 
 
 @pure_kernel
@@ -352,16 +371,18 @@ def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
 
 
 @pure_kernel
+def _enter_seat(values: np.ndarray, history: int, policy: PolicyNet, buffers: ForwardBuffers, row: int) -> None:
+    """Make the first state of a row of an observation."""
+    describe_observation(values, history, READING_RULES, buffers.minds[row], buffers.hand, buffers.columns)
+    _enter(policy.trunk, buffers, row)
+
+
+@pure_kernel
 def _judge(
-    values: np.ndarray,
-    mask: np.ndarray,
-    state: np.ndarray,
-    policy: PolicyNet,
-    mind: RuleScratch,
-    buffers: ForwardBuffers,
-    logs: np.ndarray,
+    values: np.ndarray, mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
 ) -> np.float32:
-    """Write the logarithms of an observation's probabilities, shape ``[400]``; the policy's own value."""
+    """Write the logarithms of a row's probabilities, shape ``[400]``; the policy's own value."""
+    state, mind = buffers.states[row], buffers.minds[row]
     features, scales, seen = buffers.features, buffers.scales, buffers.seen
     affine(state, policy.weigh, buffers.places, features)
     scale = _ONE / np.float32(math.sqrt(features.size))
@@ -386,40 +407,95 @@ def _judge(
     return dot(state, policy.value.weights[0]) + policy.value.bias[0]
 
 
+@pure_kernel
+def _evaluate_row(
+    values: np.ndarray, mask: np.ndarray, history: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
+) -> np.float32:
+    """Write the logarithms of an observation's probabilities, shape ``[400]``; the policy's own value."""
+    _enter_seat(values, history, policy, buffers, 0)
+    _run_blocks(policy.trunk, buffers, 1)
+    return _judge(values, mask, 0, policy, buffers, logs)
+
+
 @kernel
 def _run_policy(
     seen: tuple[np.ndarray, np.ndarray],
     history: int,
-    policy: PolicyNet,
-    buffers: ForwardBuffers,
+    net: np.ndarray,
+    memory: np.ndarray,
     logs: np.ndarray,
     values: np.ndarray,
 ) -> None:
     """Evaluate rows: observations and masks."""
-    observations, masks = seen
+    (observations, masks), policy, buffers = seen, policy_in(net), buffers_in(memory)
     for first in range(0, values.size, _ROWS):
         rows = min(_ROWS, values.size - first)
         for row in range(rows):
-            seat = observations[first + row]
-            describe_observation(seat, history, READING_RULES, buffers.minds[row], buffers.hand, buffers.columns)
-            _enter(policy.trunk, buffers, row)
+            _enter_seat(observations[first + row], history, policy, buffers, row)
         _run_blocks(policy.trunk, buffers, rows)
         for row in range(rows):
-            index, state, mind = first + row, buffers.states[row], buffers.minds[row]
-            values[index] = _judge(observations[index], masks[index], state, policy, mind, buffers, logs[index])
+            index = first + row
+            values[index] = _judge(observations[index], masks[index], row, policy, buffers, logs[index])
 
 
 @kernel
-def _run_critic(
-    seen: tuple[np.ndarray, np.ndarray], critic: CriticNet, buffers: ForwardBuffers, values: np.ndarray
-) -> None:
+def _build_move(
+    game: tuple[np.ndarray, np.ndarray, np.ndarray],
+    history: int,
+    net: np.ndarray,
+    memory: np.ndarray,
+    chosen: int,
+    stages: np.ndarray,
+    logs: np.ndarray,
+) -> bool:
+    """Continue a move until it is whole, or until its next action must be drawn.
+
+    Args:
+        game: The row and the ring behind the stages so far, both changed in place, and the rules array.
+        history: Completed moves that the policy sees.
+        net: The policy.
+        memory: The buffers.
+        chosen: The next action; ``LIKELIEST`` takes the most probable one at every stage, ``DRAWN`` waits for one
+            where there is a choice.
+        stages: The number of stages so far and their actions, changed in place, shape ``[MOST_STAGES + 1]``, int64.
+        logs: Output: the logarithms of the probabilities of the last stage that had a choice, shape ``[400]``.
+
+    Returns:
+        Whether the move is whole.
+    """
+    (row, ring, rules), policy, buffers = game, policy_in(net), buffers_in(memory)
+    bits, legal = np.empty(MASK_WORDS, np.uint64), np.empty(MASK_BYTE_WORDS, np.uint64)
+    seen, seat = np.empty(OBSERVATION_WORDS, np.uint64), row[SEAT]
+    while stages[0] == 0 or row[STAGE] == STAGE_KICKER:
+        action = chosen
+        if chosen < 0:
+            write_mask(row, rules, bits, legal)
+            action = np.int64(nth_legal(bits, U0))
+            if count_legal(bits) > U1:
+                write_observation(row, ring, rules, seat, seen)
+                _evaluate_row(seen.view(np.int8), legal.view(np.int8), history, policy, buffers, logs)
+                if chosen == DRAWN:
+                    return False
+                for other in range(action + 1, NUM_ACTIONS):
+                    if logs[other] > logs[action]:
+                        action = other
+        else:
+            chosen = DRAWN
+        apply_and_record(row, ring, np.uint64(action), rules)
+        stages[0] += 1
+        stages[stages[0]] = action
+    return True
+
+
+@kernel
+def _run_critic(seen: tuple[np.ndarray, np.ndarray], net: np.ndarray, memory: np.ndarray, values: np.ndarray) -> None:
     """Evaluate games: observations of the seats to act, and what they do not see."""
-    observations, concealed = seen
+    (observations, concealed), critic, buffers = seen, critic_in(net), buffers_in(memory)
     for index in range(values.size):
         given = observations[index], concealed[index]
-        describe_game(*given, READING_RULES, buffers.mind, buffers.hand, buffers.columns)
+        describe_game(*given, READING_RULES, buffers.minds[0], buffers.hand, buffers.columns)
         run_trunk(critic.trunk, buffers)
-        values[index] = dot(buffers.state, critic.value.weights[0]) + critic.value.bias[0]
+        values[index] = dot(buffers.states[0], critic.value.weights[0]) + critic.value.bias[0]
 
 
 class CompiledPolicy(OwnsArrays):
@@ -443,11 +519,11 @@ class CompiledPolicy(OwnsArrays):
         self.objective, self.values_trained = weights.objective, weights.values_trained
         outputs_first = {"logits": True, "value": True, "rest.0": False, "rest.2": True, "weigh": False}
         linear = [dense(weights.policy, name, first) for name, first in outputs_first.items()]
-        self._policy = PolicyNet(trunk_of(weights.policy, policy_layers(weights.architecture)), *linear)
-        self.critic: CriticNet | None = None
+        self._policy = pack(PolicyNet(trunk_of(weights.policy, policy_layers(weights.architecture)), *linear))
+        self.critic: Words | None = None
         if weights.critic is not None:
             trunk = trunk_of(weights.critic, critic_layers(weights.architecture))
-            self.critic = CriticNet(trunk, dense(weights.critic, "value", outputs_first=True))
+            self.critic = pack(CriticNet(trunk, dense(weights.critic, "value", outputs_first=True)))
         self._threads = threads
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
@@ -461,12 +537,34 @@ class CompiledPolicy(OwnsArrays):
         logs, values = np.empty((count, NUM_ACTIONS), np.float32), np.empty(count, np.float32)
 
         def work(first: int, stop: int) -> None:
-            buffers = _own_buffers(self._policy.trunk, sizes.rest_width, sizes.rest_features)
-            seen = observations[first:stop], masks[first:stop]
-            _run_policy(seen, sizes.history, self._policy, buffers, logs[first:stop], values[first:stop])
+            seen, memory = (observations[first:stop], masks[first:stop]), self._memory()
+            _run_policy(seen, sizes.history, self._policy, memory, logs[first:stop], values[first:stop])
 
         run_chunks(work, count, self._threads)
         return logs, values
+
+    def build_move(self, view: View, draw: Callable[[Floats], int] | None = None) -> Move:
+        """A whole move for the seat to act, in one compiled call; one more for each action that is drawn.
+
+        Args:
+            view: What the seat knows, at the start of the move.
+            draw: Draws an action by the logarithms of its probabilities, shape ``[400]``; None for the likeliest, the
+                lowest id of equals.  It is not called where only one action is legal.
+        """
+        game = view.row.copy(), view.ring.copy(), view.rule_words
+        logs, stages = np.empty(NUM_ACTIONS, np.float32), np.zeros(MOST_STAGES + 1, np.int64)
+        given = self.architecture.history, self._policy, self._memory()
+        chosen = LIKELIEST if draw is None else DRAWN
+        while not _build_move(game, *given, chosen, stages, logs):
+            chosen = DRAWN if draw is None else draw(logs)
+        count, main, *kickers = stages.tolist()
+        return Move(main, tuple(action - KICKER_BASE for action in kickers[: count - 1]))
+
+    def _memory(self) -> Words:
+        """This thread's buffers."""
+        sizes = self.architecture
+        columns = observation_columns(sizes.history)
+        return _own_buffers(columns, sizes.width, sizes.rest_width, sizes.rest_features)
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
         """The critic's values of games whose hidden cards are known, as on a determinization.
@@ -487,20 +585,19 @@ class CompiledPolicy(OwnsArrays):
             raise InvalidPolicyInputError("these weights hold no critic")
         check_batch(observations, masks)
         check_bytes("concealed", concealed, len(observations), CONCEALED.size)
-        values = np.empty(len(observations), np.float32)
+        values, width = np.empty(len(observations), np.float32), self.architecture.critic_width
 
         def work(first: int, stop: int) -> None:
-            seen = observations[first:stop], concealed[first:stop]
-            _run_critic(seen, critic, _own_buffers(critic.trunk), values[first:stop])
+            seen, memory = (observations[first:stop], concealed[first:stop]), _own_buffers(GAME_COLUMNS, width)
+            _run_critic(seen, critic, memory, values[first:stop])
 
         run_chunks(work, len(observations), self._threads)
         return values
 
 
-def _own_buffers(trunk: Trunk, rest_width: int = 0, rest_features: int = 0) -> ForwardBuffers:
-    """This thread's buffers for a network."""
-    known: dict[tuple[int, ...], ForwardBuffers] = _memory.__dict__.setdefault("buffers", {})
-    sizes = (*trunk.first.weights.shape, rest_width, rest_features)
+def _own_buffers(*sizes: int) -> Words:
+    """This thread's buffers for a network: :func:`new_buffers`."""
+    known: dict[tuple[int, ...], Words] = _memory.__dict__.setdefault("buffers", {})
     if sizes not in known:
-        known[sizes] = new_buffers(*sizes)
+        known[sizes] = pack(new_buffers(*sizes))
     return known[sizes]

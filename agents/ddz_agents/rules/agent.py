@@ -70,6 +70,7 @@ class RulesAgent(PricedAgent):
     """
 
     name = "rules"
+    same_in_batches = True
 
     def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
         """The same choices in many games, one compiled call for all that wait."""

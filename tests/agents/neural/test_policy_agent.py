@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from ddz_agents.neural.errors import MissingTorchError, TensorFileError
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
-from ddz_env import PRESETS, State
+from ddz_env import PRESETS, State, View
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.playing.game import play_game, seat_generators
@@ -80,12 +81,25 @@ def test_permuting_the_hidden_cards_changes_no_move(model: NetworkPolicy) -> Non
 
 def test_a_batch_of_games_gets_the_moves_of_its_games(model: NetworkPolicy) -> None:
     views = [state.view() for state in positions("rlcard", 2) if state.stage == "play"]
-    agent = ModelAgent(model, temperature=1.0)
-    together = agent.act_batch(views, [np.random.default_rng(i) for i in range(len(views))])
-    alone = [agent.act(view, np.random.default_rng(i)) for i, view in enumerate(views)]
-    assert together == alone
-    assert any(move.kickers for move in together)
-    assert agent.act_batch([], []) == []
+    check_batches(ModelAgent(model, temperature=1.0), views)
+    assert ModelAgent(model).act_batch([], []) == []
+
+
+@pytest.mark.parametrize(("preset", "temperature", "games"), [("standard", 0.0, 60), ("bidding", 1.0, 20)])
+def test_compiled_moves_are_those_of_batches(preset: str, temperature: float, games: int) -> None:
+    states = [state for seed in range(games) for state in positions(preset, 1, seed)]
+    views = [state.view() for state in states if state.stage not in ("over", "kicker")]
+    assert len(views) > 33 * games
+    check_batches(make_agent(f"policy:temperature={temperature}"), views)
+
+
+def check_batches(agent: Any, views: list[View]) -> None:
+    """In a batch and alone an agent makes the same moves with the same draws, some of them with kickers."""
+    together, alone = ([np.random.default_rng(i) for i in range(len(views))] for _ in range(2))
+    moves = agent.act_batch(views, together)
+    assert moves == [agent.act(view, rng) for view, rng in zip(views, alone, strict=True)]
+    assert [rng.random() for rng in together] == [rng.random() for rng in alone]
+    assert any(move.kickers for move in moves)
 
 
 def test_temperature_zero_is_greedy_one_follows_the_probabilities_and_a_half_sharpens_them() -> None:

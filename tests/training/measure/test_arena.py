@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, Rules, State, View
+from ddz_env.core.engine.layout import HANDS, SEAT
 from ddz_env.core.errors import UnknownAgentError
+from ddz_env.playing.agent import BatchPlayer
 from ddz_training.measure.contest import Arena, run_arena
-from ddz_training.measure.duplicate import DealPlayer, GameRecord, forfeited, seatings
+from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match, forfeited, seatings
 from ddz_training.measure.errors import (
     AgentFailedError,
     InvalidArenaError,
@@ -104,16 +109,74 @@ def test_records_add_up() -> None:
         assert game.ms_b > 0
 
 
-def test_same_file_for_every_number_of_processes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("contest", [CONTEST, Arena(("rules", "policy:temperature=1"), seed=5, timing=False)])
+def test_same_file_for_every_number_of_processes(tmp_path: Path, contest: Arena) -> None:
     one, two = tmp_path / "one.csv", tmp_path / "two.csv"
-    records = save(one, CONTEST, 12)
-    assert save(two, CONTEST, 12, processes=2) == records
+    records = save(one, contest, 12)
+    assert save(two, contest, 12, processes=2) == records
     assert one.read_bytes() == two.read_bytes()
     assert [(game.deal, game.game) for game in records] == [(deal, game) for deal in range(12) for game in range(2)]
     whole = one.read_bytes()
     one.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])  # a game of the last deal is missing
-    assert save(one, CONTEST, 12, resume=True) == records
+    assert save(one, contest, 12, resume=True) == records
     assert one.read_bytes() == whole
+
+
+@pytest.mark.parametrize("preset", ["standard", "bidding", "mini"])
+def test_games_side_by_side_are_those_played_one_by_one(preset: str) -> None:
+    arena = Arena(("policy", "rules", "policy:temperature=1"), Rules.preset(preset), seed=3, timing=False)
+    alone = DealPlayer(arena.rules, arena.seed, timing=False)
+    found = run_arena(arena, 6)
+    assert found == [
+        game for deal in range(6) for pair in combinations(arena.agents, 2) for game in alone.play(deal, pair)
+    ]
+    timed = run_arena(dataclasses.replace(arena, agents=arena.agents[:2], timing=True), 6)
+    assert len({game.ms_a for game in timed if game.decisions_a}) == 1  # the batch's time, divided
+    assert all(game.ms_a > 0 for game in timed if game.decisions_a)
+
+
+class Nervous(RulesAgent):
+    """Fails, alone and in batches, where it has one card left and must answer a move."""
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        if view.hand_sizes[view.seat] == 1 and not view.on_lead:
+            raise RuntimeError("one card left")
+        return super().act(view, rng)
+
+    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
+        player = super().batched(num_games, rules)
+        answer = player.actions
+
+        def actions(games: Any, rows: Any, *seen: Any) -> Any:
+            hands = rows[np.arange(len(rows)), HANDS + rows[:, SEAT].astype(int)]
+            if (hands & (hands - np.uint64(1)) == 0).any():
+                raise RuntimeError("one card left")
+            return answer(games, rows, *seen)
+
+        player.actions = actions  # type: ignore[method-assign]
+        return player
+
+
+class Illegal(RulesAgent):
+    """Answers with actions that do not exist, but only in batches."""
+
+    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
+        player = super().batched(num_games, rules)
+        player.actions = lambda games, *seen: np.full(len(games), 999)  # type: ignore[method-assign]
+        return player
+
+
+@pytest.mark.parametrize("kind", [Nervous, Illegal])
+def test_a_fault_in_a_batch_loses_the_game_that_it_is_in(kind: type[RulesAgent]) -> None:
+    def player() -> DealPlayer:
+        maker = lambda spec: kind() if spec == "bad" else RulesAgent()  # noqa: E731
+        return DealPlayer(Rules(), 1, timing=False, maker=maker, on_fault="lose")
+
+    block = [Match(("bad", "good"), deal, ("bad", "good")) for deal in range(20)]
+    records = player().play_block(block)
+    assert records == [player().play(match.deal, match.specs) for match in block]
+    faults = {game.fault_by for games in records for game in games}
+    assert faults == ({"", "a"} if kind is Nervous else {""})
 
 
 def test_another_seed_deals_other_cards() -> None:

@@ -167,6 +167,6 @@ def run_arena(
     for name, value, least in (("deals", count, 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
-    duplicate.check_agents(arena.agents, arena.time_limit)
+    block = duplicate.BLOCK if duplicate.check_agents(arena.agents, arena.time_limit) else 1
     wanted = duplicate.matches(arena.specs, list(itertools.combinations(arena.labels, 2)), numbers)
-    return (store or arena.store()).fill(wanted, arena.worker, processes, on_progress)
+    return (store or arena.store()).fill(wanted, arena.worker, processes, on_progress, block)

@@ -24,9 +24,16 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.engine.layout import LANDLORD, PLAYS, WINNER
-from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, UnknownAgentError
-from ddz_env.playing.agent import Agent, cheats, close
+from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
+from ddz_env.core.errors import (
+    DouDizhuError,
+    IllegalMoveError,
+    InvalidAgentOptionError,
+    InvalidMoveError,
+    UnknownAgentError,
+)
+from ddz_env.envs.side_by_side import play_side_by_side
+from ddz_env.playing.agent import Agent, answers_in_batches, cheats, close
 from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_game, reason_of, seat_generators
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
@@ -40,6 +47,9 @@ KEY = ("deal", "a", "b")
 
 _TWO_PLAYS_EACH = 0x020202  # no spring
 _FAULT_LENGTH = 300
+
+BLOCK = 256
+"""Deals of a block: most of a larger one's time would not be saved, and a kill loses the block that is under way."""
 
 _Result = TypeVar("_Result")
 
@@ -66,7 +76,8 @@ class GameRecord:
         moves: Completed moves, passes and bids included.
         decisions_a: Moves that A chose, forced ones included.
         decisions_b: Moves that B chose.
-        ms_a: Milliseconds a decision of A, compilation not counted (0 where times are not recorded).
+        ms_a: Milliseconds a decision of A, compilation not counted (0 where times are not recorded); of games side by
+            side (:meth:`DealPlayer.play_block`) the mean of the block.
         ms_b: Milliseconds a decision of B.
         fault_by: ``a`` or ``b`` if that agent failed and lost the game by it; empty in a game played to its end.
         fault: Where and how it failed.
@@ -161,12 +172,28 @@ class TimedAgent(AgentWrapper):
         return move
 
 
+class Thinking(NamedTuple):
+    """What a seat's decisions in a game were, if no wrapper counted them: their number, and their time in seconds."""
+
+    decisions: int
+    seconds: float
+
+
+def plays_side_by_side(agent: Agent) -> bool:
+    """Whether an agent plays many games at once: it answers in batches, says that it does so alike, and follows none.
+
+    A cheating agent does not: in batches it would get rows of views.
+    """
+    alike = answers_in_batches(agent) and getattr(agent, "same_in_batches", False)
+    return bool(alike) and not (cheats(agent) or hasattr(agent, "reset") or hasattr(agent, "observe"))
+
+
 class Played(NamedTuple):
     """A game that was played to its end or to a fault.
 
     Attributes:
         state: The game as it was left.
-        agents: Who played, a wrapper a seat; fewer if one could not be made.
+        agents: Who played, a wrapper a seat (fewer if one could not be made), or the :class:`Thinking` of each.
         fault: The fault, if one broke it off.
     """
 
@@ -232,27 +259,33 @@ def answer_of(spec: str, question: Callable[[Agent], _Result]) -> _Result:
         close_or_warn(agent, spec)
 
 
-def check_agents(specs: Iterable[str], time_limit: float | None = None) -> None:
+def check_agents(specs: Iterable[str], time_limit: float | None = None) -> bool:
     """Make and close agents, so that a wrong name or option is an error before anything is played.
 
     Args:
         specs: The agents.
         time_limit: As for :class:`DealPlayer`.
 
+    Returns:
+        Whether all may play many games at once (:func:`plays_side_by_side`).
+
     Raises:
         UnknownAgentError: If an agent does not exist.
         AgentFailedError: If it cannot be made, for a reason in its own code.
     """
+    together = True
     with _agent_maker(make_agent, time_limit) as make:
         for spec in dict.fromkeys(specs):
             try:
                 agent = make(spec)
+                together = plays_side_by_side(agent) and together
             except BaseException as error:
                 ours = isinstance(error, (DouDizhuError, ImportError, KeyboardInterrupt))
                 if ours and not isinstance(error, AgentProcessError):
                     raise
                 raise AgentFailedError(f"agent {spec!r} failed in construction: {reason_of(error)}") from error
             close_or_warn(agent, spec)
+    return together
 
 
 @contextmanager
@@ -352,6 +385,66 @@ class DealPlayer(AgentKeeper):
             for game, seats in enumerate(seatings(self.rules))
         ]
 
+    def play_block(self, block: Sequence[Match]) -> list[list[GameRecord]]:
+        """Play deals side by side, if their agents may (:func:`plays_side_by_side`).
+
+        The records are those of :meth:`play`.
+
+        The time of a call is that of its decisions in equal parts: all games of the block have the same milliseconds a
+        decision.  If an agent fails, the deals are played one by one, so that it loses no other game.
+
+        Args:
+            block: The deals.
+
+        Raises:
+            AgentFailedError: If an agent fails and that is to stop the match.
+            UnknownAgentError: If an agent does not exist.
+        """
+        specs = list(dict.fromkeys(spec for match in block for spec in match.specs))
+        try:
+            if all(call(spec, 0, "construction", self._plays_side_by_side, spec) for spec in specs):
+                return self._side_by_side(block, specs)
+        except (AgentFaultError, IllegalMoveError, InvalidMoveError):
+            for spec in specs:
+                self.drop(spec)
+        return [self.play(match.deal, match.specs, match.labels) for match in block]
+
+    def _plays_side_by_side(self, spec: str) -> bool:
+        return plays_side_by_side(self.agent(spec))
+
+    def _side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameRecord]]:
+        sat = list(enumerate(seatings(self.rules)))
+        games = [(match, game, seats) for match in block for game, seats in sat]
+        rows = np.array([State.new(self.seed, self.rules, match.deal).row for match in block for _ in sat])
+        places = [[specs.index(match.specs["ab".index(letter)]) for letter in seats] for match, _, seats in games]
+        agents: list[Any] = [self.agent(spec) for spec in specs]
+        players = [
+            call(spec, 0, "batched", each.batched, len(games), self.rules)
+            for spec, each in zip(specs, agents, strict=True)
+        ]
+        seconds = np.zeros(len(specs))
+
+        @functools.cache
+        def rng(game: int, seat: int) -> np.random.Generator:
+            match, number, _ = games[game]
+            return self._make_generator([self.seed, match.deal, number, seat])
+
+        def answer(place: int, *given: Any) -> Any:
+            start = self._clock()
+            actions = call(specs[place], 0, "act", players[place].actions, *given)
+            seconds[place] += self._clock() - start
+            return actions
+
+        numbers = np.array(places)
+        decided = play_side_by_side(rows, self.rules, numbers, answer, rng)
+        each = seconds / np.maximum(np.bincount(numbers.ravel(), decided[:, : self.rules.players].ravel()), 1)
+        records = []
+        for row, counts, who, (match, game, seats) in zip(rows, decided.tolist(), places, games, strict=True):
+            thinking = [Thinking(count, count * each[place]) for count, place in zip(counts, who, strict=False)]
+            played = Played(State(row, self.rules), thinking)
+            records.append(self._record(played, match.deal, game, seats, match.labels))
+        return [records[first : first + len(sat)] for first in range(0, len(records), len(sat))]
+
     def game(
         self,
         deal: int,
@@ -416,7 +509,7 @@ class DealPlayer(AgentKeeper):
             win=over.returns("win"),
             stake=over.returns("stake"),
             botzone=over.returns("botzone"),
-            moves=len(state.history),
+            moves=int(state.row[MOVES]),
             decisions_a=decisions_a,
             decisions_b=decisions_b,
             ms_a=ms_a,
@@ -425,7 +518,7 @@ class DealPlayer(AgentKeeper):
             fault=_in_a_cell(f"seat {fault.seat}, {fault.phase}: {fault.reason}") if fault else "",
         )
 
-    def _times(self, agents: Sequence[TimedAgent], seats: str, letter: str) -> tuple[int, float]:
+    def _times(self, agents: Sequence[TimedAgent | Thinking], seats: str, letter: str) -> tuple[int, float]:
         """The decisions of an agent in all its seats, and milliseconds a decision."""
         clocks = [agent for agent, taken in zip(agents, seats, strict=False) if taken == letter]
         decisions, seconds = sum(clock.decisions for clock in clocks), sum(clock.seconds for clock in clocks)
@@ -486,8 +579,10 @@ class DealWorker(Generic[_Result]):
     def __init__(self, result: Callable[[list[GameRecord]], _Result], make_player: Callable[[], DealPlayer]) -> None:
         self._result, self._player = result, make_player()
 
-    def play(self, match: Match) -> _Result:
-        """Play one deal from both sides."""
+    def play(self, match: Match | list[Match]) -> _Result | list[_Result]:
+        """Play one deal from both sides, or a block of deals."""
+        if isinstance(match, list):
+            return [self._result(games) for games in self._player.play_block(match)]
         return self._result(self._player.play(match.deal, match.specs, match.labels))
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ddz_training.measure.contest import Arena
-from ddz_training.measure.duplicate import KEY, GameRecord, Match, check_agents, matches
+from ddz_training.measure.duplicate import BLOCK, KEY, GameRecord, Match, check_agents, matches
 from ddz_training.measure.errors import InvalidArenaError, SettingsMismatchError
 from ddz_training.measure.files import read_format
 from ddz_training.measure.markdown import Spare, Table
@@ -192,8 +192,8 @@ def play_league(
             if not missing and (left == 0 or (until_decided and _all_decided(store, pairs))):
                 return
             if share is None:
-                check_agents(arena.agents, arena.time_limit)
-                share = leave.enter_context(store.sharing(arena.worker, min(processes, len(missing) + left)))
+                together = BLOCK if check_agents(arena.agents, arena.time_limit) else 1
+                share = leave.enter_context(store.sharing(arena.worker, min(processes, len(missing) + left), together))
                 store.sign()
                 store.join()
             if not missing:

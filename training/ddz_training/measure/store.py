@@ -31,7 +31,7 @@ from ddz_training.measure.files import holds_results as holds_results
 from ddz_training.measure.files import of_rows as of_rows
 from ddz_training.measure.files import read_results as read_results
 from ddz_training.measure.provenance import Provenance, SameCode
-from ddz_training.measure.workers import Share, Start, workers
+from ddz_training.measure.workers import Share, Start, in_blocks, workers
 
 Key = tuple[Any, ...]
 OnProgress = Callable[[int, int], None]
@@ -147,7 +147,12 @@ class ResultStore(Generic[_Result]):
                 self._save(results)
 
     def fill(
-        self, tasks: Mapping[Key, Any], start: Start, processes: int = 1, on_progress: OnProgress = no_progress
+        self,
+        tasks: Mapping[Key, Any],
+        start: Start,
+        processes: int = 1,
+        on_progress: OnProgress = no_progress,
+        block: int = 1,
     ) -> list[_Result]:
         """Do the tasks whose units are not there yet, and return the results of all in the order of the tasks.
 
@@ -156,6 +161,7 @@ class ResultStore(Generic[_Result]):
             start: Makes a worker, which answers a task with the results of its unit.
             processes: Worker processes; the results do not depend on them.
             on_progress: Called with the units that are done and all units.
+            block: As for :meth:`sharing`.
 
         Raises:
             OtherCodeError: If something is to be done, the file was written by other code, and that is not allowed.
@@ -164,7 +170,7 @@ class ResultStore(Generic[_Result]):
         missing = [task for key, task in tasks.items() if key not in self.found]
         on_progress(len(tasks) - len(missing), len(tasks))
         if missing:
-            with self.sharing(start, min(processes, len(missing))) as share:
+            with self.sharing(start, min(processes, len(missing)), block) as share:
                 self.sign()
                 self._add_all(share(missing), lambda done: on_progress(len(tasks) - len(missing) + done, len(tasks)))
         elif self.path is not None and self._file != self._text and self._file.exists():
@@ -188,10 +194,16 @@ class ResultStore(Generic[_Result]):
             self.add(waiting)
 
     @contextmanager
-    def sharing(self, start: Start, processes: int) -> Iterator[Share[Any, Any]]:
-        """Workers for the time of a ``with`` block, whose code and files are those that the results name."""
+    def sharing(self, start: Start, processes: int, block: int = 1) -> Iterator[Share[Any, Any]]:
+        """Workers for the time of a ``with`` block, whose code and files are those that the results name.
+
+        Args:
+            start: Makes a worker.
+            processes: Worker processes.
+            block: The most tasks that a worker gets at once, as a list, and answers with a list.
+        """
         with self, workers(SameCode(start, self._here), processes) as share:
-            yield share
+            yield share if block == 1 else in_blocks(share, block, processes)
 
     def sign(self) -> None:
         """Name the code and the agents of this process, before anything is added.

@@ -73,6 +73,23 @@ def workers(
     return _executor.get()(start, processes)
 
 
+def in_blocks(share: Share[Any, Any], size: int, processes: int) -> Share[Any, Any]:
+    """A :data:`Share` for workers that do several tasks at once: each gets lists of tasks, and returns their results.
+
+    Args:
+        share: The workers.
+        size: The most tasks of a list.
+        processes: Worker processes, all of which shall have something to do.
+    """
+
+    def shared(tasks: Sequence[Any]) -> Iterator[Any]:
+        length = max(1, min(size, -(-len(tasks) // processes)))
+        blocks = [list(tasks[first : first + length]) for first in range(0, len(tasks), length)]
+        return itertools.chain.from_iterable(share(blocks))
+
+    return shared
+
+
 @contextmanager
 def executed_by(executor: Executor) -> Iterator[None]:
     """Let an executor make all workers within a ``with`` block."""

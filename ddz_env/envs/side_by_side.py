@@ -1,0 +1,88 @@
+"""Games side by side: agents that answer in batches decide at once in all games that wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS, SEAT, STAGE, STAGE_KICKER, STAGE_OVER
+from ddz_env.core.engine.step import apply_and_record
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
+from ddz_env.core.rules import Rules
+from ddz_env.core.view import write_view
+from ddz_env.envs.games import check_actions, refuse_illegal
+
+Answer = Callable[..., npt.NDArray[np.int64]]
+"""Called with the number of a player and what :meth:`ddz_env.playing.agent.BatchPlayer.actions` is given."""
+
+
+@kernel
+def _look(rows: np.ndarray, rings: np.ndarray, games: np.ndarray, rules: np.ndarray, shown: Any) -> None:
+    """Write what the seats to act see and may do: views, observations, masks as bytes and as bits."""
+    views, observations, masks, bits = shown
+    for index in range(games.size):
+        row, seat = rows[games[index]], rows[games[index], SEAT]
+        write_view(row, int(np.int64(seat)), rules, views[index])
+        write_observation(row, rings[games[index]], rules, seat, observations[index])
+        write_mask(row, rules, bits[index], masks[index])
+
+
+@kernel
+def _advance(
+    rows: np.ndarray, rings: np.ndarray, games: np.ndarray, rules: np.ndarray, actions: np.ndarray, decided: np.ndarray
+) -> None:
+    """Play a legal action in each of some games, and count the moves that begin."""
+    for index in range(games.size):
+        row = rows[games[index]]
+        decided[games[index], row[SEAT]] += row[STAGE] != STAGE_KICKER
+        apply_and_record(row, rings[games[index]], np.uint64(actions[index]), rules)
+
+
+def play_side_by_side(
+    rows: npt.NDArray[np.uint64],
+    rules: Rules,
+    players: npt.NDArray[np.int64],
+    answer: Answer,
+    rng: Callable[[int, int], np.random.Generator],
+) -> npt.NDArray[np.int64]:
+    """Play games to their end.
+
+    Args:
+        rows: The games, at the start of a decision before which nothing is remembered, shape ``[n, 32]``, uint64,
+            changed in place.  Players see the rows of views (:func:`~ddz_env.core.view.write_view`).
+        rules: The rules.
+        players: The number of the player in each seat, shape ``[n, 3]``.
+        answer: Gets the answers of a player.
+        rng: The generator of a game's seat.
+
+    Returns:
+        The decisions of each seat, shape ``[n, 3]``, int64.
+
+    Raises:
+        InvalidMoveError: If an answer is not an array of action ids.
+        IllegalMoveError: If an action is not legal.
+    """
+    count, words = len(rows), rules.words()
+    rings = np.zeros((count, HISTORY_MOVES, HISTORY_WORDS), np.uint64)
+    sizes = ROW_WORDS, OBSERVATION_WORDS, MASK_BYTE_WORDS, MASK_WORDS
+    views, seen, masks, bits = shown = tuple(np.empty((count, size), np.uint64) for size in sizes)
+    decided, games = np.zeros((count, 3), np.int64), np.arange(count)
+    while len(games):
+        _look(rows, rings, games, words, shown)
+        seats = rows[games, SEAT].astype(np.int64)
+        asked, actions = players[games, seats], np.empty(len(games), np.int64)
+        for player in np.unique(asked).tolist():
+            here = np.flatnonzero(asked == player)
+            seat_of = dict(zip(games[here].tolist(), seats[here].tolist(), strict=True)).__getitem__
+            given = views[here], seen[here].view(np.int8), mask_bytes(masks[here])
+            answers = answer(player, games[here], *given, lambda game, seat=seat_of: rng(game, seat(game)))
+            actions[here] = check_actions(answers, len(here))
+        refuse_illegal(actions, bits)
+        _advance(rows, rings, games, words, actions, decided)
+        games = games[rows[games, STAGE] != STAGE_OVER]
+    return decided

@@ -51,7 +51,7 @@ def test_determinizations_agree_with_everything_public(preset: str) -> None:
                     assert (hands[view.landlord] >= view.known_cards.counts).all()
                     assert row[BOTTOM] == state.row[BOTTOM]
                 elsewhere = counts(row[HIDDEN]) + (counts(row[BOTTOM]) if view.landlord is None else 0)
-                assert (sum(hands) + elsewhere + all_played(state) == state.rules.deck).all()
+                assert (sum(hands) + elsewhere + all_played(state) + view.left_out.counts == state.rules.deck).all()
 
 
 def test_determinizations_are_uniform_over_cards() -> None:

@@ -114,6 +114,7 @@ REFUSED = {
         *("agents nobody", "arena rules nobody", "benchmark nobody", "botzone bot --agent nobody"),
         *("botzone bundle --agent nobody --out x.zip", "play --agents nobody", "watch nobody", "web --adviser nobody"),
     ],
+    "a record begins with the line": ["review empty"],
     "no module 'mymodule' in the current folder or on the path": ["arena mymodule:MyAgent random"],
     "no module 'json.nosuch' in the current folder or on the path": ["arena json.nosuch:Foo random"],
     "did you mean 'botzone'?": ["arena botzon:./bot random"],

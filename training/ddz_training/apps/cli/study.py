@@ -23,6 +23,10 @@ with lazily():
     from ddz_training.measure import tendency as deal_tendency
 
 
+JUDGES = (("policy",), ("rules",))
+"""Who judges deals by default: a strong agent and a weak one."""
+
+
 class EquivalentCommand(SavedGames, call="study equivalent", heading="Study"):
     """Find the number of search iterations that plays as strongly as an agent, with its 95 % interval.
 
@@ -35,9 +39,7 @@ class EquivalentCommand(SavedGames, call="study equivalent", heading="Study"):
         deals: Duplicate deals, two games each: at most 2,000, or 500 for each step of binary.
         precision: End when the interval reaches no farther than a factor of this.
         most: The most iterations that are tried.
-        tendency: Pass over deals that lean to a side, as the thesis does (its algorithm 1).
-        top: A strong agent that judges deals; of several one is drawn a deal.
-        bottom: A weak agent, likewise.
+        tendency: Pass over deals that lean to a side by the games of policy and rules (the thesis's algorithm 1).
 
     Example:
         ddz study equivalent rules
@@ -56,12 +58,10 @@ class EquivalentCommand(SavedGames, call="study equivalent", heading="Study"):
     precision: Annotated[float, Range(1.01)] = 1.25
     most: Count = 1_000_000
     tendency: bool = False
-    top: tuple[str, ...] = ("policy",)
-    bottom: tuple[str, ...] = ("rules",)
 
     def run(self) -> None:
         """Play duels until the number is known."""
-        judges = deal_tendency.Judges(self.top, self.bottom, self.preset, self.seed) if self.tendency else None
+        judges = deal_tendency.Judges(*JUDGES, self.preset, self.seed) if self.tendency else None
         ladder = duels.Ladder(self.agent, self.search, self.preset, self.seed, judges=judges)
         ladder.check()
         with self.working("deals") as how, duels.playing(ladder, self.out, **how) as play:
@@ -118,8 +118,8 @@ class TendencyCommand(SavedGames, call="study tendency", heading="Study"):
 
     deals: Count = 1000
     first_deal: Natural = 0
-    top: tuple[str, ...] = ("policy",)
-    bottom: tuple[str, ...] = ("rules",)
+    top: tuple[str, ...] = JUDGES[0]
+    bottom: tuple[str, ...] = JUDGES[1]
 
     def run(self) -> None:
         """Judge them and count."""

@@ -184,6 +184,6 @@ def test_the_command_finds_one(tmp_path: Path) -> None:
     assert "25 duplicate deals" in result.output
     assert len(path.read_text().splitlines()) == 27
     done(*command, "--method", "binary", "--upper", 4, "--deals", 2)
-    done(*command, "--deals", 5, "--tendency", "--top", "rules", "--bottom", "random", "--rules", "half-deck-open")
+    done(*command, "--deals", 5, "--tendency", "--rules", "half-deck-open")
     assert "method" in refused(*command, "--method", "ternary")
     assert "not above upper=9" in refused(*command, "--lower", 50, "--upper", 9)

@@ -68,6 +68,21 @@ def test_a_first_kicker_is_offered_where_the_set_can_be_completed(hand: str, kic
         assert all(second > first for second in state.legal_actions())
 
 
+@pytest.mark.parametrize(
+    ("hand", "move", "legal"),
+    [
+        ("JJJQQQKKKAAA3", "JJJQQQKKK+AAA", False),  # aces may end a chain, so they are next to it
+        ("TTTJJJQQQ9993", "TTTJJJQQQ+999", False),
+        ("TTTJJJQQQAAA3", "TTTJJJQQQ+AAA", True),
+        ("JJJQQQKKKAA34", "JJJQQQKKK+3AA", True),
+        ("QQQKKKAAA2223", "QQQKKKAAA+222", True),  # a two cannot be in a chain
+    ],
+)
+def test_rlcard_s_three_of_a_kicker_are_not_next_to_the_plane(hand: str, move: str, legal: bool) -> None:
+    state = State.from_hands([hand, "4", "5"], rules="rlcard", check_sizes=False)
+    assert (move in map(str, state.legal_moves())) is legal
+
+
 def test_no_whole_move_is_lost_where_there_are_more_than_usual() -> None:
     state = State.from_hands(["333444555666789TJQKA", "3", "4"], rules="rlcard", check_sizes=False)
     assert len(set(state.legal_moves())) == 519

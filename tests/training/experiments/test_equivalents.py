@@ -18,8 +18,9 @@ from ddz_env import State
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.core.observation import observe
 from ddz_training.experiments import equivalents as eq
-from ddz_training.experiments.equivalents import KNOWLEDGE, EquivalentResult, KnownResult, draw_bounds, known_table
+from ddz_training.experiments.equivalents import KNOWLEDGE, EquivalentResult
 from ddz_training.experiments.experiment import Saved
+from ddz_training.experiments.known_equivalents import KnownResult, draw_bounds, known_table
 
 RNG = np.random.default_rng(0)
 

@@ -10,7 +10,7 @@ import pytest
 
 from ddz_env import Rules
 from ddz_env.core.errors import InvalidAgentOptionError
-from ddz_training.experiments.equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions, simulated_table
+from ddz_training.experiments.known_equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions, simulated_table
 from ddz_training.measure import equivalent
 from ddz_training.measure.curve import Bounds, Tally, as_text, of_text, posterior
 from ddz_training.measure.errors import SettingsMismatchError

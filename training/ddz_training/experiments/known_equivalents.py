@@ -1,0 +1,294 @@
+"""Monte Carlo equivalents where the answer is known: of searches, and of simulated games with a known curve.
+
+The validation of the thesis, tables 5.1 and 5.2, looks between 1 and twice the answer, so that its first step is the
+answer; here the bounds are drawn from [m/8, m] and [m, 8m].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, stdev
+from typing import Annotated, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from ddz_env import Rules
+from ddz_env.core.options import Range
+from ddz_env.playing.generators import published_generator
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments.equivalents import THESIS_RULES
+from ddz_training.experiments.experiment import Experiment, Result, Saved, Table, grouped
+from ddz_training.measure import equivalent as finding
+from ddz_training.measure.equivalent import THESIS_SEARCH, Bounds, Ladder, playing
+from ddz_training.measure.statistics import wilson_interval
+from ddz_training.measure.store import Key
+
+Method = Literal["sequential", "binary"]
+
+THESIS_KNOWN = {500: "485 ± 40", 1000: "1,020 ± 100", 2000: "1,980 ± 120"}
+"""Table 5.1: the mean and standard deviation of ten searches."""
+
+_FACTOR = 8
+
+
+class KnownOptions(ex.ParallelOptions):
+    """Which searches are recovered how often.
+
+    Attributes:
+        known: Iterations of the search whose equivalent is looked for; may be repeated, 500 and 1,000 by default.
+        rules: The rules.
+        method: How it is looked for: by the sequential test or the thesis's binary search.
+        repetitions: Searches for each.
+        deals: Duplicate deals of the sequential test, at most; two games each.
+        step_deals: Duplicate deals of each step of the binary search.
+    """
+
+    known: tuple[int, ...] | None = None
+    rules: str = THESIS_RULES
+    method: Method = "sequential"
+    repetitions: Annotated[int, Range(1)] = 20
+    deals: Annotated[int, Range(1)] = 2000
+    step_deals: Annotated[int, Range(1)] = finding.STEP_DEALS
+
+
+class KnownResult(Result):
+    """A search for an equivalent that is known.
+
+    Attributes:
+        known: It.
+        rules: Name of the rules.
+        method: ``sequential`` or ``binary``.
+        budget: Deals that were allowed: in all, or in each step of the binary search.
+        repetition: Number of the search.
+        lower: The lower bound that was given.
+        upper: The upper bound.
+        iterations: What was found.
+        low: The lower end of its 95 % interval.
+        high: The upper end.
+        deals: Duplicate deals that were played.
+    """
+
+    known: int
+    rules: str
+    method: str
+    budget: int
+    repetition: int
+    lower: int
+    upper: int
+    iterations: Annotated[float, ".1f"]
+    low: Annotated[float, ".1f"]
+    high: Annotated[float, ".1f"]
+    deals: int
+
+
+def draw_bounds(known: int, rng: np.random.Generator) -> Bounds:
+    """Bounds from [m/8, m] and [m, 8m]."""
+    lower = int(rng.integers(max(1, known // _FACTOR), known + 1))
+    return Bounds(lower, int(rng.integers(known, _FACTOR * known + 1)))
+
+
+def _search(method: str, play: finding.Play, bounds: Bounds, options: KnownOptions | SimulatedOptions) -> finding.Found:
+    if method == "binary":
+        return finding.binary_search(play, bounds, options.step_deals)
+    return finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
+
+
+def recover(
+    options: KnownOptions, known: int, rules: str, method: str, budget: int, repetition: int
+) -> list[KnownResult]:
+    """Recover the iterations of searches that have known ones, from games against other numbers of iterations."""
+    key = [options.seed, known, repetition]
+    bounds = draw_bounds(known, np.random.default_rng(key))
+    seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
+    target, preset = f"{THESIS_SEARCH},iterations={known}", Rules.preset(rules)
+    with playing(Ladder(target, THESIS_SEARCH, preset, seed, published_generator)) as play:
+        value = _search(method, play, bounds, options).iterations
+    low, high, deals = value.low, value.high, value.count
+    return [KnownResult(known, rules, method, budget, repetition, *bounds, value.mean, low, high, deals)]
+
+
+def _recoveries(options: KnownOptions) -> list[Key]:
+    budget = options.step_deals if options.method == "binary" else options.deals
+    sizes = options.known or (500, 1000)
+    what = options.rules, options.method, budget
+    return [(known, *what, number) for known in sizes for number in range(options.repetitions)]
+
+
+def recovered(results: Sequence[KnownResult]) -> tuple[float, float]:
+    """The mean and the standard deviation of the ratio of what was found to the truth, both of its logarithm.
+
+    Example:
+        >>> mean, spread = recovered([KnownResult(4, "", "", 1, 0, 1, 9, found, 0, 0, 1) for found in (2.0, 8.0)])
+        >>> round(mean, 3), round(spread, 3)
+        (1.0, 0.98)
+    """
+    logs = [math.log(result.iterations / result.known) for result in results]
+    return math.exp(fmean(logs)), stdev(logs) if len(logs) > 1 else math.nan
+
+
+def known_table(saved: Saved[KnownResult]) -> Table:
+    """Tables 5.1 and 5.2: what was recovered."""
+    lines = []
+    by_search = grouped(saved.results, "known", "rules", "method", "budget")
+    for (known, rules, method, budget), results in sorted(by_search.items()):
+        ratio, spread = recovered(results)
+        bounds = [fmean(bounds) for bounds in zip(*((one.lower, one.upper) for one in results), strict=True)]
+        cells = (
+            f"{budget} a step" if method == "binary" else f"{budget} in all",
+            str(len(results)),
+            f"{bounds[0]:,.0f}, {bounds[1]:,.0f}",
+            f"{known * ratio:,.0f} ± {known * ratio * spread:,.0f}",
+            f"{ratio:.2f} ± {ratio * spread:.2f}",
+            f"{ratio * spread / math.sqrt(len(results)):.2f}",
+            f"{sum(one.low <= known <= one.high for one in results)} of {len(results)}",
+            f"{2 * fmean(one.deals for one in results):,.0f}",
+        )
+        lines.append((f"{known:,}", rules, method, *cells, THESIS_KNOWN.get(known, "–")))
+    header = ("iterations", "rules", "method", "deals", "searches", "mean bounds", "found", "ratio")
+    note = (
+        "Found and ratio: geometric mean and standard deviation over the searches; covered: 95 % "
+        f"intervals that hold the truth; games: of one search, on average. {saved.name}."
+    )
+    return Table("Known iterations recovered", (*header, "standard error", "covered", "games", "thesis"), lines, note)
+
+
+EQUIVALENT_KNOWN = Experiment(
+    "equivalent-known",
+    recover,
+    "searches",
+    _recoveries,
+    {"equivalent-known": known_table},
+    whole=True,
+    source="Peking University thesis 2020, section 5.1.3",
+)
+
+
+# --- Simulated games with a known win curve ---------------------------------------------------------------------------
+
+_BATCH = 50
+
+
+class Curve(NamedTuple):
+    """How strength grows with iterations.
+
+    Attributes:
+        slope: What doubling the iterations adds to the log-odds of a decisive deal, near the equivalent.
+        bend: By how much that falls with each octave: strength levels off.
+        decisive: The share of deals that are decisive.
+    """
+
+    slope: float
+    bend: float
+    decisive: float
+
+    def world(self, truth: float, rng: np.random.Generator) -> finding.Play:
+        """What plays simulated deals of an agent whose equivalent is ``truth``."""
+
+        def play(budgets: object) -> list[int]:
+            octaves = np.log2(np.asarray(budgets, np.float64) / truth)
+            odds = np.exp(self.slope * octaves - self.bend * octaves * np.abs(octaves) / 2)
+            decisive = rng.random(len(octaves)) < self.decisive
+            signs = np.where(rng.random(len(octaves)) * (1 + odds) < 1, 1, -1)
+            found: list[int] = np.where(decisive, signs, 0).tolist()
+            return found
+
+        return play
+
+
+CURVES = {
+    "steep": Curve(0.65, 0.0, 0.3),
+    "usual": Curve(0.55, 0.0, 0.2),
+    "flat": Curve(0.3, 0.0, 0.2),
+    "levelling off": Curve(0.55, 0.1, 0.2),
+}
+"""Half-deck games between `isuct` with 125 and 500 iterations have a slope of 0.65 and 30 % decisive deals, those with
+500 and 2,000 a slope of 0.57 and 15 % (300 and 200 deals)."""
+
+
+class SimulatedOptions(ex.ParallelOptions):
+    """How many searches are simulated.
+
+    Attributes:
+        known: The equivalent that is to be found.
+        searches: Searches for each method, shared by the curves.
+        deals: Duplicate deals of the sequential test, at most.
+        step_deals: Duplicate deals of each step of the binary search.
+    """
+
+    known: Annotated[int, Range(8)] = 500
+    searches: Annotated[int, Range(1)] = 10_000
+    deals: Annotated[int, Range(1)] = 2000
+    step_deals: Annotated[int, Range(1)] = finding.STEP_DEALS
+
+
+class SimulatedResult(Result):
+    """Some simulated searches.
+
+    Attributes:
+        curve: Name of the curve.
+        method: ``sequential`` or ``binary``.
+        batch: Number of the batch.
+        searches: Searches in it.
+        covered: Those whose 95 % interval holds the truth.
+        ratio: Mean logarithm of what was found over the truth.
+        square: Mean square of this logarithm.
+        deals: Mean number of deals.
+    """
+
+    curve: str
+    method: str
+    batch: int
+    searches: int
+    covered: int
+    ratio: Annotated[float, ".5f"]
+    square: Annotated[float, ".5f"]
+    deals: Annotated[float, ".1f"]
+
+
+def simulate(options: SimulatedOptions, curve: str, method: str, batch: int) -> list[SimulatedResult]:
+    """Simulated searches for Monte Carlo equivalents with a known answer: coverage, error and games."""
+    rng = np.random.default_rng([options.seed, [*CURVES].index(curve), method == "binary", batch])
+    found = []
+    for _ in range(_BATCH):
+        bounds, play = draw_bounds(options.known, rng), CURVES[curve].world(options.known, rng)
+        found.append(_search(method, play, bounds, options).iterations)
+    logs = [math.log(value.mean / options.known) for value in found]
+    covered = sum(value.low <= options.known <= value.high for value in found)
+    means = fmean(logs), fmean(log * log for log in logs), fmean(value.count for value in found)
+    return [SimulatedResult(curve, method, batch, len(found), covered, *means)]
+
+
+def _batches(options: SimulatedOptions) -> list[Key]:
+    batches = range(math.ceil(options.searches / len(CURVES) / _BATCH))
+    return [(curve, method, batch) for batch in batches for method in get_args(Method) for curve in CURVES]
+
+
+def simulated_table(saved: Saved[SimulatedResult]) -> Table:
+    """Coverage, error and games by curve and method."""
+    lines = []
+    for curve in (*CURVES, "all"):
+        own = [result for result in saved.results if curve in (result.curve, "all")]
+        for method, batches in grouped(own, "method", order=get_args(Method)).items():
+            covered = wilson_interval(sum(b.covered for b in batches), sum(b.searches for b in batches))
+            ratio, square = fmean(b.ratio for b in batches), fmean(b.square for b in batches)
+            error, games = f"{100 * math.expm1(math.sqrt(square)):.0f} %", f"{2 * fmean(b.deals for b in batches):,.0f}"
+            lines.append((curve, method, f"{covered.count:,}", covered.both(), f"{math.exp(ratio):.3f}", error, games))
+    header = ("curve", "method", "searches", "covered %", "mean ratio", "typical error", "games")
+    settings = saved.settings
+    note = (
+        f"Equivalent {settings['known']}, bounds drawn as above; at most {settings['deals']} deals, or "
+        f"{settings['step_deals']} a step. Typical error: the root mean square of the logarithm of the ratio, as a "
+        f"factor; {saved.name}."
+    )
+    return Table("Simulated searches", header, lines, note)
+
+
+EQUIVALENT_SIMULATED = Experiment(
+    "equivalent-simulated",
+    simulate,
+    "batches of 50 searches",
+    _batches,
+    {"equivalent-simulated": simulated_table},
+    settings=("seed", "known", "deals", "step_deals"),
+)

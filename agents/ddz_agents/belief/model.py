@@ -78,7 +78,7 @@ class BeliefArchitecture(Options):
 
     @property
     def layers(self) -> Layers:
-        """Its layers, but for those of the head."""
+        """Its layers except those of the head."""
         return Layers(COLUMNS, self.width, self.blocks, {"context": (self.hidden, self.width)})
 
     @property

@@ -192,7 +192,7 @@ class PayoffAgent(OwnsArrays):
 
     Raises:
         InvalidAgentOptionError: If there is no such option, or its value is not allowed.
-        UnknownAgentError: If `player` or `play` is no agent.
+        UnknownAgentError: If `player` or `play` is not an agent.
 
     Example:
         >>> from ddz_env import State
@@ -264,7 +264,7 @@ class PayoffSearchAgent(PayoffAgent):
 
     Raises:
         InvalidAgentOptionError: If there is no such option, or its value is not allowed.
-        UnknownAgentError: If `player` or `play` is no agent.
+        UnknownAgentError: If `player` or `play` is not an agent.
     """
 
     options: PayoffSearchOptions

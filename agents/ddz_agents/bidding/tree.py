@@ -69,7 +69,7 @@ def go_down(tree: StakeTree, node: int, answer: int, depth: int, mover: int) -> 
 
 @inline_kernel
 def bring_up(tree: StakeTree, depth: int, worth: np.ndarray) -> None:
-    """Count an iteration of ``depth`` levels, whose end is worth so much to each mover."""
+    """Count an iteration of ``depth`` levels, whose end has this value for each mover."""
     tree.visits[0] += 1.0
     for level in range(depth):
         tree.visits[tree.path[level]] += 1.0

@@ -1,6 +1,6 @@
 """Dealt worlds, played out: the Monte Carlo behind a hand's win rate.
 
-Everything that a seat cannot see is dealt anew, uniformly over deals of cards, and the cards are played by an agent
+Everything that a seat cannot see is dealt again, uniformly over deals of cards, and the cards are played by an agent
 that sits on all three seats.  Before the auction has ended each world is played with every seat as the landlord: what
 declining is worth depends on the others' chances, and the same worlds make the comparison less noisy.
 """

@@ -5,7 +5,7 @@ state in which the model would not have made the observed move, and leaves the o
 are those of the *deal* (uniform over deals of cards).
 
 A wrong model may strike out every state, the true one among them.  Then the states stay in which the move was at least
-legal; where there are none either, inference begins anew from all deals that agree with what was played.
+legal; where there are none either, inference starts again from all deals that agree with what was played.
 """
 
 # mypy: disable-error-code="arg-type"

@@ -99,7 +99,7 @@ def _inputs(means: Reals) -> Reals:
 
 
 SHIPPED = Calibration(peasants=LogOddsCurve(-0.004, 0.134, 0.082), landlord=LogOddsCurve(-0.492, 0.763, 0.09))
-"""Fitted to the games of the shipped policy in ``docs/results/chances.csv``; a test fits it anew."""
+"""Fitted to the games of the shipped policy in ``docs/results/chances.csv``; a test repeats the fit."""
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Information sets, enumerated: every state that a seat cannot tell from the true one, with its exact probability.
+"""Information sets, enumerated: every state that looks the same to a seat as the true one, with its exact probability.
 
 Fixing the observer's cards and dealing the unseen cards at random (section III.D of Whitehouse, Powley and Cowling
 2011) makes every deal of *cards* equally likely; the number of deals of cards that give the same ranks to the same

@@ -18,7 +18,7 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, U3, remove_hand
 from ddz_env.core.rules import R_DECK, R_PLAYERS
 
-# Segments as typed integers: Numba compiles a function anew for every literal that it is given.
+# Segments as typed integers: Numba compiles a function once more for every literal that it gets.
 SEGMENTS_END = np.int64(NUM_SEGMENTS)
 SOLO, PAIR, TRIO, TRIO_SOLO, TRIO_PAIR, BOMB, QUAD_SOLOS, ROCKET = (
     np.int64(segments_of(name).start)

@@ -63,7 +63,7 @@ class TreeOptions(Options):
         threads: Threads that grow the trees; none for all cores. Results do not depend on it.
     """
 
-    gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
+    gone = {  # noqa: RUF012 - a class attribute without an annotation is not a field
         "selection": ("ucb", f"PUCT lost to it at equal time, see {RESULTS}"),
         "counts": ("parent", f"availability counts gained nothing, see {RESULTS}"),
         "prior": ("uniform", f"PUCT with the rule agent's prior is weaker than `rollout`, see {RESULTS}"),
@@ -103,7 +103,7 @@ class TreeOptions(Options):
             except (ImportError, AttributeError, ValueError, TypeError) as error:
                 raise InvalidAgentOptionError(f"simulation={self.simulation!r} names no function: {error}") from error
         if not is_jitted(found):
-            raise self.error(f"simulation={self.simulation!r} is no function compiled by Numba")
+            raise self.error(f"simulation={self.simulation!r} is not a function compiled by Numba")
         return cast("Policy", found)
 
 

@@ -228,7 +228,7 @@ class RolloutOptions(Options):
             number of rollouts is added to the rule agent's wins.
     """
 
-    gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
+    gone = {  # noqa: RUF012 - a class attribute without an annotation is not a field
         "simulation": ("rules", f"other players lost to the rule agent, see {RESULTS}"),
         "endgame": ENDGAME,
     }

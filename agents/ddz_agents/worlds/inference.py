@@ -112,7 +112,7 @@ def infer(
         rng: The only source of randomness.
         particles: How many determinizations.
         models: Player model(s) of the hidden seats; None for the fitted rule models.
-        rounds: How often at most the particles are drawn anew by weight and may swap cards
+        rounds: How often at most the particles are drawn again by weight and may swap cards
             (:func:`ddz_agents.worlds.particles.anneal`); with 0 they stay as drawn, and the weights say everything.
         least_ess: Floor under the effective number of different deals, as a share of those drawn: the weights are
             flattened until it is reached.

@@ -3,7 +3,7 @@
 Where the hidden seats' moves say much, hardly any deal drawn blindly is plausible, and weights alone leave a handful of
 particles alive.  The likelihood is therefore brought in by steps (a sequential Monte Carlo sampler with adaptive
 tempering: Del Moral, Doucet and Jasra 2006, "Sequential Monte Carlo samplers", JRSS B 68).  At each step the exponent
-grows until half of the effective sample is left, particles are drawn anew by weight, and each may swap cards between
+grows until half of the effective sample is left, particles are drawn again by weight, and each may swap cards between
 two holders, accepted by Metropolis' rule.  A swap takes a card from either holder uniformly, so that its reverse is as
 likely, and uniformity over deals of *cards* is kept.
 """
@@ -37,7 +37,7 @@ class Particles:
     """What a seat believes about the hidden cards.
 
     Attributes:
-        hands: The hand of each of three seats now (the observer's own in every particle) and the cards that nobody
+        hands: The hand of each of three seats now (the observer's own in every particle) and the cards that no seat
             holds (the face-down landlord cards before there is a landlord), shape ``[n, 4]``, uint64.
         weights: Adding up to one, shape ``[n]``, float64.
         ess: The effective sample size, ``1 / sum(weights ** 2)``.

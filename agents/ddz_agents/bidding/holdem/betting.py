@@ -30,7 +30,7 @@ STREET = 4
 BUTTON = 5
 """Who has the small blind."""
 RAISE = 6
-"""The last raise on this street, at least the big blind: the next is no smaller."""
+"""The last raise on this street, at least the big blind: the next must be at least as large."""
 OVER = 7
 """0 while the hand goes on, 1 at a showdown, 2 and 3 where the first or the second player has folded."""
 PLACES = 8

@@ -36,7 +36,7 @@ class SolverOptions(Options):
         megabytes: Size of the transposition table, rounded down to a power of two.
     """
 
-    gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
+    gone = {  # noqa: RUF012 - a class attribute without an annotation is not a field
         "ways": (4, "the number of entries a bucket hardly mattered"),
         "ahead": (False, "looking moves up beforehand saved fewer nodes than it cost time"),
         "history": (False, "it cost time and saved no nodes"),

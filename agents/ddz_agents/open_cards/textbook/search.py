@@ -191,7 +191,7 @@ def _open(space: Space, ply: int, depth: int, alpha: float, beta: float, setting
 
 @part_kernel
 def _begin(stack: SearchStack, ply: int) -> None:
-    """Stand before the first move of a position."""
+    """Go to the first move of a position."""
     frame = stack.frames[ply]
     frame.cursor, frame.place, frame.best, frame.second = frame.first, frame.first, _LEAST, _LEAST
 

@@ -12,7 +12,9 @@ The run itself, its games, files and checkpoints are those of :mod:`ddz_training
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +24,11 @@ from torch import Tensor
 from ddz_agents.neural.columns import GAME_COLUMNS, HandValues
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import PolicyNetwork
+from ddz_training.learn.loop import CURVES
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Evaluate, Rollout, evaluate_logits
 from ddz_training.learn.ppo.ppo import STATISTICS, Advantages, Decisions, Estimates, Learner
-from ddz_training.learn.ppo.selfplay import SelfPlay
+from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay
 from ddz_training.learn.settings import Count, NotNegative, Positive, PositiveShare, Share
 
 
@@ -126,9 +129,18 @@ class QLearner(Learner):
         return loss, statistics
 
 
-class DeepMonteCarlo(SelfPlay):
-    """A run of deep Monte Carlo; in its curves ``policy_loss`` is half the squared error."""
+class DmcLine(CurveLine):
+    """The result of one update; ``policy_loss`` is half the squared error, and what only PPO has is 0."""
 
+    def __str__(self) -> str:
+        return f"update {self.update} · {self.games:,} games · loss {self.policy_loss:.3f}"
+
+
+class DeepMonteCarlo(SelfPlay):
+    """A run of deep Monte Carlo."""
+
+    line_type = DmcLine
+    tables: ClassVar[Mapping[type, str]] = {**SelfPlay.tables, DmcLine: CURVES}
     config: DmcConfig
     config_type = DmcConfig
     learner_type = QLearner

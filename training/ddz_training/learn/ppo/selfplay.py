@@ -117,7 +117,7 @@ class SelfPlay(Training):
 
     def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
         if config.device == "cuda" and not torch.cuda.is_available():
-            raise InvalidTrainingError("device=cuda: PyTorch finds no GPU here (torch.cuda.is_available() is False)")
+            raise InvalidTrainingError("device=cuda: PyTorch finds no GPU here: train with --device cpu, the default")
         super().__init__(config)
         self.provenance = Provenance.of((*config.opponents, *config.frozen), *SOURCE)
         self.rng = np.random.default_rng([config.seed, 1])
@@ -243,7 +243,7 @@ class SelfPlay(Training):
             raise CheckpointError(str(error)) from error
 
     def restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """Continue from :meth:`state`; the run must have the settings of the saved one.
+        """Continue from :meth:`state`; the run must have the settings of the saved one, bookkeeping aside.
 
         Args:
             arrays: The arrays.
@@ -253,7 +253,8 @@ class SelfPlay(Training):
         Raises:
             DouDizhuError: If something does not fit; KeyError, TypeError or ValueError: if something is missing.
         """
-        if self.config_type.from_dict(about["config"]) != self.config:
+        kept = {name: value for name, value in self.config.as_dict().items() if name in self.config.bookkeeping}
+        if self.config_type.from_dict(about["config"] | kept) != self.config:
             raise CheckpointMismatchError(f"{where} was written under other settings")
         for prefix, network in self._networks().items():
             load_module(network, arrays, prefix, where)
@@ -287,8 +288,8 @@ class SelfPlay(Training):
             fault = CheckpointMismatchError if isinstance(error, TensorFileMismatchError) else CheckpointError
             raise fault(str(error)) from error
         try:
-            config = cls.config_type.from_dict(about["config"])
-            config.refuse_other(wanted or {}, path)
+            newer = {"checkpoint_minutes": cls.config_type.checkpoint_minutes}
+            config = cls.config_type.from_dict(newer | about["config"]).resumed(wanted or {}, path)
             check_architecture(config.architecture, arrays, True, str(path))
             run = cls(config, threads)
             run.provenance = run.provenance.resuming(Provenance.take(about), path)

@@ -88,7 +88,7 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     run.step()  # what is left of the update before must not be read
     run._collect()
     found = run.learner.estimate(run._rollout)
-    decisions, _ = run.learner.decisions(run._rollout, found)
+    decisions = run.learner.decisions(run._rollout, found)[0][:]
     rollout, known = run._rollout, found.advantages.known
     assert 0 < known[rollout.decides].mean() < 1
     assert all(rollout.decides[:, 8 * group : 8 * group + 8].any() for group in range(3))

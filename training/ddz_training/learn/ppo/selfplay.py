@@ -29,6 +29,7 @@ from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Collector, Evaluate, Rollout, evaluate
 from ddz_training.learn.ppo.opponents import PastSelves, behind
 from ddz_training.learn.ppo.ppo import Learner, collect
+from ddz_training.learn.ppo.sparse import SparseLinear
 from ddz_training.learn.threads import Threads, shards
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.provenance import Provenance
@@ -316,6 +317,9 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
         load_module(policy, start.policy)
         if start.critic is not None:
             load_module(critic, start.critic)
+    if config.device == "cpu":
+        for network in (policy, critic):
+            network.trunk[0] = SparseLinear(network.trunk[0])
     return policy.to(config.device), critic.to(config.device)
 
 
@@ -343,3 +347,6 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:
         place, name = key.split(".")
         moments.setdefault(int(place), {})[name] = torch.from_numpy(np.array(array))
     optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
+    for weight, kept in optimizer.state.items():
+        for name in ("exp_avg", "exp_avg_sq"):  # in the order of the weight in memory, by which Adam walks
+            kept[name] = torch.empty_like(weight).copy_(kept[name])

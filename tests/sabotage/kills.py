@@ -50,7 +50,7 @@ def _arena(*agents: str) -> Callable[[Path, int, bool], list[str]]:
     return command
 
 
-_TINY = ("num_games=16", "steps=32", "opponents=random", "evaluate_every=0", "checkpoint_every=2")
+_TINY = ("num_games=16", "steps=32", "opponents=random", "evaluate_every=0", "checkpoint_minutes=0")
 _NARROW = ("architecture.width=8", "architecture.critic_width=8")
 
 

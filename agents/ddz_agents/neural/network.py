@@ -48,7 +48,6 @@ def policy_input(
     masks: Bytes,
     history: int,
     hand_values: HandValues | None = None,
-    device: torch.device | str = "cpu",
 ) -> tuple[PolicyInput, HandValues]:
     """Describe observations for a policy.
 
@@ -57,14 +56,13 @@ def policy_input(
         masks: Shape ``[n, 400]``, int8.
         history: Of the policy's architecture.
         hand_values: Of an earlier description of the same observations, to save time.
-        device: Where the policy is.
 
     Returns:
         What the policy takes, and what saves time when it is described again.
     """
     seen = describe_observations(observations, history)
     *left, found = describe_afterstates(observations, masks, hand_values)
-    return PolicyInput(*(torch.from_numpy(array).to(device) for array in (seen, *left))), found
+    return PolicyInput(*map(torch.from_numpy, (seen, *left))), found
 
 
 class Block(nn.Module):
@@ -134,9 +132,24 @@ class PolicyNetwork(nn.Module):
             Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.
         """
         state = self.trunk(columns)
-        scores = (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
-        logits = self.logits(state).index_put((rows, actions), scores, accumulate=True)
+        logits = self.logits(state).index_put((rows, actions), self._weighed(state, rows, rests), accumulate=True)
         return logits, self.value(state).squeeze(1)
+
+    def legal_logits(self, seen: PolicyInput) -> tuple[Tensor, Tensor]:
+        """The same, on any device, without the logits of other actions: a large batch has less than half of the 400.
+
+        Returns:
+            Logits of the pairs, shape ``[pairs]``; values for the observer, shape ``[n]``.
+        """
+        parts = *seen.actions.unique(return_inverse=True), seen.columns, seen.rows, seen.rests
+        found, places, columns, rows, rests = (part.to(self.value.weight.device) for part in parts)
+        state = self.trunk(columns)
+        logits = nn.functional.linear(state, self.logits.weight[found], self.logits.bias[found])[rows, places]
+        return logits + self._weighed(state, rows, rests), self.value(state).squeeze(1)
+
+    def _weighed(self, state: Tensor, rows: Tensor, rests: Tensor) -> Tensor:
+        """What the state makes of the hand that each pair leaves, shape ``[pairs]``."""
+        return (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
 
     def answer(self, observations: Bytes, masks: Bytes) -> tuple[Tensor, Tensor]:
         """Describe and evaluate observations.
@@ -196,6 +209,23 @@ def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
         [[0.5, 0.0, 0.5]]
     """
     return torch.log_softmax(logits.masked_fill(masks == 0, -torch.inf), 1)
+
+
+def legal_log_probabilities(logits: Tensor, rows: Tensor, count: int) -> Tensor:
+    """The same of the legal actions alone.
+
+    Args:
+        logits: Of the pairs of a row and a legal action, shape ``[pairs]``, float.
+        rows: The row of each pair, shape ``[pairs]``, int64.
+        count: How many rows.
+
+    Example:
+        >>> legal_log_probabilities(torch.zeros(3), torch.tensor([0, 0, 1]), 2).exp().tolist()
+        [0.5, 0.5, 1.0]
+    """
+    most = logits.new_full((count,), -torch.inf).scatter_reduce(0, rows, logits.detach(), "amax")
+    shifted = logits - most[rows]
+    return shifted - logits.new_zeros(count).index_add(0, rows, shifted.exp()).log()[rows]
 
 
 _Module = TypeVar("_Module", bound=nn.Module)

@@ -19,6 +19,7 @@ from ddz_training.learn.imitation import soft_cross_entropies
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import drawn, evaluate, shared_rewards, unpack_masks
 from ddz_training.learn.ppo.ppo import Decisions, Learner, seat_advantages
+from ddz_training.learn.ppo.sparse import SparseLinear
 from ddz_training.learn.threads import Threads
 from tests.oracles.network_policy import NetworkPolicy
 from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses
@@ -212,6 +213,7 @@ def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
         appraisals,
         describe_games(observations, concealed, rng.random(count) < 0.5),
         *(rng.normal(size=count).astype(np.float32) for _ in range(2)),
+        np.arange(count),
     )
 
 
@@ -225,7 +227,7 @@ def test_a_policy_is_evaluated_as_agents_evaluate_it() -> None:
     batch = SelfPlayBatch(50, seed=1, threads=1)
     agent = NetworkPolicy(policy)  # from here on PyTorch has one thread, or sums would be added up in another order
     logs, appraisals = evaluate(policy, batch.observation, batch.mask)
-    assert logs.tobytes() == agent.evaluate(batch.observation, batch.mask)[0].tobytes()
+    np.testing.assert_allclose(logs, agent.evaluate(batch.observation, batch.mask)[0], rtol=1e-5, atol=1e-5)
     assert (appraisals == describe_afterstates(batch.observation, batch.mask).hand_values).all()
 
 
@@ -266,6 +268,17 @@ def test_a_gradient_step_follows_the_losses(decisions: Decisions) -> None:
     means = [policy_loss, value_loss, critic_loss, entropy, divergence, clipped]
     assert statistics.tolist() == pytest.approx([float(mean.detach()) for mean in means], rel=1e-4, abs=1e-5)
     assert 0.2 < clipped < 0.8 * counts.mean()  # some ratios are clipped and some are not
+
+
+def test_layers_that_skip_zeros_compute_the_same() -> None:
+    layer, rng = torch.nn.Linear(30, 16), np.random.default_rng(0)
+    sparse, columns = SparseLinear(layer), torch.from_numpy(rng.normal(size=(9, 30)) * rng.integers(2, size=30))
+    results = []
+    for each in (layer, sparse):
+        out = each(columns.float())
+        results.append([out.detach(), *torch.autograd.grad(out.square().sum(), list(each.parameters()))])
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(decisions: Decisions) -> None:

@@ -38,7 +38,7 @@ from tests.training.learn.test_games import SMALL
 def small_config(**changes: Any) -> SelfPlayConfig:
     sizes: dict[str, Any] = {"num_games": 24, "groups": 3, "steps": 48, "minibatch": 256, "shard": 100, "epochs": 2}
     shares = {"opponent_share": 0.4, "rules_share": 0.2, "average": 0.5}
-    times = {"snapshot_every": 1, "checkpoint_every": 2, "evaluate_every": 0}
+    times = {"snapshot_every": 1, "checkpoint_minutes": 0, "evaluate_every": 0}
     return SelfPlayConfig(**{"architecture": SMALL, **sizes, **shares, **times, **changes})
 
 
@@ -88,7 +88,7 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     run.step()  # what is left of the update before must not be read
     run._collect()
     found = run.learner.estimate(run._rollout)
-    decisions, _ = run.learner.decisions(run._rollout, found)
+    decisions = run.learner.decisions(run._rollout, found)[0][:]
     rollout, known = run._rollout, found.advantages.known
     assert 0 < known[rollout.decides].mean() < 1
     assert all(rollout.decides[:, 8 * group : 8 * group + 8].any() for group in range(3))
@@ -148,7 +148,7 @@ def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(tmp_path: Path
     train(whole, Budget(updates=5), tmp_path / "whole")
 
     def kill(progress: CurveLine) -> None:
-        if progress.update == 3:  # one update after the checkpoint, its line in the curves already written
+        if progress.update == 3:  # its line in the curves is already written, its checkpoint not yet
             raise Killed
 
     with pytest.raises(Killed):
@@ -163,6 +163,22 @@ def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(tmp_path: Path
     assert [int(row["update"]) for row in without_times(tmp_path / "cut" / CURVES)] == [1, 2, 3, 4, 5]
     one, other = (load_weights(tmp_path / run / POLICY).policy for run in ("whole", "cut"))
     assert all((array == other[name]).all() for name, array in one.items())
+
+
+@pytest.mark.parametrize(("minutes", "written"), [(0, [1, 2, 3, 4, 5]), (2, [1, 3, 5]), (99, [1, 5])])
+def test_the_first_update_is_saved_and_then_by_time(minutes: float, written: list[int], tmp_path: Path) -> None:
+    """Here an update takes a minute."""
+    run, clock, kept = SelfPlay(small_config(checkpoint_minutes=minutes), 1), [0.0], list[int]()
+
+    def minute(line: CurveLine) -> None:
+        clock[0] += 60
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ddz_training.learn.loop.time.monotonic", lambda: clock[0])
+        patch.setattr(SelfPlay, "keep", lambda self, _: kept.append(self.counters.update))
+        train(run, Budget(updates=5), tmp_path, on_update=minute)
+    run.close()
+    assert kept == written
 
 
 def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -> None:
@@ -241,12 +257,18 @@ def test_checkpoints_that_do_not_fit_are_refused_by_name(case: str, saved: Path,
         SelfPlay.resume(tmp_path / "file")
 
 
-def test_a_run_is_not_resumed_under_other_settings(saved: Path) -> None:
+def test_a_run_is_not_resumed_under_other_settings_but_for_its_bookkeeping(saved: Path, tmp_path: Path) -> None:
     same = SelfPlayConfig.read(["num_games=24", "architecture.width=16", "opponents=random,rules"])
     assert SelfPlay.resume(saved, 1, same).counters.update == 2
     with pytest.raises(CheckpointMismatchError, match=r"architecture\.width: the checkpoint has 16, this run 32"):
         SelfPlay.resume(saved, 1, SelfPlayConfig.read(["lam=0.95", "architecture.width=32"]))
+    other = ["evaluate_every=7", "evaluate_deals=3", "checkpoint_minutes=9", "opponents=random"]
+    config = SelfPlay.resume(saved, 1, SelfPlayConfig.read(other)).config
+    assert config == small_config(evaluate_every=7, evaluate_deals=3, checkpoint_minutes=9, opponents=("random",))
     arrays, about = SelfPlay.resume(saved, 1).state()
+    about["config"]["checkpoint_every"] = about["config"].pop("checkpoint_minutes") + 50  # as 0.2.0 wrote it
+    write_tensor_file(tmp_path / CHECKPOINT, *SelfPlay.kind, arrays, about)
+    assert SelfPlay.resume(tmp_path / CHECKPOINT, 1).config == small_config(checkpoint_minutes=1.0)
     with pytest.raises(CheckpointMismatchError, match="other settings"):
         SelfPlay(small_config(seed=9), 1).restore(arrays, about, "it")
 
@@ -262,6 +284,10 @@ def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) 
     assert path.read_text() == "update,loss\n1,0.333333\n2,0.666667\n3,0\n"
     with pytest.raises(CheckpointError, match="not a curve of this version"):
         CurveFile(path, ["update", "gain"], keep=2)
+    with pytest.raises(CheckpointError, match="holds lines of another run: name another folder"):
+        CurveFile(path, ["update", "gain"])
+    assert path.read_text() == "update,loss\n1,0.333333\n2,0.666667\n3,0\n"
+    path.write_text("update,loss\n")  # of a run that was killed before its first update
     CurveFile(path, ["update", "gain"])
     assert path.read_text() == "update,gain\n"
     path.write_bytes(b"update,gain\n\xff\n")
@@ -287,7 +313,7 @@ def test_starting_from_weights_begins_where_they_ended() -> None:
     with pytest.raises(InvalidTrainingError, match=r"another architecture: Architecture\(width=8"):
         SelfPlay(small_config(), 1, other)
     if not torch.cuda.is_available():
-        with pytest.raises(InvalidTrainingError, match="PyTorch finds no GPU"):
+        with pytest.raises(InvalidTrainingError, match="PyTorch finds no GPU here: train with --device cpu"):
             SelfPlay(small_config(device="cuda"), 1)
 
 
@@ -421,10 +447,13 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     train = ("train", "selfplay", "--out", out, "--updates")
     begun = done(*train, 2, "--threads", 1, "--seed", 3, *FEW)
     assert "after 2 updates" in begun.output
+    assert "\n50 % · update 1 · " in f"\n{begun.stderr}"  # in a log a line an update takes the bar's place
+    assert "\n100 % · update 2 · " in begun.stderr
+    assert "━" not in begun.stderr
     assert command_line("ddz", "arena", f"policy:path={policy}", "rules") in begun.stderr
     assert load_weights(policy).notes["updates"] == 2
     assert "add --resume" in refused(*train, 2, *FEW)
-    done(*train, 3, "--resume")
+    done(*train, 3, "--resume", "--set", "evaluate_deals=2")
     assert len((out / "curves.csv").read_text().splitlines()) == 1 + 3
     small = ("--set=num_games=16", "--set=steps=16", "--set=evaluate_every=0", "--objective", "stake")
     done("train", "selfplay", "--out", tmp_path / "next", "--updates", 1, "--init", policy, *small)
@@ -436,7 +465,10 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
 
 def test_values_are_trained_from_the_command_line(tmp_path: Path) -> None:
     train = ("train", "dmc", "--out", tmp_path, "--updates")
-    done(*train, 1, "--rules", "mini", "--threads", 1, *FEW)
+    assert "nothing to resume (a run writes it after its first update; leave out" in refused(*train, 1, "--resume")
+    shown = done(*train, 1, "--rules", "mini", "--threads", 1, *FEW).stderr
+    assert " · loss " in shown
+    assert "entropy" not in shown
     done(*train, 2, "--resume")
     assert len((tmp_path / "curves.csv").read_text().splitlines()) == 3
     assert "epsilon: the checkpoint has 0.01" in refused(*train, 2, "--resume", "--set", "epsilon=0.5")

@@ -85,7 +85,7 @@ def test_settings_are_read_as_they_are_written() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("selfplay", "say how long to train"),
+        ("selfplay", "say how long to train: --minutes 60, or --updates 500"),
         ("selfplay --minutes 1 --set learning=1", "there is no option 'learning'"),
         ("selfplay --minutes 1 --init nothing.safetensors", "there is no such file"),
         ("selfplay --minutes 1 --threads 0", "threads=0"),
@@ -93,7 +93,7 @@ def test_settings_are_read_as_they_are_written() -> None:
         ("sb3 --set role=king", "unknown role 'king'"),
         ("sb3 --set learning=1", "there is no option 'learning'"),
         ("sb3 --threads 0", "threads=0"),
-        ("sb3 --resume", "holds no settings of a run"),
+        ("sb3 --resume", "nothing to resume"),
     ],
 )
 def test_bad_input_is_one_named_line(arguments: str, message: str, tmp_path: Path) -> None:

@@ -64,7 +64,6 @@ class BeliefConfig(TrainingSettings):
         InvalidRulesError: If the preset is unknown.
     """
 
-    checkpoint_every = 200
     positions: Count = 3_000_000
     architecture: model.BeliefArchitecture = field(default_factory=model.BeliefArchitecture)
     players: tuple[str, ...] = PLAYERS

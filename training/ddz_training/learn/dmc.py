@@ -12,20 +12,23 @@ The run itself, its games, files and checkpoints are those of :mod:`ddz_training
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.columns import GAME_COLUMNS, HandValues
+from ddz_agents.neural.columns import HandValues
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import PolicyNetwork
+from ddz_training.learn.loop import CURVES
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import Evaluate, Rollout, evaluate_logits
+from ddz_training.learn.ppo.games import Evaluate, Rollout, evaluate
 from ddz_training.learn.ppo.ppo import STATISTICS, Advantages, Decisions, Estimates, Learner
-from ddz_training.learn.ppo.selfplay import SelfPlay
+from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay
 from ddz_training.learn.settings import Count, NotNegative, Positive, PositiveShare, Share
 
 
@@ -62,8 +65,7 @@ def epsilon_greedy(
     Returns:
         Shape ``[n, 400]``, float32, and the appraisals (:data:`ddz_training.learn.ppo.games.Evaluate`).
     """
-    logits, appraisals = evaluate_logits(network, observations, masks)
-    values = np.where(masks > 0, logits.numpy(), -np.inf)
+    values, appraisals = evaluate(network, observations, masks, normalized=False)
     chances = masks * (epsilon / np.count_nonzero(masks, axis=1)[:, None])
     chances[np.arange(len(masks)), values.argmax(axis=1)] += 1.0 - epsilon
     with np.errstate(divide="ignore"):
@@ -113,12 +115,11 @@ class QLearner(Learner):
         targets, weights = outcomes(rollout.rewards, rollout.seats, rollout.done)
         rollout.counts[:] = weights
         nothing = np.zeros_like(targets)
-        games = np.zeros((int(rollout.decides.sum()), GAME_COLUMNS), np.float32)
-        return Estimates(nothing, games, Advantages(nothing, targets, rollout.decides & (weights > 0)))
+        return Estimates(nothing, Advantages(nothing, targets, rollout.decides & (weights > 0)))
 
     def _loss(self, shard: Decisions, entropy_weight: float) -> tuple[Tensor, Tensor]:
-        logits, _, _ = self._evaluated(shard)
-        values = logits.gather(1, self._tensor(shard.actions)[:, None])[:, 0]
+        logits, _, _, chosen = self._evaluated(shard)
+        values = logits[chosen]
         errors = 0.5 * (values - self._tensor(shard.targets)).square()
         loss = (errors * self._tensor(shard.counts)).sum()
         statistics = torch.zeros(len(STATISTICS), dtype=torch.float64)
@@ -126,9 +127,18 @@ class QLearner(Learner):
         return loss, statistics
 
 
-class DeepMonteCarlo(SelfPlay):
-    """A run of deep Monte Carlo; in its curves ``policy_loss`` is half the squared error."""
+class DmcLine(CurveLine):
+    """The result of one update; ``policy_loss`` is half the squared error, and what only PPO has is 0."""
 
+    def __str__(self) -> str:
+        return f"update {self.update} · {self.games:,} games · loss {self.policy_loss:.3f}"
+
+
+class DeepMonteCarlo(SelfPlay):
+    """A run of deep Monte Carlo."""
+
+    line_type = DmcLine
+    tables: ClassVar[Mapping[type, str]] = {**SelfPlay.tables, DmcLine: CURVES}
     config: DmcConfig
     config_type = DmcConfig
     learner_type = QLearner

@@ -83,7 +83,7 @@ class Budget(Options):
     def check(self) -> None:
         """Refuse to train for ever."""
         if all(limit is None for limit in vars(self).values()):
-            raise InvalidTrainingError("say how long to train: a number of updates or of minutes")
+            raise InvalidTrainingError("say how long to train: --minutes 60, or --updates 500")
 
     def share(self, counters: Counters) -> float:
         """The share of the budget that is spent, 0 to 1."""
@@ -171,7 +171,7 @@ def train(
     """Train until the budget is spent.
 
     Each file of the folder is whole whenever the training is killed; it continues from the last checkpoint, and what
-    the curves have beyond that is written again.
+    the curves have beyond that is written again.  There is a checkpoint after the first update, then by time.
 
     Args:
         run: What learns, new or resumed.
@@ -184,12 +184,12 @@ def train(
             checkpoint and without the evaluation.
 
     Raises:
-        CheckpointError: If a file cannot be written, or the curves there are of another version.
+        CheckpointError: If a file cannot be written, or the curves there are of another version or another run.
         InUseError: If another process trains there.
         MissingTensorBoardError: If TensorBoard is wanted and not installed.
         TensorFileError: If the weights cannot be written.
     """
-    folder, config, stopped = None if folder is None else Path(folder), run.config, False
+    folder, config, stopped, due = None if folder is None else Path(folder), run.config, False, 0.0
     with contextlib.ExitStack() as held:
         if folder is not None:
             held.enter_context(writing(folder, folder=True))
@@ -206,17 +206,21 @@ def train(
                     log.add(evaluation)
                 on_evaluation(found)
             stopped = stop()
-            if folder is not None and (stopped or last or run.counters.update % config.checkpoint_every == 0):
+            if folder is not None and (stopped or last or time.monotonic() >= due):
                 run.keep(folder)
+                due = time.monotonic() + 60 * config.checkpoint_minutes
 
 
-def refuse_to_overwrite(path: Path) -> None:
-    """A new training must not begin where another has left its file.
+def check_begun(path: Path, *, resume: bool) -> None:
+    """Resume only where a training has left its file, and begin only where none has.
 
     Raises:
-        CheckpointError: If there is one.
+        CheckpointError: If it is the other way round.
     """
-    if path.exists():
+    if resume and not path.exists():
+        why = "a run writes it after its first update; leave out --resume to begin one"
+        raise CheckpointError(f"{path}: there is no such file, so there is nothing to resume ({why})")
+    if path.exists() and not resume:
         raise CheckpointError(f"{path} exists: add --resume to continue it, or name another folder")
 
 
@@ -291,18 +295,20 @@ class CurveFile:
         path: The file.
         columns: The columns, ``update`` first.
         keep: The last update whose lines are kept; lines of later ones are those of a run that was killed after its
-            last checkpoint, and will be written again.  -1 begins anew.
+            last checkpoint, and will be written again.  -1 begins anew, where there are no lines yet.
 
     Raises:
-        CheckpointError: If the file has other columns, or cannot be read or written.
+        CheckpointError: If the file has other columns or is another run's, or cannot be read or written.
     """
 
     def __init__(self, path: Path, columns: Sequence[str], keep: int = -1) -> None:
         self._path = path
         self._columns = list(columns)
         with _named(path):
-            kept = self._kept(keep) if keep >= 0 and path.exists() else []
-            replace_file(path, _csv(self._columns, *kept))
+            lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+            if keep < 0 and lines[1:]:
+                raise CheckpointError(f"{path} holds lines of another run: name another folder, or remove it")
+            replace_file(path, _csv(self._columns, *self._kept(lines, keep)))
 
     def append(self, values: Mapping[str, Any]) -> None:
         """Append a line and hand it to the operating system.
@@ -314,9 +320,9 @@ class CurveFile:
         with _named(self._path):
             append(self._path, _csv([f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells]))
 
-    def _kept(self, last: int) -> list[list[str]]:
-        lines = list(csv.reader(self._path.read_text(encoding="utf-8").splitlines()))
-        if not lines or lines[0] != self._columns:
+    def _kept(self, text: Sequence[str], last: int) -> list[list[str]]:
+        lines = list(csv.reader(text))
+        if last >= 0 and lines[:1] not in ([], [self._columns]):
             raise CheckpointError(f"{self._path} is not a curve of this version: its first line is {lines[:1]}")
         whole = [line for line in lines[1:] if len(line) == len(self._columns)]
         return [line for line in whole if line[0].isdigit() and int(line[0]) <= last]

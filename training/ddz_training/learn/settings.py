@@ -42,8 +42,10 @@ class TrainingSettings(Options):
     """
 
     error: ClassVar[type[DouDizhuError]] = InvalidTrainingError
+    bookkeeping: ClassVar[frozenset[str]] = frozenset({"checkpoint_minutes", "evaluate_every", "evaluate_deals"})
+    """What changes nothing that is learned; a resumed run may have others."""
 
-    checkpoint_every = 1
+    checkpoint_minutes = 1.0
     evaluate_every = evaluate_deals = 0
     rules: str = "standard"
     seed: Natural = 0
@@ -89,21 +91,24 @@ class TrainingSettings(Options):
             values[whole] = dataclasses.replace(now, **{part: value}) if dot else value
         return dataclasses.replace(self, **values)
 
-    def refuse_other(self, wanted: Mapping[str, Any], where: object) -> None:
-        """Refuse to resume a run of these settings under others.
+    def resumed(self, wanted: Mapping[str, Any], where: object) -> Self:
+        """These settings for a run that goes on, with the :attr:`bookkeeping` that is wanted.
 
         Args:
             wanted: The settings that the run must have, as from :meth:`read`.
             where: Names the file of these settings.
 
         Raises:
-            CheckpointMismatchError: If one differs.
+            CheckpointMismatchError: If another one differs.
         """
         different = []
         for name, value in wanted.items():
+            if name in self.bookkeeping:
+                continue
             whole, _, part = name.partition(".")
             has = getattr(getattr(self, whole), part) if part else getattr(self, whole)
             if has != value:
                 different.append(f"{name}: the checkpoint has {has!r}, this run {value!r}")
         if different:
             raise CheckpointMismatchError(f"{where} was written under other settings ({'; '.join(different)})")
+        return self.changed({name: value for name, value in wanted.items() if name in self.bookkeeping})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -94,26 +95,34 @@ def train_under_bar(
     tensorboard: Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Train under a bar of how much of the budget is spent, and close the run.
+    """Train under a bar of how much of the budget is spent, or a line an update in a log, and close the run.
 
     The arguments are those of :func:`ddz_training.learn.loop.train`.
     """
-    decisions, seconds = run.counters.decisions, run.counters.seconds
+    updates, decisions, seconds = run.counters.update, run.counters.decisions, run.counters.seconds
     with bars() as progress:
-        bar = progress.add_task("training", total=1.0, state="")
-        progress.update(bar, completed=budget.share(run.counters))
+        drawn, said = progress.console.is_terminal, -1.0
+        bar = progress.add_task("training", total=1.0, state="", completed=budget.share(run.counters), visible=drawn)
 
         def on_update(line: Any) -> None:
-            done = run.counters
+            nonlocal said
+            done, now = run.counters, time.monotonic()
             speed = (done.decisions - decisions) / max(done.seconds - seconds, 1e-9)
-            progress.update(bar, completed=budget.share(done), state=f"{line} · {speed:,.0f} decisions/s")
+            spent, state = budget.share(done), f"{line} · {speed:,.0f} decisions/s"
+            progress.update(bar, completed=spent, state=state)
+            if not drawn and (now >= said + 1.0 or spent == 1.0):  # some trainings have hundreds of updates a second
+                tell(f"{100 * spent:.0f} % · {state}", err=True)
+                said = now
 
         def on_evaluation(found: Sequence[strength.Evaluation]) -> None:
             if found:
                 show(evaluation_table(found), screen=progress.console)
 
         calls = {"on_update": on_update, "on_evaluation": on_evaluation}
-        loop.train(run, budget, folder, tensorboard=tensorboard, stop=stop, **calls)
+        try:
+            loop.train(run, budget, folder, tensorboard=tensorboard, stop=stop, **calls)
+        finally:
+            progress.update(bar, visible=drawn and run.counters.update > updates)  # no bar at 0 % above an error
         run.close()
 
 
@@ -164,10 +173,10 @@ class OwnGames(RunCommand):
 
     def _begin(self, settings: dict[str, Any]) -> ppo_selfplay.SelfPlay:
         """The run in the folder, resumed, or a new one."""
+        loop.check_begun(self.out / loop.CHECKPOINT, resume=self.resume)
         if self.resume:
             self.leave_out("--resume continues with the run's own weights", "init")
             return self.kind.resume(self.out / loop.CHECKPOINT, self.threads, settings)
-        loop.refuse_to_overwrite(self.out / loop.CHECKPOINT)
         start = None if self.init is None else neural_weights.load_weights(self.init)
         config = self.kind.config_type() if start is None else self.kind.config_type(architecture=start.architecture)
         run = self.kind(config.changed(settings), self.threads, start)
@@ -303,12 +312,11 @@ class Sb3Command(RunCommand, call="train sb3", heading="Train"):
     def _begin(self, settings: dict[str, Any]) -> sb3_train.Sb3Run:
         """The run in the folder, resumed, or a new one."""
         model = self.out / sb3_train.MODEL
+        loop.check_begun(model, resume=self.resume)
         if self.resume:
-            config = sb3_train.load_config(self.out)
-            config.refuse_other(settings, self.out / sb3_train.SETTINGS)
+            config = sb3_train.load_config(self.out).resumed(settings, self.out / sb3_train.SETTINGS)
             sb3_policy.check_trust(model, self.trust, "--trust")
         else:
-            loop.refuse_to_overwrite(model)
             config = sb3_train.Sb3Config(**settings)
         more: dict[str, Any] = {"threads": self.threads, "tensorboard": self.tensorboard}
         return sb3_train.Sb3Run(config, self.out, resume=self.resume, **more)
@@ -414,7 +422,7 @@ class BeliefCommand(RunCommand, call="train belief", heading="Train"):
         """Learn, and write the network."""
         named = {"rules": self.rules, "seed": self.seed, "positions": self.positions}
         config = belief.BeliefConfig().changed(belief.BeliefConfig.given(named, self.set_))
-        loop.refuse_to_overwrite(self.out / belief.BELIEF)
+        loop.check_begun(self.out / belief.BELIEF, resume=False)
         advice = "the network has learned from fewer positions"
         budget = loop.Budget(decisions=config.positions)
         self.learn(lambda: belief.BeliefTraining(config, self.threads), budget, belief.BELIEF, advice)

@@ -75,7 +75,7 @@ class SelfPlayConfig(TrainingSettings):
             saves the weights themselves.
         critic_average: The same for the critic's weights; the average is saved and used in training; 0 saves and uses
             the critic itself.
-        checkpoint_every: Updates between two checkpoints.
+        checkpoint_minutes: Minutes between two checkpoints; the first follows the first update.
         evaluate_every: Updates between two evaluations; 0 for none.
         evaluate_deals: Duplicate deals per opponent.
         opponents: Whom the policy is evaluated against.
@@ -85,6 +85,7 @@ class SelfPlayConfig(TrainingSettings):
         InvalidRulesError: If the preset is unknown.
     """
 
+    bookkeeping = TrainingSettings.bookkeeping | {"opponents"}
     gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
         "lookahead": (0.0, "over hours it made no policy stronger (docs/measurements/policy-training.md)"),
         "candidates": (..., "only looking ahead needed it"),
@@ -93,6 +94,7 @@ class SelfPlayConfig(TrainingSettings):
         "precision": ("float32", "bfloat16 made no policy stronger in the same time"),
         "anneal_updates": (..., "step size and entropy bonus fall over the budget of the run"),
         "graphs": (..., "it had no effect on a processor"),
+        "checkpoint_every": (..., "checkpoints come by time: checkpoint_minutes"),
         "upper": (1.0, _NOT_MEASURED),
         "magnet": (0.0, _NOT_MEASURED),
         "auxiliary": (0.0, _NOT_MEASURED),
@@ -127,7 +129,7 @@ class SelfPlayConfig(TrainingSettings):
     snapshot_every: Count = 20
     average: Share = 0.99
     critic_average: Share = 0.9
-    checkpoint_every: Count = 50
+    checkpoint_minutes: NotNegative = 1.0
     evaluate_every: Natural = 200
     evaluate_deals: Natural = 100
     opponents: tuple[str, ...] = ("random", "rules")

@@ -10,11 +10,10 @@ from typing import Annotated, Any, get_type_hints
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
-from ddz_agents.neural.columns import HandValues
+from ddz_agents.neural.columns import GAME_COLUMNS, HandValues
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities, policy_input
+from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities, policy_input
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.errors import InvalidOptionError
@@ -43,25 +42,25 @@ _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 # --- Choosing actions -------------------------------------------------------------------------------------------------
 
 
-def evaluate_logits(network: PolicyNetwork, observations: Bytes, masks: Bytes) -> tuple[Tensor, HandValues]:
-    """A policy's logits, ``[n, 400]`` float32, and the appraisals of what the actions leave.
+def evaluate(
+    network: PolicyNetwork, observations: Bytes, masks: Bytes, *, normalized: bool = True
+) -> tuple[Floats, HandValues]:
+    """A policy's logarithms of the probabilities, ``[n, 400]`` float32, and the appraisals of what the actions leave.
 
     Args:
         network: The policy, on any device.
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
         masks: Shape ``[n, 400]``, int8.
+        normalized: If not, the logits themselves; minus infinity where illegal, too.
     """
     with torch.inference_mode():
-        device = network.value.weight.device
-        seen, appraisals = policy_input(observations, masks, network.architecture.history, device=device)
-        return network(*seen)[0].cpu(), appraisals
-
-
-def evaluate(network: PolicyNetwork, observations: Bytes, masks: Bytes) -> tuple[Floats, HandValues]:
-    """The same with logarithms of the probabilities in place of logits."""
-    logits, appraisals = evaluate_logits(network, observations, masks)
-    with torch.inference_mode():
-        return masked_log_probabilities(logits, torch.from_numpy(masks)).numpy(), appraisals
+        seen, appraisals = policy_input(observations, masks, network.architecture.history)
+        found = network.legal_logits(seen)[0].cpu()
+        if normalized:
+            found = legal_log_probabilities(found, seen.rows, len(masks))
+        whole = np.full(masks.shape, -np.inf, np.float32)
+        whole[seen.rows, seen.actions] = found
+        return whole, appraisals
 
 
 def value_games(critic: Critic, games: Floats) -> Floats:
@@ -124,6 +123,7 @@ class Rollout:
         counts: How much the learner's decisions count for the policy.
         appraisals: What each decision's legal actions leave (``Afterstates``), an array a decision: found when it is
             made, and needed again when it is learned from.
+        games: What the critic read of the learner's decisions (:func:`ddz_agents.neural.columns.describe_games`).
     """
 
     observations: Annotated[npt.NDArray[np.int8], np.int8, OBSERVATION_SIZE]
@@ -140,6 +140,7 @@ class Rollout:
     by_rules: Annotated[npt.NDArray[np.bool_], np.bool_]
     counts: Annotated[npt.NDArray[np.float32], np.float32]
     appraisals: Annotated[npt.NDArray[np.object_], np.object_]
+    games: Annotated[npt.NDArray[np.float32], np.float32, GAME_COLUMNS]
 
     @classmethod
     def allocate(cls, steps: int, games: int) -> Rollout:
@@ -154,6 +155,10 @@ class Rollout:
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    def flat(self) -> Rollout:
+        """The same arrays with one row for each step of each game."""
+        return Rollout(**{name: part.reshape(-1, *part.shape[2:]) for name, part in vars(self).items()})
 
 
 def unpack_masks(words: npt.NDArray[np.uint64]) -> Bytes:

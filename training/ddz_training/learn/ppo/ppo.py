@@ -23,10 +23,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.columns import GAME_COLUMNS, describe_games
+from ddz_agents.neural.columns import describe_games
 from ddz_agents.neural.features import HAND_VALUES
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import Critic, PolicyNetwork, policy_input
+from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities, policy_input
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Rollout, drawn, unpack_masks, value_games
@@ -36,8 +36,6 @@ STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence
 """Means over the decisions of an update (:class:`ddz_training.learn.ppo.selfplay.CurveLine` says what they are)."""
 
 _LIKELY = log(0.01)
-_ILLEGAL = -1e9
-"""A logit whose probability is 0."""
 
 
 # --- The rollout ------------------------------------------------------------------------------------------------------
@@ -181,12 +179,10 @@ class Estimates(NamedTuple):
 
     Attributes:
         values: Shape ``[steps, games]``, float32; 0 where the learner does not decide.
-        games: The decisions' games as it read them (:func:`ddz_agents.neural.columns.describe_games`), float32.
         advantages: What follows.
     """
 
     values: Floats
-    games: Floats
     advantages: Advantages
 
 
@@ -195,7 +191,9 @@ class Estimates(NamedTuple):
 
 @dataclass
 class Decisions:
-    """Decisions to learn from; every array has a row a decision.
+    """Decisions to learn from; the arrays have a row a decision, and others.
+
+    A rollout is hundreds of megabytes, and copies of it cost more than the advantages: minibatches alone are copied.
 
     Attributes:
         observations: What the deciders saw, int8.
@@ -207,6 +205,7 @@ class Decisions:
         games: What the critic reads.
         advantages: Normalized.
         targets: What the critic should have said.
+        rows: The rows of the decisions.
     """
 
     observations: Bytes
@@ -218,13 +217,16 @@ class Decisions:
     games: Floats
     advantages: Floats
     targets: Floats
+    rows: npt.NDArray[np.intp]
 
-    def __getitem__(self, rows: Any) -> Decisions:
-        """Some of them, by any index that arrays take."""
-        return Decisions(**{name: part[rows] for name, part in vars(self).items()})
+    def __getitem__(self, which: Any) -> Decisions:
+        """A copy of some of them, by any index that arrays take, without other rows."""
+        rows = self.rows[which]
+        copied = {name: part[rows] for name, part in vars(self).items() if name != "rows"}
+        return Decisions(**copied, rows=np.arange(len(rows)))
 
     def __len__(self) -> int:
-        return len(self.actions)
+        return len(self.rows)
 
 
 class Learner:
@@ -254,31 +256,30 @@ class Learner:
 
     def estimate(self, rollout: Rollout) -> Estimates:
         """The critic's value of every decision, and the advantages that follow."""
-        config, decides = self._config, rollout.decides
-        seen, concealed, by_rules = rollout.observations[decides], rollout.concealed[decides], rollout.by_rules[decides]
-        games, found = np.zeros((len(seen), GAME_COLUMNS), np.float32), np.zeros(len(seen), np.float32)
+        config, flat, values = self._config, rollout.flat(), np.zeros(rollout.decides.shape, np.float32)
+        places = np.flatnonzero(flat.decides)
 
-        def value(rows: slice) -> None:
-            games[rows] = describe_games(seen[rows], concealed[rows], by_rules[rows])
-            found[rows] = value_games(self.trusted_critic, games[rows])
+        def value(shard: slice) -> None:
+            rows = places[shard]
+            games = describe_games(flat.observations[rows], flat.concealed[rows], flat.by_rules[rows])
+            flat.games[rows], values.ravel()[rows] = games, value_games(self.trusted_critic, games)
 
-        self._threads.map(value, shards(len(seen), config.shard))
-        values = np.zeros(decides.shape, np.float32)
-        values[decides] = found
-        played = rollout.rewards, rollout.seats, decides, rollout.begins, rollout.done
-        return Estimates(values, games, seat_advantages(values, *played, config.gamma, config.lam))
+        self._threads.map(value, shards(len(places), config.shard))
+        played = rollout.rewards, rollout.seats, rollout.decides, rollout.begins, rollout.done
+        return Estimates(values, seat_advantages(values, *played, config.gamma, config.lam))
 
     def decisions(self, rollout: Rollout, found: Estimates) -> tuple[Decisions, float]:
         """The decisions of which enough is known, and the share of the targets' variance that the critic explains."""
-        known = found.advantages.known
+        known, flat = found.advantages.known, rollout.flat()
         advantages, targets = found.advantages.advantages[known], found.advantages.targets[known]
         variance = float(np.var(targets)) if len(targets) else 0.0
         explained = 1.0 - float(np.var(targets - found.values[known])) / variance if variance > 0 else 0.0
+        normal = np.zeros_like(found.values)
         if len(advantages):
-            advantages = (advantages - np.mean(advantages)) / (np.std(advantages) + 1e-8)
-        chose = rollout.actions[known], rollout.log_probabilities[known], rollout.counts[known]
-        noted = rollout.observations[known], rollout.masks[known], *chose, rollout.appraisals[known]
-        return Decisions(*noted, found.games[known[rollout.decides]], advantages, targets), explained
+            normal[known] = (advantages - np.mean(advantages)) / (np.std(advantages) + 1e-8)
+        noted = flat.observations, flat.masks, flat.actions, flat.log_probabilities, flat.counts
+        estimated = normal.ravel(), found.advantages.targets.ravel(), np.flatnonzero(known)
+        return Decisions(*noted, flat.appraisals, flat.games, *estimated), explained
 
     def update(self, decisions: Decisions, rng: np.random.Generator, update: int, spent: float) -> dict[str, Any]:
         """Go through the decisions of a rollout, shuffled, where a share of the budget is spent.
@@ -323,27 +324,28 @@ class Learner:
 
     def _policy_loss(self, shard: Decisions, entropy_weight: float) -> tuple[Tensor, list[Tensor]]:
         """The clipped loss, with the policy's own value and the entropy; and the sums of its parts."""
-        config, (logits, values, masks) = self._config, self._evaluated(shard)
-        logs = logits.masked_fill(masks == 0, _ILLEGAL).log_softmax(1)
-        change = logs.gather(1, self._tensor(shard.actions)[:, None])[:, 0] - self._tensor(shard.log_probabilities)
+        config, (logits, values, rows, chosen) = self._config, self._evaluated(shard)
+        logs = legal_log_probabilities(logits, rows, len(values))
+        change = logs[chosen] - self._tensor(shard.log_probabilities)
         ratio, advantages = change.exp(), self._tensor(shard.advantages)
         clipped = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
         surrogates = -torch.minimum(ratio * advantages, clipped * advantages)
         value_losses = 0.5 * (values - self._tensor(shard.targets)).square()
-        entropies = -(logs.exp() * logs).sum(1)
+        entropies = -torch.zeros_like(values).index_add(0, rows, logs.exp() * logs)
         beyond = (ratio - 1.0).abs() > config.clip
         parts = surrogates, value_losses, entropies, ratio - 1.0 - change, beyond.float()
         counts = self._tensor(shard.counts)
         sums = [(counts * part).sum() for part in parts]
         return sums[0] + config.value_weight * sums[1] - entropy_weight * sums[2], sums
 
-    def _evaluated(self, shard: Decisions) -> tuple[Tensor, Tensor, Tensor]:
-        """The policy's logits and values of decisions, and their masks."""
-        masks, device = unpack_masks(shard.masks), self.policy.value.weight.device
+    def _evaluated(self, shard: Decisions) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The logits of decisions' legal actions, the values, the decision of each action, and the actions chosen."""
         known = np.concatenate([np.empty((0, HAND_VALUES), np.int16), *shard.appraisals])
-        seen, _ = policy_input(shard.observations, masks, self._config.architecture.history, known, device)
-        return *self.policy(*seen), self._tensor(masks)
+        history, masks = self._config.architecture.history, unpack_masks(shard.masks)
+        seen, _ = policy_input(shard.observations, masks, history, known)
+        chosen = np.flatnonzero(seen.actions.numpy() == shard.actions[seen.rows.numpy()])
+        return *self.policy.legal_logits(seen), self._tensor(seen.rows), self._tensor(chosen)
 
-    def _tensor(self, array: npt.NDArray[Any]) -> Tensor:
+    def _tensor(self, array: npt.NDArray[Any] | Tensor) -> Tensor:
         """An array as a tensor where the networks are."""
-        return torch.from_numpy(array).to(self.critic.value.weight.device)
+        return torch.as_tensor(array).to(self.critic.value.weight.device)

@@ -29,6 +29,7 @@ from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Collector, Evaluate, Rollout, evaluate
 from ddz_training.learn.ppo.opponents import PastSelves, behind
 from ddz_training.learn.ppo.ppo import Learner, collect
+from ddz_training.learn.ppo.sparse import SparseLinear
 from ddz_training.learn.threads import Threads, shards
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.provenance import Provenance
@@ -117,7 +118,7 @@ class SelfPlay(Training):
 
     def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
         if config.device == "cuda" and not torch.cuda.is_available():
-            raise InvalidTrainingError("device=cuda: PyTorch finds no GPU here (torch.cuda.is_available() is False)")
+            raise InvalidTrainingError("device=cuda: PyTorch finds no GPU here: train with --device cpu, the default")
         super().__init__(config)
         self.provenance = Provenance.of((*config.opponents, *config.frozen), *SOURCE)
         self.rng = np.random.default_rng([config.seed, 1])
@@ -243,7 +244,7 @@ class SelfPlay(Training):
             raise CheckpointError(str(error)) from error
 
     def restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """Continue from :meth:`state`; the run must have the settings of the saved one.
+        """Continue from :meth:`state`; the run must have the settings of the saved one, bookkeeping aside.
 
         Args:
             arrays: The arrays.
@@ -253,7 +254,8 @@ class SelfPlay(Training):
         Raises:
             DouDizhuError: If something does not fit; KeyError, TypeError or ValueError: if something is missing.
         """
-        if self.config_type.from_dict(about["config"]) != self.config:
+        kept = {name: value for name, value in self.config.as_dict().items() if name in self.config.bookkeeping}
+        if self.config_type.from_dict(about["config"] | kept) != self.config:
             raise CheckpointMismatchError(f"{where} was written under other settings")
         for prefix, network in self._networks().items():
             load_module(network, arrays, prefix, where)
@@ -287,8 +289,8 @@ class SelfPlay(Training):
             fault = CheckpointMismatchError if isinstance(error, TensorFileMismatchError) else CheckpointError
             raise fault(str(error)) from error
         try:
-            config = cls.config_type.from_dict(about["config"])
-            config.refuse_other(wanted or {}, path)
+            newer = {"checkpoint_minutes": cls.config_type.checkpoint_minutes}
+            config = cls.config_type.from_dict(newer | about["config"]).resumed(wanted or {}, path)
             check_architecture(config.architecture, arrays, True, str(path))
             run = cls(config, threads)
             run.provenance = run.provenance.resuming(Provenance.take(about), path)
@@ -315,6 +317,9 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
         load_module(policy, start.policy)
         if start.critic is not None:
             load_module(critic, start.critic)
+    if config.device == "cpu":
+        for network in (policy, critic):
+            network.trunk[0] = SparseLinear(network.trunk[0])
     return policy.to(config.device), critic.to(config.device)
 
 
@@ -342,3 +347,6 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:
         place, name = key.split(".")
         moments.setdefault(int(place), {})[name] = torch.from_numpy(np.array(array))
     optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
+    for weight, kept in optimizer.state.items():
+        for name in ("exp_avg", "exp_avg_sq"):  # in the order of the weight in memory, by which Adam walks
+            kept[name] = torch.empty_like(weight).copy_(kept[name])

@@ -52,6 +52,7 @@ class Sb3Config(TrainingSettings):
         InvalidRulesError: If the preset is unknown.
     """
 
+    bookkeeping = TrainingSettings.bookkeeping | {"baselines"}
     role: str = "random"
     objective: Objective = "win"
     opponents: str = "random"

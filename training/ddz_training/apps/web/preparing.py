@@ -77,11 +77,9 @@ class Preparation:
             threading.Thread(target=self._prepare, args=(left, mark), daemon=True).start()
 
     def status(self) -> dict[str, Any]:
-        """How far it is, as the page reads it; ready too where nothing was begun."""
-        left = [step for step in self._steps if self._begun and step.name not in self._done]
-        total = len(self._steps)
-        preparing = left[0].what if left else None
-        return {"ready": not left, "preparing": preparing, "done": total - len(left), "of": total}
+        """What is left, step by step; nothing where nothing was begun."""
+        left = [step.what for step in self._steps if self._begun and step.name not in self._done]
+        return {"ready": not left, "left": left}
 
     def is_ready(self, name: str) -> bool:
         """Whether there is nothing to wait for: without helpers, a request compiles what it needs itself."""

@@ -56,6 +56,21 @@ export function redraw(root, ...children) {
   focusAgain(root, was);
 }
 
+/** Do something once: until it is done no button of the page works; what goes wrong is said. */
+export async function once(root, work, complaint = ({ message }) => message) {
+  if (root.getAttribute("aria-busy") === "true") return;
+  const was = focused(root);
+  const lock = (busy) => {
+    root.setAttribute("aria-busy", String(busy));
+    for (const button of root.querySelectorAll("button")) button.disabled = busy;
+  };
+  hush();
+  lock(true);
+  await work().catch((error) => notify(complaint(error)));
+  lock(false);
+  focusAgain(root, was);
+}
+
 // What the person is told stands in a place of the page itself, so it covers nothing.  There is one element of each kind,
 // which every page takes along: a live region has to be there before its text.
 const notice = document.getElementById("notice");

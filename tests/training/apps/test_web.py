@@ -106,7 +106,7 @@ def test_what_is_compiled_is_told(page: Page) -> None:
 
 def test_everything_that_is_offered_is_prepared_in_the_order_in_which_it_is_needed() -> None:
     found = steps(["medium", "master", "easy", SEARCH], SEARCH, "policy")
-    assert [step.what for step in found[:6]] == ["opponents", "hints", "table", "hints", "search", "puzzles"]
+    assert [step.what for step in found[:6]] == ["table", "opponents", "hints", "hints", "search", "puzzles"]
     assert [step.name for step in found if step.what in ("opponents", "search")] == ["medium", SEARCH, "master", "easy"]
     for step in steps(["medium"], "rules", "policy"):
         step.work(*step.given)
@@ -126,7 +126,6 @@ def test_preparing_tells_how_far_it_is_and_who_waits_does_the_step(
             raise ValueError(name)
 
     monkeypatch.setattr("ddz_training.apps.web.preparing.cache_root", lambda: tmp_path)
-    monkeypatch.setattr("ddz_training.apps.web.preparing._HELPERS", 1)
     monkeypatch.setattr("ddz_training.apps.web.preparing.new_helpers", Mock)
     preparation = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
     assert preparation.status() == {"ready": True, "left": []}  # nothing was begun
@@ -168,7 +167,7 @@ def test_chosen_cards_that_are_several_moves_are_asked_back(page: Page) -> None:
     hands = tuple(map(Hand.parse, ("33344455566677778", "8889999TTTTJJJJQQ", "34QQKKKKAAAA2222B")))
     record = Record(Deal(rules, hands=hands, bottom=Hand.parse("56R")), (PERSON, "rules", "rules"))
     path = f"games/{page.post('games', {'record': str(record)})['id']}"
-    readings = page.post(f"{path}/choice", {"text": "333444555666"})["readings"]
+    readings = page.post(f"{path}/choice", {"text": "333444555666", "moves": 0})["readings"]
     assert len(readings) > 1
     for text in readings:
         assert page.post(f"{path}/move", {"text": text, "moves": 0})["moves"][-1]["text"] == text
@@ -213,7 +212,10 @@ def test_a_move_that_cannot_be_played_has_a_reason(page: Page, text: str, reason
     told = page.refused("ask", {**QUESTION, **table})
     assert (told["reason"], told["line"]) == (reason, 2)
     if reason == "no combination" and text != "oops":  # a page knows cards alone
-        assert page.post(f"games/{page.begin()}/choice", {"text": text}) == {"readings": [], "reason": reason}
+        assert page.post(f"games/{page.begin()}/choice", {"text": text, "moves": 0}) == {
+            "readings": [],
+            "reason": reason,
+        }
 
 
 def test_a_pass_that_is_forced_is_known_and_no_decision_to_take_back(page: Page) -> None:

@@ -161,6 +161,62 @@ def test_a_question_by_buttons_under_other_rules(person: Person) -> None:
     person.wait(".thoughts .entry")
 
 
+@pytest.mark.parametrize(
+    ("language", "nothing", "partner"),
+    [("en", "You have nothing that beats", "Your partner leads with"), ("zh", "要不起", "队友出了")],
+)
+def test_a_pass_without_a_choice_is_played_by_itself(person: Person, language: str, nothing: str, partner: str) -> None:
+    person.visit()
+    if language == "zh":
+        person.page.click("#language")
+        person.settle()
+    seen = list[str]()
+    person.page.route("**/move", lambda route: (seen.append(person.text(".status")), route.continue_()))
+    person.deal("2", seed=1)
+    person.wait(".log li:nth-child(4)")
+    assert nothing in seen[0]  # nobody has clicked
+    person.deal("2", seed=3)
+    person.wait(f".status:has-text('{partner}')")
+
+
+def test_a_hint_that_comes_too_late_is_no_fault(person: Person) -> None:
+    page = person.page
+    person.deal("0")
+
+    def let_go(route: Any) -> None:
+        person.wait(".log li:nth-child(3)")
+        route.continue_()
+
+    page.route("**/hint", let_go)
+    with page.expect_response("**/hint"):
+        page.click("#hint")
+        person.press("3", "Enter")
+    person.wait("#hint:not(:disabled)")
+    assert not person.notice()
+    assert not person.has(".thoughts")
+
+
+def test_deal_deals_once(person: Person) -> None:
+    page, sent = person.page, list[str]()
+    person.visit()
+    page.on("request", lambda request: sent.append(request.method) if request.url.endswith("api/games") else None)
+    page.evaluate("for (let one = 0; one < 3; one++) document.getElementById('deal').click()")
+    person.wait(".hand button")
+    assert sent == ["POST"]
+
+
+def test_the_focus_hides_no_rank_of_another_card(person: Person) -> None:
+    person.deal("0")
+    person.page.focus(".hand button")
+    person.press("End")
+    corners = """() => [...document.querySelectorAll('.hand button')].filter((card) => {
+        const { x, y } = card.getBoundingClientRect();
+        return document.elementFromPoint(x + 8, y + 14)?.closest('button') !== card; }).length"""
+    for _ in range(20):
+        person.press("ArrowRight")
+        assert person.page.evaluate(corners) == 0
+
+
 def _puzzle(person: Person) -> None:
     person.visit("#/puzzle")
     person.page.click(".controls button >> nth=0")
@@ -182,6 +238,18 @@ def test_a_puzzle(person: Person) -> None:
     assert "Pass" in line[::2]
     person.play_to_the_end()
     assert "by the solution" in person.text(".result")
+    before = page.url
+    page.click("#next-puzzle")
+    page.wait_for_url(lambda url: url != before)
+    person.wait(".hand button")
+    assert page.url.split("/")[-1] == "2"
+    page.click("nav a[href='#/puzzle']")
+    person.wait("#stars")
+    page.select_option("#stars", "3")
+    shown = [one.inner_text() for one in page.query_selector_all(".panel .controls button")]
+    assert len(shown) > 10
+    assert all(one.endswith(" ★★★") for one in shown)
+    page.select_option("#stars", "1")
     _puzzle(person)
     assert not person.has("button.solved")
     for move in (first, *line[1::2]):  # who has seen it and comes back knows it
@@ -276,15 +344,16 @@ def test_a_stroke_chooses_cards(person: Person) -> None:
 
 def test_another_game_and_the_last_ones(person: Person) -> None:
     page = person.page
-    person.deal("1", "mini")
+    person.deal("0", "mini")
     person.play_to_the_end()
     assert page.is_visible(".result")
     moves, before = person.text(".log"), page.url
     page.click("#again")
     page.wait_for_url(lambda url: url != before)
     person.wait("#hint:not(:disabled)")
-    assert "peasant" in person.text(".own .plate")
+    assert "landlord" in person.text(".own .plate")
     assert person.text(".log") != moves
+    assert re.fullmatch(r"Score [+−]\d · won [01] of 1", person.text(".score"))
     person.visit()
     person.wait(".recent li")
     running, over = (line.inner_text() for line in page.query_selector_all(".recent li"))
@@ -333,7 +402,11 @@ def test_keys_alone_play_a_game(person: Person) -> None:
         move = person.hinted()
         person.press("Escape", *("p" if move == "pass" else (*move.replace("+", "").lower(), "Enter")))
         person.wait(".page:not(:has(.thoughts))")
-    assert person.has("#step-through")
+    before = person.page.url
+    person.press("Enter")  # once too often
+    assert person.page.url == before
+    assert person.page.evaluate("document.activeElement.className").startswith("result")
+    assert not person.text(".middle").count("Stake")  # a win counts the same at any
     person.press("u")
     person.wait("#play")
 
@@ -387,13 +460,17 @@ def test_a_reload_and_a_second_tab(person: Person) -> None:
     other.asked()  # this tab does not know of the moves yet
     other.press("Escape")
     other.page.click(".hand button >> nth=0", position={"x": 6, "y": 12})
-    other.page.click("#play")
+    other.press("Enter")
     other.wait("#notice:not(:empty)")
     other.wait(".log li:nth-child(3)")
     assert other.text(".log") == log
+    said = person.asked()
+    person.press("Escape", "3")
     page.reload()
     person.wait(".log li:nth-child(3)")
     assert person.text(".log") == log
+    assert page.get_attribute(".hand [aria-pressed=true]", "id").startswith("card-3")
+    assert person.hinted() == said
     person.visit()
     page.click(".recent a")
     person.wait(".log li:nth-child(3)")
@@ -436,6 +513,8 @@ def test_the_table_is_as_large_as_the_window(person: Person, size: tuple[int, in
     assert person.box("header")["y"] == 0  # without scrolling
     assert table["width"] >= 0.7 * size[0]
     assert person.box(".moves > li > button")["y"] < size[1]
+    if size[0] > 844:
+        assert person.box(".story")["y"] < 0.9 * size[1]  # a hint leaves the moves in view
     for box in person.boxes(".hand button"):
         assert 0 <= box["x"] <= box["x"] + box["width"] <= table["x"] + table["width"] + 1
 

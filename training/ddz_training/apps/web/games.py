@@ -155,7 +155,7 @@ class Games:
     def studied(self, name: str) -> Iterator[StoredGame]:
         """A copy of a game by name, whose agents may think while the game itself is looked at and played on.
 
-        Only one copy of a game may think at a time.
+        Only one copy of a game may let its agents move at a time; advice comes from others.
 
         Raises:
             NoSuchGameError: If there is none.

@@ -1,8 +1,9 @@
 """What a fresh machine compiles, in the order in which a person needs it, while the page is served.
 
-Compiling takes Python's lock and Numba's, so a server that compiles answers late.  On an empty cache two helper
-processes therefore compile into the cache, and the server loads what they have made.  Nothing depends on them: what
-is missing is compiled where it is needed.  The steps share nothing with the server: helpers do them too.
+Compiling takes Python's lock and Numba's, so a server that compiles answers late.  On an empty cache a helper process
+therefore compiles into the cache, one step after the other, and the server loads what it has made.  What a request
+waits for meanwhile a second one compiles.  Nothing depends on them: what is missing is compiled where it is needed.
+The steps share nothing with the server: helpers do them too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import logging
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_training.measure.workers import serve_parent
 
 _HELPERS = 2
+"""One for the steps in their order, so that the first move does not wait for hints; one for what is asked for."""
 _NICER = 5
 """The helpers' place behind the server when both want a core."""
 _log = logging.getLogger(__name__)
@@ -68,13 +70,12 @@ class Preparation:
         self._helpers: Executor | None = None
 
     def start(self) -> None:
-        """Begin, in threads of this process; with helpers where the cache has nothing of this code yet."""
+        """Begin, in a thread of this process; with helpers where the cache has nothing of this code yet."""
         mark = self._mark()
         if mark is not None and not mark.exists():
             self._helpers = new_helpers()
-        self._begun, left = True, iter(self._steps)
-        for _ in range(_HELPERS if self._helpers else 1):
-            threading.Thread(target=self._prepare, args=(left, mark), daemon=True).start()
+        self._begun = True
+        threading.Thread(target=self._prepare, args=(mark,), daemon=True).start()
 
     def status(self) -> dict[str, Any]:
         """What is left, step by step; nothing where nothing was begun."""
@@ -90,11 +91,11 @@ class Preparation:
         if not self.is_ready(name):
             self._do(next(step for step in self._steps if step.name == name))
 
-    def _prepare(self, left: Iterator[Step], mark: Path | None) -> None:
-        """Do steps until none is left."""
-        for step in left:
+    def _prepare(self, mark: Path | None) -> None:
+        """Do all steps."""
+        for step in self._steps:
             self._do(step)
-        if mark is not None and self.status()["ready"]:
+        if mark is not None:
             with contextlib.suppress(OSError):
                 mark.touch()
             if self._helpers is not None:
@@ -175,10 +176,9 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
     """
     first, *others = dict.fromkeys(agents)
     found = [
-        # One helper prepares the opponents; in the same time the other does the next two.
+        Step("table", "table", deal),
         Step("opponents", first, answer, (first,)),
         Step("hints", "networks", evaluate),
-        Step("table", "table", deal),
         Step("hints", "hints", advise, (quick,)),
         Step("search", adviser, answer, (adviser,)),
         Step("puzzles", SOLVER, solve),

@@ -143,8 +143,10 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
     def route(method: str, path: str, do: Callable[[Json], Json], thinking: bool = False) -> Route:
         async def answer(request: Request) -> Response:
             try:
-                body = await _read(request)
-                async with admission.turn(request.receive, request.path_params.get("game"), thinking):
+                body, game = await _read(request), request.path_params.get("game")
+                # Agents think on a copy of their game: what is looked at, played or asked meanwhile does not wait.
+                alone = game and (f"{game} {path}" if thinking else game)
+                async with admission.turn(request.receive, alone, thinking):
                     return _Answer(await in_thread(partial(do, body)))
             except (DouDizhuError, OSError, ClientDisconnect):
                 raise

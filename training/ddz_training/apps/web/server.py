@@ -112,6 +112,7 @@ class Server:
 
     def choice(self, game: StoredGame, body: Json) -> Json:
         """The moves that chosen cards can be played as; where there is none, why."""
+        _check_fresh(game, body)
         text, legal = _text(body, "text"), _legal_moves(game)
         chosen = Hand.parse(text)
         found = [str(move) for move in legal if move.cards == chosen]

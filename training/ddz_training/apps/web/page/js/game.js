@@ -156,7 +156,7 @@ export async function gamePage(root, id, number) {
   async function look() {
     const about = () => `${game.number} ${hand.text}`;
     const now = about();
-    const found = choice?.now === now ? choice : { now, ...(await post(`games/${id}/choice`, { text: hand.text }, null)) };
+    const found = choice?.now === now ? choice : { now, ...(await post(`games/${id}/choice`, { text: hand.text, moves: game.number }, null)) };
     if (now === about()) choice = found;
     return found;
   }

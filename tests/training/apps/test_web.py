@@ -84,30 +84,11 @@ def test_the_file_of_a_running_game_leads_back_to_it(page: Page) -> None:
     assert re.findall(pattern[1], page.get(f"games/{name}/record")["text"], re.M) == [name]
 
 
-def test_what_is_compiled_is_told(page: Page) -> None:
-    import numba
-
-    seen = []
-
-    @numba.njit
-    def half(number: float) -> float:
-        return number / 2
-
-    class Watching(type(half._compiler)):  # type: ignore[misc]
-        def compile(self, *args: object) -> object:
-            seen.append(page.get("ready")["compiling"])
-            return super().compile(*args)
-
-    half._compiler.__class__ = Watching
-    half(1.0)
-    assert seen == [True]
-    assert page.get("ready")["compiling"] is False
-
-
 def test_everything_that_is_offered_is_prepared_in_the_order_in_which_it_is_needed() -> None:
     found = steps(["medium", "master", "easy", SEARCH], SEARCH, "policy")
-    assert [step.what for step in found[:6]] == ["table", "opponents", "hints", "hints", "search", "puzzles"]
-    assert [step.name for step in found if step.what in ("opponents", "search")] == ["medium", SEARCH, "master", "easy"]
+    assert [step.what for step in found[:5]] == ["table", "table", "opponents", "hints", "hints"]
+    prepared = [step.name for step in found if step.what in ("opponents", "search")]
+    assert prepared == ["medium", "auction", SEARCH, "master", "easy"]
     for step in steps(["medium"], "rules", "policy"):
         step.work(*step.given)
 
@@ -305,13 +286,13 @@ def _words() -> dict[str, set[str]]:
 
 def test_both_languages_have_every_word() -> None:
     words = _words()
-    assert words["en"] == words["zh"]
+    assert words["en"] <= words["zh"]  # a word that English calls by its key is not there twice
     used = set()
     for path in (PAGE / "js").glob("*.js"):
         used |= set(re.findall(r'\bword\("([^"]+)"', path.read_text(encoding="utf-8")))
     used |= set(re.findall(r'data-word="([^"]+)"', (PAGE / "index.html").read_text(encoding="utf-8")))
     used |= {f"rules {name}" for name in RULES}
-    assert used <= words["en"]
+    assert used <= words["zh"]
 
 
 def test_the_hand_that_a_question_shows_can_be_asked_about(page: Page) -> None:

@@ -22,7 +22,7 @@ pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 
 LYING = {"width": 844, "height": 390}
-PREPARING = {"ready": False, "left": ["opponents", "hints"], "compiling": False}
+PREPARING = {"ready": False, "left": ["opponents", "hints"]}
 
 
 @pytest.mark.parametrize("seat", ["0", "1", "2"])
@@ -246,9 +246,7 @@ def test_a_puzzle(person: Person) -> None:
     page.click("nav a[href='#/puzzle']")
     person.wait("#stars")
     page.select_option("#stars", "3")
-    shown = [one.inner_text() for one in page.query_selector_all(".panel .controls button")]
-    assert len(shown) > 10
-    assert all(one.endswith(" ★★★") for one in shown)
+    assert len(page.query_selector_all(".panel .controls button")) == 151
     page.select_option("#stars", "1")
     _puzzle(person)
     assert not person.has("button.solved")
@@ -358,7 +356,7 @@ def test_another_game_and_the_last_ones(person: Person) -> None:
     person.wait(".recent li")
     running, over = (line.inner_text() for line in page.query_selector_all(".recent li"))
     assert "running" in running
-    assert re.search("won|lost", over)
+    assert re.search("win|lose", over)
 
 
 def test_levels_and_cards_are_called_by_their_names(person: Person) -> None:

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import event
 
 from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
 from ddz_env import Rules
@@ -134,30 +133,6 @@ def _help() -> None:
         os.nice(_NICER)
 
 
-# --- whether this process compiles: a page that waits says so ---
-
-
-class _Compilations(event.Listener):  # type: ignore[misc]  # Numba ships no types
-    """Counts the compilations that have begun and not ended."""
-
-    running = 0
-
-    def on_start(self, event: Any) -> None:
-        self.running += 1
-
-    def on_end(self, event: Any) -> None:
-        self.running -= 1
-
-
-_compilations = _Compilations()
-event.register("numba:compile", _compilations)
-
-
-def is_compiling() -> bool:
-    """Whether a kernel is being compiled now."""
-    return _compilations.running > 0
-
-
 # --- the steps: what the page will need, done once ---
 
 SOLVER = "solver"
@@ -176,13 +151,14 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
     """
     first, *others = dict.fromkeys(agents)
     found = [
-        Step("table", "table", deal),
+        Step("table", "deal", deal),
+        Step("table", "moves", move),
         Step("opponents", first, answer, (first,)),
         Step("hints", "networks", evaluate),
         Step("hints", "hints", advise, (quick,)),
+        Step("opponents", "auction", answer, ("payoff", "bidding")),
         Step("search", adviser, answer, (adviser,)),
         Step("puzzles", SOLVER, solve),
-        Step("hints", "auction", advise, (quick, "bidding")),
         *(Step("opponents", name, answer, (name,)) for name in others),
     ]
     first_of: dict[str, Step] = {}  # the adviser may play, too
@@ -192,11 +168,16 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
 
 
 def deal() -> None:
-    """Deal, look, play and look again."""
+    """Deal and look."""
+    Session(Record(Deal(Rules()), (PERSON,) * 3)).sight(1)
+
+
+def move() -> None:
+    """Move and look."""
     session = Session(Record(Deal(Rules()), (PERSON,) * 3))
-    session.sight(1)
     session.play(session.view(0).legal_moves()[0])
     session.sight(1)
+    session.view(1).legal_actions()
 
 
 def evaluate() -> None:
@@ -211,22 +192,22 @@ def evaluate() -> None:
     model.value_of_games(seen, masks, np.zeros((1, CONCEALED.size), np.int8))
 
 
-def advise(adviser: str, rules: str = "standard") -> None:
-    """Give a hint with its chances, or in an auction with its points."""
+def advise(adviser: str) -> None:
+    """Give a hint with its chances."""
     from ddz_training.apps.chances import Chances
 
-    session = Session(Record(Deal(Rules.preset(rules)), (PERSON,) * 3))
+    session = Session(Record(Deal(Rules()), (PERSON,) * 3))
     Chances().judged(session.view(session.seat), session.hint(adviser))
     session.belief(adviser, session.seat)
 
 
-def answer(agent: str) -> None:
-    """Have an agent move, until it has compared several moves, if it ever does."""
+def answer(agent: str, rules: str = "standard") -> None:
+    """Have an agent move or bid, until it has compared several moves, if it ever does."""
     for seed in range(_TRIED):
-        session = Session(Record(Deal(Rules(), seed), (PERSON,) * 3))
+        session = Session(Record(Deal(Rules.preset(rules), seed), (PERSON,) * 3))
         with contextlib.closing(session), contextlib.suppress(DouDizhuError):
-            advice = session.hint(agent, 0)
-            session.belief(agent, 0)
+            advice = session.hint(agent)
+            session.belief(agent, session.seat)
             if len(advice.options) > 1 or all(option.visits is None for option in advice.options):
                 return
 

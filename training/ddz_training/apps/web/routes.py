@@ -22,8 +22,7 @@
 ``POST api/ask``                            what an agent would do at a table that the person describes
 ``GET api/puzzles``                         how many puzzles there are, with their grades
 ``GET api/ready``                           what is not prepared yet, so that it answers late: ``ready``, the steps
-                                            ``left`` (``table``, ``opponents``, ``hints``, ``search`` or ``puzzles``),
-                                            ``compiling``
+                                            ``left`` (``table``, ``opponents``, ``hints``, ``search`` or ``puzzles``)
 ==========================================  ==================================================================
 
 Thoughts are ``agent``, ``seat``, ``move``, ``moves`` (its own first, then the best: ``text``, ``group``, ``chance``,

@@ -25,7 +25,7 @@ from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnErr
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
 from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
-from ddz_training.apps.web.preparing import SOLVER, Preparation, is_compiling, steps
+from ddz_training.apps.web.preparing import SOLVER, Preparation, steps
 from ddz_training.apps.web.shapes import Json, game_shape, may_only_pass, replay_shape, thoughts_shape
 
 QUICK = "policy"
@@ -58,8 +58,8 @@ class Server:
     # --- choices ---
 
     def ready(self, body: Json) -> Json:
-        """What is prepared, and whether agents answer late because kernels are being compiled."""
-        return {**self.preparation.status(), "compiling": is_compiling()}
+        """What is prepared."""
+        return self.preparation.status()
 
     def choices(self, body: Json) -> Json:
         """What a form offers."""
@@ -89,6 +89,7 @@ class Server:
 
     def begin(self, body: Json) -> Json:
         """A new game."""
+        self.preparation.wait("deal")
         if "record" in body:
             record = Record.parse(_text(body, "record"))
         elif "puzzle" in body:
@@ -105,7 +106,7 @@ class Server:
     def move(self, game: StoredGame, body: Json) -> Json:
         """The person's move."""
         _check_fresh(game, body)
-        text, legal = _text(body, "text"), _legal_moves(game)
+        text, legal = _text(body, "text"), self._legal_moves(game)
         game.session.play(next((move for move in legal if str(move) == text), text), game.viewer)
         self.games.keep(game)
         return game_shape(game)
@@ -113,7 +114,7 @@ class Server:
     def choice(self, game: StoredGame, body: Json) -> Json:
         """The moves that chosen cards can be played as; where there is none, why."""
         _check_fresh(game, body)
-        text, legal = _text(body, "text"), _legal_moves(game)
+        text, legal = _text(body, "text"), self._legal_moves(game)
         chosen = Hand.parse(text)
         found = [str(move) for move in legal if move.cards == chosen]
         why = "impossible" if _is_move(text, game.session.rules) else "no combination"
@@ -123,9 +124,9 @@ class Server:
         """An agent's move; the game can be looked at while it thinks."""
         with self.games.held(body["game"]) as game:
             _check_fresh(game, body)
-            waited_for = None if game.session.is_over else game.session.players[game.session.seat]
-        if waited_for is not None:
-            self.preparation.wait(waited_for)
+            session = game.session
+            waited_for = "auction" if session.stage in AUCTION else session.players[session.seat]
+        self.preparation.wait(waited_for)
         with self.games.studied(body["game"]) as copy:
             _check_fresh(copy, body)
             number = len(copy.session.moves)
@@ -246,6 +247,14 @@ class Server:
                 _check_auction(session, body)
             return self._thoughts(session, self._asked(body), seat, language(body))
 
+    def _legal_moves(self, game: StoredGame) -> list[Move]:
+        """The person's; nobody else's, which say what a hand holds."""
+        session = game.session
+        if session.is_over or session.seat != game.viewer:
+            raise NotYourTurnError("it is not your turn")
+        self.preparation.wait("moves")
+        return session.view(session.seat).legal_moves()
+
     @functools.cached_property
     def _cheaters(self) -> list[str]:
         """Agents on offer that look at hidden cards."""
@@ -315,14 +324,6 @@ class RefusedError(RequestError):
         elif isinstance(error, IllegalMoveError):
             reason = "impossible"
         self.about: Json = {"line": line, "reason": reason}
-
-
-def _legal_moves(game: StoredGame) -> list[Move]:
-    """The person's; nobody else's, which say what a hand holds."""
-    session = game.session
-    if session.is_over or session.seat != game.viewer:
-        raise NotYourTurnError("it is not your turn")
-    return session.view(session.seat).legal_moves()
 
 
 def _is_move(cards: str, rules: Rules) -> bool:

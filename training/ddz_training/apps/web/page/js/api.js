@@ -11,10 +11,9 @@ const NEEDS = { dealing: "table", moment: "table", searching: "hints" }; // by w
 
 /** What the server is still being prepared for, all of it or what is needed now; nothing when it is ready. */
 async function preparing(needed) {
-  const { left = [], compiling } = await fetch("api/ready").then((answer) => answer.json()).catch(() => ({}));
+  const { left = [] } = await fetch("api/ready").then((answer) => answer.json()).catch(() => ({}));
   const place = needed ? left.indexOf(needed) : 0;
-  if (left[place]) return word("preparing", { what: word(`preparing ${left[place]}`), n: place + 1 });
-  return compiling ? word("compiling") : "";
+  return left[place] ? word("preparing", { what: word(`preparing ${left[place]}`), n: place + 1 }) : "";
 }
 
 /** Let a page say so, as long as it is shown and there is something to say. */

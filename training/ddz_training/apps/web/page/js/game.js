@@ -46,7 +46,6 @@ export async function gamePage(root, id, number) {
   function complaint(reason) {
     const play = leader()?.play;
     if (reason === "no combination" || !play) return word("no combination");
-    if (play.category === "rocket") return word("beat rocket");
     return word(play.category === "bomb" || !game.bombs ? "beat" : "beat or bomb", { move: said(play.text) });
   }
 
@@ -183,10 +182,10 @@ export async function gamePage(root, id, number) {
     location.hash = `#/game/${(await post("games", { rules: game.rules, seat: game.seat, agents }, "dealing")).id}`;
   });
 
-  const save = () => act(async () => { await download(id); inform(word(game.over || game.puzzle ? "saved whole" : "saved seen")); });
+  const save = () => act(async () => { await download(id); if (!game.over && !game.puzzle) inform(word("saved seen")); });
 
   function pick(texts) {
-    const close = () => { dialog.close(); dialog.remove(); };
+    const close = () => dialog.close();
     const press = (text) => make("button", { type: "button", click: () => { close(); move(text); } }, said(text));
     const dialog = make("dialog", { class: "panel", close: () => dialog.remove() }, make("p", {}, word("choose reading")), make("div", { class: "controls" }, texts.map(press), make("button", { type: "button", click: close }, word("back"))));
     root.append(dialog);
@@ -251,7 +250,7 @@ export async function gamePage(root, id, number) {
   function headline() {
     if (!game.over) return make("p", { class: `status ${lost() ? "bad" : ""}` }, status());
     const { title, text } = game.puzzle ? puzzleEnd() : {};
-    return resultElement(game, !ended, title, text);
+    return resultElement(game, title, text);
   }
 
   function show() {

@@ -6,7 +6,6 @@ import { puzzles } from "./recent.js";
 import { word } from "./words.js";
 
 const MOST = 5;
-const star = (count) => "★".repeat(count);
 const solved = ({ number }) => puzzles()[number] === "solved";
 
 /** All puzzles, the easiest first. */
@@ -36,13 +35,13 @@ export async function puzzlePage(root) {
   const place = make("div", { class: "controls" });
 
   function button(puzzle) {
-    const { number, stars } = puzzle;
-    const label = [word("puzzle of", { n: number, grade: stars }), solved(puzzle) && word("solved mark")].filter(Boolean).join(", ");
+    const { number } = puzzle;
+    const label = [word("puzzle number", { n: number }), solved(puzzle) && word("solved mark")].filter(Boolean).join(", ");
     const press = () => once(root, async () => (location.hash = await begin(number)));
-    return make("button", { type: "button", class: solved(puzzle) ? "solved" : "", "aria-label": label, click: press }, `${solved(puzzle) ? "✓ " : ""}${number} ${star(stars)}`);
+    return make("button", { type: "button", class: solved(puzzle) ? "solved" : "", "aria-label": label, click: press }, `${solved(puzzle) ? "✓ " : ""}${number}`);
   }
 
-  const grades = Array.from({ length: MOST }, (_, at) => [at + 1, star(at + 1)]);
+  const grades = Array.from({ length: MOST }, (_, at) => [at + 1, "★".repeat(at + 1)]);
   const filter = choice("stars", grades, Number(sessionStorage.getItem("stars")) || 1, { "aria-label": word("stars"), change: show });
 
   function show() {

@@ -18,7 +18,7 @@ export function ending(game) {
 /** The end of a game in short, for a list. */
 export function endingShort({ result, role }) {
   if (result == null) return word("nobody bid");
-  return word("as", { name: `${word(result > 0 ? "won short" : "lost short")} ${signed(result)}`, role: word(`${role} short`) });
+  return word("as", { name: `${word(result > 0 ? "won" : "lost")} ${signed(result)}`, role: word(role) });
 }
 
 /** What the games of this browser have come to, those that count as this one does; nothing before the first. */
@@ -29,11 +29,11 @@ export function scoreElement({ scoring }) {
 }
 
 /** The banner: who won, as what, for how much; `title` and `text` say more than the game knows (a puzzle). */
-export function resultElement(game, fresh, title = null, text = null) {
+export function resultElement(game, title = null, text = null) {
   const won = game.result > 0;
   if (game.winner == null) return make("div", { class: "result", tabindex: -1 }, make("strong", {}, word("nobody bid")));
   const stake = game.scoring !== "win" && word("stake", { n: game.table.stake }); // what a win counts does not depend on it
   const facts = [word(game.table.seats[game.seat].role), stake, points(game)].filter(Boolean);
-  return make("div", { tabindex: -1, class: `result ${won ? "won" : "lost"} ${fresh ? "fresh" : ""}` },
+  return make("div", { tabindex: -1, class: `result ${won ? "won" : "lost"}` },
     make("strong", {}, title ?? word(won ? "won" : "lost")), make("span", {}, text ?? how(game)), text ? null : make("span", { class: "facts" }, facts.join(" · ")));
 }

@@ -12,8 +12,8 @@ const USUAL = () => (document.documentElement.lang.startsWith("zh") ? "bidding" 
 /** A game of this browser in a line: what, since when, how it ended. */
 function kept({ id, rules, puzzle, since, end }) {
   const when = new Date(since).toLocaleString(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
-  const what = puzzle ? word(puzzle === true ? "puzzle one" : "puzzle number", { n: puzzle }) : word(`rules ${rules}`);
-  const link = make("a", { href: `#/game/${id}${puzzle > 1 || puzzle === 1 ? `/${puzzle}` : ""}` }, `${what}, ${when}`);
+  const what = puzzle ? word("puzzle number", { n: puzzle }) : word(`rules ${rules}`);
+  const link = make("a", { href: `#/game/${id}${puzzle ? `/${puzzle}` : ""}` }, `${what}, ${when}`);
   return make("li", { class: end ? (end.result > 0 ? "won" : "lost") : "" }, link, " ", make("span", {}, end ? endingShort(end) : word("running")));
 }
 

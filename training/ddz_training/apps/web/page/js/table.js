@@ -15,7 +15,7 @@ export const who = (game, seat) => (seat === game.seat ? word("you") : short(gam
 export function whoAs(game, seat) {
   const { role } = game.table.seats[seat];
   if (game.puzzle) return who(game, seat);
-  return word("as", { name: who(game, seat), role: role ? word(`${role} short`) : seat + 1 });
+  return word("as", { name: who(game, seat), role: role ? word(role) : seat + 1 });
 }
 
 /** A seat's name: who plays, as what, with how many cards. */

@@ -19,16 +19,18 @@ import numpy.typing as npt
 from ddz_agents.neural.agent import PartialMove, next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
-from ddz_agents.neural_search.descent import Descents, Searcher, describe_leaf, new_descents, skip_known
+from ddz_agents.neural_search.descent import Descents, Searcher, describe_leaf, new_descents
 from ddz_agents.neural_search.leaves import ask_critic, leaf_kind, values_for
 from ddz_agents.worlds.determinize import Reals, check_view, draw_world
 from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS
 from ddz_env.core.engine.compiling import kernel
-from ddz_env.core.engine.layout import ROW_WORDS
+from ddz_env.core.engine.layout import ROW_WORDS, STAGE, STAGE_OVER
+from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.words import U0, U1
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
 
 _STEPS, _DIGITS = 25, 3
@@ -125,9 +127,15 @@ def _begin(searcher: Searcher, moves: np.ndarray, deal: np.uint64, worlds: int, 
             for stage in range(moves.shape[1]):
                 if moves[move, stage] >= 0:
                     apply_and_record(row, ring, np.uint64(moves[move, stage]), searcher.rules)
-            games.waits[index] = skip_known(row, ring, searcher.rules, mask, searcher.opponents)
-            if games.waits[index]:
-                describe_leaf(row, ring, searcher.rules, mask, games, index)
+            # As skip_known, but without what opponents play whom it knows: that takes long to compile.
+            games.waits[index] = False
+            while row[STAGE] != STAGE_OVER and not games.waits[index]:
+                legal_mask(row, searcher.rules, mask)
+                if count_legal(mask) == U1:
+                    apply_and_record(row, ring, nth_legal(mask, U0), searcher.rules)
+                else:
+                    games.waits[index] = True
+                    describe_leaf(row, ring, searcher.rules, mask, games, index)
 
 
 class Judge:

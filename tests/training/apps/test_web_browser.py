@@ -22,7 +22,7 @@ pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 
 LYING = {"width": 844, "height": 390}
-PREPARING = {"ready": False, "preparing": "hints", "done": 2, "of": 5, "compiling": True}
+PREPARING = {"ready": False, "left": ["opponents", "hints"]}
 
 
 @pytest.mark.parametrize("seat", ["0", "1", "2"])
@@ -161,6 +161,62 @@ def test_a_question_by_buttons_under_other_rules(person: Person) -> None:
     person.wait(".thoughts .entry")
 
 
+@pytest.mark.parametrize(
+    ("language", "nothing", "partner"),
+    [("en", "You have nothing that beats", "Your partner leads with"), ("zh", "要不起", "队友出了")],
+)
+def test_a_pass_without_a_choice_is_played_by_itself(person: Person, language: str, nothing: str, partner: str) -> None:
+    person.visit()
+    if language == "zh":
+        person.page.click("#language")
+        person.settle()
+    seen = list[str]()
+    person.page.route("**/move", lambda route: (seen.append(person.text(".status")), route.continue_()))
+    person.deal("2", seed=1)
+    person.wait(".log li:nth-child(4)")
+    assert nothing in seen[0]  # nobody has clicked
+    person.deal("2", seed=3)
+    person.wait(f".status:has-text('{partner}')")
+
+
+def test_a_hint_that_comes_too_late_is_no_fault(person: Person) -> None:
+    page = person.page
+    person.deal("0")
+
+    def let_go(route: Any) -> None:
+        person.wait(".log li:nth-child(3)")
+        route.continue_()
+
+    page.route("**/hint", let_go)
+    with page.expect_response("**/hint"):
+        page.click("#hint")
+        person.press("3", "Enter")
+    person.wait("#hint:not(:disabled)")
+    assert not person.notice()
+    assert not person.has(".thoughts")
+
+
+def test_deal_deals_once(person: Person) -> None:
+    page, sent = person.page, list[str]()
+    person.visit()
+    page.on("request", lambda request: sent.append(request.method) if request.url.endswith("api/games") else None)
+    page.evaluate("for (let one = 0; one < 3; one++) document.getElementById('deal').click()")
+    person.wait(".hand button")
+    assert sent == ["POST"]
+
+
+def test_the_focus_hides_no_rank_of_another_card(person: Person) -> None:
+    person.deal("0")
+    person.page.focus(".hand button")
+    person.press("End")
+    corners = """() => [...document.querySelectorAll('.hand button')].filter((card) => {
+        const { x, y } = card.getBoundingClientRect();
+        return document.elementFromPoint(x + 8, y + 14)?.closest('button') !== card; }).length"""
+    for _ in range(20):
+        person.press("ArrowRight")
+        assert person.page.evaluate(corners) == 0
+
+
 def _puzzle(person: Person) -> None:
     person.visit("#/puzzle")
     person.page.click(".controls button >> nth=0")
@@ -182,6 +238,16 @@ def test_a_puzzle(person: Person) -> None:
     assert "Pass" in line[::2]
     person.play_to_the_end()
     assert "by the solution" in person.text(".result")
+    before = page.url
+    page.click("#next-puzzle")
+    page.wait_for_url(lambda url: url != before)
+    person.wait(".hand button")
+    assert page.url.split("/")[-1] == "2"
+    page.click("nav a[href='#/puzzle']")
+    person.wait("#stars")
+    page.select_option("#stars", "3")
+    assert len(page.query_selector_all(".panel .controls button")) == 151
+    page.select_option("#stars", "1")
     _puzzle(person)
     assert not person.has("button.solved")
     for move in (first, *line[1::2]):  # who has seen it and comes back knows it
@@ -197,7 +263,8 @@ def test_a_puzzle(person: Person) -> None:
     [("en", "do not go together", "does not beat .*: play a higher"), ("zh", "凑不成牌型", "压不过.*更大的")],
 )
 def test_a_wrong_selection_is_told_in_a_players_words(person: Person, language: str, wrong: str, low: str) -> None:
-    page = person.page
+    page, refused = person.page, list[str]()
+    page.on("console", lambda said: refused.append(said.text) if said.type == "error" else None)
     page.set_viewport_size(PHONE)
     person.visit()
     if language == "zh":
@@ -208,7 +275,8 @@ def test_a_wrong_selection_is_told_in_a_players_words(person: Person, language: 
     assert page.get_attribute(".play.beat", "data-move")
     person.press("r", "3")
     assert person.text(".status")
-    page.click("#play")
+    person.wait("#play[aria-disabled=true]")  # grey, but it says why
+    person.press("Enter")
     person.wait("#notice:not(:empty)")
     assert wrong in person.notice()
     assert "standard" not in person.notice()
@@ -218,10 +286,10 @@ def test_a_wrong_selection_is_told_in_a_players_words(person: Person, language: 
     assert notice["y"] + notice["height"] <= hand["y"] + 1  # it covers nothing
     person.press("3")
     assert not person.notice()  # another choice is another question
-    person.press("Escape", "3")
-    page.click("#play")
+    person.press("Escape", "3", "Enter")
     person.wait("#notice:not(:empty)")
     assert re.search(low, person.notice())
+    assert not refused
 
 
 def test_a_start_page_says_what_is_being_prepared_until_it_is(person: Person) -> None:
@@ -229,10 +297,10 @@ def test_a_start_page_says_what_is_being_prepared_until_it_is(person: Person) ->
     person.page.route("**/api/ready", lambda route: route.fulfill(json=status))
     person.page.set_viewport_size(LYING)
     person.visit()
-    person.wait(".told .source:has-text('the hints')")
+    person.wait(".told .source:has-text('the opponents')")
     deal = person.box("#deal")
     assert deal["y"] + deal["height"] <= LYING["height"]  # a form in one view
-    status |= {"ready": True, "preparing": None, "done": 5, "compiling": False}
+    status |= {"ready": True, "left": []}
     person.page.wait_for_selector(".told .source:empty", state="attached")
 
 
@@ -274,20 +342,21 @@ def test_a_stroke_chooses_cards(person: Person) -> None:
 
 def test_another_game_and_the_last_ones(person: Person) -> None:
     page = person.page
-    person.deal("1", "mini")
+    person.deal("0", "mini")
     person.play_to_the_end()
     assert page.is_visible(".result")
     moves, before = person.text(".log"), page.url
     page.click("#again")
     page.wait_for_url(lambda url: url != before)
     person.wait("#hint:not(:disabled)")
-    assert "peasant" in person.text(".own .plate")
+    assert "landlord" in person.text(".own .plate")
     assert person.text(".log") != moves
+    assert re.fullmatch(r"Score [+−]\d · won [01] of 1", person.text(".score"))
     person.visit()
     person.wait(".recent li")
     running, over = (line.inner_text() for line in page.query_selector_all(".recent li"))
     assert "running" in running
-    assert re.search("won|lost", over)
+    assert re.search("win|lose", over)
 
 
 def test_levels_and_cards_are_called_by_their_names(person: Person) -> None:
@@ -304,8 +373,7 @@ def test_levels_and_cards_are_called_by_their_names(person: Person) -> None:
     assert page.input_value("#rules") == "bidding"  # what people expect there
     person.deal("1", agent="hard")
     person.wait("#hint:not(:disabled)")
-    assert "电脑" in person.text(".log")
-    assert "困难" in person.text(".seat.left .plate")
+    assert all("困难" in person.text(place) for place in (".log", ".seat.left .plate"))
     assert not re.search("[a-z]{3}", person.text("main"))
 
 
@@ -332,7 +400,11 @@ def test_keys_alone_play_a_game(person: Person) -> None:
         move = person.hinted()
         person.press("Escape", *("p" if move == "pass" else (*move.replace("+", "").lower(), "Enter")))
         person.wait(".page:not(:has(.thoughts))")
-    assert person.has("#step-through")
+    before = person.page.url
+    person.press("Enter")  # once too often
+    assert person.page.url == before
+    assert person.page.evaluate("document.activeElement.className").startswith("result")
+    assert not person.text(".middle").count("Stake")  # a win counts the same at any
     person.press("u")
     person.wait("#play")
 
@@ -354,7 +426,7 @@ def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None
     page.click("#hint")
     person.wait("#waiting:has-text('the first time only')")
     person.press("3")
-    assert not page.is_disabled("#play")  # a hint that takes long keeps nobody from playing
+    person.wait("#play[aria-disabled=false]")  # a hint that takes long keeps nobody from playing
     person.wait(".page[aria-busy=false] .thoughts")
     assert not person.text("#waiting")
 
@@ -386,13 +458,17 @@ def test_a_reload_and_a_second_tab(person: Person) -> None:
     other.asked()  # this tab does not know of the moves yet
     other.press("Escape")
     other.page.click(".hand button >> nth=0", position={"x": 6, "y": 12})
-    other.page.click("#play")
+    other.press("Enter")
     other.wait("#notice:not(:empty)")
     other.wait(".log li:nth-child(3)")
     assert other.text(".log") == log
+    said = person.asked()
+    person.press("Escape", "3")
     page.reload()
     person.wait(".log li:nth-child(3)")
     assert person.text(".log") == log
+    assert page.get_attribute(".hand [aria-pressed=true]", "id").startswith("card-3")
+    assert person.hinted() == said
     person.visit()
     page.click(".recent a")
     person.wait(".log li:nth-child(3)")
@@ -435,6 +511,8 @@ def test_the_table_is_as_large_as_the_window(person: Person, size: tuple[int, in
     assert person.box("header")["y"] == 0  # without scrolling
     assert table["width"] >= 0.7 * size[0]
     assert person.box(".moves > li > button")["y"] < size[1]
+    if size[0] > 844:
+        assert person.box(".story")["y"] < 0.9 * size[1]  # a hint leaves the moves in view
     for box in person.boxes(".hand button"):
         assert 0 <= box["x"] <= box["x"] + box["width"] <= table["x"] + table["width"] + 1
 

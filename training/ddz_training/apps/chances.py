@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ddz_env import Move, View
+from ddz_env import Move, Rules, View
 from ddz_env.core.spoken import worded
 from ddz_env.core.view import AUCTION
 from ddz_env.table.session import Advice, RankedMove, Replay
@@ -134,8 +134,12 @@ def judges(view: View) -> bool:
 
 def counts_points(view: View) -> bool:
     """Whether a seat is to answer for points: in an auction, at showing or doubling."""
-    rules = view.rules
-    return view.stage in AUCTION and rules.scoring != "win" and rules.players == 3 and not rules.half_deck
+    return view.stage in AUCTION and auction_counts_points(view.rules)
+
+
+def auction_counts_points(rules: Rules) -> bool:
+    """Whether what is bid, shown or doubled changes what a game pays, and it is known how."""
+    return rules.scoring != "win" and rules.players == 3 and not rules.half_deck
 
 
 def _generator(view: View) -> np.random.Generator:

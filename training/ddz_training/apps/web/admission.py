@@ -96,7 +96,7 @@ class Guard:
 
 
 class Admission:
-    """Lets requests in, a few that think at the same time, one of these a game; it belongs to one event loop.
+    """Lets requests in, a few that think at the same time; it belongs to one event loop.
 
     Args:
         thinking: Requests in which agents think, at the same time.
@@ -105,22 +105,21 @@ class Admission:
     def __init__(self, thinking: int) -> None:
         self._sizes = {True: thinking, False: _OTHERS}
         self._places: dict[bool, CapacityLimiter] = {}
-        self._games: WeakValueDictionary[str, Lock] = WeakValueDictionary()
+        self._alone: WeakValueDictionary[str, Lock] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def turn(self, receive: Receive, game: str | None, thinking: bool) -> AsyncIterator[None]:
+    async def turn(self, receive: Receive, alone: str | None, thinking: bool) -> AsyncIterator[None]:
         """Wait until a request may be answered.
 
         Args:
             receive: The request's, whose body has been read.
-            game: The game that it is about, if any.
+            alone: What only one request at a time may do, if it matters.
             thinking: Whether an agent thinks.
 
         Raises:
             ClientDisconnect: If the client leaves before.
         """
-        # Agents think on a copy of their game, so what is looked at or played there meanwhile need not wait for them.
-        lock = Lock() if game is None else self._games.setdefault(f"{game} {thinking}", Lock())
+        lock = Lock() if alone is None else self._alone.setdefault(alone, Lock())
         places, borrower = self._places.setdefault(thinking, CapacityLimiter(self._sizes[thinking])), object()
 
         def leave() -> None:

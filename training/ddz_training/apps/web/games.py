@@ -20,7 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ddz_env.core.errors import DouDizhuError
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.registry import LEVELS, make_agent
 from ddz_env.table.session import PERSON, Advisers, Record, RecordError, Session
+from ddz_training.apps.chances import auction_counts_points
 from ddz_training.measure.store import claim
 
 LIFETIME = 14 * 24 * 3600.0
@@ -152,7 +155,7 @@ class Games:
     def studied(self, name: str) -> Iterator[StoredGame]:
         """A copy of a game by name, whose agents may think while the game itself is looked at and played on.
 
-        Only one copy of a game may think at a time.
+        Only one copy of a game may let its agents move at a time; advice comes from others.
 
         Raises:
             NoSuchGameError: If there is none.
@@ -291,7 +294,7 @@ class Games:
         if record.players.count(PERSON) > 1:
             raise RequestError("one page is one person: the other seats are held by agents")
         # An endgame is a puzzle: hands are open.
-        session = Session(record, shown=record.deal.endgame, advisers=self.advisers)
+        session = Session(record, _bidders(record), shown=record.deal.endgame, advisers=self.advisers)
         unnamed = [record.players[seat] for seat in session.cheaters if record.players[seat] not in self._named]
         if unnamed:
             _release(session)
@@ -302,6 +305,13 @@ class Games:
         if not re.fullmatch(_NAME, name):
             raise NoSuchGameError("there is no such game")
         return self._folder / f"{name}.game.txt"
+
+
+def _bidders(record: Record) -> dict[int, Agent]:
+    """The levels, which bid, show and double for the points that count."""
+    levels = [level.name for level in LEVELS if auction_counts_points(record.deal.rules)]
+    found = {seat: name for seat, name in enumerate(record.players) if name in levels}
+    return {seat: make_agent(f"payoff:gain=points,play={name}") for seat, name in found.items()}
 
 
 def _release(used: Session | Advisers) -> None:

@@ -1,8 +1,9 @@
 """What a fresh machine compiles, in the order in which a person needs it, while the page is served.
 
-Compiling takes Python's lock and Numba's, so a server that compiles answers late.  On an empty cache two helper
-processes therefore compile into the cache, and the server loads what they have made.  Nothing depends on them: what
-is missing is compiled where it is needed.  The steps share nothing with the server: helpers do them too.
+Compiling takes Python's lock and Numba's, so a server that compiles answers late.  On an empty cache a helper process
+therefore compiles into the cache, one step after the other, and the server loads what it has made.  What a request
+waits for meanwhile a second one compiles.  Nothing depends on them: what is missing is compiled where it is needed.
+The steps share nothing with the server: helpers do them too.
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ import logging
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import event
 
 from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
 from ddz_env import Rules
@@ -32,6 +32,7 @@ from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_training.measure.workers import serve_parent
 
 _HELPERS = 2
+"""One for the steps in their order, so that the first move does not wait for hints; one for what is asked for."""
 _NICER = 5
 """The helpers' place behind the server when both want a core."""
 _log = logging.getLogger(__name__)
@@ -68,20 +69,17 @@ class Preparation:
         self._helpers: Executor | None = None
 
     def start(self) -> None:
-        """Begin, in threads of this process; with helpers where the cache has nothing of this code yet."""
+        """Begin, in a thread of this process; with helpers where the cache has nothing of this code yet."""
         mark = self._mark()
         if mark is not None and not mark.exists():
             self._helpers = new_helpers()
-        self._begun, left = True, iter(self._steps)
-        for _ in range(_HELPERS if self._helpers else 1):
-            threading.Thread(target=self._prepare, args=(left, mark), daemon=True).start()
+        self._begun = True
+        threading.Thread(target=self._prepare, args=(mark,), daemon=True).start()
 
     def status(self) -> dict[str, Any]:
-        """How far it is, as the page reads it; ready too where nothing was begun."""
-        left = [step for step in self._steps if self._begun and step.name not in self._done]
-        total = len(self._steps)
-        preparing = left[0].what if left else None
-        return {"ready": not left, "preparing": preparing, "done": total - len(left), "of": total}
+        """What is left, step by step; nothing where nothing was begun."""
+        left = [step.what for step in self._steps if self._begun and step.name not in self._done]
+        return {"ready": not left, "left": left}
 
     def is_ready(self, name: str) -> bool:
         """Whether there is nothing to wait for: without helpers, a request compiles what it needs itself."""
@@ -92,11 +90,11 @@ class Preparation:
         if not self.is_ready(name):
             self._do(next(step for step in self._steps if step.name == name))
 
-    def _prepare(self, left: Iterator[Step], mark: Path | None) -> None:
-        """Do steps until none is left."""
-        for step in left:
+    def _prepare(self, mark: Path | None) -> None:
+        """Do all steps."""
+        for step in self._steps:
             self._do(step)
-        if mark is not None and self.status()["ready"]:
+        if mark is not None:
             with contextlib.suppress(OSError):
                 mark.touch()
             if self._helpers is not None:
@@ -135,30 +133,6 @@ def _help() -> None:
         os.nice(_NICER)
 
 
-# --- whether this process compiles: a page that waits says so ---
-
-
-class _Compilations(event.Listener):  # type: ignore[misc]  # Numba ships no types
-    """Counts the compilations that have begun and not ended."""
-
-    running = 0
-
-    def on_start(self, event: Any) -> None:
-        self.running += 1
-
-    def on_end(self, event: Any) -> None:
-        self.running -= 1
-
-
-_compilations = _Compilations()
-event.register("numba:compile", _compilations)
-
-
-def is_compiling() -> bool:
-    """Whether a kernel is being compiled now."""
-    return _compilations.running > 0
-
-
 # --- the steps: what the page will need, done once ---
 
 SOLVER = "solver"
@@ -177,14 +151,14 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
     """
     first, *others = dict.fromkeys(agents)
     found = [
-        # One helper prepares the opponents; in the same time the other does the next two.
+        Step("table", "deal", deal),
+        Step("table", "moves", move),
         Step("opponents", first, answer, (first,)),
         Step("hints", "networks", evaluate),
-        Step("table", "table", deal),
         Step("hints", "hints", advise, (quick,)),
+        Step("opponents", "auction", answer, ("payoff", "bidding")),
         Step("search", adviser, answer, (adviser,)),
         Step("puzzles", SOLVER, solve),
-        Step("hints", "auction", advise, (quick, "bidding")),
         *(Step("opponents", name, answer, (name,)) for name in others),
     ]
     first_of: dict[str, Step] = {}  # the adviser may play, too
@@ -194,11 +168,16 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
 
 
 def deal() -> None:
-    """Deal, look, play and look again."""
+    """Deal and look."""
+    Session(Record(Deal(Rules()), (PERSON,) * 3)).sight(1)
+
+
+def move() -> None:
+    """Move and look."""
     session = Session(Record(Deal(Rules()), (PERSON,) * 3))
-    session.sight(1)
     session.play(session.view(0).legal_moves()[0])
     session.sight(1)
+    session.view(1).legal_actions()
 
 
 def evaluate() -> None:
@@ -213,22 +192,22 @@ def evaluate() -> None:
     model.value_of_games(seen, masks, np.zeros((1, CONCEALED.size), np.int8))
 
 
-def advise(adviser: str, rules: str = "standard") -> None:
-    """Give a hint with its chances, or in an auction with its points."""
+def advise(adviser: str) -> None:
+    """Give a hint with its chances."""
     from ddz_training.apps.chances import Chances
 
-    session = Session(Record(Deal(Rules.preset(rules)), (PERSON,) * 3))
+    session = Session(Record(Deal(Rules()), (PERSON,) * 3))
     Chances().judged(session.view(session.seat), session.hint(adviser))
     session.belief(adviser, session.seat)
 
 
-def answer(agent: str) -> None:
-    """Have an agent move, until it has compared several moves, if it ever does."""
+def answer(agent: str, rules: str = "standard") -> None:
+    """Have an agent move or bid, until it has compared several moves, if it ever does."""
     for seed in range(_TRIED):
-        session = Session(Record(Deal(Rules(), seed), (PERSON,) * 3))
+        session = Session(Record(Deal(Rules.preset(rules), seed), (PERSON,) * 3))
         with contextlib.closing(session), contextlib.suppress(DouDizhuError):
-            advice = session.hint(agent, 0)
-            session.belief(agent, 0)
+            advice = session.hint(agent)
+            session.belief(agent, session.seat)
             if len(advice.options) > 1 or all(option.visits is None for option in advice.options):
                 return
 

@@ -5,7 +5,9 @@
 ``POST api/games``                          a new game: ``rules``, ``seat`` (null: only watch), ``agents`` (one a
                                             seat), ``seed``; or ``record``; or ``puzzle``
 ``GET api/games/ID``                        the game as its person sees it
-``POST api/games/ID/move``                  ``text``: the person's move, or its bare cards unless it is ``exact``
+``POST api/games/ID/choice``                ``readings``: the moves that the cards ``text`` can be played as, or
+                                            ``reason``: why there is none
+``POST api/games/ID/move``                  ``text``: the person's move
 ``POST api/games/ID/advance``               the move of the agent whose turn it is
 ``POST api/games/ID/undo``                  take the person's last decision back
 ``POST api/games/ID/hint``                  what an agent would do in the person's place
@@ -19,9 +21,8 @@
 ``POST api/games/ID/moves/N/branch``        another game from there, in which the seat to act is the person's
 ``POST api/ask``                            what an agent would do at a table that the person describes
 ``GET api/puzzles``                         how many puzzles there are, with their grades
-``GET api/ready``                           what is prepared and what not yet, so that it answers late: ``ready``,
-                                            ``preparing`` (``table``, ``opponents``, ``hints``, ``search``,
-                                            ``puzzles`` or null), ``done`` steps ``of`` all, ``compiling``
+``GET api/ready``                           what is not prepared yet, so that it answers late: ``ready``, the steps
+                                            ``left`` (``table``, ``opponents``, ``hints``, ``search`` or ``puzzles``)
 ==========================================  ==================================================================
 
 Thoughts are ``agent``, ``seat``, ``move``, ``moves`` (its own first, then the best: ``text``, ``group``, ``chance``,
@@ -141,8 +142,10 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
     def route(method: str, path: str, do: Callable[[Json], Json], thinking: bool = False) -> Route:
         async def answer(request: Request) -> Response:
             try:
-                body = await _read(request)
-                async with admission.turn(request.receive, request.path_params.get("game"), thinking):
+                body, game = await _read(request), request.path_params.get("game")
+                # Agents think on a copy of their game: what is looked at, played or asked meanwhile does not wait.
+                alone = game and (f"{game} {path}" if thinking else game)
+                async with admission.turn(request.receive, alone, thinking):
                     return _Answer(await in_thread(partial(do, body)))
             except (DouDizhuError, OSError, ClientDisconnect):
                 raise
@@ -169,6 +172,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         route("POST", "ask", server.ask, thinking=True),
         of_game("GET", "", server.look),
         of_game("GET", "/record", server.record),
+        of_game("POST", "/choice", server.choice),
         of_game("POST", "/move", server.move),
         of_game("POST", "/undo", server.undo),
         of_game("POST", "/replace", server.replace),

@@ -6,9 +6,8 @@ import contextlib
 import functools
 import logging
 import os
-import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,8 +25,8 @@ from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnErr
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
 from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
-from ddz_training.apps.web.preparing import SOLVER, Preparation, is_compiling, steps
-from ddz_training.apps.web.shapes import Json, game_shape, readings, replay_shape, thoughts_shape
+from ddz_training.apps.web.preparing import SOLVER, Preparation, steps
+from ddz_training.apps.web.shapes import Json, game_shape, may_only_pass, replay_shape, thoughts_shape
 
 QUICK = "policy"
 """Who gives hints until the adviser is prepared."""
@@ -35,8 +34,6 @@ RULES = (*PRESETS, "bidding,doubling=true")
 """The rules that a form offers."""
 _LONGEST_GAME = 10_000
 LANGUAGE = "accept-language"
-_BARE = re.compile("[0-9TJQKABR]+")
-"""Cards that do not say which of them are kickers."""
 THINKING = max(2, os.cpu_count() or 1)
 """Requests in which agents think, at the same time; the others wait."""
 _log = logging.getLogger(__name__)
@@ -61,8 +58,8 @@ class Server:
     # --- choices ---
 
     def ready(self, body: Json) -> Json:
-        """What is prepared, and whether agents answer late because kernels are being compiled."""
-        return {**self.preparation.status(), "compiling": is_compiling()}
+        """What is prepared."""
+        return self.preparation.status()
 
     def choices(self, body: Json) -> Json:
         """What a form offers."""
@@ -92,6 +89,7 @@ class Server:
 
     def begin(self, body: Json) -> Json:
         """A new game."""
+        self.preparation.wait("deal")
         if "record" in body:
             record = Record.parse(_text(body, "record"))
         elif "puzzle" in body:
@@ -108,25 +106,27 @@ class Server:
     def move(self, game: StoredGame, body: Json) -> Json:
         """The person's move."""
         _check_fresh(game, body)
-        text, session = _text(body, "text"), game.session
-        if session.is_over or session.seat != game.viewer:  # whose legal moves say what it holds
-            raise NotYourTurnError("it is not your turn")
-        exact = body.get("exact") is True
-        found = readings(session, text, exact) if exact or _BARE.fullmatch(text) else []
-        if len(found) > 1:
-            raise SeveralReadingsError(found)
-        with _told():
-            session.play(found[0] if found else text, game.viewer)
+        text, legal = _text(body, "text"), self._legal_moves(game)
+        game.session.play(next((move for move in legal if str(move) == text), text), game.viewer)
         self.games.keep(game)
         return game_shape(game)
+
+    def choice(self, game: StoredGame, body: Json) -> Json:
+        """The moves that chosen cards can be played as; where there is none, why."""
+        _check_fresh(game, body)
+        text, legal = _text(body, "text"), self._legal_moves(game)
+        chosen = Hand.parse(text)
+        found = [str(move) for move in legal if move.cards == chosen]
+        why = "impossible" if _is_move(text, game.session.rules) else "no combination"
+        return {"readings": found, "reason": None if found else why}
 
     def advance(self, body: Json) -> Json:
         """An agent's move; the game can be looked at while it thinks."""
         with self.games.held(body["game"]) as game:
             _check_fresh(game, body)
-            waited_for = None if game.session.is_over else game.session.players[game.session.seat]
-        if waited_for is not None:
-            self.preparation.wait(waited_for)
+            session = game.session
+            waited_for = "auction" if session.stage in AUCTION else session.players[session.seat]
+        self.preparation.wait(waited_for)
         with self.games.studied(body["game"]) as copy:
             _check_fresh(copy, body)
             number = len(copy.session.moves)
@@ -147,9 +147,12 @@ class Server:
         return game_shape(game)
 
     def undo(self, game: StoredGame, body: Json) -> Json:
-        """Take the person's last decision back."""
+        """Take the person's last decision back; a pass that was forced is none."""
         _check_fresh(game, body)
-        game.session.undo(seat=game.viewer)
+        session = game.session
+        session.undo(seat=game.viewer)
+        while may_only_pass(game) and session.sight(game.viewer, legal=False).decisions:
+            session.undo(seat=game.viewer)
         self.games.keep(game)
         return game_shape(game)
 
@@ -185,9 +188,7 @@ class Server:
     def position(self, game: StoredGame, body: Json) -> Json:
         """The position after a number of moves."""
         replay = _replay(game, body)
-        sight = replay.sight(None)
-        may_choose = sight.waits_for == PERSON and len(replay.sight(replay.seat).legal) > 1
-        return replay_shape(game, sight, replay.number, may_choose)
+        return replay_shape(game, replay.sight(None), replay.number)
 
     def thoughts(self, body: Json) -> Json:
         """What an agent thinks there, knowing what the seat to act knew."""
@@ -233,13 +234,26 @@ class Server:
     def _advised(self, deal: Deal, seat: int, body: Json) -> Json:
         """What an agent would do at a table after the moves that are described."""
         session = Session(Record(deal, (PERSON,) * deal.rules.players), advisers=self.games.advisers)
-        for number, line in enumerate(_texts(body, "moves"), start=1):
-            with _told(number):
-                session.play(line)
         with contextlib.closing(session):
+            for number, line in enumerate(_texts(body, "moves"), start=1):
+                try:
+                    session.play(line)
+                except DouDizhuError as error:
+                    raise RefusedError(error, number) from error
+            if not session.is_over and session.seat != seat:
+                place = Message(_places(deal.rules)[session.seat])
+                raise RequestError("after these moves it is not your turn; to move: {place}", place=place)
             if deal.rules.bidding != "fixed":
                 _check_auction(session, body)
             return self._thoughts(session, self._asked(body), seat, language(body))
+
+    def _legal_moves(self, game: StoredGame) -> list[Move]:
+        """The person's; nobody else's, which say what a hand holds."""
+        session = game.session
+        if session.is_over or session.seat != game.viewer:
+            raise NotYourTurnError("it is not your turn")
+        self.preparation.wait("moves")
+        return session.view(session.seat).legal_moves()
 
     @functools.cached_property
     def _cheaters(self) -> list[str]:
@@ -298,12 +312,12 @@ class RefusedError(RequestError):
 
     Args:
         error: What was wrong.
-        line: The line of a table that a person described; None in a game.
+        line: The line of the table that a person described.
     """
 
-    def __init__(self, error: DouDizhuError, line: int | None) -> None:
+    def __init__(self, error: DouDizhuError, line: int) -> None:
         where = Message("line {number}", number=line)
-        super().__init__(error.said if line is None else Message("{where}: {why}", where=where, why=error.said))
+        super().__init__(Message("{where}: {why}", where=where, why=error.said))
         reason = None
         if isinstance(error, InvalidMoveError) and not isinstance(error, AmbiguousMoveError):
             reason = "no combination"
@@ -312,26 +326,13 @@ class RefusedError(RequestError):
         self.about: Json = {"line": line, "reason": reason}
 
 
-@contextlib.contextmanager
-def _told(line: int | None = None) -> Iterator[None]:
-    """Say of a move that cannot be played why."""
+def _is_move(cards: str, rules: Rules) -> bool:
+    """Whether some cards form a move at all."""
     try:
-        yield
-    except (InvalidMoveError, IllegalMoveError) as error:
-        raise RefusedError(error, line) from error
-    except DouDizhuError as error:
-        if line is None:
-            raise
-        raise RefusedError(error, line) from error
-
-
-class SeveralReadingsError(DouDizhuError):
-    """Bare cards that are several legal moves."""
-
-    def __init__(self, found: Sequence[Move]) -> None:
-        readings = [str(move) for move in found]
-        super().__init__("these cards can be several moves: " + ", ".join(readings))
-        self.about: Json = {"readings": readings}
+        Move.parse(cards, rules)
+    except InvalidMoveError as error:
+        return isinstance(error, AmbiguousMoveError)
+    return True
 
 
 def _roles(rules: Rules) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from ddz_env import Hand, Move, View
+from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.playing.thoughts import NOBODY, Belief
 from ddz_env.table.render.table import Card, LastMove, Seat, Snapshot
-from ddz_env.table.session import PERSON, Advice, RankedMove, Session, Sight
+from ddz_env.table.session import PERSON, Advice, RankedMove, Sight
 from ddz_env.table.session.reasons import explain, is_searched
 from ddz_env.table.texts import Texts
 from ddz_training.apps.web.games import StoredGame
@@ -38,14 +38,18 @@ def _moves(sight: Sight) -> list[Json]:
     return [{"seat": seat, "text": text} for seat, text in sight.history]
 
 
-def _position(sight: Sight, viewer: int | None) -> Json:
-    table = sight.table
+def _position(game: StoredGame, sight: Sight, viewer: int | None) -> Json:
+    session, table = game.session, sight.table
     acting = table.acting
     over = table.stage == "over"
     result = table.seats[viewer].result if viewer is not None and over else None
     return {
+        "id": game.name,
+        "rules": session.rules.name,
+        "scoring": session.rules.scoring,
+        "cheaters": list(session.cheaters),
         "seat": viewer,
-        "names": list(sight.players),
+        "names": list(session.players),
         "table": table_shape(table),
         "stage": table.stage,
         "turn": None if acting is None else acting.number,
@@ -57,40 +61,41 @@ def _position(sight: Sight, viewer: int | None) -> Json:
     }
 
 
+def may_only_pass(game: StoredGame) -> bool:
+    """Whether the person whose turn it is has no card that it could play."""
+    if game.session.stage != "play" or game.viewer is None:
+        return False
+    view = game.session.view(game.viewer)
+    return not view.on_lead and len(view.legal_actions()) == 1  # none where another seat is to act
+
+
 def game_shape(game: StoredGame) -> Json:
     """A game as its person sees it, with what may be done now."""
     session, viewer = game.session, game.viewer
-    rules, plays = session.deal.rules, session.stage == "play"
+    plays = session.stage == "play"
     # A page needs no list of these moves, and the first list takes long to compile.
     sight = session.sight(viewer, reveal=True, legal=not plays)  # all hands once the game is over
-    position = _position(sight, viewer)
-    mine = viewer == session.seat and session.waits_for == PERSON
+    position = _position(game, sight, viewer)
     return {
-        "id": game.name,
-        "rules": rules.name,
         "puzzle": session.deal.endgame,
-        "bombs": rules.bombs,
-        "scoring": rules.scoring,
-        "cheaters": list(session.cheaters),
+        "bombs": session.rules.bombs,
         "number": len(session.moves),
         "open": game.is_open,
         "question": session.question,
         **position,
-        "may_pass": plays and mine and position["to_beat"] is not None,
+        "may_pass": plays and viewer == session.seat and position["to_beat"] is not None,
+        "must_pass": may_only_pass(game),
         "may_undo": bool(sight.decisions),
         "words": list(sight.legal),
     }
 
 
-def replay_shape(game: StoredGame, sight: Sight, number: int, may_choose: bool) -> Json:
-    """A position of a game that may be seen as a whole, and whether the seat to act has a choice."""
+def replay_shape(game: StoredGame, sight: Sight, number: int) -> Json:
+    """A position of a game that may be seen as a whole."""
     session = game.session
     running = not session.is_over and PERSON not in session.players
-    shape = _position(sight, None)
-    shape |= {"names": list(session.players), "number": number, "total": len(session.moves)}
-    shape["story"] = _moves(session.sight(None))
-    shape |= {"running": running, "may_choose": may_choose}
-    return {"id": game.name, "rules": session.deal.rules.name, "cheaters": list(session.cheaters), **shape}
+    shape = _position(game, sight, None) | {"number": number, "total": len(session.moves)}
+    return shape | {"story": _moves(session.sight(None)), "running": running}
 
 
 def _option_shape(advice: Advice, option: RankedMove) -> Json:
@@ -124,12 +129,3 @@ def thoughts_shape(advice: Advice, belief: Belief | None, view: View, say: Texts
             holders.append(NOBODY)
         shape["beliefs"] = [{"seat": seat, "expected": expected[seat, :NUM_RANKS].tolist()} for seat in holders]
     return shape
-
-
-def readings(session: Session, text: str, exact: bool) -> list[Move]:
-    """The legal moves that a text may mean: the one that is written so, or all that consist of these cards."""
-    legal = session.view(session.seat).legal_moves()
-    if exact:
-        return [move for move in legal if str(move) == text]
-    wanted = Hand.parse(text)
-    return [move for move in legal if move.cards == wanted]

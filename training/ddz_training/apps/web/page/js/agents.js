@@ -23,16 +23,13 @@ export function short(name) {
   return isLevel(name) ? word(`level ${name}`) : name.split(":")[0];
 }
 
-/** What a sentence calls an agent. */
-export const called = (name) => (isLevel(name) ? word("computer") : short(name));
-
 const offered = (name) => (isLevel(name) ? short(name) : name);
 
 /** A choice between agents, the levels first. */
-export function agentChoice(id, names, chosen, attributes = {}, called = offered) {
+export function agentChoice(id, names, chosen, attributes = {}, label = offered) {
   const all = new Set([...levels.map(({ name }) => name), ...names, chosen]);
-  const label = (name) => [called(name), cheaters.includes(name) && `(${word("cheats")})`].filter(Boolean).join(" ");
-  return choice(id, [...all].map((name) => [name, label(name)]), chosen, attributes);
+  const text = (name) => [label(name), cheaters.includes(name) && `(${word("cheats")})`].filter(Boolean).join(" ");
+  return choice(id, [...all].map((name) => [name, text(name)]), chosen, attributes);
 }
 
 /** Whom to ask: the adviser, or anybody who plays. */

@@ -7,11 +7,13 @@ const SOON = 300; // ms after which a person wonders
 const AGAIN = 1500; // ms between questions about the server
 const timing = new Set(); // of the requests that are waited for
 
-/** What the server is still being prepared for; nothing when it is ready. */
-async function preparing() {
-  const found = await fetch("api/ready").then((answer) => answer.json()).catch(() => ({}));
-  if (!found.preparing) return found.compiling ? word("compiling") : "";
-  return word("preparing", { what: word(`preparing ${found.preparing}`), n: found.done + 1, of: found.of });
+const NEEDS = { dealing: "table", moment: "table", searching: "hints" }; // by what is waited for, else an opponent
+
+/** What the server is still being prepared for, all of it or what is needed now; nothing when it is ready. */
+async function preparing(needed) {
+  const { left = [] } = await fetch("api/ready").then((answer) => answer.json()).catch(() => ({}));
+  const place = needed ? left.indexOf(needed) : 0;
+  return left[place] ? word("preparing", { what: word(`preparing ${left[place]}`), n: place + 1 }) : "";
 }
 
 /** Let a page say so, as long as it is shown and there is something to say. */
@@ -24,8 +26,9 @@ export async function tellPreparing(place) {
 function excuse(why) {
   const timers = {};
   const say = (text) => { if (timing.has(timers) && text) waitFor(text); };
-  const ask = async () => say((await preparing()) || why);
-  timers.soon = setTimeout(() => { say(why); ask(); timers.again = setInterval(ask, AGAIN); }, SOON);
+  const text = why && word(why);
+  const ask = async () => say((await preparing(NEEDS[why] ?? "opponents")) || text);
+  timers.soon = setTimeout(() => { say(text); ask(); timers.again = setInterval(ask, AGAIN); }, SOON);
   timing.add(timers);
   return () => {
     clearTimeout(timers.soon);
@@ -37,7 +40,7 @@ function excuse(why) {
 
 async function send(method, path, body, why = "moment") {
   let answer;
-  const answered = excuse(why && word(why));
+  const answered = excuse(why);
   try {
     answer = await fetch(`api/${path}`, {
       method,

@@ -3,7 +3,7 @@
 import { adviserChoice, offers } from "./agents.js";
 import { post } from "./api.js";
 import { LETTERS, rankName, readCards, row } from "./cards.js";
-import { choice, field, hush, make, notify, told } from "./dom.js";
+import { choice, field, hush, make, notify, once, told } from "./dom.js";
 import { beliefsElement, thoughtsElement } from "./thoughts.js";
 import { word } from "./words.js";
 
@@ -22,7 +22,7 @@ function preview(text, most) {
     return { rank, suit, red: suit === "♥" || suit === "♦" || rank === 14 };
   };
   const count = ranks.length > 0 && make("span", {}, word("cards of", { n: ranks.length, most }));
-  return [row(ranks.map(card), 0, "small apart"), count || "", unread ? make("span", { class: "bad" }, word("unread", { signs: unread })) : ""];
+  return [row(ranks.map(card), 0, "small"), count || "", unread ? make("span", { class: "bad" }, word("unread", { signs: unread })) : ""];
 }
 
 export async function askPage(root) {
@@ -70,28 +70,23 @@ export async function askPage(root) {
   /** A fault in a player's words. */
   function complaint({ message, data }) {
     const { reason, line } = data ?? {};
+    found.replaceChildren();
     return reason ? word(reason === "no combination" ? "line no combination" : "line impossible", { n: line, text: lines()[line - 1] }) : message;
   }
 
-  async function submit(event) {
+  function submit(event) {
     event.preventDefault();
-    hush();
     const unread = [hand, bottom].find((input) => !input.disabled && readCards(input.value).unread);
     if (unread) {
       unread.focus();
       return notify(word("unread", { signs: readCards(unread.value).unread }));
     }
-    root.setAttribute("aria-busy", "true");
-    try {
+    once(root, async () => {
       const thoughts = await post("ask", { rules: rules.value, hand: hand.value, landlord_cards: bottom.value, role: role.value, moves: lines(), agent: agent.value }, "searching");
       const names = played().places.map((name) => word(name));
       found.replaceChildren(...[thoughtsElement(thoughts), beliefsElement(thoughts, names)].filter(Boolean));
       found.scrollIntoView({ block: "nearest" });
-    } catch (error) {
-      found.replaceChildren();
-      notify(complaint(error));
-    }
-    root.setAttribute("aria-busy", "false");
+    }, complaint);
   }
 
   const press = (name, text) => make("button", { type: "button", click: () => write(text) }, name);

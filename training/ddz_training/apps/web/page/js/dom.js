@@ -56,28 +56,39 @@ export function redraw(root, ...children) {
   focusAgain(root, was);
 }
 
+/** Do something once: until it is done no button of the page works; what goes wrong is said. */
+export async function once(root, work, complaint = ({ message }) => message) {
+  if (root.getAttribute("aria-busy") === "true") return;
+  const was = focused(root);
+  const lock = (busy) => {
+    root.setAttribute("aria-busy", String(busy));
+    for (const button of root.querySelectorAll("button")) button.disabled = busy;
+  };
+  hush();
+  lock(true);
+  await work().catch((error) => notify(complaint(error)));
+  lock(false);
+  focusAgain(root, was);
+}
+
 // What the person is told stands in a place of the page itself, so it covers nothing.  There is one element of each kind,
 // which every page takes along: a live region has to be there before its text.
 const notice = document.getElementById("notice");
 const waiting = document.getElementById("waiting");
-const LONG = 8000; // ms that a piece of news stays
-let fading;
 
 /** The place of a page where something is said: its own line, what it waits for and what went wrong, one over the other. */
 export const told = (line = null) => make("div", { class: "told" }, line, waiting, notice);
 
 /** Say what went wrong, until it is mended (`hush`). */
 export function notify(text) {
-  clearTimeout(fading);
   notice.className = "";
   notice.textContent = text;
 }
 
-/** Say for some seconds what was done. */
+/** Say what was done. */
 export function inform(text) {
   notify(text);
   notice.className = "news";
-  fading = setTimeout(hush, LONG);
 }
 
 /** What was said is of no interest any more. */

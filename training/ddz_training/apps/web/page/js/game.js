@@ -5,6 +5,7 @@ import { download, get, post } from "./api.js";
 import { said } from "./cards.js";
 import { announce, focusAgain, focused, hush, inform, make, notify, redraw, told } from "./dom.js";
 import { Hand } from "./hand.js";
+import { nextPuzzle } from "./puzzle.js";
 import { mark, puzzles, remember } from "./recent.js";
 import { ending, resultElement } from "./result.js";
 import { logElement, tableElement, whoAs } from "./table.js";
@@ -12,6 +13,7 @@ import { beliefsElement, thoughtsElement } from "./thoughts.js";
 import { word } from "./words.js";
 
 const PAUSE = 350; // ms between the moves of agents, so that they can be followed
+const FORCED = 1400; // ms after which a pass that is forced is played
 const KEYS = { Enter: "play", p: "pass", h: "hint", u: "undo" };
 
 const idOf = (name) => name.replaceAll(" ", "-");
@@ -23,9 +25,12 @@ export async function gamePage(root, id, number) {
   let game = await get(`games/${id}`, "dealing");
   if (game.seat === null) return void (location.hash = `#/replay/${id}`);
   const choices = await offers();
-  let thoughts = null;
+  const left = JSON.parse(sessionStorage.getItem("game")); // what was chosen and said before a reload
+  const back = left?.id === id && left.number === game.number;
+  let thoughts = back ? left.thoughts : null;
+  let hand = back ? left : null;
+  let choice = null; // what the chosen cards can be played as
   let asking = false; // for a hint; the cards can be played meanwhile
-  let hand = null;
   let failed = null; // why the others do not go on
   let ended = game.over; // before this page looked
   let solution = null; // of a puzzle, from where it stands: whether the person still wins, and how
@@ -35,14 +40,13 @@ export async function gamePage(root, id, number) {
   const yours = () => !game.over && game.turn === game.seat;
   const lost = () => yours() && solution?.wins === false;
 
-  /** A fault in a player's words. */
-  function complaint({ message, data }) {
-    if (data?.reason === "no combination") return word("no combination");
-    const play = game.table.seats.find((seat) => seat.play?.to_beat)?.play;
-    if (data?.reason !== "impossible" || !play) return message;
-    if (play.category === "rocket") return word("beat rocket");
-    const key = play.category === "bomb" || !game.bombs ? "beat" : "beat or bomb";
-    return word(key, { move: said(play.text), kind: word(`kind ${play.category}`) });
+  const leader = () => game.table.seats.find(({ play }) => play?.to_beat);
+
+  /** Why the chosen cards cannot be played, in a player's words. */
+  function complaint(reason) {
+    const play = leader()?.play;
+    if (reason === "no combination" || !play) return word("no combination");
+    return word(play.category === "bomb" || !game.bombs ? "beat" : "beat or bomb", { move: said(play.text) });
   }
 
   async function act(work) {
@@ -54,11 +58,8 @@ export async function gamePage(root, id, number) {
     try {
       await work();
     } catch (error) {
-      if (error.data?.readings) readings(error.data.readings);
-      else {
-        if (error.status === 409 || error.status === 507) await fresh(); // another page has moved, or nothing was kept
-        notify(complaint(error));
-      }
+      if (error.status === 409 || error.status === 507) await fresh(); // another page has moved, or nothing was kept
+      notify(error.message);
     } finally {
       busy = false;
       enable();
@@ -67,8 +68,9 @@ export async function gamePage(root, id, number) {
   }
 
   async function send(path, body) {
-    game = await post(`games/${id}/${path}`, body, path === "advance" ? null : "moment");
-    if (path !== "advance") hand = null; // what was chosen has been played, or was for another position
+    const own = path !== "advance";
+    game = await post(`games/${id}/${path}`, { ...body, moves: game.number }, own ? "moment" : null);
+    if (own) hand = null; // what was chosen has been played, or was for another position
     forget();
   }
 
@@ -84,20 +86,28 @@ export async function gamePage(root, id, number) {
     forget();
   }
 
+  const pause = (time) => new Promise((done) => setTimeout(done, time));
+
+  /** Whatever needs no decision of the person's. */
   async function others() {
-    while (alive && !game.over && game.turn !== game.seat) {
+    while (alive && !game.over && (!yours() || game.must_pass)) {
       const before = performance.now();
       try {
-        await send("advance", { moves: game.number });
+        if (!game.must_pass) await send("advance");
+        else if ((await pause(FORCED), alive)) await send("move", { text: "pass" });
       } catch (error) {
         if (error.status === 409) { await fresh(); continue; }
         failed = { text: error.message, seat: error.data?.failed };
         return show();
       }
-      const wait = PAUSE - (performance.now() - before);
-      if (wait > 0) await new Promise((done) => setTimeout(done, wait));
+      await pause(PAUSE - (performance.now() - before));
     }
     judge();
+  }
+
+  async function go(path, body) {
+    await send(path, body);
+    await others();
   }
 
   /** What is answered about this position, unless the game has gone on meanwhile. */
@@ -116,6 +126,7 @@ export async function gamePage(root, id, number) {
 
   async function hint() {
     if (asking || busy) return;
+    const { number: asked } = game;
     asking = true;
     hush();
     enable();
@@ -124,7 +135,7 @@ export async function gamePage(root, id, number) {
       else thoughts = (await ask("hint", "searching")) ?? thoughts;
       if (alive) show();
     } catch (error) {
-      if (alive) notify(error.message);
+      if (alive && game.number === asked) notify(error.message); // else nobody waits for it any more
     } finally {
       asking = false;
       enable();
@@ -140,20 +151,42 @@ export async function gamePage(root, id, number) {
     thoughts = { moves: [{ text, group: 0, line }] };
   }
 
-  const move = (text, exact = false) => act(async () => { await send("move", { text, exact, moves: game.number }); await others(); });
-  const undo = () => act(async () => { await send("undo", { moves: game.number }); await others(); });
+  /** What the chosen cards can be played as, which is known as soon as they lie still. */
+  async function look() {
+    const about = () => `${game.number} ${hand.text}`;
+    const now = about();
+    const found = choice?.now === now ? choice : { now, ...(await post(`games/${id}/choice`, { text: hand.text, moves: game.number }, null)) };
+    if (now === about()) choice = found;
+    return found;
+  }
+
+  function chosen() {
+    choice = null;
+    enable();
+    if (hand.text && yours() && game.stage === "play") look().then(enable, () => {}); // who plays hears of a fault
+  }
+
+  const play = () => act(async () => {
+    const { readings, reason } = await look();
+    if (reason) notify(complaint(reason));
+    else if (readings.length > 1) pick(readings);
+    else await go("move", { text: readings[0] });
+  });
+  const move = (text) => act(() => go("move", { text }));
+  const undo = () => act(() => go("undo"));
   const retry = () => act(async () => { failed = null; show(); await others(); });
-  const replace = () => act(async () => { await send("replace", { seat: failed.seat, agent: choices.agent, moves: game.number }); await others(); });
+  const replace = () => act(() => go("replace", { seat: failed.seat, agent: choices.agent }));
+  const next = () => act(async () => (location.hash = await nextPuzzle(puzzle)));
   const again = () => act(async () => {
     const agents = game.names.map((name) => (name === "person" ? choices.agent : name));
     location.hash = `#/game/${(await post("games", { rules: game.rules, seat: game.seat, agents }, "dealing")).id}`;
   });
 
-  const save = () => act(async () => { await download(id); inform(word(game.over || game.puzzle ? "saved whole" : "saved seen")); });
+  const save = () => act(async () => { await download(id); if (!game.over && !game.puzzle) inform(word("saved seen")); });
 
-  function readings(texts) {
-    const close = () => { dialog.close(); dialog.remove(); };
-    const press = (text) => make("button", { type: "button", click: () => { close(); move(text, true); } }, said(text));
+  function pick(texts) {
+    const close = () => dialog.close();
+    const press = (text) => make("button", { type: "button", click: () => { close(); move(text); } }, said(text));
     const dialog = make("dialog", { class: "panel", close: () => dialog.remove() }, make("p", {}, word("choose reading")), make("div", { class: "controls" }, texts.map(press), make("button", { type: "button", click: close }, word("back"))));
     root.append(dialog);
     dialog.showModal();
@@ -163,6 +196,7 @@ export async function gamePage(root, id, number) {
     root.setAttribute("aria-busy", String(busy));
     for (const button of Object.values(buttons)) button.disabled = busy;
     if (buttons.play) buttons.play.disabled = busy || !hand.text;
+    buttons.play?.setAttribute("aria-disabled", String(!choice?.readings.length)); // grey, but it says why
     if (buttons.pass) buttons.pass.disabled = busy || !game.may_pass;
     if (buttons.undo) buttons.undo.disabled = busy || !game.may_undo;
     if (buttons.hint) buttons.hint.disabled = busy || asking;
@@ -177,7 +211,8 @@ export async function gamePage(root, id, number) {
     const link = (href, name) => make("a", { href, class: "button", id: idOf(name) }, word(name));
     if (game.over) {
       const same = choices.rules.some(({ name }) => name === game.rules) ? button("again", again, "first") : link("#/", "new game");
-      return [game.puzzle ? link("#/puzzle", "next puzzle") : same, button("undo", undo), button("save", save), link(`#/replay/${id}`, "step through")];
+      const more = puzzle ? button("next puzzle", next, "first") : link("#/puzzle", "puzzle");
+      return [game.puzzle ? more : same, button("undo", undo), button("save", save), link(`#/replay/${id}`, "step through")];
     }
     if (failed) {
       const instead = failed.seat !== undefined && button("replace", replace, "", word("replace", { name: short(choices.agent) }));
@@ -185,7 +220,7 @@ export async function gamePage(root, id, number) {
     }
     if (!yours()) return [button("undo", undo), button("save", save)];
     const words = game.words.map((text) => button(text, () => move(text), "first", said(text)));
-    const own = game.stage === "play" ? [button("play", () => move(hand.text), lost() ? "" : "first"), button("pass", () => move("pass"))] : words;
+    const own = game.stage === "play" ? [button("play", play, lost() ? "" : "first"), button("pass", () => move("pass"))] : words;
     const help = !lost() && button("hint", hint, "", word(game.puzzle ? "solution" : "hint"));
     return [...own, help, button("undo", undo, lost() ? "first" : ""), button("save", save)];
   }
@@ -196,8 +231,12 @@ export async function gamePage(root, id, number) {
     if (!yours()) return word("their turn", { name: whoAs(game, game.turn) });
     if (lost()) return word("lost move");
     if (game.stage !== "play") return word(`your ${game.question}`);
-    return game.to_beat ? word("your turn", { move: said(game.to_beat) }) : word("your lead");
+    if (!game.to_beat) return word("your lead");
+    const key = game.must_pass ? "must pass" : partners(leader().number) ? "partner leads" : "your turn";
+    return word(key, { move: said(game.to_beat) });
   }
+
+  const partners = (seat) => game.table.seats.length > 2 && ![seat, game.seat].includes(game.table.landlord);
 
   /** How a puzzle ended. */
   function puzzleEnd() {
@@ -211,22 +250,24 @@ export async function gamePage(root, id, number) {
   function headline() {
     if (!game.over) return make("p", { class: `status ${lost() ? "bad" : ""}` }, status());
     const { title, text } = game.puzzle ? puzzleEnd() : {};
-    return resultElement(game, !ended, title, text);
+    return resultElement(game, title, text);
   }
 
   function show() {
     if (!alive) return;
     if (game.over && game.puzzle && game.result > 0 && puzzles()[puzzle] !== id) mark(puzzle, "solved");
     remember(game, puzzle);
-    hand = new Hand(game.table.seats[game.seat].hand, () => { hush(); enable(); }, hand);
+    const end = game.over && !ended;
+    hand = new Hand(game.table.seats[game.seat].hand, () => { hush(); chosen(); }, hand);
     const below = make("div", { class: "below" }, told(headline()), hand.element, make("div", { class: "controls", "data-focus": "controls" }, controls()));
     ended = game.over;
     const goal = game.puzzle && make("section", { class: "panel" }, puzzle && make("h2", {}, word("puzzle number", { n: puzzle })), make("p", {}, word("puzzle first")));
     const names = game.names.map((_, seat) => whoAs(game, seat));
-    const side = [goal, thoughts && thoughtsElement(thoughts, yours() ? choose : null, word(game.puzzle ? "the solution" : "thoughts")), thoughts && beliefsElement(thoughts, names), logElement(game), keysElement("keys game")];
+    const side = [goal, thoughts && thoughtsElement(thoughts, yours() ? choose : null, word(game.puzzle ? "the solution" : "thoughts")), thoughts && beliefsElement(thoughts, names, false), logElement(game), keysElement("keys game")];
     announce(status());
-    enable();
+    chosen();
     redraw(root, make("div", { class: "desk" }, tableElement(game, below), make("aside", { class: "side" }, side.filter(Boolean))));
+    if (end) root.querySelector(".result").focus({ preventScroll: true }); // where Enter does nothing
   }
 
   function key(event) {
@@ -239,13 +280,16 @@ export async function gamePage(root, id, number) {
     event.preventDefault();
   }
 
+  const keep = () => sessionStorage.setItem("game", JSON.stringify({ id, number: game.number, chosen: hand.chosen, thoughts }));
   const seen = () => { if (!document.hidden) act(async () => { const now = await get(`games/${id}`, null); if (now.number !== game.number) await fresh(); await others(); }); };
   document.addEventListener("keydown", key);
   document.addEventListener("visibilitychange", seen);
+  window.addEventListener("pagehide", keep);
   show();
   act(others);
   return () => {
     alive = false;
+    window.removeEventListener("pagehide", keep);
     document.removeEventListener("keydown", key);
     document.removeEventListener("visibilitychange", seen);
   };

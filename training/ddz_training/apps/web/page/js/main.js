@@ -1,23 +1,21 @@
 // Which page is shown: the part behind `#` names it.
 
 import { announce, hush, make, notify, told } from "./dom.js";
+import { askPage } from "./ask.js";
 import { gamePage } from "./game.js";
+import { openPage } from "./open.js";
+import { puzzlePage } from "./puzzle.js";
+import { replayPage } from "./replay.js";
 import { forget } from "./recent.js";
 import { startPage } from "./start.js";
 import { switchLanguage, translate, word } from "./words.js";
 
-const LATER = ["replay", "open", "puzzle", "ask"]; // fetched when they are gone to: a first game needs none of them
+const PAGES = { ask: askPage, game: gamePage, open: openPage, puzzle: puzzlePage, replay: replayPage };
 
 const main = document.getElementById("main");
 let leave = null;
 let visit = 0;
 let carried = ""; // what the next page says, because another led to it by a fault
-
-async function pageOf(name) {
-  if (!LATER.includes(name)) return name === "game" ? gamePage : startPage;
-  const found = await import(`./${name}.js`).catch(() => { throw new Error(word("lost server")); });
-  return found[`${name}Page`];
-}
 
 async function show() {
   const mine = ++visit;
@@ -31,7 +29,7 @@ async function show() {
   carried = "";
   for (const link of document.querySelectorAll("nav a")) link.toggleAttribute("aria-current", link.hash.slice(2) === name);
   try {
-    const end = (await (await pageOf(name))(root, ...rest)) ?? null;
+    const end = (await (PAGES[name] ?? startPage)(root, ...rest)) ?? null;
     if (mine !== visit) end?.();
     else {
       leave = end;

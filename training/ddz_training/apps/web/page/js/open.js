@@ -1,24 +1,21 @@
 // Opening a saved game.
 
 import { post } from "./api.js";
-import { field, hush, make, notify, told } from "./dom.js";
+import { field, hush, make, once, told } from "./dom.js";
 import { word } from "./words.js";
 
 export function openPage(root) {
   const text = make("textarea", { id: "record", rows: 12, required: true, spellcheck: "false" });
   const file = make("input", { type: "file", id: "file", accept: ".txt,text/plain", change: async () => (text.value = await file.files[0].text()) });
 
-  async function submit(event) {
+  function submit(event) {
     event.preventDefault();
-    hush();
     const kept = /^# game: ([\w-]{22})$/m.exec(text.value); // saved while it ran: the server has the game itself
-    if (kept) return void (location.hash = `#/game/${kept[1]}`);
-    try {
+    if (kept) location.hash = `#/game/${kept[1]}`;
+    else once(root, async () => {
       const { id, open } = await post("games", { record: text.value });
       location.hash = open ? `#/replay/${id}` : `#/game/${id}`;
-    } catch (error) {
-      notify(error.message);
-    }
+    });
   }
 
   root.replaceChildren(make("form", { class: "panel", submit, input: hush }, make("h1", {}, word("open")), make("p", {}, word("open about")), field(word("file"), file), field(word("record"), text), told(), make("button", { class: "first", id: "load" }, word("open it"))));

@@ -1,36 +1,54 @@
 // The puzzles: a game with open hands, against a player that makes no mistakes.
 
 import { get, post } from "./api.js";
-import { hush, make, notify, told } from "./dom.js";
+import { choice, make, once, told } from "./dom.js";
 import { puzzles } from "./recent.js";
 import { word } from "./words.js";
 
-const SOME = 60;
-const stars = (grade) => Math.min(5, 1 + Math.floor(grade / 2));
+const MOST = 5;
+const solved = ({ number }) => puzzles()[number] === "solved";
+
+/** All puzzles, the easiest first. */
+async function all() {
+  const { grades } = await get("puzzles");
+  const numbers = grades.map((grade, place) => ({ grade, number: place + 1, stars: Math.min(MOST, 1 + Math.floor(grade / 2)) }));
+  return numbers.sort((a, b) => a.grade - b.grade || a.number - b.number);
+}
+
+/** Begin a puzzle, and say where it is. */
+async function begin(number) {
+  const { id } = await post("games", { puzzle: number }, "dealing");
+  return `#/game/${id}/${number}`;
+}
+
+/** Begin the next puzzle that has not been solved; where the list is if there is none. */
+export async function nextPuzzle(before) {
+  const list = await all();
+  const place = list.findIndex(({ number }) => number === before);
+  const next = [...list.slice(place + 1), ...list.slice(0, place)].find((one) => !solved(one));
+  return next ? begin(next.number) : "#/puzzle";
+}
 
 export async function puzzlePage(root) {
-  const { grades } = await get("puzzles");
-  const done = puzzles();
-  const numbers = grades.map((grade, place) => ({ grade, number: place + 1 })).sort((a, b) => a.grade - b.grade || a.number - b.number);
+  const list = await all();
+  const count = list.filter(solved).length;
+  const place = make("div", { class: "controls" });
 
-  async function begin(number) {
-    hush();
-    try {
-      const { id } = await post("games", { puzzle: number }, "dealing");
-      location.hash = `#/game/${id}/${number}`;
-    } catch (error) {
-      notify(error.message);
-    }
+  function button(puzzle) {
+    const { number } = puzzle;
+    const label = [word("puzzle number", { n: number }), solved(puzzle) && word("solved mark")].filter(Boolean).join(", ");
+    const press = () => once(root, async () => (location.hash = await begin(number)));
+    return make("button", { type: "button", class: solved(puzzle) ? "solved" : "", "aria-label": label, click: press }, `${solved(puzzle) ? "✓ " : ""}${number}`);
   }
 
-  function button({ number, grade }) {
-    const solved = done[number] === "solved";
-    const label = [word("puzzle of", { n: number, grade: stars(grade) }), solved && word("solved mark")].filter(Boolean).join(", ");
-    return make("button", { type: "button", class: solved ? "solved" : "", "aria-label": label, click: () => begin(number) }, `${solved ? "✓ " : ""}${number} ${"★".repeat(stars(grade))}`);
+  const grades = Array.from({ length: MOST }, (_, at) => [at + 1, "★".repeat(at + 1)]);
+  const filter = choice("stars", grades, Number(sessionStorage.getItem("stars")) || 1, { "aria-label": word("stars"), change: show });
+
+  function show() {
+    sessionStorage.setItem("stars", filter.value);
+    place.replaceChildren(...list.filter(({ stars }) => stars === Number(filter.value)).map(button));
   }
 
-  const solved = numbers.filter(({ number }) => done[number] === "solved").length;
-  const list = make("div", { class: "controls" }, numbers.slice(0, SOME).map(button));
-  const more = numbers.length > SOME && make("button", { type: "button", id: "all", click: () => { list.append(...numbers.slice(SOME).map(button)); more.remove(); } }, word("all"));
-  root.replaceChildren(make("section", { class: "panel" }, make("h1", {}, word("puzzle")), make("p", {}, word("puzzle first")), solved > 0 ? make("p", {}, word("solved so far", { n: solved, all: numbers.length })) : "", told(), list, more || ""));
+  show();
+  root.replaceChildren(make("section", { class: "panel" }, make("h1", {}, word("puzzle")), make("p", {}, word("puzzle first")), count > 0 ? make("p", {}, word("solved so far", { n: count, all: list.length })) : "", filter, told(), place));
 }

@@ -11,7 +11,6 @@ import { beliefsElement, curveElement, thoughtsElement, worstElement } from "./t
 import { word } from "./words.js";
 
 const PACE = 900; // ms between moves that play by themselves
-const ENOUGH = 8; // decisions without a word of chances, after which an agent is not asked on
 const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", " ": "run", l: "look", b: "play on" };
 
 /** The chance that a seat's thoughts give the landlord, and what the move that was played lost. */
@@ -79,18 +78,12 @@ export async function replayPage(root, id, at) {
     if (asking) { asking = false; return show(); }
     asking = true;
     chances = [];
-    let decisions = 0;
     show();
     for (let number = 0; alive && asking && number <= game.total; number += 1) {
       try {
         const found = await get(`games/${id}/moves/${number}/chance`, null);
         const there = found.landlord == null && number < game.total && (await get(`games/${id}/moves/${number}`, null));
         chances[number] = there ? landlordChance(there, await post(`games/${id}/moves/${number}/thoughts`, { agent }, null)) : found;
-        decisions += there.may_choose ?? 0;
-        if (decisions >= ENOUGH && !chances.some(({ landlord }) => landlord !== null)) {
-          notify(word("no chance", { name: short(agent) }));
-          break;
-        }
       } catch (error) {
         notify(error.message);
         break;

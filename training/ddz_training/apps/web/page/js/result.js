@@ -1,13 +1,11 @@
 // How a game ended: a sentence for everybody, and a banner for who played.
 
 import { make } from "./dom.js";
+import { results } from "./recent.js";
 import { word } from "./words.js";
 
-const PIECES = 28;
-const COLORS = ["#ffcd54", "#f4f7f2", "#7cc4ff", "#ff8d7a", "#9be08a"];
-
 export const signed = (result) => `${result > 0 ? "+" : result < 0 ? "−" : ""}${Math.abs(result)}`;
-const points = ({ result }) => word(Math.abs(result) === 1 ? "point" : "points", { n: signed(result) });
+const points = ({ result, scoring }) => word(scoring === "win" && Math.abs(result) < 1 ? "half" : Math.abs(result) === 1 ? "point" : "points", { n: signed(result) });
 const how = (game) => [word(game.winner === game.table.landlord ? "landlord wins" : "peasants win"), game.table.spring && word("spring")].filter(Boolean).join(" ");
 
 /** How a game ended, for who looks. */
@@ -20,27 +18,22 @@ export function ending(game) {
 /** The end of a game in short, for a list. */
 export function endingShort({ result, role }) {
   if (result == null) return word("nobody bid");
-  return word("as", { name: `${word(result > 0 ? "won short" : "lost short")} ${signed(result)}`, role: word(`${role} short`) });
+  return word("as", { name: `${word(result > 0 ? "won" : "lost")} ${signed(result)}`, role: word(role) });
 }
 
-/** Bits of paper that fall once; who wants less motion gets none. */
-function confetti() {
-  return make("span", { class: "confetti", "aria-hidden": "true" }, Array.from({ length: PIECES }, (_, place) => {
-    const piece = make("i");
-    piece.style.left = `${(100 * (place + Math.random())) / PIECES}%`;
-    piece.style.background = COLORS[place % COLORS.length];
-    piece.style.animationDelay = `${(0.8 * Math.random()).toFixed(2)}s`;
-    return piece;
-  }));
+/** What the games of this browser have come to, those that count as this one does; nothing before the first. */
+export function scoreElement({ scoring }) {
+  const all = results().filter((one) => one.scoring === scoring).map(({ result }) => result);
+  const sum = all.reduce((one, other) => one + other, 0);
+  return all.length > 0 && make("div", { class: "score" }, word("score", { n: signed(sum) || 0, games: all.length, won: all.filter((one) => one > 0).length }));
 }
 
 /** The banner: who won, as what, for how much; `title` and `text` say more than the game knows (a puzzle). */
-export function resultElement(game, fresh, title = null, text = null) {
+export function resultElement(game, title = null, text = null) {
   const won = game.result > 0;
-  if (game.winner == null) return [make("div", { class: "result" }, make("strong", {}, word("nobody bid")))];
+  if (game.winner == null) return make("div", { class: "result", tabindex: -1 }, make("strong", {}, word("nobody bid")));
   const stake = game.scoring !== "win" && word("stake", { n: game.table.stake }); // what a win counts does not depend on it
   const facts = [word(game.table.seats[game.seat].role), stake, points(game)].filter(Boolean);
-  const banner = make("div", { class: `result ${won ? "won" : "lost"} ${fresh ? "fresh" : ""}` },
+  return make("div", { tabindex: -1, class: `result ${won ? "won" : "lost"}` },
     make("strong", {}, title ?? word(won ? "won" : "lost")), make("span", {}, text ?? how(game)), text ? null : make("span", { class: "facts" }, facts.join(" · ")));
-  return [banner, won && fresh && confetti()];
 }

@@ -2,7 +2,7 @@
 
 import { agentChoice, offers } from "./agents.js";
 import { post, tellPreparing } from "./api.js";
-import { choice, field, hush, make, notify, told } from "./dom.js";
+import { choice, field, hush, make, once, told } from "./dom.js";
 import { recent } from "./recent.js";
 import { endingShort } from "./result.js";
 import { word } from "./words.js";
@@ -12,8 +12,8 @@ const USUAL = () => (document.documentElement.lang.startsWith("zh") ? "bidding" 
 /** A game of this browser in a line: what, since when, how it ended. */
 function kept({ id, rules, puzzle, since, end }) {
   const when = new Date(since).toLocaleString(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
-  const what = puzzle ? word(puzzle === true ? "puzzle one" : "puzzle number", { n: puzzle }) : word(`rules ${rules}`);
-  const link = make("a", { href: `#/game/${id}${puzzle > 1 || puzzle === 1 ? `/${puzzle}` : ""}` }, `${what}, ${when}`);
+  const what = puzzle ? word("puzzle number", { n: puzzle }) : word(`rules ${rules}`);
+  const link = make("a", { href: `#/game/${id}${puzzle ? `/${puzzle}` : ""}` }, `${what}, ${when}`);
   return make("li", { class: end ? (end.result > 0 ? "won" : "lost") : "" }, link, " ", make("span", {}, end ? endingShort(end) : word("running")));
 }
 
@@ -42,23 +42,17 @@ export async function startPage(root) {
     others.replaceChildren(...places.map((place) => field(nameOf(place), agentChoice(`agent-${place}`, choices.agents, before[`agent-${place}`] ?? choices.agent))));
   }
 
-  async function deal(event) {
-    event.preventDefault();
-    hush();
-    try {
-      const own = seat.value === "" ? null : Number(seat.value);
-      const players = Array.from({ length: played().players }, (_, place) => others.querySelector(`#agent-${place}`)?.value ?? choices.agent);
-      const { id } = await post("games", { rules: rules.value, seat: own, agents: players, seed: seed.value === "" ? null : Number(seed.value) }, "dealing");
-      location.hash = own === null ? `#/replay/${id}` : `#/game/${id}`;
-    } catch (error) {
-      notify(error.message);
-    }
-  }
+  const deal = () => once(root, async () => {
+    const own = seat.value === "" ? null : Number(seat.value);
+    const players = Array.from({ length: played().players }, (_, place) => others.querySelector(`#agent-${place}`)?.value ?? choices.agent);
+    const { id } = await post("games", { rules: rules.value, seat: own, agents: players, seed: seed.value === "" ? null : Number(seed.value) }, "dealing");
+    location.hash = own === null ? `#/replay/${id}` : `#/game/${id}`;
+  });
 
   const prepared = make("p", { class: "source" });
   seats();
   const games = recent().map(kept);
-  root.replaceChildren(make("form", { class: "panel", submit: deal, input: hush },
+  root.replaceChildren(make("form", { class: "panel", submit: (event) => { event.preventDefault(); deal(); }, input: hush },
     make("h1", {}, word("new game")), field(word("rules"), rules), field(word("seat"), seat), make("fieldset", {}, make("legend", {}, word("opponents")), others), field(word("seed"), seed),
     told(prepared), make("button", { class: "first", id: "deal" }, word("deal"))),
     games.length > 0 ? make("section", { class: "panel narrow" }, make("h2", {}, word("resume")), make("ul", { class: "recent" }, games)) : "");

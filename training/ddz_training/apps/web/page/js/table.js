@@ -1,20 +1,21 @@
 // The table: seats, what they played, the landlord cards.  It shows what the server sent and knows no rules.
 
-import { called, short } from "./agents.js";
+import { short } from "./agents.js";
 import { row, said } from "./cards.js";
 import { make, symbol } from "./dom.js";
+import { scoreElement } from "./result.js";
 import { word } from "./words.js";
 
 const count = (size) => (size === 1 ? word("card") : word("cards", { n: size }));
 
 /** Who a seat is, for a sentence. */
-export const who = (game, seat) => (seat === game.seat ? word("you") : called(game.names[seat]));
+export const who = (game, seat) => (seat === game.seat ? word("you") : short(game.names[seat]));
 
 /** A seat and its role, to tell two agents of one name apart. */
 export function whoAs(game, seat) {
   const { role } = game.table.seats[seat];
   if (game.puzzle) return who(game, seat);
-  return word("as", { name: who(game, seat), role: role ? word(`${role} short`) : seat + 1 });
+  return word("as", { name: who(game, seat), role: role ? word(role) : seat + 1 });
 }
 
 /** A seat's name: who plays, as what, with how many cards. */
@@ -30,7 +31,7 @@ function played(seat, place) {
   const play = seat.play;
   if (!play) return make("div", { class: `play ${place}` });
   const kind = `play ${place} ${play.current ? "current" : ""} ${play.to_beat ? "beat" : ""}`;
-  const what = play.cards.length ? row([...play.cards].reverse(), 0, "small apart") : make("span", { class: "word" }, said(play.text));
+  const what = play.cards.length ? row([...play.cards].reverse(), 0, "small") : make("span", { class: "word" }, said(play.text));
   return make("div", { class: kind, "data-move": play.text }, what);
 }
 
@@ -43,7 +44,8 @@ export function tableElement(game, hand) {
   const seats = others.map(([place, seat]) => make("div", { class: `seat ${place}` }, plate(game, seat), row(seat.hand, seat.size - seat.hand.length)));
   const some = table.landlord_cards.length + table.landlord_backs;
   const bottom = some > 0 && [make("div", {}, word("landlord cards")), row(table.landlord_cards, table.landlord_backs, "small spread")];
-  const middle = make("div", { class: "middle" }, bottom || null, !!table.left_out && make("div", {}, word("left out", { cards: table.left_out })), !game.puzzle && make("div", {}, word("stake", { n: table.stake })));
+  const middle = make("div", { class: "middle" }, bottom || null, !!table.left_out && make("div", {}, word("left out", { cards: table.left_out })), !game.puzzle && game.scoring !== "win" && make("div", {}, word("stake", { n: table.stake })), // a win counts the same at any
+    game.seat !== null && !game.puzzle && scoreElement(game));
   const plays = make("div", { class: "plays" }, [...others, ["own", at(0)]].map(([place, seat]) => played(seat, place)));
   const mine = make("div", { class: "seat own" }, plate(game, at(0)), hand ?? row(at(0).hand, at(0).size - at(0).hand.length));
   const open = others.some(([, seat]) => seat.hand.length > 3);

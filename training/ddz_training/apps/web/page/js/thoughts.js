@@ -44,7 +44,7 @@ export function thoughtsElement(thoughts, choose = null, title = word("thoughts"
 }
 
 /** How many cards of each hidden rank each seat is expected to hold. */
-export function beliefsElement(thoughts, names) {
+export function beliefsElement(thoughts, names, open = true) {
   if (!thoughts.beliefs) return null;
   const rows = thoughts.beliefs.map(({ seat }) => make("th", { scope: "col" }, names[seat] ?? word("nobody")));
   const head = make("tr", {}, make("th", { scope: "col" }, word("rank")), rows);
@@ -52,7 +52,7 @@ export function beliefsElement(thoughts, names) {
     const cells = thoughts.beliefs.map(({ expected }) => make("td", {}, expected[place] ? [make("span", { class: "number" }, expected[place].toFixed(2)), bar("visits", expected[place] / 4)] : ""));
     return thoughts.beliefs.some(({ expected }) => expected[place]) && make("tr", {}, make("th", { scope: "row" }, rankName(rank)), cells);
   });
-  return make("section", { class: "panel" }, make("details", { open: true },
+  return make("section", { class: "panel" }, make("details", { open },
     make("summary", {}, make("h2", {}, word("beliefs"))), make("table", { class: "beliefs" }, head, lines.filter(Boolean).reverse())));
 }
 

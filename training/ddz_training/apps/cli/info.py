@@ -7,9 +7,9 @@ import inspect
 from pathlib import Path
 
 import ddz_env
-from ddz_env.core.errors import DouDizhuError, plural
+from ddz_env.core.errors import DouDizhuError, plural, shown
 from ddz_env.core.options import as_written
-from ddz_training.apps.cli.command import Argument, Command, UnderRules, unmarked
+from ddz_training.apps.cli.command import Argument, Command, CommandLineError, UnderRules, unmarked
 from ddz_training.apps.cli.console import remark, show, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.measure.markdown import Table
@@ -149,8 +149,11 @@ class ActionsCommand(UnderRules, call="actions", heading="Borders"):
         try:
             parsed = notation.Move.parse(text, self.rules)
         except DouDizhuError:  # 33 is a pair, 17 is not
-            if not text.isdecimal() or not int(text) < actions.NUM_ACTIONS:
+            if not text.isdecimal():
                 raise
+            if not int(text) < actions.NUM_ACTIONS:
+                last = actions.NUM_ACTIONS - 1
+                raise CommandLineError(f"{shown(text)} is neither a move nor an action id, of 0 to {last}") from None
             tell(f"action {int(text)}: {name(int(text))}")
             return
         stages = ", ".join(f"{action} ({name(action)})" for action in parsed.actions)

@@ -161,7 +161,7 @@ REFUSED = {
     ": leave out --all": ["benchmark rules --all --deals 1"],
     ": leave out --name": ["benchmark --field --name mine"],
     ": leave out --init": ["train imitate --out x.safetensors --init old.safetensors"],
-    ": leave out --ray": ["demo --ray", "rules --ray", "reproduce mini-census --ray"],
+    ": leave out --ray": ["demo --ray", "rules --ray", "observation --ray", "reproduce mini-census --ray"],
     # files
     "cannot write into empty": ["demo --out empty", "record rules --out empty", *NO_FILE],
     "is a folder": ["export --out .", "study tendency --out .", "train imitate --out .", f"{TWO} --table ."],

@@ -1,4 +1,4 @@
-"""``ddz agents``, ``rules`` and ``actions``: whom one may choose, and what the game is here."""
+"""``ddz agents``, ``rules``, ``actions`` and ``observation``: whom one may choose, and what the game is here."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ddz_training.measure.markdown import Table
 
 with lazily():
     from ddz_env.core import actions, notation
+    from ddz_env.core import observation as layouts
     from ddz_env.playing import registry
     from ddz_training.apps import documentation, strengths, tables
 
@@ -158,6 +159,25 @@ class ActionsCommand(UnderRules, call="actions", heading="Borders"):
             return
         stages = ", ".join(f"{action} ({name(action)})" for action in parsed.actions)
         tell(f"{parsed}: {parsed.category}; {'actions' if len(parsed.actions) > 1 else 'action'} {stages}")
+
+
+class ObservationCommand(Command, call="observation", heading="Borders"):
+    """List the bytes of an observation, or of the state for centralized critics.
+
+    Attributes:
+        state: The bytes of env.state() instead.
+
+    Example:
+        ddz observation
+        ddz observation --state
+    """
+
+    state: bool = False
+
+    def run(self) -> None:
+        """Print the table."""
+        title, layout = ("State", layouts.STATE) if self.state else ("Observation", layouts.OBSERVATION)
+        show(tables.layout_table(title, layout))
 
 
 # --- for developers ----------------------------------------------------------

@@ -375,12 +375,12 @@ class BenchmarkCommand(Parallel, call="benchmark", heading="Compare"):
             self.leave_out("the field's agents have their names", "name")
         results = self._played()
         _report_benchmark(results)
-        report_faults(results.records)
         if self.full and self.out is not None:
             follow("to let anybody check it", "benchmark", "--check", self.out)
         else:  # the file of --out holds other deals
             whole = Path("mine.csv") if self.out is None else self.out.with_stem(f"{self.out.stem}-full")
             follow("to play games that can be cited", *self.again(full=True, out=whole, deals=None))
+        report_faults(results.records)
 
     def _played(self) -> benchmark_play.Results:
         drawn = benchmark_field.deal_list(_CITED if self.full else "choosing")

@@ -65,7 +65,9 @@ class ObservationForm:
         """The space of a vector with this layout."""
         if self.scaled:
             return spaces.Box(0.0, 1.0, layout.high.shape, np.float32)
-        return spaces.Box(layout.low, layout.high, dtype=np.int8)
+        space = spaces.Box(layout.low, layout.high, dtype=np.int8)
+        space.high_repr = f"{layout.high.min()}..{layout.high.max()}"
+        return space
 
     def space(self, actions: int = NUM_ACTIONS) -> spaces.Space[Any]:
         """The space of observations with a mask over so many actions."""
@@ -201,6 +203,8 @@ def _in_words(seat: int, role: int, stage: int, action: int, player: int, cards:
 RENDER_MODES = ("ansi", "rgb_array", "human")
 _NEEDED = {"ansi": (), "rgb_array": ("PIL",), "human": ("PIL", "pygame")}
 """Modules that a mode needs; they are looked for, and not imported."""
+_COLUMNS = 80
+"""Width of the text, which any terminal has."""
 
 
 def usable_modes(modes: Sequence[str] = RENDER_MODES) -> list[str]:
@@ -238,7 +242,7 @@ class Screen:
             gymnasium.logger.warn("render() was called without a render_mode; name one when making the environment")
             return None
         if self._mode == "ansi":
-            return render.render_ansi(position)
+            return render.render_ansi(position, width=_COLUMNS)
         picture = render.render_rgb(position)
         if self._mode == "rgb_array":
             return picture

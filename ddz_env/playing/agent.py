@@ -19,7 +19,7 @@ from ddz_env.core.rules import Rules
 
 @runtime_checkable
 class Agent(Protocol):
-    """What an agent has.  Only ``act`` is required; without ``name``, tables show that of the class.
+    """What an agent has.  Only ``act`` is required; without ``name``, its specification or its class names it.
 
     ``act`` gets a :class:`ddz_env.View`, at the start of a decision of its seat (a bid, an answer to doubling or a
     whole move), and a generator, which is its only source of randomness.  An agent with a class attribute
@@ -40,12 +40,13 @@ class Agent(Protocol):
                                     (:class:`ddz_env.playing.thoughts.Candidate`)
     ``believe(view, rng)``          where it thinks that the hidden cards are (:class:`ddz_env.playing.thoughts.Belief`)
     ``close()``                     when the agent is needed no more
+    ``most_cards``                  an attribute: matches with a larger deck are refused
     ==============================  =====================================================================
     """
 
     @property
     def name(self) -> str:
-        """A short name for tables."""
+        """A short name for messages; tables of matches have what was typed."""
         ...
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:

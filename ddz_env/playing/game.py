@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import reprlib
+import sys
+import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ddz_env import Move, State
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
+from ddz_env.core.folders import PACKAGES
 from ddz_env.core.notation import plain_move
 from ddz_env.core.rules import Rules
 from ddz_env.playing.agent import Agent, observe, reset, sight
@@ -93,14 +97,29 @@ def tell(agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]
 
 
 def reason_of(error: BaseException) -> str:
-    """An error as text, with its class in front unless it is one of ours; also of one whose text raises."""
+    """An error as text; unless it is one of ours, its class and where it arose come first.
+
+    This holds for an error whose own text raises, too.
+    """
     try:
         text = str(error)
     except BaseException:  # it is an agent's code, too
         text = "its text cannot be read"
     if isinstance(error, DouDizhuError):
         return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    named = f"{type(error).__name__}{_place_of(error)}"
+    return f"{named}: {text}" if text else named
+
+
+def _place_of(error: BaseException) -> str:
+    """The innermost line of a user's own code that an error came through; empty if there is none."""
+    ours = {*PACKAGES, *sys.stdlib_module_names}
+    for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
+        file = Path(frame.f_code.co_filename)
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] not in ours and "site-packages" not in file.parts:
+            return f" ({file.name}, line {line})"
+    return ""
 
 
 def _name(agent: Any) -> str:

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from importlib import metadata
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from ddz_env.core.options import Option, Range, plain_value, refuse_unknown, spl
 from ddz_env.core.rules import Rules
 from ddz_env.core.view import AUCTION
 from ddz_env.playing.agent import Agent, Decision, act_batch, cheats, close, observe, reset
+from ddz_env.playing.game import reason_of
 from ddz_env.playing.thoughts import Candidate
 
 GROUP = "ddz_env.agents"
@@ -36,6 +38,8 @@ GROUP = "ddz_env.agents"
 
 _DISTRIBUTION = "ddz-env"
 _BIDDER = "bidder"
+_TIME, _WORK = "milliseconds", ("iterations", "depth")
+"""The option by which a search gets time, and those that it replaces."""
 _ROOT = package_folder("ddz_env").parent
 
 
@@ -86,6 +90,7 @@ def spelled_out(agent: str) -> str:
         return agent
     player, _, own = level.agent.partition(":")
     added = {option.partition("=")[0].strip() for option in rest.split(",")}
+    added.update(_WORK if _TIME in added else ())
     kept = [option for option in own.split(",") if option and option.partition("=")[0] not in added]
     options = ",".join([*kept, *filter(None, [rest])])
     return f"{player}:{options}" if options else player
@@ -325,6 +330,9 @@ def _declared() -> list[str]:
 
 def _find(module_name: str, attribute: str) -> Callable[..., Any]:
     """The user's own ``module:factory``; the current folder, which console scripts do not search, has some."""
+    if module_name.endswith(".py"):
+        module = ".".join(Path(module_name).with_suffix("").parts)
+        raise UnknownAgentError(f"{module_name!r} is a file; an agent's module is written {module}:{attribute}")
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)
@@ -352,6 +360,10 @@ def _import_module(name: str) -> Any:
         ) from error
     except (TypeError, ValueError) as error:  # an empty or relative name
         raise UnknownAgentError(f"{name!r} is no module name; {_known()}") from error
+    except ImportError:
+        raise
+    except Exception as error:
+        raise UnknownAgentError(f"the module {name!r} cannot be imported: {reason_of(error)}") from error
 
 
 def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -359,6 +371,9 @@ def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None
     declared = getattr(factory, "options_type", None)
     if declared is not None:
         declared.check_names(options)
+        for name in _WORK if options.get(_TIME) is not None else ():
+            if name in options:
+                raise InvalidAgentOptionError(f"{_TIME} replaces {name}: leave one of the two out")
         return
     parameters = _parameters(factory)
     named = [option for option in parameters if option.kind in (option.POSITIONAL_OR_KEYWORD, option.KEYWORD_ONLY)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -71,6 +72,14 @@ def play(env: Any, rng: np.random.Generator) -> float:
         _, reward, over, truncated, _ = env.step(int(rng.choice(np.flatnonzero(env.unwrapped.action_masks()))))
         assert not truncated
     return float(reward)
+
+
+def test_text_fits_80_columns_with_20_cards_and_a_space_is_a_short_line() -> None:
+    env = gymnasium.make(ID, render_mode="ansi", role="landlord")
+    env.reset(seed=1)
+    lines = re.sub(r"\x1b\[[\d;]*m", "", str(env.render())).splitlines()
+    assert (max(map(len, lines)) <= 80, "  20  3" in "".join(lines)) == (True, True), lines
+    assert str(env.observation_space) == "Box(0, 1..54, (512,), int8)"
 
 
 @pytest.mark.filterwarnings("error")

@@ -91,6 +91,8 @@ class ExactAgent(ABC):
     """What the exact agents share: a memory of positions already decided, and the first of the best moves."""
 
     cheats = False
+    most_cards = 18
+    """Cards of the largest deck whose games it can search from the deal: Mini's."""
     tolerance = 0.0
     """Values that differ by no more tie."""
     unit: Literal["chance", "score"] = "score"

@@ -38,7 +38,7 @@ def refused(*arguments: object) -> str:
     result = ddz(*arguments)
     assert (result.exit_code, result.stdout) == (2, ""), result.output
     assert "Traceback" not in result.output
-    [line] = [line for line in result.stderr.splitlines() if line.strip()]
+    [line] = result.stderr.splitlines()
     return line
 
 

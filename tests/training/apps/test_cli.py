@@ -83,6 +83,7 @@ def test_a_command_that_went_says_what_to_do_instead(old: str, instead: str) -> 
 def test_unknown_commands_and_options_are_usage_errors_with_what_is_near() -> None:
     for line, near in (
         ("arnea", "'arena'"),
+        ("reproduce nope", "there are mini-census, mini-agents, "),
         ("train selfply", "'selfplay'"),
         ("arena random rules --deal 3", "'--deals'"),
     ):
@@ -269,11 +270,14 @@ def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None
         ("rules", "openspiel"),
         ("rules rlcard", "kicker_repeat"),
         ("actions", "plane+solos"),
+        ("observation", "move_2, actor_2 … actor_15"),
+        ("observation --state", "State, 216 bytes"),
         ("actions 42", "trio+solo 333+"),
         ("actions 333444+58", "384 (kicker 8)"),
         ("actions 9999", "9999: bomb; action 74 (bomb 9999)"),
         ("arena random random-staged random --deals 2 --processes 1 --rules bidding", "random #2"),
         ("arena random random-staged random --deals 2 --processes 1 --rules bidding", "score overall"),
+        ("arena random random-staged --deals 2 --processes 1 --rules bidding", "both win where both are peasants"),
         ("arena random random rules --deals 1 --processes 1", "Against all others"),
         ("solve '33 / 4'", "33 / 4: the first hand wins (1 node, "),
         ("solve '35 / 4 / 5' --landlord 2", "35 / 4 / 5: the peasants win (2 nodes, "),

@@ -80,6 +80,7 @@ def test_what_the_command_line_says_itself_is_left_to_it() -> None:
 
 KEPT = {
     "curves/training_curves.csv": "stage,update,decisions,games,seconds\na,1,many,1,1\n",
+    "day_broken.py": "class MyAgent:\n    def act(self)\n",
     "empty": "",
     "games.csv": '# {"agents": ["random", "rules"]}\ndeal,winner\n0,landlord\n',
     "games.jsonl": '{"settings": {"format": "ddz-games-1"}}\n',
@@ -118,6 +119,14 @@ REFUSED = {
     "no module 'mymodule' in the current folder or on the path": ["arena mymodule:MyAgent random"],
     "no module 'json.nosuch' in the current folder or on the path": ["arena json.nosuch:Foo random"],
     "did you mean 'botzone'?": ["arena botzon:./bot random"],
+    "'mine.py' is a file; an agent's module is written mine:MyAgent": ["arena mine.py:MyAgent random"],
+    "cannot be imported: SyntaxError: expected ':' (day_broken.py, line 2)": ["arena day_broken:MyAgent random"],
+    "'expectimax' searches whole games, of at most 18 cards: add --rules mini": [
+        *("arena expectimax rules", "benchmark expectimax"),
+        *("record expectimax --out new", "study equivalent expectimax", "study tendency --top expectimax"),
+    ],
+    "milliseconds replaces iterations: leave one of the two out": ["arena isuct:iterations=9,milliseconds=9 rules"],
+    "--options must not name iterations, which --tree-iterations sets": ["reproduce landlord --options iterations=50"],
     "two agents": ["arena random", "rate rules"],
     "empty or given twice": ["arena a=random a=rules"],
     "a match has 3 seats": ["botzone match rules"],
@@ -128,7 +137,8 @@ REFUSED = {
     "unknown rules preset 'poker'": ["arena random random --rules poker", "rules poker"],
     "unknown language 'fr'": ["play --lang fr"],
     "--seat=2 must be an integer in 0..1": ["play --seat 2 --rules mini"],
-    "cannot read 'Z'": ["actions zebra"],
+    "cannot read 'Z' in 'zebra'": ["actions zebra"],
+    "'400' is neither a move nor an action id": ["actions 400"],
     "is no move": ["actions 34J"],
     "seat 0 has 2 cards": ["bidding 34"],
     "there is no puzzle 99999": ["puzzles 99999"],
@@ -151,7 +161,7 @@ REFUSED = {
     ": leave out --all": ["benchmark rules --all --deals 1"],
     ": leave out --name": ["benchmark --field --name mine"],
     ": leave out --init": ["train imitate --out x.safetensors --init old.safetensors"],
-    ": leave out --ray": ["demo --ray", "rules --ray", "reproduce mini-census --ray"],
+    ": leave out --ray": ["demo --ray", "rules --ray", "observation --ray", "reproduce mini-census --ray"],
     # files
     "cannot write into empty": ["demo --out empty", "record rules --out empty", *NO_FILE],
     "is a folder": ["export --out .", "study tendency --out .", "train imitate --out .", f"{TWO} --table ."],

@@ -3,7 +3,7 @@
 A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
 block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  ``<!-- table: search-gains without games;
 all * -->`` leaves out a column, by its heading, and the rows that begin so (``*`` is any text).  A block named like
-``<!-- site: state -->`` is on the built site only: what the program prints anyway does not fill the repository's pages.
+``<!-- site: mini-pairs -->`` is on the built site only: programs that lie in the checkout, and further results.
 Tables of experiments are computed from the results in the checkout's ``docs/results/``, also those of the README and of
 the model card, which lies beside the shipped weights.
 """
@@ -26,8 +26,7 @@ from statistics import median
 from typing import Any
 
 from ddz_env.core.errors import DouDizhuError, UnknownAgentError
-from ddz_env.core.observation import OBSERVATION, STATE, Layout
-from ddz_env.core.observation.layout import HISTORY, WORD
+from ddz_env.core.observation import OBSERVATION, STATE
 from ddz_env.core.options import as_written, meanings
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.outputs import INFOS
@@ -50,17 +49,6 @@ _ON_SITE = re.compile(r"(?m)^<!-- site: ([\w-]+) -->$")
 
 class StaleDocsError(DouDizhuError):
     """A page's generated tables are out of date, or name a table that does not exist."""
-
-
-def _layout_table(layout: Layout) -> str:
-    """Its features; the moves further back, which are alike, share a row."""
-    rows = [row for row in layout.rows() if not re.fullmatch(r"(move|actor)_([2-9]|1\d)", row[1])]
-    if (last := layout.offsets.get(f"actor_{HISTORY}")) is not None:
-        place = next(number for number, row in enumerate(rows) if row[1] == "actor_1") + 1
-        meaning = f"the same of the completed moves 2 to {HISTORY} back, {2 * WORD} bytes a move"
-        older = f"{layout.offsets['move_2']}..{last}", f"move_2, actor_2 … actor_{HISTORY}", "likewise", meaning
-        rows.insert(place, older)
-    return markdown_table(("bytes", "feature", "range", "meaning"), rows)
 
 
 def info_table() -> str:
@@ -143,14 +131,6 @@ def folders_table() -> str:
     return markdown_table(("folder", "what it holds"), _safe(rows))
 
 
-def command_names_table() -> str:
-    """The names of all commands, by the headings of ``ddz --help``."""
-    groups: dict[str, list[str]] = {}
-    for heading, name, _ in _named("ddz_training.apps.cli:named_commands")():
-        groups.setdefault(heading.lower(), []).append(f"`{name}`")
-    return markdown_table(("to", "`ddz` …"), ((heading, ", ".join(names)) for heading, names in groups.items()))
-
-
 def experiment_table() -> str:
     """What each experiment repeats or measures."""
     rows = ((f"`{one.name}`", one.source, opening(one.about)) for one in load_experiments())
@@ -201,8 +181,8 @@ def input_table(network: str) -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "actions": lambda: _page_table(tables.action_table()),
-    "observation": lambda: _layout_table(OBSERVATION),
-    "state": lambda: _layout_table(STATE),
+    "observation": lambda: _page_table(tables.layout_table("Observation", OBSERVATION)),
+    "state": lambda: _page_table(tables.layout_table("State", STATE)),
     "infos": info_table,
     "presets": preset_table,
     "preset-differences": lambda: _page_table(tables.preset_differences()),
@@ -214,7 +194,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "data-columns": columns_table,
     "data-games": lambda: markdown_table(("field", "meaning"), _safe(_fields(RecordedGame))),
     "commands": lambda: str(_named("ddz_training.apps.cli:commands_table")()),
-    "command-names": command_names_table,
     "config-selfplay": lambda: config_table(_named("ddz_training.learn.ppo.config:SelfPlayConfig")),
     "config-sb3": lambda: config_table(_named("ddz_training.learn.sb3.train:Sb3Config")),
     "inputs-policy": lambda: input_table("policy"),

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ddz_env.core.errors import DouDizhuError
+from ddz_env.core.errors import DouDizhuError, command_line
 from ddz_training.measure.markdown import markdown_table
 
 FILE = "integrations.json"
@@ -84,11 +84,20 @@ def _code(program: Path) -> Callable[[Path], str]:
     return lambda _: f"```py\n{program.read_text(encoding='utf-8')}```"
 
 
+def _install(constraints: Path) -> Callable[[Path], str]:
+    """The command that installs a library in the versions that its programs were run with."""
+    lines = constraints.read_text(encoding="utf-8").splitlines()
+    command = command_line("pip", "install", "-e", ".", *(line for line in lines if not line.startswith("#")))
+    return lambda _: f"In a clone, with the versions that were tested:\n\n```sh\n{command}\n```"
+
+
 def pages(results: Path) -> dict[str, Callable[[Path], str]]:
-    """The generated blocks: the table, and ``code-NAME`` for every program and their evaluation."""
+    """The generated blocks: the table, ``install-LIBRARY``, and ``code-NAME`` for all programs and their evaluation."""
     found = programs(_folder(results))
     shared = {"evaluation": _folder(results) / "evaluation.py"}
-    return {"integrations": _table, **{f"code-{name}": _code(file) for name, file in (found | shared).items()}}
+    install = {f"install-{file.parent.name}": _install(file.parent / CONSTRAINTS) for file in found.values()}
+    code = {f"code-{name}": _code(file) for name, file in (found | shared).items()}
+    return {"integrations": _table, **install, **code}
 
 
 def current(results: Path) -> dict[str, dict[str, Any]]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 from ddz_env.core import actions
+from ddz_env.core.observation import Layout
+from ddz_env.core.observation.layout import HISTORY, WORD
 from ddz_env.core.options import as_written
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.playing.registry import agent_options
@@ -31,6 +34,17 @@ def action_table() -> Table:
         rows.append((f"{base}–{end - 1}", what, str(end - base), "–", "–", f"`{actions.action_name(base)}`"))
     title = f"{actions.NUM_ACTIONS} actions"
     return Table(title, ("ids", "category", "count", "length", "kickers", "first"), rows)
+
+
+def layout_table(title: str, layout: Layout) -> Table:
+    """The features of a vector; the moves further back, which are alike, share a row."""
+    rows = [row for row in layout.rows() if not re.fullmatch(r"(move|actor)_([2-9]|1\d)", row[1])]
+    if (last := layout.offsets.get(f"actor_{HISTORY}")) is not None:
+        place = next(number for number, row in enumerate(rows) if row[1] == "actor_1") + 1
+        meaning = f"the same of the completed moves 2 to {HISTORY} back, {2 * WORD} bytes a move"
+        older = f"{layout.offsets['move_2']}..{last}", f"move_2, actor_2 … actor_{HISTORY}", "likewise", meaning
+        rows.insert(place, older)
+    return Table(f"{title}, {layout.size} bytes", ("bytes", "feature", "range", "meaning"), rows)
 
 
 def preset_differences() -> Table:

@@ -88,7 +88,7 @@ class Recording(Options):
             AgentFailedError: If one cannot be made.
             DataSetError: If visits are wanted of an agent that does not report them, or cheats.
         """
-        check_agents(self.agents)
+        check_agents(self.agents, rules=self.rules)
         for spec in self.agents if self.visits else ():
             if not answer_of(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
                 raise DataSetError(f"{spec!r} has no visits to record: it must report them (decide) and not cheat")

@@ -126,7 +126,7 @@ class Saved(Generic[_Result]):
     @property
     def name(self) -> str:
         """The file's name as a page prints it."""
-        return f"`{self.path.parent.name}/{self.path.name}`" if self.path else "no file"
+        return f"`{Path(*self.path.parts[-2:]).as_posix()}`" if self.path else "no file"
 
 
 def computed_from(saved: Saved[Any]) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -76,6 +77,12 @@ class FullOptions(ListOptions, ex.ParallelOptions):
     trees: Annotated[int, Range(1)] = 40
     tree_iterations: Annotated[int, Range(1)] = 250
     options_: str = ""
+
+    def check(self) -> None:
+        """Refuse what has an option of its own here."""
+        for name, own in (("trees", "--trees"), ("iterations", "--tree-iterations")):
+            if re.search(rf"(?:^|,)\s*{name}\s*=", self.options_):
+                raise self.error(f"--options must not name {name}, which {own} sets")
 
     @property
     def determinized(self) -> str:

@@ -157,7 +157,7 @@ def run_arena(
         The records of all these deals, in the order (deal, pair).
 
     Raises:
-        InvalidArenaError: If a number is out of range.
+        InvalidArenaError: If a number is out of range, or an agent cannot play under these rules.
         WorkerDiedError: If a worker process died.
         UnknownAgentError: If an agent does not exist.
         AgentFailedError: If an agent fails and ``on_fault`` is ``stop``, or if it cannot be made at all.
@@ -167,6 +167,6 @@ def run_arena(
     for name, value, least in (("deals", count, 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
-    block = duplicate.BLOCK if duplicate.check_agents(arena.agents, arena.time_limit) else 1
+    block = duplicate.BLOCK if duplicate.check_agents(arena.agents, arena.time_limit, arena.rules) else 1
     wanted = duplicate.matches(arena.specs, list(itertools.combinations(arena.labels, 2)), numbers)
     return (store or arena.store()).fill(wanted, arena.worker, processes, on_progress, block)

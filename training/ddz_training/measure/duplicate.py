@@ -36,9 +36,9 @@ from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent, answers_in_batches, cheats, close
 from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_game, reason_of, seat_generators
 from ddz_env.playing.generators import agent_generator
-from ddz_env.playing.registry import make_agent
+from ddz_env.playing.registry import make_agent, read_agent
 from ddz_training.measure.agent_process import AgentProcessError, AgentProcesses
-from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning
+from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning, InvalidArenaError
 from ddz_training.measure.timing import processor_time, thinking_time, warm_up
 
 SIDES = ("landlord", "peasants")
@@ -259,18 +259,20 @@ def answer_of(spec: str, question: Callable[[Agent], _Result]) -> _Result:
         close_or_warn(agent, spec)
 
 
-def check_agents(specs: Iterable[str], time_limit: float | None = None) -> bool:
+def check_agents(specs: Iterable[str], time_limit: float | None = None, rules: Rules | None = None) -> bool:
     """Make and close agents, so that a wrong name or option is an error before anything is played.
 
     Args:
         specs: The agents.
         time_limit: As for :class:`DealPlayer`.
+        rules: The rules, if agents that search whole games are to be refused where these are too long.
 
     Returns:
         Whether all may play many games at once (:func:`plays_side_by_side`).
 
     Raises:
         UnknownAgentError: If an agent does not exist.
+        InvalidArenaError: If the deck has more cards than its ``most_cards``.
         AgentFailedError: If it cannot be made, for a reason in its own code.
     """
     together = True
@@ -285,6 +287,9 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None) -> bool:
                     raise
                 raise AgentFailedError(f"agent {spec!r} failed in construction: {reason_of(error)}") from error
             close_or_warn(agent, spec)
+            most = getattr(read_agent(spec)[0], "most_cards", None)
+            if rules is not None and most is not None and sum(rules.deck) > most:
+                raise InvalidArenaError(f"{spec!r} searches whole games, of at most {most} cards: add --rules mini")
     return together
 
 

@@ -311,7 +311,7 @@ class Ladder(NamedTuple):
         if "iterations=" in self.search:
             raise InvalidAgentOptionError(f"{self.search!r} must not name its iterations: these are what is looked for")
         judges = (*self.judges.top, *self.judges.bottom) if self.judges else ()
-        check_agents([self.agent, self.rung(1), *judges])
+        check_agents([self.agent, self.rung(1), *judges], rules=self.rules)
 
     def deals(self) -> Generator[int, None, None]:
         """The numbers of the deals that are played; those with a tendency (algorithm 1) are passed over."""

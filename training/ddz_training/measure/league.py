@@ -192,7 +192,7 @@ def play_league(
             if not missing and (left == 0 or (until_decided and _all_decided(store, pairs))):
                 return
             if share is None:
-                together = BLOCK if check_agents(arena.agents, arena.time_limit) else 1
+                together = BLOCK if check_agents(arena.agents, arena.time_limit, arena.rules) else 1
                 share = leave.enter_context(store.sharing(arena.worker, min(processes, len(missing) + left), together))
                 store.sign()
                 store.join()

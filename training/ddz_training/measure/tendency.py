@@ -135,7 +135,7 @@ def judge_deals(
         SettingsMismatchError: If the file is of other judges.
     """
     agents = (*judges.top, *judges.bottom)
-    check_agents(agents)
+    check_agents(agents, rules=judges.rules)
     who = {"top": list(judges.top), "bottom": list(judges.bottom)}
     settings = {"format": FORMAT, "rules": judges.rules.name, "seed": judges.seed, **who}
     store = ResultStore(JudgedDeal, path, settings, ("deal",), agents=agents)

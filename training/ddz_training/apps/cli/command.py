@@ -21,7 +21,7 @@ import click
 from click.core import ParameterSource
 
 import ddz_env
-from ddz_env.core.errors import DouDizhuError, command_line, install_hint
+from ddz_env.core.errors import DouDizhuError, command_line, did_you_mean, install_hint
 from ddz_env.core.options import Option, Options, Range
 from ddz_training.apps.cli.console import bar, complain, tell
 from ddz_training.apps.cli.lazily import lazily
@@ -350,7 +350,10 @@ class Group(click.Group):
         """
         kind = next((kinds[cmd_name] for kinds in self.headings.values() if cmd_name in kinds), None)
         if kind is None:
-            raise click.exceptions.NoSuchCommand(cmd_name, possibilities=self.list_commands(ctx), ctx=ctx)
+            names = [name for heading, kinds in self.headings.items() if heading for name in kinds]
+            there = f"No such command {cmd_name!r}; there are {', '.join(names)}."
+            said = None if did_you_mean(cmd_name, names) else there
+            raise click.exceptions.NoSuchCommand(cmd_name, said, names, ctx)
         if isinstance(kind, click.Command):
             return kind
         return click_command(kind if isinstance(kind, type) else kind(cmd_name))
@@ -464,12 +467,14 @@ def fault_of(error: BaseException) -> tuple[str, int] | None:
 
 
 def follow(why: str, *words: object) -> None:
-    """Say with which command one goes on: on standard error, so that standard output holds results alone.
+    """Say which command comes next, unless an agent failed: on standard error, for standard output holds the results.
 
     Args:
         why: What it is for, behind "Next, ".
         *words: The command, without ``ddz``.
     """
+    if _FAILED in click.get_current_context().meta:
+        return
     tell(f"Next, {why}:", err=True, dim=True)
     tell(f"  {command_line('ddz', *words)}", err=True)
 

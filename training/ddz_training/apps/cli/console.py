@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -104,11 +104,14 @@ def bar(what: str) -> Iterator[OnProgress]:
     Yields:
         What is called with both numbers.
     """
-    with bars() as running:
-        task = running.add_task(what, total=None, visible=False, state="")
+    with ExitStack() as leave:
+        running = bars()
+        task = running.add_task(what, total=None, state="")
 
         def on_progress(done: int, total: int) -> None:
-            running.update(task, completed=done, total=total, visible=True, state=f"{done:,}/{total:,}")
+            if not running.live.is_started:
+                leave.enter_context(running)
+            running.update(task, completed=done, total=total, state=f"{done:,}/{total:,}")
 
         yield on_progress
 

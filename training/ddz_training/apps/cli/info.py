@@ -1,4 +1,4 @@
-"""``ddz agents``, ``rules`` and ``actions``: whom one may choose, and what the game is here."""
+"""``ddz agents``, ``rules``, ``actions`` and ``observation``: whom one may choose, and what the game is here."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import inspect
 from pathlib import Path
 
 import ddz_env
-from ddz_env.core.errors import DouDizhuError, plural
+from ddz_env.core.errors import DouDizhuError, plural, shown
 from ddz_env.core.options import as_written
-from ddz_training.apps.cli.command import Argument, Command, UnderRules, unmarked
+from ddz_training.apps.cli.command import Argument, Command, CommandLineError, UnderRules, unmarked
 from ddz_training.apps.cli.console import remark, show, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.measure.markdown import Table
 
 with lazily():
     from ddz_env.core import actions, notation
+    from ddz_env.core import observation as layouts
     from ddz_env.playing import registry
     from ddz_training.apps import documentation, strengths, tables
 
@@ -149,12 +150,34 @@ class ActionsCommand(UnderRules, call="actions", heading="Borders"):
         try:
             parsed = notation.Move.parse(text, self.rules)
         except DouDizhuError:  # 33 is a pair, 17 is not
-            if not text.isdecimal() or not int(text) < actions.NUM_ACTIONS:
+            if not text.isdecimal():
                 raise
+            if not int(text) < actions.NUM_ACTIONS:
+                last = actions.NUM_ACTIONS - 1
+                raise CommandLineError(f"{shown(text)} is neither a move nor an action id, of 0 to {last}") from None
             tell(f"action {int(text)}: {name(int(text))}")
             return
         stages = ", ".join(f"{action} ({name(action)})" for action in parsed.actions)
         tell(f"{parsed}: {parsed.category}; {'actions' if len(parsed.actions) > 1 else 'action'} {stages}")
+
+
+class ObservationCommand(Command, call="observation", heading="Borders"):
+    """List the bytes of an observation, or of the state for centralized critics.
+
+    Attributes:
+        state: The bytes of env.state() instead.
+
+    Example:
+        ddz observation
+        ddz observation --state
+    """
+
+    state: bool = False
+
+    def run(self) -> None:
+        """Print the table."""
+        title, layout = ("State", layouts.STATE) if self.state else ("Observation", layouts.OBSERVATION)
+        show(tables.layout_table(title, layout))
 
 
 # --- for developers ----------------------------------------------------------

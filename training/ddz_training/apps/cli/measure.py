@@ -124,6 +124,10 @@ def note(scoring: str) -> str:
     return intervals if scoring == "win" else f"{intervals} A score is a side's (both peasants together)."
 
 
+_TOGETHER = " The two rates of a pair add up to more than 100 %: both win where both are peasants of one game."
+"""What is true of games with an auction."""
+
+
 def report_faults(records: Sequence[duplicate.GameRecord]) -> None:
     """A red line for each agent that lost games by faults of its own: how many, and the first."""
     for agent in dict.fromkeys(record.label(letter) for record in records for letter in "ab"):
@@ -237,7 +241,7 @@ class ArenaCommand(MatchCommand, call="arena", heading="Compare"):
         show(results_table(results, title, scoring), sections=range(1, len(results), 2))
         if totals:
             show(results_table(totals, "Against all others", scoring, "against"))
-        remark(note(scoring), dim=True)
+        remark(note(scoring) + (_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
         report_faults(records)
         if self.table is not None:
             write_table(self.table, {**settings, "scoring": scoring}, [*results, *totals])

@@ -56,7 +56,7 @@ class Contest:
             AgentFailedError: If one cannot be made.
         """
         self.deals.check()
-        duplicate.check_agents(self.agents.values())
+        duplicate.check_agents(self.agents.values(), rules=RULES)
 
     def check_members(self) -> None:
         """Make sure that the players of the field are the committed ones.

@@ -40,7 +40,7 @@ from ddz_env.envs import outputs
 from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_count
 from ddz_env.envs.learner_games import LearnerGames
-from ddz_env.envs.outputs import RENDER_MODES, as_infos
+from ddz_env.envs.outputs import RENDER_MODES, as_info
 from ddz_env.envs.threads import GamesLock, one_at_a_time, usable_threads
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
@@ -226,7 +226,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         if self.render_mode == "human":
             self.render()
         slots, mask = self._games.slots, self._games.mask[0]
-        (info,) = as_infos(slots.infos[0].tolist(), text=self._text)
+        info = as_info(slots.infos[0, 0].tolist(), text=self._text)
         info |= {"illegal": slots.cells[0, at.ILLEGAL], "action_mask": mask.copy()}
         return self.form.seen(self._games.observation[0], mask), info
 
@@ -422,7 +422,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         """Infos of games in Gymnasium's form: an array under each key, and where it holds under ``_key``."""
         columns: dict[str, Any] = dict(zip(outputs.KEYS, written, strict=False))
         if self._text:
-            texts = as_infos(written.T.tolist(), text=True)
+            texts = [as_info(one, text=True) for one in written.T.tolist()]
             columns = {"seat": columns["seat"]}
             for key in outputs.TEXT_KEYS[1:]:
                 columns[key] = np.array([info[key] for info in texts], object)

@@ -25,6 +25,7 @@ Version history: v0, the first release; infos became numbers shortly before it (
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,13 +41,12 @@ from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped
 from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.checks import as_integer, check_number, check_seed
-from ddz_env.core.engine.layout import STAGE_OVER
 from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidOptionError, shown, unknown
 from ddz_env.core.rules import Rules
 from ddz_env.envs import outputs
 from ddz_env.envs import slots as at
 from ddz_env.envs.games import GameBatch, check_position, dealt_state, random_seed
-from ddz_env.envs.stepping import ACT, BEGIN, DEAL, play
+from ddz_env.envs.stepping import ACT, BEGIN, DEAL, GAME_OVER, play_alone
 
 if TYPE_CHECKING:
     from ddz_env.core.state import State
@@ -247,12 +247,30 @@ class raw_env(AECEnv):  # type: ignore[misc]
             InvalidOptionError: If there is no such agent.
         """
         game = self._game
-        seat = self._seat(agent)
-        if self._over or self.possible_agents[seat] != self.agent_selection:
-            return self.form.seen(game.observe(seat), np.zeros(NUM_ACTIONS, np.int8))  # type: ignore[no-any-return]
-        ended = self.terminations.get(agent, True)  # by an illegal action
-        mask = np.zeros_like(game.mask) if ended else game.mask
-        return self.form.seen(game.observation, mask)  # type: ignore[no-any-return]
+        if agent == self.agent_selection and not self.terminations.get(agent, True):
+            return self.form.seen(game.observation, game.mask)  # type: ignore[no-any-return]
+        return self.form.seen(game.observe(self._seat(agent)), np.zeros_like(game.mask))  # type: ignore[no-any-return]
+
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        """What the selected agent sees, its rewards since it acted, how it ended, and its info.
+
+        Args:
+            observe: Whether the observation is wanted; without, it is None.
+        """
+        agent = self.agent_selection
+        info = self._infos.get(agent) or self._infos.setdefault(agent, self._info(agent))
+        seen = self.observe(agent) if observe else None
+        return seen, self._cumulative_rewards[agent], self.terminations[agent], self.truncations[agent], info
+
+    @property
+    def infos(self) -> dict[str, dict[str, Any]]:
+        """The info of each agent in the game; infos are made when they are read."""
+        if len(self._infos) != len(self.agents):
+            self._infos = {agent: self._infos.get(agent) or self._info(agent) for agent in self.agents}
+        return self._infos
+
+    def _info(self, agent: str) -> dict[str, Any]:
+        return outputs.as_info(self._game.infos[self._seats[agent]].tolist(), text=self._text)
 
     def state(self) -> npt.NDArray[Any]:
         """The whole game, shape ``[STATE_SIZE]``, by the table ``STATE`` of :mod:`ddz_env.core.observation`."""
@@ -282,13 +300,11 @@ class raw_env(AECEnv):  # type: ignore[misc]
             raise InvalidOptionError(unknown("agent", agent, self.possible_agents)) from None
 
     def _show(self) -> None:
-        """Select the seat to act, make the infos, and at the end of the game pay everybody's return, once."""
-        game, agents = self._game, self.possible_agents
-        written = game.infos.tolist()
-        self._over = written[0][outputs.STAGE_COLUMN] == STAGE_OVER
-        self.agent_selection = agents[game.cells.item(at.ACTING)]
-        self.infos = dict(zip(agents, outputs.as_infos(written, text=self._text), strict=True))
-        if self._over:
+        """Select the seat to act, and at the end of the game pay everybody's return, once."""
+        game = self._game
+        self.agent_selection = self.possible_agents[game.seat]
+        self._infos: dict[str, dict[str, Any]] = {}
+        if game.over:
             for agent, value in zip(self.agents, game.returns.tolist(), strict=True):
                 self.rewards[agent] = value
                 self.terminations[agent] = True
@@ -298,13 +314,14 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
 
 class _BatchOfOne(GameBatch):
-    """One game without a learner, and its arrays without the first axis."""
+    """One game without a learner, and its arrays without the first axis; the seat to act, and whether it is over."""
 
     row: npt.NDArray[np.uint64]
     rule_words: npt.NDArray[np.uint64]
     infos: npt.NDArray[np.int64]
     returns: npt.NDArray[np.float64]
-    cells: npt.NDArray[np.int64]
+    seat: int
+    over: bool
 
     def __init__(self, rules: Rules, scoring: str | None) -> None:
         super().__init__(1, rules, scoring, masks=1, observations=1, logs=1, infos=rules.players)
@@ -312,7 +329,7 @@ class _BatchOfOne(GameBatch):
     def _views(self) -> dict[str, Any]:
         views = super()._views()
         slots = views["slots"]
-        own = {"row": slots.rows[0], "rule_words": slots.rules, "infos": slots.infos[0], "cells": slots.cells[0]}
+        own = {"row": slots.rows[0], "rule_words": slots.rules, "infos": slots.infos[0]}
         own |= {"observation": views["observation"][0], "mask": views["mask"][0]}
         return views | own | {"returns": slots.returns[0, : self.rules.players]}
 
@@ -338,23 +355,22 @@ class _BatchOfOne(GameBatch):
             IllegalMoveError: If it is not legal now.  The game is unchanged.
         """
         number = as_integer(action)
-        if number is None or not self._obey(ACT, number):
+        if number is None or not (0 <= number < NUM_ACTIONS and self._obey(ACT, number)):
             self.state(0).step_action(action)  # knows what is wrong, and raises it
             raise IllegalMoveError(f"action {shown(action)} is not legal now")
 
     def _obey(self, order: int, action: int = 0) -> bool:
         """Carry out an order; returns False, and does nothing, if the action is not legal."""
-        lock, cells = self._lock, self.cells
+        lock = self._lock
         if not lock.acquire(False):
             raise lock.refuse()
         try:
-            if order == ACT and not (0 <= action < NUM_ACTIONS and self.mask[action]):
-                return False
-            cells[at.ORDER], cells[at.ACTION] = order, action
-            play(0, 1, self._words)
-            return True
+            found: int = play_alone(self._words, order, action)
         finally:
             lock.release()
+        if found >= 0:
+            self.seat, self.over = found % GAME_OVER, found >= GAME_OVER
+        return found >= 0
 
     def observe(self, seat: int) -> npt.NDArray[np.int8]:
         """A fresh observation of any seat, shape ``[OBSERVATION_SIZE]``, int8."""
@@ -363,40 +379,42 @@ class _BatchOfOne(GameBatch):
         return out.view(np.int8)
 
 
-class _OfGame:
-    """Reads an attribute from the raw environment at once.
+def _of_game(name: str) -> property:
+    """An attribute of a wrapper that is read from the raw environment at once.
 
     PettingZoo's wrappers look attributes up layer by layer, twenty times a step, which takes longer than everything
     else together.  Before ``reset`` the game has none, and the wrapper's own error follows.
     """
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, wrapper: Any, owner: type | None = None) -> Any:
-        return self if wrapper is None else getattr(wrapper.game, self._name)
+    return property(operator.attrgetter(f"game.{name}"))
 
 
 class _Guarded(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
     """Enforces the order of calls, and ends the game at an illegal action, as PettingZoo's wrappers do."""
 
-    agents = _OfGame()
-    agent_selection = _OfGame()
-    rewards = _OfGame()
-    terminations = _OfGame()
-    truncations = _OfGame()
-    infos = _OfGame()
-    _cumulative_rewards = _OfGame()
+    agents = _of_game("agents")
+    agent_selection = _of_game("agent_selection")
+    rewards = _of_game("rewards")
+    terminations = _of_game("terminations")
+    truncations = _of_game("truncations")
+    infos = _of_game("infos")
+    _cumulative_rewards = _of_game("_cumulative_rewards")
 
     def __init__(self, env: AECEnv[str, Observation, int | None], illegal_reward: float) -> None:
         self.game, self._illegal_reward = env.unwrapped, illegal_reward
         super().__init__(env)
 
     def step(self, action: Any) -> None:
+        if not (self._has_reset and self.agents):
+            super().step(action)  # says what is wrong
+            return
+        self._has_updated = True
         try:
-            super().step(action)
+            self.env.step(action)
         except IllegalMoveError:
             self._end_game()
+
+    def last(self, observe: bool = True) -> Any:
+        return self.env.last(observe) if self._has_reset else super().last(observe)
 
     def _end_game(self) -> None:
         """End the game; its player gets the reward for an illegal action, the others zero."""

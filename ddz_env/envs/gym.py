@@ -40,7 +40,7 @@ from ddz_env.envs import outputs
 from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_count
 from ddz_env.envs.learner_games import LearnerGames
-from ddz_env.envs.outputs import RENDER_MODES, as_infos
+from ddz_env.envs.outputs import RENDER_MODES, as_info
 from ddz_env.envs.threads import GamesLock, one_at_a_time, usable_threads
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
@@ -226,7 +226,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         if self.render_mode == "human":
             self.render()
         slots, mask = self._games.slots, self._games.mask[0]
-        (info,) = as_infos(slots.infos[0].tolist(), text=self._text)
+        info = as_info(slots.infos[0, 0].tolist(), text=self._text)
         info |= {"illegal": slots.cells[0, at.ILLEGAL], "action_mask": mask.copy()}
         return self.form.seen(self._games.observation[0], mask), info
 
@@ -375,15 +375,14 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
             InvalidMoveError: If the actions are not integers of that shape.
             IllegalMoveError: If one is not legal and ``illegal_action="raise"``.  No game has changed.
         """
-        renewed = self._ended.copy() if self.autoreset_mode == AutoresetMode.NEXT_STEP else np.zeros_like(self._ended)
-        played = ~renewed
+        renewed = self.autoreset_mode == AutoresetMode.NEXT_STEP and self._ended.any()
+        played = ~self._ended if renewed else self._all
         checked = self._games.check(actions, played, refuse=self._refuse)
-        if renewed.any():
-            self._games.begin(renewed)
+        if renewed:
+            self._games.begin(~played)
         self._games.step(checked, played)
         ended, rewards, illegal = self._games.outcome()
-        self._elapsed = np.where(played, self._elapsed + 1, 0)
-        truncated = self._elapsed >= self._most_steps
+        truncated = self._too_long(played)
         self._ended, cut = ended | truncated, truncated & ~ended
         final: dict[str, Any] = {}
         if self._renew and self._ended.any():
@@ -393,6 +392,13 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
                 self._games.begin(cut)
         observed, infos = self._seen()
         return observed, rewards, ended, truncated, infos | final
+
+    def _too_long(self, played: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Count a step of the games that played, and say which have had all that they may have."""
+        if self._most_steps == _NO_LIMIT:
+            return np.zeros(self.num_envs, np.bool_)
+        self._elapsed = np.where(played, self._elapsed + 1, 0)
+        return self._elapsed >= self._most_steps
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal actions, shape ``[num_envs, 400]``, bool; action 0 alone where the game is over."""
@@ -404,39 +410,42 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         if self._copy or self.form.scaled:
             values = self.form.vector(values, OBSERVATION)
         present = (self._all if dealt is None else dealt).copy()
-        illegal = slots.cells[:, at.ILLEGAL]
-        if self._renew:  # of the game that it has ended
-            illegal = illegal * (1 - slots.cells[:, at.ENDED])
+        # Where the step that ends a game deals the next one, no game that is shown has ended by an illegal action.
+        illegal = np.zeros(self.num_envs, np.int64) if self._renew else slots.cells[:, at.ILLEGAL].copy()
         masks = games.mask.copy() if self._copy else games.mask
-        infos = self._stacked(present, slots.infos[:, 0], illegal, masks)
+        infos = self._stacked(present, slots.infos[:, 0].T.copy(), illegal, masks)
         return self.form.of(values, games.mask), infos
 
     def _stacked(
         self, present: npt.NDArray[np.bool_], written: Any, illegal: Any, masks: npt.NDArray[np.int8]
     ) -> dict[str, Any]:
         """Infos of games in Gymnasium's form: an array under each key, and where it holds under ``_key``."""
-        columns: dict[str, Any] = dict(zip(outputs.KEYS, written.T.copy(), strict=False))
+        columns: dict[str, Any] = dict(zip(outputs.KEYS, written, strict=False))
         if self._text:
-            texts = as_infos(written.tolist(), text=True)
+            texts = [as_info(one, text=True) for one in written.T.tolist()]
             columns = {"seat": columns["seat"]}
             for key in outputs.TEXT_KEYS[1:]:
                 columns[key] = np.array([info[key] for info in texts], object)
                 columns[key][~present] = None
-        columns |= {"illegal": illegal.astype(np.int64), "action_mask": masks}
+        columns |= {"illegal": illegal, "action_mask": masks}
         return columns | dict.fromkeys(map("_".__add__, columns), present)
 
     def _final(self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
         """What the games showed last that have just ended, or were cut off and run on, in Gymnasium's form."""
         slots, over = self._games.slots, ended | cut
-        slots.last_observations[cut], slots.last_infos[cut] = slots.observations[cut], slots.infos[cut, 0]
         masks = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
-        masks[cut], masks[ended, 0] = self._games.mask[cut], 1
-        observations, where = np.full(self.num_envs, None, dtype=object), np.flatnonzero(over)
+        masks[ended, 0] = 1
+        if cut.any():
+            slots.last_observations[cut], slots.last_infos[cut] = slots.observations[cut], slots.infos[cut, 0]
+            masks[cut] = self._games.mask[cut]
+        where = np.flatnonzero(over)
         last_seen = self.form.vector(slots.last_observations[where].view(np.int8), OBSERVATION)
-        for index, seen in zip(where.tolist(), last_seen, strict=True):
-            observations[index] = self.form.of(seen, masks[index])
-        written = np.where(over[:, None], slots.last_infos, 0)
-        info = self._stacked(over.copy(), written, illegal & ended, masks)
+        observations = np.full(self.num_envs, None, dtype=object)
+        for index, seen in zip(where.tolist(), map(self.form.of, last_seen, masks[where]), strict=True):
+            observations[index] = seen
+        written = np.zeros((outputs.WIDTH, self.num_envs), np.int64)
+        written[:, where] = slots.last_infos[where].T
+        info = self._stacked(over.copy(), written, (illegal & ended).astype(np.int64), masks)
         return {"final_obs": observations, "_final_obs": over.copy(), "final_info": info, "_final_info": over.copy()}
 
     def render(self) -> tuple[Any, ...] | None:

@@ -27,6 +27,7 @@ from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_actions, refuse_illegal
 from ddz_env.envs.slots import Slots
 from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM, UNSEEN, first_illegal_move
+from ddz_env.envs.threads import run_chunks
 from ddz_env.playing.agent import BatchPlayer, act_batch, answers_in_batches, close, sight
 from ddz_env.playing.game import call, play_answer, tell
 from ddz_env.playing.generators import agent_generator
@@ -120,6 +121,7 @@ class Opponents(OwnsArrays):
         role: The learner's role, or ``"random"``.
         rules: The rules.
         count: How many games.
+        threads: How many threads ask a player that may be asked by several.
 
     Attributes:
         kinds: How each role is played, shape ``[players]``, int64.
@@ -131,13 +133,13 @@ class Opponents(OwnsArrays):
         UnknownAgentError: Likewise.
     """
 
-    def __init__(self, opponents: Any, role: str, rules: Rules, count: int) -> None:
+    def __init__(self, opponents: Any, role: str, rules: Rules, count: int, threads: int = 1) -> None:
         by_role = opponents_by_role(opponents, role, rules, count)
         self.kinds = np.array([one.kind for one in by_role])
         self.asked = [one for number, one in enumerate(by_role) if one.agent and one not in by_role[:number]]
         self._by_role = np.array([self.asked.index(one) if one.agent else -1 for one in by_role])
         self.read_moves = any(one.batch is None for one in self.asked)
-        self._rules = rules
+        self._rules, self._threads = rules, threads
         # Opponents of a single game may follow it; in a table of many they must not care.
         self._listeners = [one for one in self.asked if one.batch is None] if count == 1 else []
         self._told = 0
@@ -187,9 +189,9 @@ class Opponents(OwnsArrays):
                 states, rngs = [state(game) for game in games.tolist()], [rng(game) for game in games.tolist()]
                 answers[games] = whole_moves(one.agent, states, rngs)
             elif one.kind == UNSEEN:
-                answers[games] = _moves(one, games, slots)
+                answers[games] = _moves(one, games, slots, self._threads)
             else:
-                answers[games, 0], answers[games, 1] = _stages(one, games, slots, rng), 0
+                answers[games, 0], answers[games, 1] = _stages(one, games, slots, self._threads, rng), 0
 
     def _asked(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
         """The place in ``asked`` of the agent that plays the seat to act, by row."""
@@ -231,23 +233,34 @@ def _answers(agent: Any, states: list[State], rngs: list[np.random.Generator]) -
     return answers
 
 
+def _in_parts(one: Opponent, count: int, threads: int, answer: Callable[[slice], Any]) -> Any:
+    """An opponent's answers in some games: in one call, or in parts on several threads if it is ``parallel``."""
+    parts: dict[int, Any] = {}
+
+    def work(first: int, stop: int) -> None:
+        parts[first] = answer(slice(first, stop))
+
+    call(one.agent, one.role, "act", run_chunks, work, count, threads if getattr(one.batch, "parallel", False) else 1)
+    return parts[0] if len(parts) == 1 else np.concatenate([parts[first] for first in sorted(parts)])
+
+
 def _stages(
-    one: Opponent, games: npt.NDArray[np.intp], slots: Slots, rng: Callable[[int], Any]
+    one: Opponent, games: npt.NDArray[np.intp], slots: Slots, threads: int, rng: Callable[[int], Any]
 ) -> npt.NDArray[np.int64]:
-    """One stage in each of some games, checked, in one call."""
-    assert one.batch is not None
-    masks, seen = mask_bytes(slots.masks[games]), slots.observations[games].view(np.int8)
-    actions = call(one.agent, one.role, "act", one.batch.actions, games, slots.rows[games], seen, masks, rng)
+    """One stage in each of some games, checked."""
+    batch: Any = one.batch
+    given = games, slots.rows[games], slots.observations[games].view(np.int8), mask_bytes(slots.masks[games])
+    actions = _in_parts(one, len(games), threads, lambda part: batch.actions(*(array[part] for array in given), rng))
     actions = check_actions(actions, len(games))
     refuse_illegal(actions, slots.bits[games], lambda wrong: f"agent {one.agent.name!r} in game {games[wrong]}")
     return actions
 
 
-def _moves(one: Opponent, games: npt.NDArray[np.intp], slots: Slots) -> npt.NDArray[np.uint64]:
-    """A whole move in each of some games, checked, in one call: main ids and kickers as hands, shape ``[k, 2]``."""
+def _moves(one: Opponent, games: npt.NDArray[np.intp], slots: Slots, threads: int) -> npt.NDArray[np.uint64]:
+    """A whole move in each of some games, checked: main ids and kickers as hands, shape ``[k, 2]``."""
     batch: Any = one.batch
     rows = slots.rows[games]
-    moves: npt.NDArray[np.uint64] = call(one.agent, one.role, "act", batch.moves, rows)
+    moves: npt.NDArray[np.uint64] = _in_parts(one, len(games), threads, lambda part: batch.moves(rows[part]))
     wrong = first_illegal_move(rows, slots.rules, np.empty(MASK_WORDS, np.uint64), moves)
     if wrong >= 0:
         main, kickers = moves[wrong].tolist()

@@ -129,7 +129,6 @@ INFOS = (
 """What every info holds, in the order of the arrays below; the docs page is generated from it."""
 
 KEYS = tuple(info.key for info in INFOS)
-STAGE_COLUMN = KEYS.index("stage")
 TEXT_KEYS = tuple(info.text_key for info in INFOS)
 
 WIDTH = len(KEYS) + 1
@@ -170,29 +169,26 @@ def check_infos(infos: str) -> bool:
     return check_choice("infos", infos, KINDS) == "text"
 
 
-def as_infos(written: list[list[int]], *, text: bool) -> list[dict[str, Any]]:
-    """Infos as environments return them.
+def as_info(written: list[int], *, text: bool) -> dict[str, Any]:
+    """An info as environments return it.
 
     Args:
-        written: What :func:`write_info` wrote, one list each.
-        text: Whether to put them into words.
+        written: What :func:`write_info` wrote.
+        text: Whether to put it into words.
 
     Returns:
-        For each an ``np.int64`` under each of :data:`KEYS`, or words under :data:`TEXT_KEYS`.
+        An ``np.int64`` under each of :data:`KEYS`, or words under :data:`TEXT_KEYS`.
     """
     if text:
-        return [_in_words(*one) for one in written]
-    # Spelled out, because it is done for every seat at every step.
-    return [
-        {
-            "seat": _NUMBERS[seat],
-            "role": _NUMBERS[role],
-            "stage": _NUMBERS[stage],
-            "last_action": _NUMBERS[action],
-            "last_player": _NUMBERS[player],
-        }
-        for seat, role, stage, action, player, _ in written
-    ]
+        return _in_words(*written)
+    seat, role, stage, action, player, _ = written
+    return {  # spelled out, because it is done at every step
+        "seat": _NUMBERS[seat],
+        "role": _NUMBERS[role],
+        "stage": _NUMBERS[stage],
+        "last_action": _NUMBERS[action],
+        "last_player": _NUMBERS[player],
+    }
 
 
 def _in_words(seat: int, role: int, stage: int, action: int, player: int, cards: int) -> dict[str, Any]:

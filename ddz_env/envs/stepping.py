@@ -44,6 +44,9 @@ RANDOM_ROLE, EVERYONE = 3, 4
 
 ILLEGAL_REWARD = -1.0
 
+GAME_OVER = 4
+"""Added to the number of a seat."""
+
 _OPPONENT_STREAM = np.uint64(0x4F50504F4E454E54)
 _SAMPLE_STREAM = np.uint64(0x53414D504C45)
 _NO_SEAT = np.uint64(NO_SEAT)
@@ -275,6 +278,28 @@ def play(first: int, stop: int, words: np.ndarray) -> None:
         if deals:
             _deal(row, ring, keys, slots.rules)
         _show(index, slots, row[SEAT], False)
+
+
+@pure_kernel
+def play_alone(words: np.ndarray, order: int, action: int) -> int:
+    """:func:`play` for a single game.
+
+    Args:
+        words: The game.
+        order: What to do.
+        action: The action, if it is to be played.
+
+    Returns:
+        The seat to act, plus ``GAME_OVER`` behind the end of the game; -1 if the action is not legal, and nothing has
+        changed.
+    """
+    slots = slots_of(words)
+    row, cells = slots.rows[0], slots.cells[0]
+    if order == ACT and not is_playable(action, slots.bits[0]):
+        return -1
+    cells[at.ORDER], cells[at.ACTION] = order, action
+    play(0, 1, words)
+    return cells[at.ACTING] + (GAME_OVER if row[STAGE] == _STAGE_OVER else 0)
 
 
 @pure_kernel

@@ -12,7 +12,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeVar, cast
 
 from ddz_env.core.checks import check_integer
@@ -106,7 +106,10 @@ def run_chunks(function: Callable[..., Any], count: int, threads: int, *argument
     helpers = min(threads, -(-count // size)) - 1
     pool = _pool(os.getpid())
     futures = [pool.submit(_work, starts, function, count, size, arguments) for _ in range(helpers)]
-    _work(starts, function, count, size, arguments)
+    try:
+        _work(starts, function, count, size, arguments)
+    finally:
+        wait(futures)
     for future in futures:
         future.result()
 

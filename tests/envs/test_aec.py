@@ -270,6 +270,18 @@ def test_an_illegal_action_ends_the_game(make: Any) -> None:
     assert sum(len(r) for r in play(env, np.random.default_rng(0)).values()) > 3
 
 
+def test_after_an_illegal_action_each_agent_sees_its_own_cards() -> None:
+    env = dou_dizhu_v0.env()
+    env.reset(seed=3)
+    own = {agent: env.observe(agent)["observation"] for agent in env.agents}
+    env.step(399)
+    for agent in env.agent_iter():
+        observation, *_, info = env.last()
+        assert (observation["observation"] == own[agent]).all(), agent
+        assert info is env.infos[agent]
+        env.step(None)
+
+
 def test_finished_and_unstarted_games_refuse_steps() -> None:
     env = dou_dizhu_v0.raw_env()
     with pytest.raises(GameOverError, match="call reset"):

@@ -153,11 +153,12 @@ def test_a_game_that_ends_before_the_learner_may_act_is_an_episode_of_one_step(m
     assert (observations == vector.reset()[0]).all()  # the next game of the seed
 
 
-def test_threads_and_numbers_of_games_do_not_matter() -> None:
-    many, few = DouDizhuVectorEnv(400, threads=3), DouDizhuVectorEnv(200, threads=1)
+@pytest.mark.parametrize(("opponents", "steps"), [("random", 60), ("rules", 10), ("policy", 4)])
+def test_threads_and_numbers_of_games_do_not_matter(opponents: str, steps: int) -> None:
+    many, few = (DouDizhuVectorEnv(n, opponents=opponents, threads=threads) for n, threads in ((400, 3), (200, 1)))
     rng = np.random.default_rng(5)
     one, two = many.reset(seed=3), few.reset(seed=3)
-    for _ in range(60):
+    for _ in range(steps):
         assert (one[0][:200] == two[0]).all()
         actions = choose(many.action_masks(), rng)
         one, two = many.step(actions), few.step(actions[:200])
@@ -320,6 +321,25 @@ def test_an_opponent_in_batches_is_asked_once_for_all_games_and_its_answers_are_
     if kind is ByRows:
         with pytest.raises(IllegalMoveError, match="agent 'first' in game 0: action 399 "):
             vector.reset()
+
+
+class InParts(AtOnce):
+    parallel = True
+
+    def batched(self, num_games: int, rules: Any) -> Any:
+        self.games: list[int] = []
+        return self
+
+    def actions(self, games: Any, rows: Any, observations: Any, masks: Any, rngs: Any) -> Any:
+        self.games.append(len(games))
+        return masks.argmax(axis=1)
+
+
+def test_a_parallel_opponent_is_asked_by_several_threads() -> None:
+    for threads in (1, 2):
+        opponent = InParts()
+        DouDizhuVectorEnv(300, opponents=opponent, role="peasant_up", threads=threads).reset(seed=1)
+        assert (max(opponent.games) == 300) == (threads == 1), threads
 
 
 def test_a_subclass_that_overrides_act_is_asked() -> None:

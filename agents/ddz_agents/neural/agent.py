@@ -162,7 +162,8 @@ class ModelAgent:
 
     def __init__(self, model: PolicyModel, temperature: float = 0.0, name: str = "policy") -> None:
         self.model = model
-        self.same_in_batches = isinstance(model, CompiledPolicy)  # a row of others may round otherwise beside others
+        # A row of other models may round otherwise beside others.
+        self.same_in_batches = self.parallel = isinstance(model, CompiledPolicy)
         self.temperature = PolicyOptions(temperature=temperature).temperature
         self.name = name
 

@@ -43,7 +43,7 @@ from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE, MAX_KICKERS, NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import kernel, pure_kernel
+from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import SEAT, STAGE, STAGE_KICKER
 from ddz_env.core.engine.legal import count_legal, nth_legal
 from ddz_env.core.engine.step import apply_and_record
@@ -136,6 +136,7 @@ class ForwardBuffers(NamedTuple):
         features: What the state makes of the features.
         places: Where a row of columns is not zero, int64.
         hand: Counts of a hand, int8.
+        held: The hand of each row, and what its prospects depend on, shape ``[_ROWS, 3]``, int64.
     """
 
     minds: tuple[RuleScratch, ...]
@@ -149,6 +150,7 @@ class ForwardBuffers(NamedTuple):
     features: Floats
     places: npt.NDArray[np.int64]
     hand: npt.NDArray[np.int8]
+    held: npt.NDArray[np.int64]
 
 
 def new_buffers(columns: int, width: int, rest_width: int = 0, rest_features: int = 0) -> ForwardBuffers:
@@ -157,9 +159,10 @@ def new_buffers(columns: int, width: int, rest_width: int = 0, rest_features: in
     states = [np.zeros((_ROWS, width), np.float32) for _ in range(3)]
     floats = [np.zeros(size, np.float32) for size in sizes]
     scratch = np.zeros(max(columns, width, *sizes), np.int64), np.zeros(NUM_RANKS, np.int8)
+    held = np.zeros((_ROWS, 3), np.int64)
     columns_of_row = np.zeros(columns, np.float32)
     minds = tuple(new_rule_scratch() for _ in range(_ROWS))
-    return ForwardBuffers._make([minds, columns_of_row, *states, *floats, *scratch])
+    return ForwardBuffers._make([minds, columns_of_row, *states, *floats, *scratch, held])
 
 
 def trunk_of(arrays: Arrays, layers: Layers) -> Trunk:
@@ -302,15 +305,33 @@ def dot(one: np.ndarray, other: np.ndarray) -> np.float32:
 
 @pure_kernel
 def _normalize(values: np.ndarray, gains: np.ndarray, shifts: np.ndarray, out: np.ndarray) -> None:
-    """Layer normalization."""
-    mean = 0.0
-    for unit in range(values.size):
-        mean += np.float64(values[unit])
-    mean /= values.size
-    variance = 0.0
-    for unit in range(values.size):
-        variance += (np.float64(values[unit]) - mean) ** 2
-    inverse = np.float32(1.0 / math.sqrt(variance / values.size + np.float64(_EPSILON)))
+    """Layer normalization of ``_ROWS`` rows; an addition waits for the one before it, and so they take turns."""
+    size = values.shape[1]
+    a = b = c = d = 0.0
+    for unit in range(size):
+        a += np.float64(values[0, unit])
+        b += np.float64(values[1, unit])
+        c += np.float64(values[2, unit])
+        d += np.float64(values[3, unit])
+    a, b, c, d = a / size, b / size, c / size, d / size
+    e = f = g = h = 0.0
+    for unit in range(size):
+        e += (np.float64(values[0, unit]) - a) ** 2
+        f += (np.float64(values[1, unit]) - b) ** 2
+        g += (np.float64(values[2, unit]) - c) ** 2
+        h += (np.float64(values[3, unit]) - d) ** 2
+    _scale(values[0], a, e / size, gains, shifts, out[0])
+    _scale(values[1], b, f / size, gains, shifts, out[1])
+    _scale(values[2], c, g / size, gains, shifts, out[2])
+    _scale(values[3], d, h / size, gains, shifts, out[3])
+
+
+@inline_kernel
+def _scale(
+    values: np.ndarray, mean: float, variance: float, gains: np.ndarray, shifts: np.ndarray, out: np.ndarray
+) -> None:
+    """Layer normalization of a row whose mean and variance are known."""
+    inverse = np.float32(1.0 / math.sqrt(variance + np.float64(_EPSILON)))
     middle = np.float32(mean)
     for unit in range(values.size):
         out[unit] = (values[unit] - middle) * inverse * gains[unit] + shifts[unit]
@@ -336,14 +357,13 @@ def _run_blocks(trunk: Trunk, buffers: ForwardBuffers, rows: int) -> None:
     gains, shifts = trunk.norms
     last = trunk.blocks.bias.shape[0]
     for block in range(last):
-        for row in range(rows):
-            _normalize(states[row], gains[block], shifts[block], normals[row])
+        _normalize(states, gains[block], shifts[block], normals)
         _affine_rows(normals, Dense(trunk.blocks.weights[block], trunk.blocks.bias[block]), rows, buffers.places, added)
         for row in range(rows):
             for unit in range(states.shape[1]):
                 states[row, unit] += max(added[row, unit], _ZERO)
+    _normalize(states, gains[last], shifts[last], states)
     for row in range(rows):
-        _normalize(states[row], gains[last], shifts[last], states[row])
         _rectify(states[row])
 
 
@@ -373,7 +393,11 @@ def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
 @pure_kernel
 def _enter_seat(values: np.ndarray, history: int, policy: PolicyNet, buffers: ForwardBuffers, row: int) -> None:
     """Make the first state of a row of an observation."""
-    describe_observation(values, history, READING_RULES, buffers.minds[row], buffers.hand, buffers.columns)
+    held = buffers.held[row]
+    held[1], held[2] = describe_observation(
+        values, history, READING_RULES, buffers.minds[row], buffers.hand, buffers.columns
+    )
+    held[0] = np.int64(hand_word(buffers.hand, 0))
     _enter(policy.trunk, buffers, row)
 
 
@@ -382,7 +406,7 @@ def _judge(
     values: np.ndarray, mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
 ) -> np.float32:
     """Write the logarithms of a row's probabilities, shape ``[400]``; the policy's own value."""
-    state, mind = buffers.states[row], buffers.minds[row]
+    state, mind, held = buffers.states[row], buffers.minds[row], buffers.held[row]
     features, scales, seen = buffers.features, buffers.scales, buffers.seen
     affine(state, policy.weigh, buffers.places, features)
     scale = _ONE / np.float32(math.sqrt(features.size))
@@ -397,7 +421,10 @@ def _judge(
             logs[action] = -np.float32(np.inf)
             continue
         leave(values, action, buffers.hand)
-        sure, price = value_hand(hand_word(buffers.hand, 0), READING_RULES, mind)
+        left = hand_word(buffers.hand, 0)
+        sure, price = held[1], held[2]
+        if np.int64(left) != held[0]:
+            sure, price = value_hand(left, READING_RULES, mind)
         put_afterstate(buffers.hand, sure, price, buffers.rest)
         affine(buffers.rest, policy.rest, buffers.places, seen)
         _rectify(seen)

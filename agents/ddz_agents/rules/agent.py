@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from threading import get_ident
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +21,7 @@ from ddz_env.core.engine.words import U0
 from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
 from ddz_env.core.options import Options, takes
 from ddz_env.core.owned import OwnsArrays
+from ddz_env.envs.threads import MOST_THREADS
 from ddz_env.playing.agent import BatchPlayer
 
 NO_LABEL = -1
@@ -207,6 +210,12 @@ def _choose_moves(rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.
         moves[index, 0], moves[index, 1] = rules_move(rows[index], rules, mind, w)
 
 
+@lru_cache(maxsize=MOST_THREADS)
+def _memory_of(thread: int) -> RuleScratch:
+    """The memory of a thread that answers for many games."""
+    return new_rule_scratch()
+
+
 class RulesTeacher(OwnsArrays):
     """The rule agent in ``n`` games that advance side by side, stage by stage.
 
@@ -225,9 +234,10 @@ class RulesTeacher(OwnsArrays):
         InvalidRulesError: If the preset is unknown.
     """
 
+    parallel = True
+
     def __init__(self, num_games: int, rules: str | Rules = "standard") -> None:
         self._rule_words = Rules.preset(rules).words()
-        self._mind = new_rule_scratch()
         self.plans = np.zeros((num_games, 2), np.uint64)
 
     def labels(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
@@ -255,12 +265,12 @@ class RulesTeacher(OwnsArrays):
             *seen: Observations, masks and generators; not used.
         """
         actions, plans = np.empty(len(games), np.int64), self.plans[games]
-        teach(rows, self._rule_words, self._mind, of.WEIGHTS, plans, actions)
+        teach(rows, self._rule_words, _memory_of(get_ident()), of.WEIGHTS, plans, actions)
         self.plans[games] = plans
         return actions
 
     def moves(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
         """The whole moves of the rule agent: see :class:`ddz_env.playing.agent.BatchPlayer`."""
         moves = np.empty((len(rows), 2), np.uint64)
-        _choose_moves(rows, self._rule_words, self._mind, of.WEIGHTS, moves)
+        _choose_moves(rows, self._rule_words, _memory_of(get_ident()), of.WEIGHTS, moves)
         return moves

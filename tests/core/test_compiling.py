@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ddz_env import State
-from ddz_env.core.engine import deal, kickers, legal, random, score, words
+from ddz_env.core.engine import deal, frontend, kickers, legal, random, score, words
 from ddz_env.core.engine.compiling import LINKED_BY, kernel
 from ddz_env.core.engine.layout import HANDS
 from tests.rooms import ROOT
@@ -68,6 +68,7 @@ def test_what_a_kernel_calls_is_no_function_of_its_own() -> None:
     assert quarter_of(8) == 2
     known = numba.version_info.short in LINKED_BY
     assert bool(half_of.signatures) is not known  # type: ignore[attr-defined]
+    assert numba.types.BaseFunction.get_call_type is frontend._search, "Numba is as it was"
     with pytest.raises(ValueError, match="odd") as caught:
         quarter_of(6)
     assert caught.value.args == ("odd", 3)

@@ -29,11 +29,14 @@ from typing import Any, ClassVar
 
 import numba
 from numba.core import caching
+from numba.core.runtime import rtsys
 
 from ddz_env.core.engine.called import packed, unpacked
 from ddz_env.core.folders import PACKAGES, package_folder, temporary_folder, user_folder
 
 _DIGEST_BYTES = 32
+_PATIENCE = 120.0
+"""Seconds that a process waits for another one that compiles the same kernel, before it compiles it, too."""
 
 FLAGS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
 """How every kernel is compiled; a part of the cache's stamp."""
@@ -61,27 +64,29 @@ def import_base(file: Path) -> Path:
     return folder
 
 
-def _module_file(place: Path) -> Path | None:
+@functools.cache
+def _module_file(place: str) -> Path | None:
     """The source of a module, from its path without a suffix."""
-    for file in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
-        if file.is_file():
-            return file
-    return None
+    return next((Path(file) for file in (f"{place}.py", f"{place}/__init__.py") if os.path.isfile(file)), None)
 
 
-def _places(file: Path, module: str) -> list[Path]:
-    """Where a module that a file imports may lie: beside the file, in its packages, or in those of the engine."""
-    dots = len(module) - len(module.lstrip("."))
-    if dots:
-        return [file.parents[dots - 1].joinpath(*module.lstrip(".").split("."))]
-    top, base = module.partition(".")[0], import_base(file)
+@functools.cache
+def _bases(file: Path, top: str) -> set[Path]:
+    """Where a package that a file imports may lie: beside the file's own package, or among those of the engine."""
+    base = import_base(file)
     if top in PACKAGES:
-        bases = {base, package_folder(top).parent}
-    elif base.name in ("site-packages", "dist-packages") and top != file.relative_to(base).parts[0]:
-        return []  # others' packages are not followed
-    else:
-        bases = {base}
-    return [place.joinpath(*module.split(".")) for place in bases]
+        return {base, package_folder(top).parent}
+    if base.name in ("site-packages", "dist-packages") and top != file.relative_to(base).parts[0]:
+        return set()  # others' packages are not followed
+    return {base}
+
+
+def _places(file: Path, module: str) -> list[str]:
+    """Where a module that a file imports may lie, without a suffix."""
+    name = module.lstrip(".")
+    dots, parts = len(module) - len(name), name.split(".")
+    bases = {file.parents[dots - 1]} if dots else _bases(file, parts[0])
+    return [os.path.join(base, *parts) for base in bases]
 
 
 @functools.cache
@@ -200,7 +205,7 @@ def cache_root() -> Path | None:
 
 
 _told: set[str] = set()
-"""What this process has said: the word ``fault``, and the packages of which it is compiling kernels."""
+"""What this process has said: the words ``fault`` and ``compiling``."""
 
 
 def _is_news(subject: str, *, by_workers: bool = False) -> bool:
@@ -221,8 +226,9 @@ def _warn(fault: str) -> None:
 
 def _announce(package: str) -> None:
     """Say why nothing happens for a while, unless ``DDZ_QUIET`` is set; where only workers play, the first says it."""
-    if _is_news(package, by_workers=True) and not os.environ.get("DDZ_QUIET"):
-        print(f"Compiling {package} for this machine: up to a minute, the first time only ...", file=sys.stderr)
+    if _is_news("compiling", by_workers=True) and not os.environ.get("DDZ_QUIET"):
+        what = f"Compiling {package}, and what else this program needs, for this machine"
+        print(f"{what}: up to a minute, the first time only (ddz warmup prepares all programs) ...", file=sys.stderr)
 
 
 # --- Numba's cache, with these folders and checks ---------------------------------------------------------------------
@@ -307,25 +313,48 @@ class _CalledCacheImpl(_StampedCacheImpl):
 
 
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no types
-    """Numba's cache of a function, which only ever costs time: no fault of a file reaches the caller."""
+    """Numba's cache of a function, which only ever costs time: no fault of a file reaches the caller.
 
-    _impl_class = _StampedCacheImpl
+    Processes that need the same kernel at the same time, as the workers of a match do, take turns: one compiles it, and
+    the others load it.  Nobody waits in a circle, for kernels that call each other in a circle do not exist.
+    """
+
+    _impl_class, _suffix = _StampedCacheImpl, ""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
 
+    @functools.cached_property
+    def _turn(self) -> Any:
+        """The lock of who compiles this kernel."""
+        from filelock import FileLock  # imports much, and most processes compile nothing
+
+        return FileLock(Path(self._cache_path, f"{self._impl.filename_base}{self._suffix}.lock"))
+
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        found = None
+        found = self._kept(signature, target_context)
+        if found is None:
+            _announce(self._py_func.__module__.partition(".")[0])
+            with contextlib.suppress(OSError):  # a read-only folder, or one without locks; Timeout is one, too
+                self._impl.locator.ensure_cache_path()
+                self._turn.acquire(_PATIENCE)
+            found = self._kept(signature, target_context)
+            if found is not None:
+                self._turn.release(force=True)
+        return found
+
+    def _kept(self, signature: Any, target_context: Any) -> Any:
+        """What the files hold, if anything."""
+        rtsys.initialize(target_context)  # all that loading needs; compiling looks for Numba's functions, too
         try:
-            found = super().load_overload(signature, target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(signature, target_context)
         except Exception:  # unpickling a damaged file can raise anything: it is replaced by what is compiled now
             with contextlib.suppress(OSError):
                 os.unlink(self._cache_file._index_path)
-        if found is None:
-            _announce(self._py_func.__module__.partition(".")[0])
-        return found
+        return None
 
     def save_overload(self, signature: Any, data: Any) -> None:
         try:
@@ -333,12 +362,14 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships 
         except Exception as fault:  # a full disk, a folder that has gone, a read-only one
             self.disable()
             _warn(f"{self._cache_path} cannot be written ({getattr(fault, 'strerror', None) or fault})")
+        finally:
+            self._turn.release(force=True)
 
 
 class _CalledCache(_KernelCache):
     """The cache of a function as kernels call it, in the same files under keys of its own."""
 
-    _impl_class = _CalledCacheImpl
+    _impl_class, _suffix = _CalledCacheImpl, ".called"
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return (*super()._index_key(sig, codegen), "called")
@@ -354,6 +385,20 @@ class _NoCache(caching.NullCache):  # type: ignore[misc]  # Numba ships no types
         _announce(self._package)
 
 
+class _Unopened:
+    """A cache that is looked for when it is first used: most kernels of an import are not."""
+
+    def __init__(self, *given: Any) -> None:
+        self._given = given
+
+    @functools.cached_property
+    def _opened(self) -> Any:
+        return _open(*self._given)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._opened, name)
+
+
 def kernel_cache(function: Callable[..., Any], *, called: bool = False) -> Any:
     """The cache of a kernel.
 
@@ -364,6 +409,10 @@ def kernel_cache(function: Callable[..., Any], *, called: bool = False) -> Any:
     Returns:
         What Numba's dispatcher expects as its cache; one that keeps nothing where no folder is safe.
     """
+    return _Unopened(function, called)
+
+
+def _open(function: Callable[..., Any], called: bool) -> Any:
     try:
         return _CalledCache(function) if called else _KernelCache(function)
     except RuntimeError:  # Numba found no locator

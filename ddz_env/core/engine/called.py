@@ -8,6 +8,8 @@ code only; what Python calls is linked from such pieces and optimized once, as a
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import binding  # type: ignore[import-untyped]
@@ -15,6 +17,8 @@ from numba import _dynfunc
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
+
+from ddz_env.core.engine.frontend import KernelCompiler, hurried
 
 
 class CalledLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba ships no types
@@ -38,9 +42,8 @@ class CalledCompiler(_FunctionCompiler):  # type: ignore[misc]  # Numba ships no
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
         library = CalledLibrary(target.codegen(), self.py_func.__qualname__)
-        found = compiler.compile_extra(
-            typing, target, self.py_func, args, return_type, flags, self.locals, library, self.pipeline_class
-        )
+        given = args, return_type, flags, self.locals, library, self.pipeline_class
+        found = hurried(lambda: compiler.compile_extra(typing, target, self.py_func, *given))
         found = found._replace(entry_point=_name_of(found.fndesc, found.environment, library))
         target.insert_user_function(found.entry_point, found.fndesc, [library])
         return found
@@ -83,7 +86,7 @@ class EntryCompiler(_FunctionCompiler):  # type: ignore[misc]  # Numba ships no 
     """Compiles a kernel for Python to call."""
 
     def _compile_core(self, args: Any, return_type: Any) -> Any:
-        found = super()._compile_core(args, return_type)
+        found = hurried(functools.partial(super()._compile_core, args, return_type))
         for (
             environment
         ) in found._find_referenced_environments():  # of what it calls: printing and some errors need them
@@ -91,14 +94,20 @@ class EntryCompiler(_FunctionCompiler):  # type: ignore[misc]  # Numba ships no 
         return found
 
 
-def separate(dispatcher: Any, called: Any) -> None:
+def separate(dispatcher: Any, make_called: Callable[[], Any]) -> None:
     """Let kernels call one dispatcher of a function, and Python another one.
 
     Args:
         dispatcher: What Python calls.
-        called: What kernels call; Python never does, which would follow a null pointer.
+        make_called: Makes what kernels call; Python never does, which would follow a null pointer.
     """
-    dispatcher._compiler.__class__ = EntryCompiler
-    called._compiler.__class__ = CalledCompiler
-    dispatcher.get_call_template = called.get_call_template
-    dispatcher.get_overload = called.get_overload
+
+    @functools.cache
+    def called() -> Any:
+        made = make_called()
+        made._compiler.__class__, made._compiler.pipeline_class = CalledCompiler, KernelCompiler
+        return made
+
+    dispatcher._compiler.__class__, dispatcher._compiler.pipeline_class = EntryCompiler, KernelCompiler
+    dispatcher.get_call_template = lambda args, named: called().get_call_template(args, named)
+    dispatcher.get_overload = lambda signature: called().get_overload(signature)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -51,7 +52,12 @@ def _compile(function: _F, extra: dict[str, Any]) -> _F:
         dispatcher._cache = kernel_cache(function)
         if numba.version_info.short not in LINKED_BY:
             return cast(_F, dispatcher)
-        called: Any = numba.njit(**FLAGS, **extra)(function)
-        called._cache = kernel_cache(function, called=True)
-        separate(dispatcher, called)
+        separate(dispatcher, functools.partial(_for_kernels, function, extra))
     return cast(_F, dispatcher)
+
+
+def _for_kernels(function: Callable[..., Any], extra: dict[str, Any]) -> Any:
+    """The dispatcher that other kernels call."""
+    dispatcher: Any = numba.njit(**FLAGS, **extra)(function)
+    dispatcher._cache = kernel_cache(function, called=True)
+    return dispatcher

@@ -18,7 +18,7 @@ from ddz_training.measure.markdown import markdown_table
 with lazily():
     from ddz_training.apps import documentation
 
-for _file in ("table", "endgames", "files", "info", "measure", "train", "demo", "study"):
+for _file in ("table", "endgames", "files", "info", "measure", "train", "demo", "study", "warmup"):
     importlib.import_module(f"{__name__}.{_file}")  # its commands enter themselves, in this order
 
 _GROUPS = {

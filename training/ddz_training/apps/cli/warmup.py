@@ -1,0 +1,159 @@
+"""``ddz warmup``: compile in advance what a newcomer would wait for, program by program."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ddz_env.core.errors import plural
+from ddz_training.apps.cli.command import Parallel, follow
+from ddz_training.apps.cli.console import bars, remark, tell
+from ddz_training.apps.cli.files import ADVISER, OFFERED
+from ddz_training.apps.cli.lazily import lazily
+
+with lazily():
+    from ddz_env import batch, dou_dizhu_v0, gym
+    from ddz_training.apps.web import preparing
+    from ddz_training.measure import contest, workers
+
+
+class Program(NamedTuple):
+    """Something that a newcomer runs.
+
+    Attributes:
+        name: What the bar calls it.
+        work: Runs a short form of it; a function of a module.
+        given: Its arguments.
+    """
+
+    name: str
+    work: Callable[..., object]
+    given: tuple[Any, ...] = ()
+
+
+class Preparer:
+    """Runs programs, so that what they compile is kept."""
+
+    def play(self, program: Program) -> str:
+        """Run one; what was wrong, which no other program suffers from."""
+        try:
+            program.work(*program.given)
+        except Exception as fault:  # of an extra that is not installed, for instance
+            return f"{program.name}: {fault}"
+        return ""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class WarmupCommand(Parallel, call="warmup", heading="Play"):
+    """Compile everything for this machine in advance: environments, agents, searches and the page.
+
+    Each program otherwise compiles what it needs when it first runs.  What is compiled is kept, also when this is
+    interrupted, and running it again takes seconds.
+
+    Example:
+        ddz warmup
+    """
+
+    ray = False
+
+    def run(self) -> None:
+        """Run a short form of every program."""
+        os.environ["DDZ_QUIET"] = "1"  # the bar says it, and not once a worker
+        start, faults = time.perf_counter(), prepare(PROGRAMS, self.processes)
+        remark(f"{plural(len(PROGRAMS), 'program')} prepared in {time.perf_counter() - start:.0f} s")
+        for fault in faults:
+            tell(f"left out: {fault}", err=True)
+        follow("to play", "play")
+
+
+def prepare(programs: Sequence[Program], processes: int) -> list[str]:
+    """Run programs under a bar that says which one is waited for.
+
+    Args:
+        programs: Those that need the most first.
+        processes: How many run at once.
+
+    Returns:
+        What was wrong with some of them.
+    """
+    faults = []
+    with bars() as running, workers.workers(Preparer, processes) as share:
+        task = running.add_task("compiling", total=len(programs), state=programs[0].name)
+        for done, fault in enumerate(share(programs), start=1):
+            faults += [fault] if fault else []
+            left = programs[done:]
+            running.update(task, completed=done, state=f"{left[0].name}, {len(left)} left" if left else "")
+    return faults
+
+
+# --- the programs, each in its shortest form ---
+
+
+def _chosen(mask: Any) -> Any:
+    return np.asarray(mask).argmax(axis=-1)
+
+
+def play_game() -> None:
+    """A game by PettingZoo's loop."""
+    env: Any = dou_dizhu_v0.env()
+    env.reset(seed=0)
+    for _ in env.agent_iter():
+        observation, _, termination, truncation, _ = env.last()
+        env.step(None if termination or truncation else int(_chosen(observation["action_mask"])))
+
+
+def learn_one(opponents: str) -> None:
+    """A learner's decisions in the environment for Gymnasium."""
+    env = gym.DouDizhuEnv(opponents=opponents)
+    env.reset(seed=0)
+    over = False
+    while not over:
+        *_, over, _, _ = env.step(int(_chosen(env.action_masks())))
+
+
+def learn_many(opponents: str) -> None:
+    """A learner's decisions in a vector environment."""
+    env = gym.DouDizhuVectorEnv(num_envs=2, opponents=opponents)
+    _, infos = env.reset(seed=0)
+    for _ in range(60):
+        *_, infos = env.step(_chosen(infos["action_mask"]))
+
+
+def step_batch() -> None:
+    """Games in which one plays all seats."""
+    games = batch.SelfPlayBatch(num_games=2, seed=0)
+    for _ in range(60):
+        games.step(games.sample_actions())
+
+
+def compare(*agents: str) -> None:
+    """A deal from both sides."""
+    contest.run_arena(contest.Arena(agents, on_fault="stop"), 1)
+
+
+def open_page() -> None:
+    """What the page prepares."""
+    for step in preparing.steps(OFFERED, ADVISER, "policy"):
+        step.work(*step.given)
+
+
+PROGRAMS = (
+    Program("an environment", play_game),
+    Program("policy v rules", compare, ("policy", "rules")),
+    Program("a batch", step_batch),
+    Program("rollout v rules", compare, ("rollout:worlds=10", "rules")),
+    Program("a learner's environment", learn_one, ("rules",)),
+    Program("isuct v rules", compare, ("isuct:iterations=100", "rules")),
+    Program("neural-ismcts v policy", compare, ("neural-ismcts:iterations=20", "policy")),
+    *(Program(f"a vector environment against {name}", learn_many, (name,)) for name in ("random", "rules", "policy")),
+    Program("rules v random", compare, ("rules", "random")),
+    Program("duct v random-staged", compare, ("duct:iterations=100", "random-staged")),
+    Program("the page", open_page),
+)
+"""Two at a time share little, and later ones find most of what they need."""

@@ -15,7 +15,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq --co
 
 # What is installed, each with a stamp: `make demo` learns and plays; the rest needs everything.
 EXTRAS := dev,data,notebooks,onnx,peers,plot,render,train,web
-SHOW := train
+SHOW := plot,train
 DEMO := $(VENV)/.demo-installed
 FULL := $(VENV)/.full-installed
 
@@ -28,7 +28,7 @@ help:  ## list the targets
 
 setup: $(FULL)  ## create .venv with the package (editable) and everything that tests and training need
 
-demo: $(DEMO)  ## train a policy from nothing, see it beside the shipped one, searches and baselines; a report
+demo: $(DEMO)  ## three minutes: a game, PPO from nothing, both kinds of search, a comparison, a report
 	$(BIN)/ddz demo $(ARGS)
 
 test: $(FULL) check  ## lint, check the types and run the default tests

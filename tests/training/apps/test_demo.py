@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ddz_agents.neural.weights import load_weights
+from ddz_training.measure import plotting
 from tests.training.apps.terminal import ddz, refused, start_ddz, wait_until
 
 demo = importlib.import_module("ddz_training.apps.cli.demo")
@@ -50,8 +51,14 @@ def test_a_demo_replaces_an_unfinished_run_and_reports(tmp_path: Path, monkeypat
     done = ddz("demo", "--minutes", "0.01", "--deals", "1", "--processes", "1", "--seed", "2")
     assert done.exit_code == 0, done.output
     for text in (
-        *("PPO by self-play from random weights, 0.01 min", "2 duplicate deals each"),
+        *(
+            "A game of the environment",
+            "standard · move 0",
+            "the landlord wins",
+            "PPO by self-play from random weights",
+        ),
         *("Against all others", "Cross-table", "6 games; the report is demo-report/report.html"),
+        *("play --agents policy:path=", "arena neural-ismcts:path=", "train selfplay --out"),
     ):
         assert text in " ".join(done.output.split())
     assert load_weights(policy).notes["seed"] == 2
@@ -61,6 +68,7 @@ def test_a_demo_replaces_an_unfinished_run_and_reports(tmp_path: Path, monkeypat
     page = (folder / "report.html").read_text(encoding="utf-8")
     for text in ("shipped policy", "fresh policy", "Cross-table", "policy:path="):
         assert text in page
+    assert ('<img src="ratings.png"' in page) == plotting.can_plot() == (folder / "ratings.png").exists()
 
 
 def test_a_folder_that_no_option_of_an_agent_can_name_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``ddz demo``, which ``make demo`` runs: a policy learns from nothing, plays beside all others, and is reported."""
+"""``ddz demo``, which ``make demo`` runs: a game, a policy that learns from nothing, a comparison, and a report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import io
 import multiprocessing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,12 +25,13 @@ from ddz_training.apps.cli.train import train_under_bar
 with lazily():
     from rich import console as rich_console
 
+    from ddz_env import dou_dizhu_v0
     from ddz_env.playing import registry
     from ddz_training.learn import loop
     from ddz_training.learn.ppo import config as ppo_config
     from ddz_training.learn.ppo import selfplay as ppo_selfplay
     from ddz_training.measure import contest as contests
-    from ddz_training.measure import league, ratings, statistics, timing, workers
+    from ddz_training.measure import duplicate, league, plotting, ratings, statistics, timing, workers
 
 FRESH = "fresh policy"
 ENTRANTS = {
@@ -47,6 +48,7 @@ SETTINGS: dict[str, Any] = {"evaluate_deals": 50, "evaluate_every": 10**9}
 """The strength is measured at the end alone."""
 
 _SCORING = "win"
+_PICTURE = "ratings.png"
 
 
 class InvalidDemonstrationError(DouDizhuError):
@@ -54,7 +56,7 @@ class InvalidDemonstrationError(DouDizhuError):
 
 
 class DemoCommand(Parallel, call="demo", heading="Train"):
-    """Train a policy from nothing, and compare it with the shipped one, searches and baselines.
+    """Play a game, train a policy from nothing, and compare it with the shipped one, searches and baselines.
 
     Attributes:
         minutes: Minutes of training for the fresh policy.
@@ -89,6 +91,8 @@ class DemoCommand(Parallel, call="demo", heading="Train"):
         others = [text for name, text in agents.items() if name != FRESH]
         compiling = multiprocessing.get_context("spawn").Process(target=warm_up, args=(others,), daemon=True)
         compiling.start()
+        remark("A game of the environment: random play among those of the 400 actions that are legal", bold=True)
+        _show_game(self.seed)
         remark(f"PPO by self-play from random weights, {self.minutes:g} min", bold=True)
         _train(fresh.parent, self.minutes, self.seed)
         compiling.join()
@@ -96,20 +100,45 @@ class DemoCommand(Parallel, call="demo", heading="Train"):
         arena = contests.Arena(tuple(agents.values()), seed=self.seed, names=tuple(agents))
         with self.working("deals × pairs") as how:
             records = contests.run_arena(arena, self.deals, **how)
+        self._report(records, agents)
+        follow("to play against the fresh policy", "play", "--agents", agents[FRESH])
+        prior = f"neural-ismcts:path={values['fresh']}"
+        follow("to see what its prior is worth inside the search", "arena", prior, agents[FRESH], "--deals", 20)
+        longer = ("train", "selfplay", "--out", "runs/first", "--minutes", "60")
+        follow("to train a policy of your own for longer", *longer)
+
+    def _report(self, records: Sequence[duplicate.GameRecord], agents: Mapping[str, str]) -> None:
+        """Show the tables, and write them with a picture of the ratings."""
         compared = command_line("ddz", "arena", *agents.values(), "--deals", self.deals, "--seed", self.seed)
         totals = results_table(statistics.standings(records), "Against all others", _SCORING, "against")
+        rated, _ = ratings.rate(records)
         tables = [
             dataclasses.replace(totals, note=f"{note(_SCORING)} Repeated by: {compared}"),
-            league.cross_table(ratings.rate(records)[0], records),
+            league.cross_table(rated, records),
         ]
         page = rich_console.Console(record=True, file=io.StringIO(), width=120)
         for table in tables:
             show(table)
             show(table, screen=page)
-        replace_file(self.out / "report.html", page.export_html().encode())
+        report = page.export_html()
+        if plotting.can_plot():
+            league.plot_ratings(rated, self.out / _PICTURE)
+            report = report.replace("</body>", f'<img src="{_PICTURE}" alt="Ratings">\n</body>')
+        replace_file(self.out / "report.html", report.encode())
         tell(f"{plural(len(records), 'game')}; the report is {quoted(self.out / 'report.html')}")
-        longer = ("train", "selfplay", "--out", "runs/first", "--minutes", "60")
-        follow("to train a policy of your own for longer", *longer)
+
+
+def _show_game(seed: int) -> None:
+    """Play a game in PettingZoo's loop, and show its table when the cards are dealt and when it is over."""
+    env = dou_dizhu_v0.env(render_mode="ansi")
+    env.reset(seed=seed)
+    tell(f"{env.render()}\n")
+    for name in env.possible_agents:
+        env.action_space(name).seed(seed % 2**32)
+    for name in env.agent_iter():
+        observation, _, over, _, _ = env.last()
+        env.step(None if over else env.action_space(name).sample(observation["action_mask"]))
+    tell(f"{env.render()}\n")
 
 
 def warm_up(specifications: Iterable[str]) -> None:

@@ -133,6 +133,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
     metadata: ClassVar[dict[str, Any]] = {"name": "dou_dizhu_v0", "is_parallelizable": False, "render_fps": 2}
     metadata["render_modes"] = outputs.usable_modes()
+    _infos: dict[str, dict[str, Any]]
 
     def __init__(
         self,
@@ -303,7 +304,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         """Select the seat to act, and at the end of the game pay everybody's return, once."""
         game = self._game
         self.agent_selection = self.possible_agents[game.seat]
-        self._infos: dict[str, dict[str, Any]] = {}
+        self._infos = {}
         if game.over:
             for agent, value in zip(self.agents, game.returns.tolist(), strict=True):
                 self.rewards[agent] = value

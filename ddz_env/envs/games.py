@@ -23,7 +23,7 @@ from ddz_env.core.owned import own
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State
 from ddz_env.envs import slots as at
-from ddz_env.envs.slots import allocate, views_of
+from ddz_env.envs.slots import Words, allocate, views_of
 from ddz_env.envs.stepping import EVERYONE, FINISHED, first_illegal, play, play_learners
 from ddz_env.envs.threads import GamesLock, one_at_a_time, run_chunks
 
@@ -106,11 +106,16 @@ class GameBatch:
         self.__dict__.update(own(saved))
         self.__dict__.update(self._views())
 
-    def run(self, orders: Any) -> None:
-        """Carry out an order in each game (``WAIT``, ``DEAL`` ... of :mod:`ddz_env.envs.stepping`)."""
+    def run(self, orders: Any, *out: Words) -> None:
+        """Carry out an order in each game (``WAIT``, ``DEAL`` ... of :mod:`ddz_env.envs.stepping`).
+
+        Args:
+            orders: One, or one a game.
+            *out: What the kernel writes besides.
+        """
         self.slots.cells[:, at.ORDER] = orders
         kernel = play if self.slots.terms[at.ROLE] == EVERYONE else play_learners
-        run_chunks(kernel, self.num_games, self.threads, self._words)
+        run_chunks(kernel, self.num_games, self.threads, self._words, *out)
 
     def lay_out(self, index: int, state: State) -> None:
         """Write a state into a game."""

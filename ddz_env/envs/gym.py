@@ -62,7 +62,7 @@ class _LearnerEnv(OwnsArrays):
     _np_random: np.random.Generator | None
     _np_random_seed: int | None
     _renew_seeds = False
-    _count, _threads, _renew = 1, 1, False
+    _count, _threads, _renew, _copy = 1, 1, False, False
     _modes: tuple[str, ...] = RENDER_MODES
 
     def __init__(
@@ -85,6 +85,7 @@ class _LearnerEnv(OwnsArrays):
         self._text = outputs.check_infos(infos)
         self.observation_space, self.action_space = self.form.space(), spaces.Discrete(NUM_ACTIONS)
         kept: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renews": self._renew}
+        kept |= {"hands_out": self._copy}
         self._games = LearnerGames(self._count, rules, opponents, role, scoring, **kept)
         self._all = np.ones(self._count, np.bool_)
         self._lock = GamesLock()
@@ -375,11 +376,8 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
             InvalidMoveError: If the actions are not integers of that shape.
             IllegalMoveError: If one is not legal and ``illegal_action="raise"``.  No game has changed.
         """
-        renewed = self.autoreset_mode == AutoresetMode.NEXT_STEP and self._ended.any()
-        played = ~self._ended if renewed else self._all
+        played = ~self._ended if self.autoreset_mode == AutoresetMode.NEXT_STEP else self._all
         checked = self._games.check(actions, played, refuse=self._refuse)
-        if renewed:
-            self._games.begin(~played)
         self._games.step(checked, played)
         ended, rewards, illegal = self._games.outcome()
         truncated = self._too_long(played)
@@ -402,19 +400,20 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal actions, shape ``[num_envs, 400]``, bool; action 0 alone where the game is over."""
-        return np.asarray(self._games.mask, np.bool_)
+        bits = self._games.slots.bits.view(np.uint8)
+        return np.unpackbits(bits, axis=1, count=NUM_ACTIONS, bitorder="little").view(np.bool_)
 
     def _seen(self, dealt: npt.NDArray[np.bool_] | None = None) -> tuple[Any, dict[str, Any]]:
         """Observations and infos of all games; the infos are said to hold for all, or for those just dealt."""
-        games, values, slots = self._games, self._games.observation, self._games.slots
-        if self._copy or self.form.scaled:
+        games, slots = self._games, self._games.slots
+        values, masks = games.handed
+        if self.form.scaled:
             values = self.form.vector(values, OBSERVATION)
         present = (self._all if dealt is None else dealt).copy()
         # Where the step that ends a game deals the next one, no game that is shown has ended by an illegal action.
         illegal = np.zeros(self.num_envs, np.int64) if self._renew else slots.cells[:, at.ILLEGAL].copy()
-        masks = games.mask.copy() if self._copy else games.mask
         infos = self._stacked(present, slots.infos[:, 0].T.copy(), illegal, masks)
-        return self.form.of(values, games.mask), infos
+        return self.form.of(values, masks), infos
 
     def _stacked(
         self, present: npt.NDArray[np.bool_], written: Any, illegal: Any, masks: npt.NDArray[np.int8]
@@ -433,16 +432,17 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
     def _final(self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
         """What the games showed last that have just ended, or were cut off and run on, in Gymnasium's form."""
         slots, over = self._games.slots, ended | cut
+        (where,) = over.nonzero()
         masks = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
-        masks[ended, 0] = 1
+        masks[where, 0] = 1
         if cut.any():
-            slots.last_observations[cut], slots.last_infos[cut] = slots.observations[cut], slots.infos[cut, 0]
-            masks[cut] = self._games.mask[cut]
-        where = np.flatnonzero(over)
-        last_seen = self.form.vector(slots.last_observations[where].view(np.int8), OBSERVATION)
-        observations = np.full(self.num_envs, None, dtype=object)
-        for index, seen in zip(where.tolist(), map(self.form.of, last_seen, masks[where]), strict=True):
-            observations[index] = seen
+            seen, masks[cut] = (part[cut] for part in self._games.handed)
+            slots.last_observations[cut], slots.last_infos[cut] = seen.view(np.uint64), slots.infos[cut, 0]
+        last_seen = slots.last_observations[where].view(np.int8)
+        if self.form.scaled:
+            last_seen = self.form.vector(last_seen, OBSERVATION)
+        observations = np.empty(self.num_envs, object)  # of None
+        observations[where] = np.fromiter(self.form.each(last_seen, masks[where]), object, len(where))
         written = np.zeros((outputs.WIDTH, self.num_envs), np.int64)
         written[:, where] = slots.last_infos[where].T
         info = self._stacked(over.copy(), written, (illegal & ended).astype(np.int64), masks)

@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from ddz_env.core.checks import check_choice, check_seed
 from ddz_env.core.errors import GameOverError, InvalidRulesError
+from ddz_env.core.observation import mask_bytes
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES
 from ddz_env.envs import slots as at
 from ddz_env.envs.games import GameBatch, check_actions, check_position, dealt_state, random_seed, refuse_illegal
 from ddz_env.envs.opponents import Opponents
-from ddz_env.envs.stepping import ACT, ANSWER, BEGIN, DEAL, FINISHED, OPPONENT_TURN, RANDOM_ROLE, RESUME, WAIT
+from ddz_env.envs.stepping import ACT, ANSWER, BEGIN, DEAL, FINISHED, LOOK, OPPONENT_TURN, RANDOM_ROLE, RESUME, WAIT
 
 Chosen = npt.NDArray[np.bool_]
 """Which of the games, shape ``[num_games]``, bool."""
@@ -53,10 +54,12 @@ class LearnerGames(GameBatch):
         log: Whether all moves are kept even if no opponent reads them (for pictures and infos).
         renews: Whether the step that ends a game deals the next one.  A game that ends before its learner has decided
             anything (possible in the half-deck game) is passed over.
+        hands_out: Whether every step writes what the learners see into new arrays, the caller's own.
 
     Attributes:
-        observation: What each learner sees, shape ``[num_games, OBSERVATION_SIZE]``, int8, overwritten by every step.
-        mask: Legal actions, shape ``[num_games, 400]``, int8, likewise; action 0 alone when the game is over.
+        handed: What each learner sees, shape ``[num_games, OBSERVATION_SIZE]``, int8, and its legal actions, shape
+            ``[num_games, 400]``, int8, action 0 alone when the game is over.  Steps that hand nothing out overwrite
+            ``observation`` and ``mask``.
         seeded: Which games have had a seed, shape ``[num_games]``, bool.
 
     Raises:
@@ -76,6 +79,7 @@ class LearnerGames(GameBatch):
         threads: int = 1,
         log: bool = False,
         renews: bool = False,
+        hands_out: bool = False,
     ) -> None:
         rules = Rules.preset(rules)
         number = check_role(role, rules)
@@ -85,6 +89,7 @@ class LearnerGames(GameBatch):
         setting: dict[str, Any] = {"threads": threads, "role": number, "kinds": who.kinds, "renews": renews}
         super().__init__(num_games, rules, scoring, **setting, **shown, **kept)
         self.seeded = np.zeros(num_games, np.bool_)
+        self._hands_out = hands_out
 
     def begin(
         self, chosen: Chosen, seeds: list[int | None] | None = None, options: Mapping[str, Any] | None = None
@@ -127,7 +132,9 @@ class LearnerGames(GameBatch):
             for index in np.flatnonzero(chosen).tolist():
                 self.lay_out(index, given)
         self._opponents.begin(chosen)
-        self._play(np.where(chosen, DEAL if given is None else order, WAIT))
+        self._play(np.where(chosen, DEAL if given is None else order, np.where(self.seeded, LOOK, WAIT)))
+        for part in self.handed:
+            part[~self.seeded] = 0
 
     def _number(self, chosen: Chosen, seeds: list[int | None] | None) -> None:
         """Give the chosen games their seeds and numbers; a game that never had a seed draws one."""
@@ -168,22 +175,31 @@ class LearnerGames(GameBatch):
         return checked
 
     def step(self, actions: npt.NDArray[np.int64], chosen: Chosen) -> None:
-        """Play checked actions in the chosen games, and the opponents' replies.
+        """Play checked actions in the chosen games, deal the others anew, and let the opponents reply.
 
         In a game that ended before its learner could act any action plays nothing and brings the reward.
         """
+        orders: Any = ACT
+        if not chosen.all():
+            orders = np.where(chosen, ACT, DEAL)
+            self._number(~chosen, None)
+            self._opponents.begin(~chosen)
         self.slots.cells[:, at.ACTION] = actions
-        self._play(np.where(chosen, ACT, WAIT))
+        self._play(orders)
 
     def outcome(self) -> tuple[Chosen, npt.NDArray[np.float64], Chosen]:
         """Which games the last step ended, the learners' rewards and whether their actions were illegal; copies."""
         ended = self.slots.cells[:, at.ENDED] > 0
         return ended, np.where(ended, self.slots.returns[:, at.OWN], 0.0), self.slots.cells[:, at.ILLEGAL] > 0
 
-    def _play(self, orders: npt.NDArray[Any] | None) -> None:
+    def _play(self, orders: Any) -> None:
         """Carry out orders, then ask opponents until every game waits for its learner."""
+        out, self.handed = (self.slots.observations, self.slots.masks), (self.observation, self.mask)
+        if self._hands_out:
+            out = np.empty_like(out[0]), np.empty_like(out[1])
+            self.handed = out[0].view(np.int8), mask_bytes(out[1])
         while orders is not None:
-            self.run(orders)
+            self.run(orders, *out)
             self._opponents.tell(self.state)
             orders = self._answered() if self._opponents.asked else None
 
@@ -192,7 +208,7 @@ class LearnerGames(GameBatch):
         waiting = self.slots.cells[:, at.STATUS] >= OPPONENT_TURN
         if not waiting.any():
             return None
-        self._opponents.answer(np.flatnonzero(waiting), self.slots, self.state)
+        self._opponents.answer(waiting.nonzero()[0], self.slots, self.state)
         return np.where(waiting, ANSWER, WAIT)
 
     def close(self) -> None:

@@ -172,7 +172,7 @@ class Opponents(OwnsArrays):
             AgentFaultError: If an opponent raises.
             IllegalAgentMoveError: If its answer is not a legal move.
         """
-        asked = self._asked(slots.rows[waiting]) if len(self.asked) > 1 else np.zeros(len(waiting), np.intp)
+        asked = self._asked(slots.rows[waiting]) if len(self.asked) > 1 else None
         answers = slots.keys[:, at.MAIN : at.KICKERS + 1]
 
         def rng(game: int) -> np.random.Generator:
@@ -182,7 +182,7 @@ class Opponents(OwnsArrays):
             return self._rngs[game][1]
 
         for number, one in enumerate(self.asked):
-            games = waiting[asked == number]
+            games = waiting if asked is None else waiting[asked == number]
             if not len(games):
                 continue
             if one.batch is None:
@@ -233,15 +233,17 @@ def _answers(agent: Any, states: list[State], rngs: list[np.random.Generator]) -
     return answers
 
 
-def _in_parts(one: Opponent, count: int, threads: int, answer: Callable[[slice], Any]) -> Any:
+def _ask(one: Opponent, threads: int, answer: Callable[..., Any], *given: npt.NDArray[Any]) -> Any:
     """An opponent's answers in some games: in one call, or in parts on several threads if it is ``parallel``."""
+    if threads == 1 or not getattr(one.batch, "parallel", False):
+        return call(one.agent, one.role, "act", answer, *given)
     parts: dict[int, Any] = {}
 
     def work(first: int, stop: int) -> None:
-        parts[first] = answer(slice(first, stop))
+        parts[first] = answer(*(array[first:stop] for array in given))
 
-    call(one.agent, one.role, "act", run_chunks, work, count, threads if getattr(one.batch, "parallel", False) else 1)
-    return parts[0] if len(parts) == 1 else np.concatenate([parts[first] for first in sorted(parts)])
+    call(one.agent, one.role, "act", run_chunks, work, len(given[0]), threads)
+    return np.concatenate([parts[first] for first in sorted(parts)])
 
 
 def _stages(
@@ -250,7 +252,7 @@ def _stages(
     """One stage in each of some games, checked."""
     batch: Any = one.batch
     given = games, slots.rows[games], slots.observations[games].view(np.int8), mask_bytes(slots.masks[games])
-    actions = _in_parts(one, len(games), threads, lambda part: batch.actions(*(array[part] for array in given), rng))
+    actions = _ask(one, threads, lambda *part: batch.actions(*part, rng), *given)
     actions = check_actions(actions, len(games))
     refuse_illegal(actions, slots.bits[games], lambda wrong: f"agent {one.agent.name!r} in game {games[wrong]}")
     return actions
@@ -260,7 +262,7 @@ def _moves(one: Opponent, games: npt.NDArray[np.intp], slots: Slots, threads: in
     """A whole move in each of some games, checked: main ids and kickers as hands, shape ``[k, 2]``."""
     batch: Any = one.batch
     rows = slots.rows[games]
-    moves: npt.NDArray[np.uint64] = _in_parts(one, len(games), threads, lambda part: batch.moves(rows[part]))
+    moves: npt.NDArray[np.uint64] = _ask(one, threads, batch.moves, rows)
     wrong = first_illegal_move(rows, slots.rules, np.empty(MASK_WORDS, np.uint64), moves)
     if wrong >= 0:
         main, kickers = moves[wrong].tolist()

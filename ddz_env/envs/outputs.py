@@ -7,7 +7,7 @@ Infos have the same keys from the first step on, and a number under each, so tha
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -83,9 +83,14 @@ class ObservationForm:
         """The observation, with a copy of its mask beside it if asked for."""
         return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values
 
+    def each(self, values: npt.NDArray[Any], masks: npt.NDArray[np.int8]) -> Iterable[Any]:
+        """The observation of each of several games."""
+        return map(self.of, values, masks) if self._beside else values
+
     def seen(self, observed: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> Any:
         """What one seat sees, of the caller's own: an observation's bytes in the dtype asked for, and its mask."""
-        return self.of(self.vector(observed, OBSERVATION), mask)
+        values = self.vector(observed, OBSERVATION) if self.scaled else observed.copy()
+        return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values
 
 
 KINDS = ("numbers", "text")

@@ -222,8 +222,8 @@ def _pay(row: np.ndarray, cells: np.ndarray, terms: np.ndarray, returns: np.ndar
 
 
 @inline_kernel
-def _show(index: int, slots: Slots, seat: np.uint64, over: bool) -> None:
-    """Write what a seat may see.
+def _show(index: int, slots: Slots, seat: np.uint64, over: bool, observation: np.ndarray, mask: np.ndarray) -> None:
+    """Write what a seat may see; observation and mask into rows that have no words where they are not wanted.
 
     A learner's game that is over offers action 0, which changes nothing: a distribution over no actions at all does not
     exist, and policies are asked about such a game before it is dealt anew.
@@ -233,10 +233,10 @@ def _show(index: int, slots: Slots, seat: np.uint64, over: bool) -> None:
     if over:
         bits[:] = U0
         bits[0] = U1
-    if slots.masks.shape[1] > 0:
-        expand_mask(bits, slots.masks[index])
-    if slots.observations.shape[1] > 0:
-        write_observation(row, ring, slots.rules, seat, slots.observations[index])
+    if mask.shape[0] > 0:
+        expand_mask(bits, mask)
+    if observation.shape[0] > 0:
+        write_observation(row, ring, slots.rules, seat, observation)
     if slots.concealed.shape[1] > 0:
         write_concealed(row, slots.rules, seat, slots.concealed[index])
     infos = slots.infos[index]
@@ -277,7 +277,7 @@ def play(first: int, stop: int, words: np.ndarray) -> None:
             keys[at.NUMBER] += np.uint64(slots.terms[at.STRIDE])
         if deals:
             _deal(row, ring, keys, slots.rules)
-        _show(index, slots, row[SEAT], False)
+        _show(index, slots, row[SEAT], False, slots.observations[index], slots.masks[index])
 
 
 @pure_kernel
@@ -299,11 +299,12 @@ def play_alone(words: np.ndarray, order: int, action: int) -> int:
         return -1
     cells[at.ORDER], cells[at.ACTION] = order, action
     play(0, 1, words)
-    return cells[at.ACTING] + (GAME_OVER if row[STAGE] == _STAGE_OVER else 0)
+    seat: int = cells[at.ACTING]
+    return seat + (GAME_OVER if row[STAGE] == _STAGE_OVER else 0)
 
 
 @pure_kernel
-def play_learners(first: int, stop: int, words: np.ndarray) -> None:
+def play_learners(first: int, stop: int, words: np.ndarray, observations: np.ndarray, masks: np.ndarray) -> None:
     """Carry out one order in each of the games ``first..stop-1``, play on, and write what they show.
 
     Where the step that ends a game deals the next one, what the learner saw last is kept, and games that end before the
@@ -313,26 +314,33 @@ def play_learners(first: int, stop: int, words: np.ndarray) -> None:
         first: The first game.
         stop: The end.
         words: The games (:func:`ddz_env.envs.slots.allocate`).
+        observations: Output: what the learners see, shape ``[n, OBSERVATION_WORDS]``, uint64; what opponents see is
+            written into the games.
+        masks: Output, shape ``[n, 50]``, uint64, likewise.
     """
     slots = slots_of(words)
     for index in range(first, stop):
         cells, renews = slots.cells[index], slots.terms[at.RENEWS] != 0
-        if cells[at.ORDER] == WAIT:
+        order = cells[at.ORDER]
+        if order == WAIT:
             continue
-        if cells[at.ORDER] == ACT and cells[at.STATUS] == FINISHED:  # over before its learner could act
+        plays = order != LOOK
+        if order == ACT and cells[at.STATUS] == FINISHED:  # over before its learner could act
             cells[at.ENDED] = cells[at.DECIDED] = 1
-            continue
+            plays = False
         while True:
-            if _obey(index, slots):
+            if plays and _obey(index, slots):
                 _play_on(index, slots)
-            over = cells[at.STATUS] == FINISHED
+            over, asked = cells[at.STATUS] == FINISHED, cells[at.STATUS] == OPPONENT_TURN
             if cells[at.STATUS] != UNSEEN_TURN and (cells[at.DECIDED] or not (over and renews)):
-                seat = cells[at.LEARNER] if cells[at.STATUS] != OPPONENT_TURN else np.int64(slots.rows[index, SEAT])
-                _show(index, slots, np.uint64(seat), over)
-            if not (over and renews):
+                seat = np.int64(slots.rows[index, SEAT]) if asked else cells[at.LEARNER]
+                seen = slots.observations[index] if asked else observations[index]
+                mask = slots.masks[index] if asked else masks[index]
+                _show(index, slots, np.uint64(seat), over, seen, mask)
+            if not (plays and over and renews):
                 break
             if cells[at.DECIDED]:
-                _copy(slots.observations[index], slots.last_observations[index])
+                _copy(observations[index], slots.last_observations[index])
                 _copy(slots.infos[index, 0], slots.last_infos[index])
             slots.keys[index, at.NUMBER] += np.uint64(slots.terms[at.STRIDE])
             cells[at.ORDER] = RENEW

@@ -109,8 +109,10 @@ def run_chunks(function: Callable[..., Any], count: int, threads: int, *argument
     try:
         _work(starts, function, count, size, arguments)
     finally:
-        wait(futures)
-    for future in futures:
+        # A thread that has not begun is not waited for: nothing is left for it to do.
+        begun = [future for future in futures if not future.cancel()]
+        wait(begun)
+    for future in begun:
         future.result()
 
 

@@ -211,8 +211,9 @@ class ModelAgent:
         Returns:
             Action ids, shape ``[n]``, int64.
         """
-        actions: npt.NDArray[np.int64] = masks.argmax(axis=1)
-        rows = np.flatnonzero(np.count_nonzero(masks, axis=1) > 1)
+        legal = masks != 0
+        actions: npt.NDArray[np.int64] = legal.argmax(axis=1)
+        rows = np.flatnonzero(legal.sum(axis=1, dtype=np.int16) > 1)
         if len(rows):
             log_probabilities, _ = self.model.evaluate(observations[rows], masks[rows])
             drawing = [rngs(row) for row in rows.tolist()] if self.temperature else []

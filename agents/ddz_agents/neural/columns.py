@@ -218,7 +218,7 @@ def hand_left(values: np.ndarray, rest: np.ndarray) -> None:
 @pure_kernel
 def describe_observation(
     values: np.ndarray, history: int, rules: np.ndarray, mind: RuleScratch, rest: np.ndarray, row: np.ndarray
-) -> tuple[int, int]:
+) -> None:
     """Write the columns of one observation.
 
     Args:
@@ -228,9 +228,6 @@ def describe_observation(
         mind: Memory; priced by the unseen cards afterwards.
         rest: Memory, shape ``[15]``, int8.
         row: Output, shape ``[observation_columns(history)]``, float32.
-
-    Returns:
-        What the prospects of the own hand depend on (:func:`~ddz_agents.neural.features.value_hand`).
     """
     shown = features.MOVE_BYTES * history
     put_scaled(values, OBSERVATION_SCALES, 0, HEAD + shown, row, _P.table)
@@ -239,14 +236,12 @@ def describe_observation(
     put_hand(values, HAND, row, _P.hand)
     hand_left(values, rest)
     weigh_unseen(values, mind)
-    sure, price = features.value_hand(hand_word(rest, 0), rules, mind)
-    features.put_hand_values(sure, price, row, _P.prospects)
+    put_prospects(hand_word(rest, 0), rules, mind, row, _P.prospects)
     put_planes(values, UNSEEN, row, _P.unseen)
     put_planes(values, TARGET, row, _P.target)
     _put_sizes(values, row, _P.sizes)
     put_thresholds(int(values[KEY]), NUM_RANKS, row, _P.key)
     features.put_signs(values, row, _P.signs)
-    return sure, price
 
 
 @kernel

@@ -136,7 +136,6 @@ class ForwardBuffers(NamedTuple):
         features: What the state makes of the features.
         places: Where a row of columns is not zero, int64.
         hand: Counts of a hand, int8.
-        held: The hand of each row, and what its prospects depend on, shape ``[_ROWS, 3]``, int64.
     """
 
     minds: tuple[RuleScratch, ...]
@@ -150,7 +149,6 @@ class ForwardBuffers(NamedTuple):
     features: Floats
     places: npt.NDArray[np.int64]
     hand: npt.NDArray[np.int8]
-    held: npt.NDArray[np.int64]
 
 
 def new_buffers(columns: int, width: int, rest_width: int = 0, rest_features: int = 0) -> ForwardBuffers:
@@ -159,10 +157,9 @@ def new_buffers(columns: int, width: int, rest_width: int = 0, rest_features: in
     states = [np.zeros((_ROWS, width), np.float32) for _ in range(3)]
     floats = [np.zeros(size, np.float32) for size in sizes]
     scratch = np.zeros(max(columns, width, *sizes), np.int64), np.zeros(NUM_RANKS, np.int8)
-    held = np.zeros((_ROWS, 3), np.int64)
     columns_of_row = np.zeros(columns, np.float32)
     minds = tuple(new_rule_scratch() for _ in range(_ROWS))
-    return ForwardBuffers._make([minds, columns_of_row, *states, *floats, *scratch, held])
+    return ForwardBuffers._make([minds, columns_of_row, *states, *floats, *scratch])
 
 
 def trunk_of(arrays: Arrays, layers: Layers) -> Trunk:
@@ -304,8 +301,8 @@ def dot(one: np.ndarray, other: np.ndarray) -> np.float32:
 
 
 @pure_kernel
-def _normalize(values: np.ndarray, gains: np.ndarray, shifts: np.ndarray, out: np.ndarray) -> None:
-    """Layer normalization of ``_ROWS`` rows; an addition waits for the one before it, and so they take turns."""
+def _normalize(values: np.ndarray, rows: int, gains: np.ndarray, shifts: np.ndarray, out: np.ndarray) -> None:
+    """Layer normalization of some rows; an addition waits for the one before it, and so all ``_ROWS`` take turns."""
     size = values.shape[1]
     a = b = c = d = 0.0
     for unit in range(size):
@@ -320,10 +317,9 @@ def _normalize(values: np.ndarray, gains: np.ndarray, shifts: np.ndarray, out: n
         f += (np.float64(values[1, unit]) - b) ** 2
         g += (np.float64(values[2, unit]) - c) ** 2
         h += (np.float64(values[3, unit]) - d) ** 2
-    _scale(values[0], a, e / size, gains, shifts, out[0])
-    _scale(values[1], b, f / size, gains, shifts, out[1])
-    _scale(values[2], c, g / size, gains, shifts, out[2])
-    _scale(values[3], d, h / size, gains, shifts, out[3])
+    means, squares = (a, b, c, d), (e, f, g, h)
+    for row in range(rows):
+        _scale(values[row], means[row], squares[row] / size, gains, shifts, out[row])
 
 
 @inline_kernel
@@ -357,12 +353,12 @@ def _run_blocks(trunk: Trunk, buffers: ForwardBuffers, rows: int) -> None:
     gains, shifts = trunk.norms
     last = trunk.blocks.bias.shape[0]
     for block in range(last):
-        _normalize(states, gains[block], shifts[block], normals)
+        _normalize(states, rows, gains[block], shifts[block], normals)
         _affine_rows(normals, Dense(trunk.blocks.weights[block], trunk.blocks.bias[block]), rows, buffers.places, added)
         for row in range(rows):
             for unit in range(states.shape[1]):
                 states[row, unit] += max(added[row, unit], _ZERO)
-    _normalize(states, gains[last], shifts[last], states)
+    _normalize(states, rows, gains[last], shifts[last], states)
     for row in range(rows):
         _rectify(states[row])
 
@@ -393,11 +389,7 @@ def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
 @pure_kernel
 def _enter_seat(values: np.ndarray, history: int, policy: PolicyNet, buffers: ForwardBuffers, row: int) -> None:
     """Make the first state of a row of an observation."""
-    held = buffers.held[row]
-    held[1], held[2] = describe_observation(
-        values, history, READING_RULES, buffers.minds[row], buffers.hand, buffers.columns
-    )
-    held[0] = np.int64(hand_word(buffers.hand, 0))
+    describe_observation(values, history, READING_RULES, buffers.minds[row], buffers.hand, buffers.columns)
     _enter(policy.trunk, buffers, row)
 
 
@@ -406,7 +398,7 @@ def _judge(
     values: np.ndarray, mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
 ) -> np.float32:
     """Write the logarithms of a row's probabilities, shape ``[400]``; the policy's own value."""
-    state, mind, held = buffers.states[row], buffers.minds[row], buffers.held[row]
+    state, mind = buffers.states[row], buffers.minds[row]
     features, scales, seen = buffers.features, buffers.scales, buffers.seen
     affine(state, policy.weigh, buffers.places, features)
     scale = _ONE / np.float32(math.sqrt(features.size))
@@ -421,10 +413,7 @@ def _judge(
             logs[action] = -np.float32(np.inf)
             continue
         leave(values, action, buffers.hand)
-        left = hand_word(buffers.hand, 0)
-        sure, price = held[1], held[2]
-        if np.int64(left) != held[0]:
-            sure, price = value_hand(left, READING_RULES, mind)
+        sure, price = value_hand(hand_word(buffers.hand, 0), READING_RULES, mind)
         put_afterstate(buffers.hand, sure, price, buffers.rest)
         affine(buffers.rest, policy.rest, buffers.places, seen)
         _rectify(seen)

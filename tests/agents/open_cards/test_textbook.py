@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.open_cards.textbook import search
-from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
+from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, DepthLimitedAgent, ExpectiminimaxAgent
 from ddz_agents.open_cards.textbook.candidates import Space, push_moves
 from ddz_agents.open_cards.textbook.search import SURE, probabilities
 from ddz_agents.rules.agent import RulesAgent
@@ -169,6 +170,35 @@ def test_expectiminimax_plays_the_same_under_linear_transforms_only(chosen: Any)
     for linear in LINEAR.values():
         assert play(linear) == plain
     assert any(play(monotone) != plain for monotone in CURVES.values())
+
+
+def drawn(agent: ExpectiminimaxAgent, sizes: Sequence[int]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """Deals of decisions, and the moves and the depth."""
+    for state in endgames(8, sizes, 9):
+        decision = Position.of(state.view())
+        agent._memory(decision)
+        deals = agent._deals(state.view(), decision, np.random.default_rng(0))
+        yield deals, (*agent._moves(decision), agent.options.depth)
+
+
+def test_the_next_move_is_one_for_all_deals_in_which_the_others_answer_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, less = ExpectiminimaxAgent(depth=4, worlds=8), 0
+    answers, number = agent._answers, itertools.count()
+    for deals, given in drawn(agent, (9, 8, 8)):
+        values = agent._mean_values(deals, *given)
+        with monkeypatch.context() as patch:  # no answers come twice, as if the seat saw the deal at its next move
+            patch.setattr(agent, "_answers", lambda *played: (answers(*played), next(number)))
+            seeing = agent._mean_values(deals, *given)
+        assert (values <= seeing + 1e-9).all()
+        less += (values < seeing - 1e-9).any()
+    assert less > 4
+
+
+def test_to_the_end_of_a_single_game_it_is_minimax() -> None:
+    agent = ExpectiminimaxAgent(depth=40, candidates=60)
+    for deals, given in drawn(agent, (5, 4, 4)):
+        minimax = DepthLimitedAgent._mean_values(agent, deals[:1], *given)
+        assert agent._mean_values(deals[:1], *given).tolist() == minimax.tolist()
 
 
 def test_the_clock_keeps_the_deepest_search_that_was_completed_and_stops_at_the_end_of_a_game() -> None:

@@ -426,7 +426,9 @@ def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None
     page.click("#hint")
     person.wait("#waiting:has-text('the hints')")
     told, status = person.box("#waiting"), person.box(".status")
-    assert told["x"] >= status["x"] + status["width"] or told["y"] >= status["y"] + status["height"]  # it covers nothing
+    assert (
+        told["x"] >= status["x"] + status["width"] or told["y"] >= status["y"] + status["height"]
+    )  # it covers nothing
     person.press("3")
     person.wait("#play[aria-disabled=false]")  # a hint that takes long keeps nobody from playing
     person.wait(".page[aria-busy=false] .thoughts")

@@ -1,9 +1,9 @@
 """The textbook agents: expectiminimax over sampled deals, and alpha-beta on the true game.
 
-Hidden cards are a chance node above everything else: every move gets, in each of some sampled deals, the value of a
-depth-limited search with all hands open, and the mean over the deals decides.  As the textbook warns, this *averages
-over clairvoyance*: in each of its deals a player knows where all cards are, so it neither looks for information nor
-hides any.
+Hidden cards are a chance node at the root: every move gets its mean value over some sampled deals.  As the textbook
+warns, a search in each deal alone *averages over clairvoyance*: it plans as if the seat knew at its next move where all
+cards are.  So there is a second chance node at that move: deals in which the others have answered alike look the same
+to the seat, and one move is chosen for all of them.  Deeper moves, and the others', see all hands.
 """
 
 from __future__ import annotations
@@ -148,15 +148,16 @@ class DepthLimitedAgent(SearchAgent[Sight]):
 
     def _deepen(self, position: Position, deals: Any, mains: Any, kickers: Any) -> npt.NDArray[np.float64]:
         """The mean values at the depth, or at the deepest one that there is time for."""
-        space, milliseconds = self._memory(position), self.options.milliseconds
+        self._memory(position)
+        milliseconds = self.options.milliseconds
         if milliseconds is None:
             self.depth = self.options.depth
-            return self._mean_values(space, deals, mains, kickers, self.depth)
+            return self._mean_values(deals, mains, kickers, self.depth)
         clock = Clock(milliseconds)
         means, before, visited = np.zeros(len(mains)), 0, -1
         for depth in range(1, MOST_DEPTH + 1):
-            deeper = self._mean_values(space, deals, mains, kickers, depth, clock if depth > 1 else None)
-            if space.stack.counters[STOPPED]:
+            deeper = self._mean_values(deals, mains, kickers, depth, clock if depth > 1 else None)
+            if self._stopped:
                 break
             means, self.depth = deeper, depth
             before, spent = self.nodes, self.nodes - before
@@ -166,25 +167,47 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         return means
 
     def _mean_values(
-        self, space: Space, deals: Any, mains: Any, kickers: Any, depth: int, clock: Clock | None = None
+        self, deals: Any, mains: Any, kickers: Any, depth: int, clock: Clock | None = None
     ) -> npt.NDArray[np.float64]:
         """The mean over the deals of what every move is worth to the seat; meaningless where the clock stopped."""
-        values = np.zeros((len(deals), len(mains)))
-        for world, row in zip(deals, values, strict=True):
-            if clock is not None:
-                space.stack.counters[LIMIT] = clock.affordable(self.nodes)
-            search.value_moves(space, world, self.prices, mains, kickers, depth, self.settings, row)
-            if space.stack.counters[STOPPED]:
+        values = []
+        for world in deals:
+            values.append(self._values(world, mains, kickers, depth, clock))
+            if self._stopped:
                 break
-        if deals[0, SEAT] != deals[0, LANDLORD]:
-            values += space.scale[0] + space.scale[-1]  # what the landlord does not get
-        self._sure = bool(np.isin(values, (space.scale[0], space.scale[-1])).all())
-        return np.asarray(values.mean(axis=0))
+        self._sure = bool(np.isin(values, self._ends).all())
+        return np.asarray(np.mean(values, axis=0))
+
+    def _values(
+        self, world: npt.NDArray[np.uint64], mains: Any, kickers: Any, depth: int, clock: Clock | None
+    ) -> npt.NDArray[np.float64]:
+        """What every move is worth in one game with open hands, to the seat to act."""
+        space, values = self._space, np.zeros(len(mains))
+        assert space is not None
+        if clock is not None:
+            space.stack.counters[LIMIT] = clock.affordable(self.nodes)
+        search.value_moves(space, world, self.prices, mains, kickers, depth, self.settings, values)
+        if world[SEAT] != world[LANDLORD]:
+            values += sum(self._ends)  # what the landlord does not get
+        return values
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """What a lost and a won game are worth."""
+        assert self._space is not None
+        return float(self._space.scale[0]), float(self._space.scale[-1])
+
+    @property
+    def _stopped(self) -> bool:
+        return self._space is not None and bool(self._space.stack.counters[STOPPED])
 
 
 @takes(ExpectiminimaxOptions)
 class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
-    """Expectiminimax over sampled deals, each searched to a limited depth with all hands open.
+    """Expectiminimax over sampled deals, each searched to a limited depth.
+
+    Until the seat's next move the others play what a search with all hands open prefers; that move is one for all deals
+    in which they played alike.
 
     Raises:
         InvalidAgentOptionError: If there is no such option, or its value is not allowed.
@@ -197,8 +220,52 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
     """
 
     def _deals(self, view: View, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+        self._rules = view.rules
         pool = self._worlds(view, rng)
         return draw_games(view, pool, self.options.worlds, rng.integers(0, 2**64, dtype=np.uint64))
+
+    def _mean_values(
+        self, deals: Any, mains: Any, kickers: Any, depth: int, clock: Clock | None = None
+    ) -> npt.NDArray[np.float64]:
+        """The same; where the depth reaches the seat's next move, that move is one for all deals that look alike."""
+        if depth <= self._rules.players:
+            return super()._mean_values(deals, mains, kickers, depth, clock)
+        values = np.zeros(len(mains))
+        for place, (main, rest) in enumerate(zip(mains, kickers, strict=True)):
+            values[place] = self._mean_value(deals, Move.from_words(int(main), int(rest)), depth, clock)
+            if self._stopped:
+                break
+        self._sure = bool(np.isin(values, self._ends).all())
+        return values
+
+    def _mean_value(self, deals: Any, move: Move, depth: int, clock: Clock | None) -> float:
+        """The mean over the deals of what a move is worth to the seat."""
+        seat, alike = int(deals[0, SEAT]), dict[tuple[Move, ...], list[State]]()
+        for deal in deals:
+            state = State(deal.copy(), self._rules)
+            state.step(move)
+            alike.setdefault(self._answers(state, seat, depth, clock), []).append(state)
+        return sum(self._best(states, seat, depth, clock) for states in alike.values()) / len(deals)
+
+    def _answers(self, state: State, seat: int, depth: int, clock: Clock | None) -> tuple[Move, ...]:
+        """Play on to the seat's next move or the end of the game; what the others played."""
+        answers = []
+        while not (state.is_over or state.seat == seat or self._stopped):
+            mains, kickers = self._moves(Position.of(state))
+            best = 0
+            if len(mains) > 1:
+                best = int(np.argmax(self._values(state.row, mains, kickers, depth - 2, clock)))
+            answers.append(Move.from_words(int(mains[best]), int(kickers[best])))
+            state.step(answers[-1])
+        return tuple(answers)
+
+    def _best(self, states: list[State], seat: int, depth: int, clock: Clock | None) -> float:
+        """The sum over games that look alike to the seat of what the move is worth that is best for all of them."""
+        if states[0].is_over:
+            return len(states) * self._ends[states[0].returns("win")[seat] > 0]
+        mains, kickers = self._moves(Position.of(states[0]))
+        left = depth - self._rules.players
+        return float(sum(self._values(state.row, mains, kickers, left, clock) for state in states).max())
 
 
 @takes(AlphaBetaOptions)

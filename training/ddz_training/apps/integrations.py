@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 import statistics
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ddz_env.core.errors import DouDizhuError, command_line
+from ddz_env.core.errors import DouDizhuError
 from ddz_training.measure.markdown import markdown_table
 
 FILE = "integrations.json"
@@ -87,7 +88,7 @@ def _code(program: Path) -> Callable[[Path], str]:
 def _install(constraints: Path) -> Callable[[Path], str]:
     """The command that installs a library in the versions that its programs were run with."""
     lines = constraints.read_text(encoding="utf-8").splitlines()
-    command = command_line("pip", "install", "-e", ".", *(line for line in lines if not line.startswith("#")))
+    command = shlex.join(["pip", "install", "-e", ".", *(line for line in lines if not line.startswith("#"))])
     return lambda _: f"In a clone, with the versions that were tested:\n\n```sh\n{command}\n```"
 
 

@@ -35,6 +35,7 @@ def analyse(person: Person, number: int) -> None:
     page.click("#look")
     person.wait(".thoughts")
     page.click(".side details summary >> text=Where")  # folded, so that the curve is in the picture
+    page.evaluate("document.querySelector('.side').scrollTop = 0")
 
 
 def save(person: Person, name: str) -> None:

@@ -174,7 +174,7 @@ def test_a_pass_without_a_choice_is_played_by_itself(person: Person, language: s
     person.page.route("**/move", lambda route: (seen.append(person.text(".status")), route.continue_()))
     person.deal("2", seed=1)
     person.wait(".log li:nth-child(4)")
-    assert nothing in seen[0]  # nobody has clicked
+    assert nothing in seen[0]  # without a click
     person.deal("2", seed=3)
     person.wait(f".status:has-text('{partner}')")
 
@@ -425,10 +425,8 @@ def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None
     person.deal("0")  # something is to be seen before the table
     page.click("#hint")
     person.wait("#waiting:has-text('the hints')")
-    told, status = person.box("#waiting"), person.box(".status")
-    assert (
-        told["x"] >= status["x"] + status["width"] or told["y"] >= status["y"] + status["height"]
-    )  # it covers nothing
+    said, line = person.box("#waiting"), person.box(".status")  # it covers nothing
+    assert said["x"] >= line["x"] + line["width"] or said["y"] >= line["y"] + line["height"]
     person.press("3")
     person.wait("#play[aria-disabled=false]")  # a hint that takes long keeps nobody from playing
     person.wait(".page[aria-busy=false] .thoughts")

@@ -32,7 +32,7 @@ from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_training.measure.workers import serve_parent
 
 _HELPERS = 2
-"""One for the steps in their order, so that the first move does not wait for hints; one for what is asked for."""
+"""One for the steps in their order, the first move before hints; one for what a request waits for."""
 _NICER = 5
 """The helpers' place behind the server when both want a core."""
 _log = logging.getLogger(__name__)

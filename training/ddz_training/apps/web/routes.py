@@ -143,7 +143,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         async def answer(request: Request) -> Response:
             try:
                 body, game = await _read(request), request.path_params.get("game")
-                # Agents think on a copy of their game: what is looked at, played or asked meanwhile does not wait.
+                # Agents think on a copy of their game: a look, a move or a hint need not wait for another.
                 alone = game and (f"{game} {path}" if thinking else game)
                 async with admission.turn(request.receive, alone, thinking):
                     return _Answer(await in_thread(partial(do, body)))

@@ -248,7 +248,7 @@ class Server:
             return self._thoughts(session, self._asked(body), seat, language(body))
 
     def _legal_moves(self, game: StoredGame) -> list[Move]:
-        """The person's; nobody else's, which say what a hand holds."""
+        """The person's; another seat's would say what its hand holds."""
         session = game.session
         if session.is_over or session.seat != game.viewer:
             raise NotYourTurnError("it is not your turn")

@@ -88,7 +88,7 @@ export async function gamePage(root, id, number) {
 
   const pause = (time) => new Promise((done) => setTimeout(done, time));
 
-  /** Whatever needs no decision of the person's. */
+  /** What needs no decision of the person's. */
   async function others() {
     while (alive && !game.over && (!yours() || game.must_pass)) {
       const before = performance.now();
@@ -126,7 +126,7 @@ export async function gamePage(root, id, number) {
 
   async function hint() {
     if (asking || busy) return;
-    const { number: asked } = game;
+    const { number: at } = game;
     asking = true;
     hush();
     enable();
@@ -135,7 +135,7 @@ export async function gamePage(root, id, number) {
       else thoughts = (await ask("hint", "searching")) ?? thoughts;
       if (alive) show();
     } catch (error) {
-      if (alive && game.number === asked) notify(error.message); // else nobody waits for it any more
+      if (alive && game.number === at) notify(error.message); // else it comes too late
     } finally {
       asking = false;
       enable();

@@ -87,9 +87,9 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     run = SelfPlay(small_config(settled_share=0.5), 1)
     run.step()  # what is left of the update before must not be read
     run._collect()
-    found = run.learner.estimate(run._rollout)
-    decisions = run.learner.decisions(run._rollout, found)[0][:]
-    rollout, known = run._rollout, found.advantages.known
+    values, found = run.learner.estimate(run._rollout)
+    decisions = run.learner.decisions(run._rollout, values, found)[0][:]
+    rollout, known = run._rollout, found.known
     assert 0 < known[rollout.decides].mean() < 1
     assert all(rollout.decides[:, 8 * group : 8 * group + 8].any() for group in range(3))
     noted = rollout[known]

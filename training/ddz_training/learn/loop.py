@@ -37,11 +37,6 @@ SOURCE = ("ddz_training.learn",)
 """Whose source decides a training, besides the environment's and the agents'."""
 
 
-def never() -> bool:
-    """The training is not to stop early."""
-    return False
-
-
 @dataclass
 class Counters:
     """The progress of a training.
@@ -145,7 +140,7 @@ class Training(ABC):
         """Whether an evaluation is due after the last step."""
         return bool(self.config.evaluate_every) and self.counters.update % self.config.evaluate_every == 0
 
-    def measure(self, stop: Callable[[], bool] = never) -> list[Evaluation]:
+    def measure(self, stop: Callable[[], bool] = lambda: False) -> list[Evaluation]:
         """The policy's strength against the rivals of the settings; empty where there is no policy.
 
         Args:
@@ -166,7 +161,7 @@ def train(
     tensorboard: Path | None = None,
     on_update: Callable[[Any], object] = lambda line: None,
     on_evaluation: Callable[[Sequence[Evaluation]], object] = lambda found: None,
-    stop: Callable[[], bool] = never,
+    stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Train until the budget is spent.
 

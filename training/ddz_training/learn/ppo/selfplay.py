@@ -319,7 +319,7 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
             load_module(critic, start.critic)
     if config.device == "cpu":
         for network in (policy, critic):
-            network.trunk[0] = SparseLinear(network.trunk[0])
+            network.trunk[0] = SparseLinear(network.trunk[0])  # type: ignore[arg-type]  # a trunk begins with one
     return policy.to(config.device), critic.to(config.device)
 
 

@@ -141,7 +141,8 @@ class PolicyNetwork(nn.Module):
         Returns:
             Logits of the pairs, shape ``[pairs]``; values for the observer, shape ``[n]``.
         """
-        parts = *seen.actions.unique(return_inverse=True), seen.columns, seen.rows, seen.rests
+        used = seen.actions.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+        parts = *used, seen.columns, seen.rows, seen.rests
         found, places, columns, rows, rests = (part.to(self.value.weight.device) for part in parts)
         state = self.trunk(columns)
         logits = nn.functional.linear(state, self.logits.weight[found], self.logits.bias[found])[rows, places]
@@ -149,7 +150,8 @@ class PolicyNetwork(nn.Module):
 
     def _weighed(self, state: Tensor, rows: Tensor, rests: Tensor) -> Tensor:
         """What the state makes of the hand that each pair leaves, shape ``[pairs]``."""
-        return (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
+        scores: Tensor = (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
+        return scores
 
     def answer(self, observations: Bytes, masks: Bytes) -> tuple[Tensor, Tensor]:
         """Describe and evaluate observations.

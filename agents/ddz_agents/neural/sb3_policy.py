@@ -110,7 +110,8 @@ class SB3Policy:
             InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
         """
         check_batch(observations, masks)
-        self.policy.set_training_mode(False)
+        if self.policy.training:  # to set it takes as long as to multiply a layer
+            self.policy.set_training_mode(False)
         shown, _ = self.policy.obs_to_tensor(self._form.of(self._form.vector(observations, OBSERVATION), masks))
         with torch.inference_mode():
             # sb3-contrib gives illegal actions a small probability instead of none: the mask is applied here.

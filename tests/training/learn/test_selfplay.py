@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from rich.console import Console
+from rich.progress import Progress
 
 from ddz_agents.neural.columns import describe_afterstates, describe_games
 from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork, policy_input
@@ -19,6 +22,7 @@ from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env.core.errors import command_line
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.playing.provenance import agent_files, code_stamp
+from ddz_training.apps.cli.train import train_under_bar
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.loop import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Budget, Counters, CurveFile, train
@@ -87,9 +91,9 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     run = SelfPlay(small_config(settled_share=0.5), 1)
     run.step()  # what is left of the update before must not be read
     run._collect()
-    found = run.learner.estimate(run._rollout)
-    decisions = run.learner.decisions(run._rollout, found)[0][:]
-    rollout, known = run._rollout, found.advantages.known
+    values, found = run.learner.estimate(run._rollout)
+    decisions = run.learner.decisions(run._rollout, values, found)[0][:]
+    rollout, known = run._rollout, found.known
     assert 0 < known[rollout.decides].mean() < 1
     assert all(rollout.decides[:, 8 * group : 8 * group + 8].any() for group in range(3))
     noted = rollout[known]
@@ -461,6 +465,16 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     assert (weights.architecture.width, weights.objective) == (8, "stake")
     assert "seed: the checkpoint has 3, this run 4" in refused(*train, 4, "--resume", "--seed", 4)
     assert "leave out --init" in refused(*train, 4, "--resume", "--init", policy)
+
+
+def test_no_bar_at_0_stays_above_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Progress(console=Console(force_terminal=True, file=io.StringIO()))
+    monkeypatch.setattr("ddz_training.apps.cli.train.bars", lambda: screen)
+    run = SelfPlay(small_config(), 1)
+    monkeypatch.setattr(run, "learn", lambda: {}["not learned"])
+    with pytest.raises(KeyError, match="not learned"):
+        train_under_bar(run, Budget(updates=1), None)
+    assert not screen.tasks[0].visible
 
 
 def test_values_are_trained_from_the_command_line(tmp_path: Path) -> None:

@@ -12,9 +12,7 @@ The run itself, its games, files and checkpoints are those of :mod:`ddz_training
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +22,10 @@ from torch import Tensor
 from ddz_agents.neural.columns import HandValues
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import PolicyNetwork
-from ddz_training.learn.loop import CURVES
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Evaluate, Rollout, evaluate
-from ddz_training.learn.ppo.ppo import STATISTICS, Advantages, Decisions, Estimates, Learner
-from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay
+from ddz_training.learn.ppo.ppo import STATISTICS, Advantages, Decisions, Learner
+from ddz_training.learn.ppo.selfplay import SelfPlay
 from ddz_training.learn.settings import Count, NotNegative, Positive, PositiveShare, Share
 
 
@@ -110,12 +107,12 @@ def outcomes(
 class QLearner(Learner):
     """Learns values by their squared errors; there is no critic."""
 
-    def estimate(self, rollout: Rollout) -> Estimates:
+    def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
         """The outcomes of the games; every decision counts for those whose game ends too late."""
         targets, weights = outcomes(rollout.rewards, rollout.seats, rollout.done)
         rollout.counts[:] = weights
         nothing = np.zeros_like(targets)
-        return Estimates(nothing, Advantages(nothing, targets, rollout.decides & (weights > 0)))
+        return nothing, Advantages(nothing, targets, rollout.decides & (weights > 0))
 
     def _loss(self, shard: Decisions, entropy_weight: float) -> tuple[Tensor, Tensor]:
         logits, _, _, chosen = self._evaluated(shard)
@@ -127,18 +124,9 @@ class QLearner(Learner):
         return loss, statistics
 
 
-class DmcLine(CurveLine):
-    """The result of one update; ``policy_loss`` is half the squared error, and what only PPO has is 0."""
-
-    def __str__(self) -> str:
-        return f"update {self.update} · {self.games:,} games · loss {self.policy_loss:.3f}"
-
-
 class DeepMonteCarlo(SelfPlay):
-    """A run of deep Monte Carlo."""
+    """A run of deep Monte Carlo; in its curves ``policy_loss`` is half the squared error."""
 
-    line_type = DmcLine
-    tables: ClassVar[Mapping[type, str]] = {**SelfPlay.tables, DmcLine: CURVES}
     config: DmcConfig
     config_type = DmcConfig
     learner_type = QLearner

@@ -37,11 +37,6 @@ SOURCE = ("ddz_training.learn",)
 """Whose source decides a training, besides the environment's and the agents'."""
 
 
-def never() -> bool:
-    """The training is not to stop early."""
-    return False
-
-
 @dataclass
 class Counters:
     """The progress of a training.
@@ -145,7 +140,7 @@ class Training(ABC):
         """Whether an evaluation is due after the last step."""
         return bool(self.config.evaluate_every) and self.counters.update % self.config.evaluate_every == 0
 
-    def measure(self, stop: Callable[[], bool] = never) -> list[Evaluation]:
+    def measure(self, stop: Callable[[], bool] = lambda: False) -> list[Evaluation]:
         """The policy's strength against the rivals of the settings; empty where there is no policy.
 
         Args:
@@ -166,7 +161,7 @@ def train(
     tensorboard: Path | None = None,
     on_update: Callable[[Any], object] = lambda line: None,
     on_evaluation: Callable[[Sequence[Evaluation]], object] = lambda found: None,
-    stop: Callable[[], bool] = never,
+    stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Train until the budget is spent.
 
@@ -305,10 +300,11 @@ class CurveFile:
         self._path = path
         self._columns = list(columns)
         with _named(path):
-            lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-            if keep < 0 and lines[1:]:
+            text = path.read_text(encoding="utf-8").splitlines() if path.exists() else None
+            if keep < 0 and text and text[1:]:
                 raise CheckpointError(f"{path} holds lines of another run: name another folder, or remove it")
-            replace_file(path, _csv(self._columns, *self._kept(lines, keep)))
+            kept = [] if keep < 0 or text is None else self._kept(text, keep)
+            replace_file(path, _csv(self._columns, *kept))
 
     def append(self, values: Mapping[str, Any]) -> None:
         """Append a line and hand it to the operating system.
@@ -322,7 +318,7 @@ class CurveFile:
 
     def _kept(self, text: Sequence[str], last: int) -> list[list[str]]:
         lines = list(csv.reader(text))
-        if last >= 0 and lines[:1] not in ([], [self._columns]):
+        if not lines or lines[0] != self._columns:
             raise CheckpointError(f"{self._path} is not a curve of this version: its first line is {lines[:1]}")
         whole = [line for line in lines[1:] if len(line) == len(self._columns)]
         return [line for line in whole if line[0].isdigit() and int(line[0]) <= last]

@@ -103,11 +103,9 @@ class TrainingSettings(Options):
         """
         different = []
         for name, value in wanted.items():
-            if name in self.bookkeeping:
-                continue
             whole, _, part = name.partition(".")
             has = getattr(getattr(self, whole), part) if part else getattr(self, whole)
-            if has != value:
+            if has != value and name not in self.bookkeeping:
                 different.append(f"{name}: the checkpoint has {has!r}, this run {value!r}")
         if different:
             raise CheckpointMismatchError(f"{where} was written under other settings ({'; '.join(different)})")

@@ -102,7 +102,8 @@ def train_under_bar(
     updates, decisions, seconds = run.counters.update, run.counters.decisions, run.counters.seconds
     with bars() as progress:
         drawn, said = progress.console.is_terminal, -1.0
-        bar = progress.add_task("training", total=1.0, state="", completed=budget.share(run.counters), visible=drawn)
+        bar = progress.add_task("training", total=1.0, state="", visible=drawn)
+        progress.update(bar, completed=budget.share(run.counters))
 
         def on_update(line: Any) -> None:
             nonlocal said

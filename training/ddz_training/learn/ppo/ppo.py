@@ -174,18 +174,6 @@ def seat_advantages(
     return Advantages(advantages, targets, known)
 
 
-class Estimates(NamedTuple):
-    """The critic's estimates for a rollout.
-
-    Attributes:
-        values: Shape ``[steps, games]``, float32; 0 where the learner does not decide.
-        advantages: What follows.
-    """
-
-    values: Floats
-    advantages: Advantages
-
-
 # --- The update -------------------------------------------------------------------------------------------------------
 
 
@@ -254,8 +242,8 @@ class Learner:
         self._weights = [*self._policy_weights, *self._critic_weights]
         self.optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, eps=config.adam_epsilon, fused=True)
 
-    def estimate(self, rollout: Rollout) -> Estimates:
-        """The critic's value of every decision, and the advantages that follow."""
+    def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
+        """The critic's value of every decision, shape ``[steps, games]``, and the advantages that follow."""
         config, flat, values = self._config, rollout.flat(), np.zeros(rollout.decides.shape, np.float32)
         places = np.flatnonzero(flat.decides)
 
@@ -266,19 +254,19 @@ class Learner:
 
         self._threads.map(value, shards(len(places), config.shard))
         played = rollout.rewards, rollout.seats, rollout.decides, rollout.begins, rollout.done
-        return Estimates(values, seat_advantages(values, *played, config.gamma, config.lam))
+        return values, seat_advantages(values, *played, config.gamma, config.lam)
 
-    def decisions(self, rollout: Rollout, found: Estimates) -> tuple[Decisions, float]:
+    def decisions(self, rollout: Rollout, values: Floats, found: Advantages) -> tuple[Decisions, float]:
         """The decisions of which enough is known, and the share of the targets' variance that the critic explains."""
-        known, flat = found.advantages.known, rollout.flat()
-        advantages, targets = found.advantages.advantages[known], found.advantages.targets[known]
+        known, flat = found.known, rollout.flat()
+        advantages, targets = found.advantages[known], found.targets[known]
         variance = float(np.var(targets)) if len(targets) else 0.0
-        explained = 1.0 - float(np.var(targets - found.values[known])) / variance if variance > 0 else 0.0
-        normal = np.zeros_like(found.values)
+        explained = 1.0 - float(np.var(targets - values[known])) / variance if variance > 0 else 0.0
+        normal = np.zeros_like(values)
         if len(advantages):
             normal[known] = (advantages - np.mean(advantages)) / (np.std(advantages) + 1e-8)
         noted = flat.observations, flat.masks, flat.actions, flat.log_probabilities, flat.counts
-        estimated = normal.ravel(), found.advantages.targets.ravel(), np.flatnonzero(known)
+        estimated = normal.ravel(), found.targets.ravel(), np.flatnonzero(known)
         return Decisions(*noted, flat.appraisals, flat.games, *estimated), explained
 
     def update(self, decisions: Decisions, rng: np.random.Generator, update: int, spent: float) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class CurveLine:
             five; of the policy, an estimate from those that it learned from.
         value_loss: Half the squared error of the policy's own value.
         critic_loss: The same of the critic.
-        entropy: Of the policy, in nats.
+        entropy: Of the policy, in nats; 0 of deep Monte Carlo, which has no policy.
         divergence: Estimate of the Kullback–Leibler divergence from the policy that chose (J. Schulman's third
             estimator, ratio − 1 − log ratio).
         clipped: Share of the ratios beyond the clip.
@@ -79,8 +79,9 @@ class CurveLine:
     seconds: float
 
     def __str__(self) -> str:
-        foreseen = f"critic explains {100 * self.explained:.0f} %"
-        return f"update {self.update} · {self.games:,} games · entropy {self.entropy:.2f} · {foreseen}"
+        found = f"entropy {self.entropy:.2f} · critic explains {100 * self.explained:.0f} %"
+        found = found if self.entropy else f"loss {self.policy_loss:.3f}"
+        return f"update {self.update} · {self.games:,} games · {found}"
 
 
 class SelfPlay(Training):
@@ -136,8 +137,7 @@ class SelfPlay(Training):
         """One update: play, estimate, learn."""
         counters, rollout = self.counters, self._rollout
         self._collect()
-        found = self.learner.estimate(rollout)
-        decisions, explained = self.learner.decisions(rollout, found)
+        decisions, explained = self.learner.decisions(rollout, *self.learner.estimate(rollout))
         statistics = self.learner.update(decisions, self.rng, counters.update, self.spent)
         self._follow()
         if self.config.opponent_share and (counters.update + 1) % self.config.snapshot_every == 0:
@@ -319,7 +319,7 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
             load_module(critic, start.critic)
     if config.device == "cpu":
         for network in (policy, critic):
-            network.trunk[0] = SparseLinear(network.trunk[0])
+            network.trunk[0] = SparseLinear(network.trunk[0])  # type: ignore[arg-type]  # a trunk begins with one
     return policy.to(config.device), critic.to(config.device)
 
 

@@ -32,7 +32,7 @@ def sparse_product(columns: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
         bias: Shape ``[outputs]``.
     """
     out = np.empty((len(columns), len(bias)), np.float32)
-    _multiply(*(part.detach().numpy() for part in (columns, weights, bias)), out)
+    _multiply(columns.numpy(), weights.detach().numpy(), bias.detach().numpy(), out)
     return torch.from_numpy(out)
 
 
@@ -60,8 +60,7 @@ class SparseLinear(nn.Linear):
 
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__(layer.in_features, layer.out_features)
-        self.weight = nn.Parameter(layer.weight.detach().t().contiguous().t())
-        self.bias = layer.bias
+        self.weight, self.bias = nn.Parameter(layer.weight.detach().t().contiguous().t()), layer.bias
 
     def forward(self, columns: Tensor) -> Tensor:
         """Shape ``[n, inputs]``, contiguous, to ``[n, outputs]``; the inputs get no gradient."""

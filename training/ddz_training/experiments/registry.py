@@ -27,6 +27,7 @@ _MODULES = (
     ("equivalents", "equivalents equivalent-known equivalent-simulated"),
     ("holdem", "holdem streets"),
     ("parallel_forms", "parallel-forms"),
+    ("growth", "growth"),
     ("tendency", "tendency tendency-savings"),
     ("complexity", "tree-size complexity"),
 )

@@ -27,6 +27,8 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(FULL)  ## create .venv with the package (editable) and everything that tests and training need
+	@echo "Compiling in the background; it may be interrupted (ddz warmup goes on) ..."
+	@$(BIN)/ddz warmup > /dev/null 2>&1 &
 
 demo: $(DEMO)  ## three minutes: a game, PPO from nothing, both kinds of search, a comparison, a report
 	$(BIN)/ddz demo $(ARGS)

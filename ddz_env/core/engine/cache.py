@@ -22,6 +22,7 @@ import re
 import stat
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,11 @@ from numba.core.runtime import rtsys
 
 from ddz_env.core.engine.called import packed, unpacked
 from ddz_env.core.folders import PACKAGES, package_folder, temporary_folder, user_folder
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
 
 _DIGEST_BYTES = 32
 _PATIENCE = 120.0
@@ -312,11 +318,37 @@ class _CalledCacheImpl(_StampedCacheImpl):
         return unpacked(target_context, *payload)
 
 
+class _Turn:
+    """A lock of the operating system, which ends with its process; where there is none (Windows), no process waits."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._file = path, -1
+
+    def take(self) -> None:
+        """Wait until no other process has it, but not for ever."""
+        self.pass_on()
+        if fcntl is None:
+            return
+        until = time.monotonic() + _PATIENCE
+        with contextlib.suppress(OSError):  # a read-only folder, or one that has no locks
+            self._file = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
+            while time.monotonic() < until:
+                with contextlib.suppress(BlockingIOError):
+                    return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                time.sleep(0.02)
+
+    def pass_on(self) -> None:
+        """Let others have it, if it was taken."""
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
+
+
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no types
     """Numba's cache of a function, which only ever costs time: no fault of a file reaches the caller.
 
     Processes that need the same kernel at the same time, as the workers of a match do, take turns: one compiles it, and
-    the others load it.  Nobody waits in a circle, for kernels that call each other in a circle do not exist.
+    the others load it.  They cannot wait in a circle, because kernels do not call each other in one.
     """
 
     _impl_class, _suffix = _StampedCacheImpl, ""
@@ -325,24 +357,17 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships 
         super().__init__(function)
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
-
-    @functools.cached_property
-    def _turn(self) -> Any:
-        """The lock of who compiles this kernel."""
-        from filelock import FileLock  # imports much, and most processes compile nothing
-
-        return FileLock(Path(self._cache_path, f"{self._impl.filename_base}{self._suffix}.lock"))
+        self._turn = _Turn(Path(self._cache_path, f"{self._impl.filename_base}{self._suffix}.lock"))
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         found = self._kept(signature, target_context)
         if found is None:
             _announce(self._py_func.__module__.partition(".")[0])
-            with contextlib.suppress(OSError):  # a read-only folder, or one without locks; Timeout is one, too
-                self._impl.locator.ensure_cache_path()
-                self._turn.acquire(_PATIENCE)
+            self._impl.locator.ensure_cache_path()
+            self._turn.take()
             found = self._kept(signature, target_context)
             if found is not None:
-                self._turn.release(force=True)
+                self._turn.pass_on()
         return found
 
     def _kept(self, signature: Any, target_context: Any) -> Any:
@@ -363,7 +388,7 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships 
             self.disable()
             _warn(f"{self._cache_path} cannot be written ({getattr(fault, 'strerror', None) or fault})")
         finally:
-            self._turn.release(force=True)
+            self._turn.pass_on()
 
 
 class _CalledCache(_KernelCache):

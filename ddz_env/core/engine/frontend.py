@@ -1,8 +1,8 @@
 """Numba's own work on a kernel, without what it does again and again.
 
 A first game compiles a hundred small functions, and most of that time is spent in Numba's Python code, not in LLVM.
-Nearly half of it is repeated: what ``uint64 & uint64`` is gets searched for at every ``&``, listeners are told of every
-pass, and Python's garbage collector looks through Numba's million objects.  The code that comes out is the same.
+Nearly half of it is repeated: what ``uint64 & uint64`` is gets searched for at every ``&``, every pass is announced to
+listeners, and Python's garbage collector looks through Numba's million objects.  The code that comes out is the same.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class KernelCompiler(compiler.Compiler):  # type: ignore[misc]  # Numba ships no
     """The steps in which Numba compiles a kernel."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """Numba's own passes, but for those that would find nothing."""
+        """Numba's own passes, without those that would find nothing."""
         [usual] = super().define_pipelines()
         lean = _Passes(usual.pipeline_name)
         has_closures = any(isinstance(constant, CodeType) for constant in self.state.func_id.code.co_consts)

@@ -69,6 +69,7 @@ CASES: dict[str, Case] = {
     "holdem": Case({"matches": 1}, [("full", "payoff", "random", 0), ("weighted", "payoff", "random", 0)]),
     "streets": Case({}, [(0,), (3,)]),
     "parallel-forms": Case({"deals": 2, "iterations": 20, "processes": 2}, [("serial", 0), ("serial", 1)]),
+    "growth": Case({"samples": 1}, [("decisions of a batch, by games", 4), ("iterations of a search", 100)]),
     "tendency": Case({}, [("rules v random", 0), ("rules v rlcard-rule", 5)]),
     "tendency-savings": Case({}, [("rules v rlcard-rule", 100_000), ("search 200 v 100", 100_001)]),
     "tree-size": Case({}, [("random, by moves", 0), ("bots, rules", 0)]),

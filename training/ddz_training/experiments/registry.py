@@ -28,6 +28,7 @@ _MODULES = (
     ("known_equivalents", "equivalent-known equivalent-simulated"),
     ("holdem", "holdem streets"),
     ("parallel_forms", "parallel-forms"),
+    ("growth", "growth"),
     ("tendency", "tendency tendency-savings"),
     ("complexity", "tree-size complexity"),
 )

@@ -147,7 +147,7 @@ PROGRAMS = (
     Program("an environment", play_game),
     Program("policy v rules", compare, ("policy", "rules")),
     Program("a batch", step_batch),
-    Program("rollout v rules", compare, ("rollout:worlds=10", "rules")),
+    Program("rollout v rules", compare, ("rollout:iterations=20", "rules")),
     Program("a learner's environment", learn_one, ("rules",)),
     Program("isuct v rules", compare, ("isuct:iterations=100", "rules")),
     Program("neural-ismcts v policy", compare, ("neural-ismcts:iterations=20", "policy")),

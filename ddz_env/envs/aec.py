@@ -247,10 +247,10 @@ class raw_env(AECEnv):  # type: ignore[misc]
         Raises:
             InvalidOptionError: If there is no such agent.
         """
-        game = self._game
-        if agent == self.agent_selection and not self.terminations.get(agent, True):
+        game, seat = self._game, self._seat(agent)
+        if seat == self._seats[self.agent_selection] and not self.terminations.get(agent, True):
             return self.form.seen(game.observation, game.mask)  # type: ignore[no-any-return]
-        return self.form.seen(game.observe(self._seat(agent)), np.zeros_like(game.mask))  # type: ignore[no-any-return]
+        return self.form.seen(game.observe(seat), np.zeros_like(game.mask))  # type: ignore[no-any-return]
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """What the selected agent sees, its rewards since it acted, how it ended, and its info.

@@ -247,10 +247,10 @@ class raw_env(AECEnv):  # type: ignore[misc]
         Raises:
             InvalidOptionError: If there is no such agent.
         """
-        game = self._game
-        if agent == self.agent_selection and not self.terminations.get(agent, True):
+        game, seat = self._game, self._seat(agent)
+        if seat == self._seats[self.agent_selection] and not self.terminations.get(agent, True):
             return self.form.seen(game.observation, game.mask)  # type: ignore[no-any-return]
-        return self.form.seen(game.observe(self._seat(agent)), np.zeros_like(game.mask))  # type: ignore[no-any-return]
+        return self.form.seen(game.observe(seat), np.zeros_like(game.mask))  # type: ignore[no-any-return]
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """What the selected agent sees, its rewards since it acted, how it ended, and its info.
@@ -259,7 +259,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
             observe: Whether the observation is wanted; without, it is None.
         """
         agent = self.agent_selection
-        info = self._infos.get(agent) or self._infos.setdefault(agent, self._info(agent))
+        info = self._infos.get(agent) or self._info(agent)
         seen = self.observe(agent) if observe else None
         return seen, self._cumulative_rewards[agent], self.terminations[agent], self.truncations[agent], info
 
@@ -271,7 +271,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return self._infos
 
     def _info(self, agent: str) -> dict[str, Any]:
-        return outputs.as_info(self._game.infos[self._seats[agent]].tolist(), text=self._text)
+        info = self._infos[agent] = outputs.as_info(self._game.infos[self._seats[agent]].tolist(), text=self._text)
+        return info
 
     def state(self) -> npt.NDArray[Any]:
         """The whole game, shape ``[STATE_SIZE]``, by the table ``STATE`` of :mod:`ddz_env.core.observation`."""
@@ -319,7 +320,7 @@ class _BatchOfOne(GameBatch):
 
     row: npt.NDArray[np.uint64]
     rule_words: npt.NDArray[np.uint64]
-    infos: npt.NDArray[np.int64]
+    infos: list[npt.NDArray[np.int64]]
     returns: npt.NDArray[np.float64]
     seat: int
     over: bool
@@ -330,7 +331,7 @@ class _BatchOfOne(GameBatch):
     def _views(self) -> dict[str, Any]:
         views = super()._views()
         slots = views["slots"]
-        own = {"row": slots.rows[0], "rule_words": slots.rules, "infos": slots.infos[0]}
+        own = {"row": slots.rows[0], "rule_words": slots.rules, "infos": list(slots.infos[0])}
         own |= {"observation": views["observation"][0], "mask": views["mask"][0]}
         return views | own | {"returns": slots.returns[0, : self.rules.players]}
 

@@ -175,7 +175,7 @@ class LearnerGames(GameBatch):
         return checked
 
     def step(self, actions: npt.NDArray[np.int64], chosen: Chosen) -> None:
-        """Play checked actions in the chosen games, deal the others anew, and let the opponents reply.
+        """Play checked actions in the chosen games, deal the next in the others, and let the opponents reply.
 
         In a game that ended before its learner could act any action plays nothing and brings the reward.
         """

@@ -121,7 +121,7 @@ class Opponents(OwnsArrays):
         role: The learner's role, or ``"random"``.
         rules: The rules.
         count: How many games.
-        threads: How many threads ask a player that may be asked by several.
+        threads: How many threads call a player that is ``parallel``.
 
     Attributes:
         kinds: How each role is played, shape ``[players]``, int64.

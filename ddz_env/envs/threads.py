@@ -12,7 +12,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 from ddz_env.core.checks import check_integer
@@ -110,10 +110,9 @@ def run_chunks(function: Callable[..., Any], count: int, threads: int, *argument
         _work(starts, function, count, size, arguments)
     finally:
         # A thread that has not begun is not waited for: nothing is left for it to do.
-        begun = [future for future in futures if not future.cancel()]
-        wait(begun)
-    for future in begun:
-        future.result()
+        errors = [future.exception() for future in futures if not future.cancel()]
+    for error in filter(None, errors):
+        raise error
 
 
 def _work(

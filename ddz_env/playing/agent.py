@@ -65,7 +65,7 @@ class BatchPlayer(Protocol):
     A player that needs nothing but the rows may have a method ``moves(rows)``, too; it answers with whole moves: main
     ids and kickers as hands, shape ``[k, 2]``, uint64.  Learners' environments then write no observations for it.
 
-    A player with ``parallel = True`` may be asked by several threads at the same time, each for a part of the games.
+    A player with ``parallel = True`` is called by several threads at the same time, each for a part of the games.
     """
 
     def actions(

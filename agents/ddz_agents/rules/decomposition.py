@@ -37,22 +37,28 @@ _ZERO = np.int64(0)
 _BLACK = np.uint64(0x2000)
 
 
-@pure_kernel
+@inline_kernel
 def _list_chains_of(plane: np.uint64, first: int, stop: int, rules: np.ndarray, memory: np.ndarray, found: int) -> int:
     """Append the chains of one category, the longest first."""
-    segment = stop - 1
-    while segment >= first:
+    segment, starts = first, words.run(plane, tables.SEGMENT_LENGTH[first])
+    while starts != U0 and segment < stop:  # none is longer than the longest
+        starts &= plane >> tables.SEGMENT_LENGTH[segment]
+        segment += 1
+    while segment > first:
+        segment -= 1
         if allowed(segment, rules):
-            starts = words.run(plane, tables.SEGMENT_LENGTH[segment])
+            length, copies = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_COPIES[segment]
+            starts = words.run(plane, length)
             while starts != U0 and found < at.MAX_CHAINS:
-                memory[at.CHAIN + found] = (np.uint64(segment) << U4) | words.lowest(starts)
+                rank = words.lowest(starts)
+                memory[at.CHAIN + found] = (np.uint64(segment) << U4) | rank
+                memory[at.CHAIN_CARDS + found] = words.spread(words.body_mask(rank, length), copies)
                 starts &= starts - U1
                 found += 1
-        segment -= 1
     return found
 
 
-@pure_kernel
+@inline_kernel
 def _list_chains(hand: np.uint64, rules: np.ndarray, memory: np.ndarray) -> int:
     """List every plane, pair chain and solo chain that the hand holds."""
     one, two, three = hand & CHAIN_PLANE, (hand >> U16) & CHAIN_PLANE, (hand >> U32) & CHAIN_PLANE
@@ -168,7 +174,7 @@ def _put_each(scratch: Scratch, total: int, count: int, segment: int, ranks: np.
     return total, count
 
 
-@pure_kernel
+@inline_kernel
 def _read(
     hand: np.uint64, chains: int, variant: int, rules: np.ndarray, scratch: Scratch, emit: bool
 ) -> tuple[int, int]:
@@ -286,17 +292,16 @@ def decompose(hand: np.uint64, rules: np.ndarray, scratch: Scratch, emit: bool) 
     best_hand, best_depth, depth = hand, _ZERO, _ZERO
     memory[at.HANDS_LEFT], memory[at.PATH] = hand, U0
     while depth >= 0 and readings < BUDGET:
-        index = np.int64(memory[at.PATH + depth])
+        index, left = np.int64(memory[at.PATH + depth]), memory[at.HANDS_LEFT + depth]
+        while index < found and memory[at.CHAIN_CARDS + index] & ~left != U0:
+            index += 1
         if index >= found:
             depth -= 1
             continue
-        memory[at.PATH + depth] += U1
-        left, chain = memory[at.HANDS_LEFT + depth], memory[at.CHAIN + index]
+        memory[at.PATH + depth] = np.uint64(index + 1)
+        chain = memory[at.CHAIN + index]
         ranks = words.body_mask(chain & U15, tables.SEGMENT_LENGTH[chain >> U4])
-        copies = tables.SEGMENT_COPIES[chain >> U4]
-        if words.spread(ranks, copies) & ~left != U0:
-            continue
-        rest = words.remove(left, ranks, copies)
+        rest = words.remove(left, ranks, tables.SEGMENT_COPIES[chain >> U4])
         memory[at.TAKEN + depth] = chain
         depth += 1
         price, reading, tried = _best_reading(rest, depth, rules, scratch)

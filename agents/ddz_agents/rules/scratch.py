@@ -68,7 +68,9 @@ KICKERS = MAINS + MAX_GROUPS
 """Twenty words: their kickers, as hands."""
 CHAIN = KICKERS + MAX_GROUPS
 """Chains that the hand holds: ``segment << 4 | lowest rank``."""
-MEMORY_WORDS = CHAIN + MAX_CHAINS
+CHAIN_CARDS = CHAIN + MAX_CHAINS
+"""Their cards, as hands."""
+MEMORY_WORDS = CHAIN_CARDS + MAX_CHAINS
 
 # Words of ``RuleScratch.about``.
 A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS, A_PLAN = range(8)

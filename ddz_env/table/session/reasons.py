@@ -148,7 +148,8 @@ def _said_of(found: list[MainGroup], view: View, say: Texts) -> Iterator[str]:
 def _named(cards: Hand, say: Texts) -> str:
     """Cards as the page writes them: 10 for a T, and names for the jokers."""
     *plain, black, red = cards.counts
-    text = "".join(RANK_NAMES[rank] * count for rank, count in enumerate(plain)).replace("T", "10")
+    groups = [[name] * count for name, count in zip(RANK_NAMES, plain, strict=False) if count]
+    text = " ".join(" ".join(["10"] * len(group)) if "T" in group else "".join(group) for group in groups)
     jokers = {(0, 0): "", (1, 0): "black joker", (0, 1): "red joker", (1, 1): "the rocket"}[black, red]
     return " ".join(filter(None, (text, jokers and say(jokers))))
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from ddz_agents.worlds.determinize import determinize
-from ddz_env import Move, Rules, State, View
+from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.engine.layout import ROW_WORDS
 from ddz_env.playing.registry import make_agent
-from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Session
+from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Session, reasons
 from ddz_env.table.session.reasons import SURE, explain, is_searched
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
@@ -72,6 +72,11 @@ def can_be_beaten(view: View, move: Move, rng: np.random.Generator) -> bool:
             if not state.is_over and state.seat != view.seat:
                 state.step("pass")
     return False
+
+
+def test_a_reason_writes_cards_as_the_page_does() -> None:
+    cards = {"TTTT": "10 10 10 10", "89TJQ": "8 9 10 J Q", "333": "333", "2R": "2 red joker", "BR": "the rocket"}
+    assert {text: reasons._named(Hand.parse(text), Texts()) for text in cards} == cards
 
 
 @pytest.mark.parametrize("count", [12, pytest.param(1000, marks=pytest.mark.long)])

@@ -265,7 +265,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
             return len(states) * self._ends[states[0].returns("win")[seat] > 0]
         mains, kickers = self._moves(Position.of(states[0]))
         left = depth - self._rules.players
-        return float(sum(self._values(state.row, mains, kickers, left, clock) for state in states).max())
+        return float(np.sum([self._values(state.row, mains, kickers, left, clock) for state in states], axis=0).max())
 
 
 @takes(AlphaBetaOptions)

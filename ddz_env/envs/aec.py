@@ -247,10 +247,12 @@ class raw_env(AECEnv):  # type: ignore[misc]
         Raises:
             InvalidOptionError: If there is no such agent.
         """
-        game, seat = self._game, self._seat(agent)
-        if seat == self._seats[self.agent_selection] and not self.terminations.get(agent, True):
+        game, selected = self._game, self.agent_selection
+        if agent is not selected:
+            agent = self.possible_agents[self._seat(agent)]
+        if agent == selected and not self.terminations.get(agent, True):
             return self.form.seen(game.observation, game.mask)  # type: ignore[no-any-return]
-        return self.form.seen(game.observe(seat), np.zeros_like(game.mask))  # type: ignore[no-any-return]
+        return self.form.seen(game.observe(self._seats[agent]), np.zeros_like(game.mask))  # type: ignore[no-any-return]
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """What the selected agent sees, its rewards since it acted, how it ended, and its info.
@@ -356,7 +358,7 @@ class _BatchOfOne(GameBatch):
             InvalidMoveError: If the id does not exist.
             IllegalMoveError: If it is not legal now.  The game is unchanged.
         """
-        number = as_integer(action)
+        number = action if type(action) is int else as_integer(action)
         if number is None or not (0 <= number < NUM_ACTIONS and self._obey(ACT, number)):
             self.state(0).step_action(action)  # knows what is wrong, and raises it
             raise IllegalMoveError(f"action {shown(action)} is not legal now")

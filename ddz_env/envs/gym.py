@@ -269,7 +269,8 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         autoreset_mode: One of Gymnasium's ``AutoresetMode``, or its value.
         max_episode_steps: After how many of its learner's steps a game is truncated, as by Gymnasium's ``TimeLimit``;
             None or -1 for never.
-        threads: How many threads step; None for one a core.  Results do not depend on it.
+        threads: How many threads step, and call ``rules`` and ``policy``; None for one a core.  Results do not depend
+            on it.
         copy: Whether observations and masks are the caller's own; without, every step overwrites them.
         **named: As ``options``.
 
@@ -380,7 +381,10 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         checked = self._games.check(actions, played, refuse=self._refuse)
         self._games.step(checked, played)
         ended, rewards, illegal = self._games.outcome()
-        truncated = self._too_long(played)
+        truncated = np.zeros(self.num_envs, np.bool_)
+        if self._most_steps < _NO_LIMIT:
+            self._elapsed = np.where(played, self._elapsed + 1, 0)
+            truncated = self._elapsed >= self._most_steps
         self._ended, cut = ended | truncated, truncated & ~ended
         final: dict[str, Any] = {}
         if self._renew and self._ended.any():
@@ -390,13 +394,6 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
                 self._games.begin(cut)
         observed, infos = self._seen()
         return observed, rewards, ended, truncated, infos | final
-
-    def _too_long(self, played: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Count a step of the games that played, and say which have had all that they may have."""
-        if self._most_steps == _NO_LIMIT:
-            return np.zeros(self.num_envs, np.bool_)
-        self._elapsed = np.where(played, self._elapsed + 1, 0)
-        return self._elapsed >= self._most_steps
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal actions, shape ``[num_envs, 400]``, bool; action 0 alone where the game is over."""
@@ -438,9 +435,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         if cut.any():
             seen, masks[cut] = (part[cut] for part in self._games.handed)
             slots.last_observations[cut], slots.last_infos[cut] = seen.view(np.uint64), slots.infos[cut, 0]
-        last_seen = slots.last_observations[where].view(np.int8)
-        if self.form.scaled:
-            last_seen = self.form.vector(last_seen, OBSERVATION)
+        last_seen = self.form.vector(slots.last_observations[where].view(np.int8), OBSERVATION)
         observations = np.empty(self.num_envs, object)  # of None
         observations[where] = np.fromiter(self.form.each(last_seen, masks[where]), object, len(where))
         written = np.zeros((outputs.WIDTH, self.num_envs), np.int64)

@@ -43,7 +43,7 @@ from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE, MAX_KICKERS, NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.core.engine.compiling import kernel, pure_kernel
 from ddz_env.core.engine.layout import SEAT, STAGE, STAGE_KICKER
 from ddz_env.core.engine.legal import count_legal, nth_legal
 from ddz_env.core.engine.step import apply_and_record
@@ -319,18 +319,10 @@ def _normalize(values: np.ndarray, rows: int, gains: np.ndarray, shifts: np.ndar
         h += (np.float64(values[3, unit]) - d) ** 2
     means, squares = (a, b, c, d), (e, f, g, h)
     for row in range(rows):
-        _scale(values[row], means[row], squares[row] / size, gains, shifts, out[row])
-
-
-@inline_kernel
-def _scale(
-    values: np.ndarray, mean: float, variance: float, gains: np.ndarray, shifts: np.ndarray, out: np.ndarray
-) -> None:
-    """Layer normalization of a row whose mean and variance are known."""
-    inverse = np.float32(1.0 / math.sqrt(variance + np.float64(_EPSILON)))
-    middle = np.float32(mean)
-    for unit in range(values.size):
-        out[unit] = (values[unit] - middle) * inverse * gains[unit] + shifts[unit]
+        inverse = np.float32(1.0 / math.sqrt(squares[row] / size + np.float64(_EPSILON)))
+        middle = np.float32(means[row])
+        for unit in range(size):
+            out[row, unit] = (values[row, unit] - middle) * inverse * gains[unit] + shifts[unit]
 
 
 @pure_kernel

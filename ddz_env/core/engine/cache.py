@@ -35,10 +35,8 @@ from numba.core.runtime import rtsys
 from ddz_env.core.engine.called import packed, unpacked
 from ddz_env.core.folders import PACKAGES, package_folder, temporary_folder, user_folder
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # on Windows
-    fcntl = None  # type: ignore[assignment]
 
 _DIGEST_BYTES = 32
 _PATIENCE = 120.0
@@ -327,7 +325,7 @@ class _Turn:
     def take(self) -> None:
         """Wait until no other process has it, but not for ever."""
         self.pass_on()
-        if fcntl is None:
+        if sys.platform == "win32":
             return
         until = time.monotonic() + _PATIENCE
         with contextlib.suppress(OSError):  # a read-only folder, or one that has no locks

@@ -2,7 +2,7 @@
 
 Pickles of protocol 5 may leave arrays in foreign, read-only memory (Ray's object store, buffers that are sent apart).
 The kernels write in place, and to them an array that cannot be written is of another type: they fail, or are compiled
-anew.  What holds arrays for kernels therefore copies such arrays when it is restored.
+again.  What holds arrays for kernels therefore copies such arrays when it is restored.
 """
 
 from __future__ import annotations

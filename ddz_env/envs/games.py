@@ -54,7 +54,7 @@ class GameBatch:
         threads: As above.
         slots: All arrays.
         observation: What the seat to act or the learner sees, shape ``[num_games, OBSERVATION_SIZE]``, int8 (no rows if
-            left out); every step writes it anew.
+            left out); every step overwrites it.
         mask: Its legal actions, shape ``[num_games, 400]``, int8, likewise.
 
     Raises:
@@ -164,7 +164,7 @@ def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
     array = as_array(actions)
     if array is None or array.shape != (count,) or array.dtype.kind not in "iu":
         raise InvalidMoveError(f"actions must be integers of shape [{count}]; got {described(actions)}")
-    return np.array(array, np.int64, order="C")  # a copy: what is checked is what is played, whoever writes to theirs
+    return np.array(array, np.int64, order="C")  # a copy, which the caller cannot change before it is played
 
 
 def refuse_illegal(

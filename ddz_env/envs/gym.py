@@ -92,7 +92,7 @@ class _LearnerEnv(OwnsArrays):
 
     @property
     def np_random(self) -> np.random.Generator:
-        """Where games without a seed get theirs; setting it begins anew from the generator that is set."""
+        """Where games without a seed get theirs; setting it starts again from that generator."""
         if self._np_random is None:
             self._np_random, self._np_random_seed = seeding.np_random()
         return self._np_random
@@ -254,7 +254,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
 
     - ``NEXT_STEP`` (default): the step after the end of a game ignores the action and returns the next game's first
       observation with reward 0.
-    - ``SAME_STEP``: the step that ends a game already returns the next game's first observation; the last one stands
+    - ``SAME_STEP``: the step that ends a game already returns the next game's first observation; the last one is
       in ``infos["final_obs"]``, its infos in ``infos["final_info"]``.  A game that ends before its learner has decided
       anything (possible in the half-deck game) is passed over.
     - ``DISABLED``: call ``reset(options={"reset_mask": mask})``.

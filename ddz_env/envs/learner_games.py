@@ -1,7 +1,7 @@
 """Games with one learner each: the core of the Gymnasium environments.
 
 The single environment holds one game, the vector environment many, so they cannot differ.  The compiled part plays the
-compiled opponents until the learner must decide; the others are asked in between.
+compiled opponents until the learner must decide; the others answer in between.
 """
 
 from __future__ import annotations

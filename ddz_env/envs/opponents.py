@@ -41,7 +41,7 @@ class Opponent(NamedTuple):
 
     Attributes:
         kind: ``ASKED``, ``UNIFORM``, ``STAGED`` or ``UNSEEN``.
-        agent: Who is asked; None where the compiled step plays.
+        agent: Who answers; None where the compiled step plays.
         batch: What answers for the agent in many games at once, if it offers that.
         role: The first role that it plays.
     """
@@ -125,7 +125,7 @@ class Opponents(OwnsArrays):
 
     Attributes:
         kinds: How each role is played, shape ``[players]``, int64.
-        asked: Those who are asked, each once.
+        asked: Those who answer from Python, each once.
         read_moves: Whether an opponent reads all moves of a game.
 
     Raises:
@@ -153,7 +153,7 @@ class Opponents(OwnsArrays):
             tell(one.agent, one.role, self._rules, ())
 
     def tell(self, state: Callable[[int], State]) -> None:
-        """Tell the opponents of a single game the moves that they have not heard of."""
+        """Pass the moves that they have not heard of to the opponents of a single game."""
         if self._listeners:
             history = state(0).history
             for one in self._listeners:

@@ -1,4 +1,4 @@
-"""What environments hand out: observations in the form asked for, infos, and pictures.
+"""What environments hand out: observations in the form requested, infos, and pictures.
 
 Infos have the same keys from the first step on, and a number under each, so that every library can stack them;
 ``infos="text"`` asks for words where people read along.
@@ -31,14 +31,14 @@ OBSERVATIONS = ("vector", "dict")
 
 
 class ObservationForm:
-    """The form of observations: the dtype, and whether the mask of legal actions stands beside the vector.
+    """The form of observations: the dtype, and whether the mask of legal actions lies beside the vector.
 
     Args:
         observation: ``"vector"``, the observation alone, or ``"dict"``, with the mask beside it.
         dtype: ``"int8"``, the bytes as they are, or ``"float32"``, each divided by the highest value it can have;
             NumPy's types of these names, too.
-        observation_key: Where the observation stands in the dict.
-        mask_key: Where the mask stands.
+        observation_key: The key of the observation in the dict.
+        mask_key: The key of the mask.
 
     Attributes:
         scaled: Whether observations are floating-point numbers.
@@ -46,7 +46,7 @@ class ObservationForm:
         mask_key: As above.
 
     Raises:
-        InvalidOptionError: If a choice is unknown, or the keys are no two different names.
+        InvalidOptionError: If a choice is unknown, or the keys are not two different names.
     """
 
     def __init__(self, observation: str, dtype: Any, observation_key: str, mask_key: str) -> None:
@@ -70,17 +70,17 @@ class ObservationForm:
         return space
 
     def space(self, actions: int = NUM_ACTIONS) -> spaces.Space[Any]:
-        """The space of observations with a mask over so many actions."""
+        """The space of observations with a mask over that many actions."""
         seen, mask = self.box(OBSERVATION), spaces.Box(0, 1, (actions,), np.int8)
         return spaces.Dict({self.observation_key: seen, self.mask_key: mask}) if self._beside else seen
 
     def vector(self, values: npt.NDArray[np.int8], layout: Layout) -> npt.NDArray[Any]:
-        """Bytes of a layout, shape ``[..., size]``, in the dtype asked for; a new array."""
+        """Bytes of a layout, shape ``[..., size]``, in the dtype of the form; a new array."""
         # Divided, not multiplied with the inverse: the highest value is 1 exactly.
         return np.divide(values, layout.high, dtype=np.float32) if self.scaled else values.copy()
 
     def of(self, values: Any, mask: npt.NDArray[np.int8]) -> Any:
-        """The observation, with a copy of its mask beside it if asked for."""
+        """The observation, with a copy of its mask beside it if the form has one."""
         return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values
 
     def each(self, values: npt.NDArray[Any], masks: npt.NDArray[np.int8]) -> Iterable[Any]:
@@ -88,7 +88,7 @@ class ObservationForm:
         return map(self.of, values, masks) if self._beside else values
 
     def seen(self, observed: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> Any:
-        """What one seat sees, of the caller's own: an observation's bytes in the dtype asked for, and its mask."""
+        """What one seat sees, of the caller's own: an observation's bytes in the dtype of the form, and its mask."""
         values = self.vector(observed, OBSERVATION) if self.scaled else observed.copy()
         return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values
 
@@ -129,7 +129,7 @@ INFOS = (
     Info("role", f"{_numbered(ROLES)}, 3 none yet", "role", "its name; empty: none yet", "its role"),
     Info("stage", _numbered(STAGE_NAMES), "stage", "its name", "the stage, as this seat sees it"),
     Info("last_action", "0..399; -1 none yet", "last_move", "in notation, with kickers; empty", "the last whole move"),
-    Info("last_player", "0..2; -1 nobody yet", "last_player", "`player_0` ...; empty", "the seat that made it"),
+    Info("last_player", "0..2; -1 no one yet", "last_player", "`player_0` ...; empty", "the seat that made it"),
 )
 """What every info holds, in the order of the arrays below; the docs page is generated from it."""
 
@@ -217,7 +217,7 @@ class Screen:
     """Shows positions; a window opens with the first one.
 
     A mode whose packages are missing is refused by ``show``, not before: SB3's ``make_vec_env`` asks for pictures that
-    nobody looks at, and learning needs no Pillow.
+    no one looks at, and learning needs no Pillow.
 
     Args:
         mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.

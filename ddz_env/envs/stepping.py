@@ -1,6 +1,6 @@
 """Stepping games: the kernels that deal them, play in them, and write what they show.
 
-A game has one learner, whose opponents are compiled, asked by Python, or both; or all its seats are the learner's
+A game has one learner, whose opponents are compiled, answer from Python, or both; or all its seats are the learner's
 (``EVERYONE``), and then it is stepped action by action.  What takes :class:`~ddz_env.envs.slots.Slots` is pure, because
 other kernels count references to each array.
 """
@@ -226,7 +226,7 @@ def _show(index: int, slots: Slots, seat: np.uint64, over: bool, observation: np
     """Write what a seat may see; observation and mask into rows that have no words where they are not wanted.
 
     A learner's game that is over offers action 0, which changes nothing: a distribution over no actions at all does not
-    exist, and policies are asked about such a game before it is dealt anew.
+    exist, and policies answer for such a game before the next is dealt.
     """
     row, ring, bits, cells = slots.rows[index], slots.rings[index], slots.bits[index], slots.cells[index]
     legal_mask(row, slots.rules, bits)

@@ -113,7 +113,7 @@ POLICY_INPUTS = Columns(
     Input("state", OBSERVATION.size - TAIL, "the bytes behind the history, scaled: role, stage and the like"),
     Input("hand", features.HAND_COLUMNS, "thresholds of the own hand, and each chain that it holds"),
     Input("prospects", features.PROSPECTS, "prospects of the own hand, without what the move in progress has taken"),
-    Input("unseen", features.PLANES, "thresholds of the cards that are in nobody's sight"),
+    Input("unseen", features.PLANES, "thresholds of the cards that no one shows"),
     *_BESIDE,
     Input("signs", features.SIGNS, "the lowest solo and pair of an enemy that each of the others let pass"),
 )
@@ -129,7 +129,7 @@ CRITIC_INPUTS = Columns(
     Input("counts", len(_COUNTS), "bombs so far, the highest bid, passes in a row; scaled"),
     Input("half_built", _AFTER_PENDING - PENDING, "the bytes of the move in progress, scaled"),
     Input("state", OBSERVATION.size - TAIL, "role, stage and the like, scaled"),
-    Input("undealt", CONCEALED.size - _UNDEALT, "the cards that nobody holds, scaled"),
+    Input("undealt", CONCEALED.size - _UNDEALT, "the cards that no seat holds, scaled"),
     Input("own", features.PLANES, "thresholds of the own hand, without what the move in progress has taken"),
     Input("own_prospects", features.PROSPECTS, "its prospects against the two others"),
     Input("next", features.PLANES, "thresholds of the next seat's hand"),

@@ -6,7 +6,7 @@ hash of its source and of everything that it imports.  The process-wide ``NUMBA_
 
 Cache files are pickles of machine code: their writer decides what runs.  They are read only from a folder that no other
 user can write to (:func:`why_not_private`), and only when their digest is right, so that a damaged file is compiled
-anew instead of failing or crashing.  A cache that cannot be used costs time, never a game: what is wrong is said once,
+again instead of failing or crashing.  A cache that cannot be used costs time, never a game: what is wrong is said once,
 as a :class:`CompileCacheWarning`.  Numba replaces files atomically, so parallel workers may share them.
 """
 
@@ -224,7 +224,7 @@ def _is_news(subject: str, *, by_workers: bool = False) -> bool:
 
 def _warn(fault: str) -> None:
     if _is_news("fault"):
-        text = f"compiled kernels are not kept, so every process compiles anew: {fault}"
+        text = f"compiled kernels are not kept, so every process compiles again: {fault}"
         warnings.warn(text, CompileCacheWarning, stacklevel=4)
 
 

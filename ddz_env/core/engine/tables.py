@@ -57,7 +57,7 @@ MASK_WORDS = (actions.NUM_ACTIONS + 63) // 64
 MAIN_WORDS = (actions.NUM_MAIN + 63) // 64
 """Those that hold main groups."""
 
-# Typed constants: Numba would compile a kernel anew for every literal integer that it is called with.
+# Typed constants: Numba would compile a kernel once more for every literal integer that it is called with.
 SEG_BOMB = np.int64(actions.segments_of("bomb").start)
 SEG_ROCKET = np.int64(actions.segments_of("rocket").start)
 PLANES_WITH_SOLOS, PLANES_WITH_SOLOS_END = (

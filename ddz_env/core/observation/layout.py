@@ -113,7 +113,7 @@ def _cards(name: str, description: str, beside: str, high: int, meaning: str) ->
 def _each(
     seats: Iterable[object], name: str, description: str, beside: str, high: int, meaning: str
 ) -> Iterator[Feature]:
-    """A card field for each seat, named in the braces of the texts."""
+    """A card field for each seat, which stands in the braces of the texts."""
     for seat in seats:
         yield from _cards(name.format(seat), description.format(seat), beside.format(seat), high, meaning.format(seat))
 
@@ -140,7 +140,7 @@ OBSERVATION = Layout(
         *_cards("hand", "own hand", "bid_self", 4, "own bid: 0 not spoken, 1 no bid, 2..4 bid 1..3"),
         *_cards(
             "unseen",
-            "cards that no seat shows (face-up landlord cards still held count)",
+            "cards in nobody's sight (face-up landlord cards still held count)",
             "unseen_cards",
             54,
             "their number",
@@ -197,7 +197,7 @@ CONCEALED = Layout(
     (
         *_cards("hand_next", "hand of the next seat", "cards_left_next", 20, "its size"),
         *_cards("hand_previous", "hand of the previous seat", "cards_left_previous", 20, "its size"),
-        *_cards("undealt", "cards that no seat holds and no one sees", "undealt_cards", NUM_CARDS, "their number"),
+        *_cards("undealt", "cards that no seat holds and nobody sees", "undealt_cards", NUM_CARDS, "their number"),
     )
 )
 """What an observation conceals: with both, a critic sees everything.  Never a policy's input."""

@@ -98,6 +98,7 @@ REFUSED = {
     # values
     "--scoring='chess' must be one of win, stake, botzone": ["arena random rules --scoring chess"],
     "--deals=0 must be a whole number of at least 1": ["arena random rules --deals 0"],
+    "--processes=0 must be a whole number of at least 1": ["warmup --processes 0"],
     "--deals='many' must be a whole number of at least 1": ["arena random rules --deals many"],
     "must be one of none, landlord, peasants (did you mean 'peasants'?)": ["arena random rules --tendency peasant"],
     "--method='fast' must be one of sequential, binary": ["study equivalent rules --method fast"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -16,6 +15,7 @@ from ddz_env.core.options import Range
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.experiments.experiment import Experiment, Result, Saved, SeedOptions, Table, computed_from, grouped
 from ddz_training.measure.plotting import Panel, Series, save_plot
+from ddz_training.measure.timing import processor_time
 
 _SECONDS = 0.1
 """Processor time of a sample; small work is repeated."""
@@ -69,11 +69,11 @@ def measure_growth(options: GrowthOptions, work: str, size: int) -> list[GrowthR
     once()  # compiles, and grows the tree's memory
     samples = []
     for _ in range(options.samples):
-        began, times = time.process_time(), 0
-        while times == 0 or time.process_time() - began < _SECONDS:
+        began, times = processor_time(), 0
+        while times == 0 or processor_time() - began < _SECONDS:
             once()
             times += 1
-        samples.append((time.process_time() - began) / times)
+        samples.append((processor_time() - began) / times)
     return [GrowthResult(work, size, round(median(samples), 9))]
 
 

@@ -39,6 +39,7 @@ ENTRANTS = {
     FRESH: "policy:path={fresh}",
     "shipped policy in search": "neural-ismcts:milliseconds={milliseconds:g},particles=0",
     "information-set UCT": "isuct:milliseconds={milliseconds:g}",
+    "determinized UCT": "duct:milliseconds={milliseconds:g}",
     "rules": "rules",
     "random": "random",
 }
@@ -72,7 +73,7 @@ class DemoCommand(Parallel, call="demo", heading="Train"):
     ray = False  # its games are over before a cluster has begun
 
     minutes: Annotated[float, Range(0.01)] = 0.5
-    deals: Count = 16
+    deals: Count = 12
     milliseconds: Annotated[float, Range(0.1)] = 20.0
     seed: Natural = 0
     out: Annotated[Path, File(use="folder")] = Path("demo-report")

@@ -13,13 +13,15 @@ from ddz_env.core.rules import Rules
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.measure.duplicate import DealPlayer, GameRecord
+from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match, plays_side_by_side
 from ddz_training.measure.statistics import AgentResult, Interval, summarize
 
 FIRST_DEAL = 1_000_000
 """Evaluations during training choose; what is reported is played on other deals."""
 
 _MODEL = "the policy"
+_BLOCK = 50
+"""Deals of a block that is played at once."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ def measure_strength(
         deals: Deals an opponent.
         rules: A preset's name or the rules.
         seed: Seed of the deals and the agents.
-        stop: Called before every deal; True ends the measurement without a result.
+        stop: Called before every deal, or before every block of deals if both can play many at once; True ends the
+            measurement without a result.
 
     Returns:
         The policy's result against each opponent, in their order.
@@ -91,10 +94,14 @@ def measure_strength(
     settings["maker"] = lambda spec: agent if spec == _MODEL else make_agent(spec)
     for opponent in opponents:
         records: list[GameRecord] = []
+        pair = _MODEL, opponent
         with closing(DealPlayer(Rules.preset(rules), seed, **settings)) as player:
-            for deal in range(FIRST_DEAL, FIRST_DEAL + deals):
+            block = _BLOCK if all(plays_side_by_side(player.agent(spec)) for spec in pair) else 1
+            for first in range(FIRST_DEAL, FIRST_DEAL + deals, block):
                 if stop():
                     return []
-                records += player.play(deal, (_MODEL, opponent))
+                numbers = range(first, min(first + block, FIRST_DEAL + deals))
+                for games in player.play_block([Match(pair, deal, pair) for deal in numbers]):
+                    records += games
         results.append(summarize(records)[0])
     return results

@@ -25,11 +25,11 @@ import numpy.typing as npt
 from ddz_agents.belief.conduct import CONDUCT_COLUMNS, TALLIES, conduct_columns, tallies_of
 from ddz_agents.neural.architecture import Blocks, Layers, Shapes, Width
 from ddz_agents.neural.columns import describe_observations, observation_columns
-from ddz_agents.neural.compiled_policy import affine, dense, dot, new_buffers, run_trunk, trunk_of
 from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural.tensor_file import Arrays, fitting, read_tensor_file, write_tensor_file
+from ddz_agents.neural.trunk import affine, dense, dot, new_buffers, run_trunk, trunk_of
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.inference import Proposal
 from ddz_env import View

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ddz_agents.neural.compiled_policy import Dense, affine
+from ddz_agents.neural.trunk import Dense, affine
 from ddz_env.core.engine.compiling import kernel
 
 

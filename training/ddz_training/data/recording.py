@@ -22,7 +22,8 @@ from ddz_env.playing.agent import Agent, Decision, cheats
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.games import GAMES, DataSetError, RecordedGame, Thought, games_settings
 from ddz_training.data.table import check_tables
-from ddz_training.measure.duplicate import AgentWrapper, DealPlayer, answer_of, check_agents, seatings
+from ddz_training.measure.duplicate import DealPlayer, seatings
+from ddz_training.measure.keeper import AgentWrapper, answer_of, check_agents
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 _STANDARD = Rules()

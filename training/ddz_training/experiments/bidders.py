@@ -30,7 +30,8 @@ from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Result, Saved, Table, grouped
 from ddz_training.experiments.matches import AUCTION_HEADER, Pair, auction_cells, deals_note
-from ddz_training.measure.duplicate import check_agents, seatings
+from ddz_training.measure.duplicate import seatings
+from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.store import Key
 
 PLAYER = "rules"

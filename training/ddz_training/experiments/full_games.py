@@ -31,7 +31,7 @@ from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Result, grouped
-from ddz_training.measure.duplicate import AgentKeeper, check_agents
+from ddz_training.measure.keeper import AgentKeeper, check_agents
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, clustered_interval, within
 

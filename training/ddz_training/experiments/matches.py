@@ -11,7 +11,8 @@ from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments.experiment import ChosenOptions, Experiment, Result, Saved, SeedOptions, Table
-from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
+from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match
+from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.statistics import Interval, normal_interval, paired_difference, within, won_by_side
 from ddz_training.measure.store import Key
 

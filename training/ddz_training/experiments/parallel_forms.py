@@ -21,8 +21,9 @@ from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Result, Saved, Table, grouped
-from ddz_training.measure.duplicate import DealPlayer, check_agents
+from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.errors import InvalidExperimentError
+from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.ray_cluster import on_ray
 from ddz_training.measure.workers import Share, Worker, executed_by, on_this_machine, workers
 

@@ -40,8 +40,9 @@ from ddz_env.playing.agent import sight
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Result, Saved, Table, grouped
 from ddz_training.experiments.strengths import shipped_fingerprint
-from ddz_training.measure.duplicate import SIDES, AgentKeeper, check_agents
+from ddz_training.measure.duplicate import SIDES
 from ddz_training.measure.errors import InvalidExperimentError
+from ddz_training.measure.keeper import AgentKeeper, check_agents
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import normal_interval, paired_difference, within
 from ddz_training.measure.store import Key

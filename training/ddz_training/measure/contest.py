@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from ddz_env import Rules, __version__
 from ddz_env.core.checks import LARGEST_WORD, check_choice
 from ddz_env.core.options import Options, Range
-from ddz_training.measure import duplicate
+from ddz_training.measure import duplicate, keeper
 from ddz_training.measure.duplicate import KEY, GameRecord
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.provenance import rules_settings
@@ -167,6 +167,6 @@ def run_arena(
     for name, value, least in (("deals", count, 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
-    block = duplicate.BLOCK if duplicate.check_agents(arena.agents, arena.time_limit, arena.rules) else 1
+    block = duplicate.BLOCK if keeper.check_agents(arena.agents, arena.time_limit, arena.rules) else 1
     wanted = duplicate.matches(arena.specs, list(itertools.combinations(arena.labels, 2)), numbers)
     return (store or arena.store()).fill(wanted, arena.worker, processes, on_progress, block)

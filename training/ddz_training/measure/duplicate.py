@@ -15,31 +15,29 @@ from __future__ import annotations
 
 import functools
 import textwrap
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from ddz_env import Move, Rules, State
+from ddz_env import Rules, State
 from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
 from ddz_env.core.errors import (
-    DouDizhuError,
     IllegalMoveError,
     InvalidAgentOptionError,
     InvalidMoveError,
     UnknownAgentError,
 )
 from ddz_env.envs.side_by_side import play_side_by_side
-from ddz_env.playing.agent import Agent, answers_in_batches, cheats, close
-from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_game, reason_of, seat_generators
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_game, seat_generators
 from ddz_env.playing.generators import agent_generator
-from ddz_env.playing.registry import make_agent, read_agent
-from ddz_training.measure.agent_process import AgentProcessError, AgentProcesses
-from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning, InvalidArenaError
-from ddz_training.measure.timing import processor_time, thinking_time, warm_up
+from ddz_env.playing.registry import make_agent
+from ddz_training.measure.errors import AgentFailedError
+from ddz_training.measure.keeper import AgentKeeper, Thinking, TimedAgent, agent_maker, plays_side_by_side
+from ddz_training.measure.timing import processor_time, thinking_time
 
 SIDES = ("landlord", "peasants")
 KEY = ("deal", "a", "b")
@@ -133,61 +131,6 @@ def seatings(rules: Rules) -> tuple[str, ...]:
     )
 
 
-class AgentWrapper:
-    """Passes everything on to an agent but ``act``, which a subclass has.
-
-    Args:
-        agent: The agent.
-        name: What errors call it.
-    """
-
-    def __init__(self, agent: Agent, name: str) -> None:
-        self._agent: Any = agent
-        self.name = name
-        for optional in ("reset", "observe"):
-            if (method := getattr(agent, optional, None)) is not None:
-                setattr(self, optional, method)
-
-    @property
-    def cheats(self) -> bool:
-        """Whether the agent asks for the whole state."""
-        return cheats(self._agent)
-
-
-class TimedAgent(AgentWrapper):
-    """Counts and times an agent's decisions by a clock, in seconds."""
-
-    def __init__(self, agent: Agent, name: str, clock: Callable[[], float]) -> None:
-        super().__init__(agent, name)
-        self._clock = clock
-        self.decisions = 0
-        self.seconds = 0.0
-
-    def act(self, view: Any, rng: np.random.Generator) -> Move:
-        """Choose a move, on the clock."""
-        start = self._clock()
-        move: Move = self._agent.act(view, rng)
-        self.seconds += self._clock() - start
-        self.decisions += 1
-        return move
-
-
-class Thinking(NamedTuple):
-    """What a seat's decisions in a game were, if no wrapper counted them: their number, and their time in seconds."""
-
-    decisions: int
-    seconds: float
-
-
-def plays_side_by_side(agent: Agent) -> bool:
-    """Whether an agent plays many games at once: it answers in batches, says that it does so alike, and follows none.
-
-    A cheating agent does not: in batches it would get rows of views.
-    """
-    alike = answers_in_batches(agent) and getattr(agent, "same_in_batches", False)
-    return bool(alike) and not (cheats(agent) or hasattr(agent, "reset") or hasattr(agent, "observe"))
-
-
 class Played(NamedTuple):
     """A game that was played to its end or to a fault.
 
@@ -200,109 +143,6 @@ class Played(NamedTuple):
     state: State
     agents: Sequence[Any]
     fault: AgentFaultError | None = None
-
-
-class AgentKeeper:
-    """Agents by specification and seat; each is made once and kept from game to game.
-
-    Args:
-        maker: Makes an agent from a specification.
-        timed: The rules under which the agents will be timed: before the first of each specification is made, another
-            is warmed up (:mod:`ddz_training.measure.timing`).  None where nothing is timed.
-    """
-
-    def __init__(self, maker: Callable[[str], Agent] = make_agent, timed: Rules | None = None) -> None:
-        self._maker, self._timed = maker, timed
-        self._made: dict[tuple[str, int], Agent] = {}
-
-    def agent(self, spec: str, seat: int = 0) -> Agent:
-        """The agent of a seat."""
-        if (spec, seat) not in self._made:
-            if self._timed is not None and spec not in {made for made, _ in self._made}:
-                warm_up(functools.partial(self._maker, spec), self._timed)
-            self._made[spec, seat] = self._maker(spec)
-        return self._made[spec, seat]
-
-    def drop(self, spec: str) -> None:
-        """Release an agent in all seats; it is made anew when it is needed."""
-        for key in [key for key in self._made if key[0] == spec]:
-            close_or_warn(self._made.pop(key), spec)
-
-    def close(self) -> None:
-        """Release what the agents hold (external programs, say); one that fails keeps no other from it."""
-        for spec in {spec for spec, _ in self._made}:
-            self.drop(spec)
-
-
-def close_or_warn(agent: Agent, name: str) -> None:
-    """Close an agent.  It can lose no game now: if it fails, an :class:`AgentFaultWarning` says so."""
-    try:
-        call(name, 0, "close", close, agent)
-    except AgentFaultError as error:
-        warnings.warn(f"agent {name!r} failed in close: {error.reason}", AgentFaultWarning, stacklevel=2)
-
-
-def answer_of(spec: str, question: Callable[[Agent], _Result]) -> _Result:
-    """The answer of an agent that is made for one question and thrown away.
-
-    Args:
-        spec: Its specification.
-        question: Gets the agent, and returns the answer.
-
-    Raises:
-        UnknownAgentError: If it does not exist.
-    """
-    agent = make_agent(spec)
-    try:
-        return question(agent)
-    finally:
-        close_or_warn(agent, spec)
-
-
-def check_agents(specs: Iterable[str], time_limit: float | None = None, rules: Rules | None = None) -> bool:
-    """Make and close agents, so that a wrong name or option is an error before anything is played.
-
-    Args:
-        specs: The agents.
-        time_limit: As for :class:`DealPlayer`.
-        rules: The rules, if agents that search whole games are to be refused where these are too long.
-
-    Returns:
-        Whether all may play many games at once (:func:`plays_side_by_side`).
-
-    Raises:
-        UnknownAgentError: If an agent does not exist.
-        InvalidArenaError: If the deck has more cards than its ``most_cards``.
-        AgentFailedError: If it cannot be made, for a reason in its own code.
-    """
-    together = True
-    with _agent_maker(make_agent, time_limit) as make:
-        for spec in dict.fromkeys(specs):
-            try:
-                agent = make(spec)
-                together = plays_side_by_side(agent) and together
-            except BaseException as error:
-                ours = isinstance(error, (DouDizhuError, ImportError, KeyboardInterrupt))
-                if ours and not isinstance(error, AgentProcessError):
-                    raise
-                raise AgentFailedError(f"agent {spec!r} failed in construction: {reason_of(error)}") from error
-            close_or_warn(agent, spec)
-            most = getattr(read_agent(spec)[0], "most_cards", None)
-            if rules is not None and most is not None and sum(rules.deck) > most:
-                raise InvalidArenaError(f"{spec!r} searches whole games, of at most {most} cards: add --rules mini")
-    return together
-
-
-@contextmanager
-def _agent_maker(
-    maker: Callable[[str], Agent], time_limit: float | None, rules: Rules | None = None
-) -> Iterator[Callable[[str], Agent]]:
-    """A maker of agents: in this process or, under a time limit, in processes that end with the block."""
-    if time_limit is None:
-        yield maker
-    else:
-        with closing(AgentProcesses(time_limit, rules)) as processes:
-            yield processes.make
 
 
 def forfeited(state: State, seats: str, letter: str) -> State:
@@ -363,7 +203,7 @@ class DealPlayer(AgentKeeper):
         self._on_fault = on_fault
         self._clock = processor_time if processor else thinking_time
         self._leave = ExitStack()
-        make = self._leave.enter_context(_agent_maker(maker, time_limit, rules))
+        make = self._leave.enter_context(agent_maker(maker, time_limit, rules))
         rehearsed = time_limit is not None  # in the agent's own process
         super().__init__(make, rules if timing and not rehearsed else None)
 

@@ -34,8 +34,9 @@ from ddz_training.measure.curve import Posterior, Tally, posterior
 from ddz_training.measure.curve import Tallies as Tallies
 from ddz_training.measure.curve import as_text as as_text
 from ddz_training.measure.curve import of_text as of_text
-from ddz_training.measure.duplicate import DealPlayer, check_agents
+from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.errors import InvalidExperimentError
+from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.provenance import rules_settings
 from ddz_training.measure.statistics import Interval, balance, normal_interval, wins_by_deal, within
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress

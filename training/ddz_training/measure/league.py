@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from ddz_training.measure.contest import Arena
-from ddz_training.measure.duplicate import BLOCK, KEY, GameRecord, Match, check_agents, matches
+from ddz_training.measure.duplicate import BLOCK, KEY, GameRecord, Match, matches
 from ddz_training.measure.errors import InvalidArenaError, SettingsMismatchError
 from ddz_training.measure.files import read_format
+from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.markdown import Spare, Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.ratings import RIDGE, Rating, fit, information

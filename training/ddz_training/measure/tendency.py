@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from ddz_env import Rules, State
 from ddz_env.core.options import Options
-from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
+from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.files import read_format
+from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.statistics import win_share
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 

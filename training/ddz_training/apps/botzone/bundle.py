@@ -17,7 +17,7 @@ from ddz_env.core.whole_file import replace_file
 from ddz_env.playing.agent import cheats
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import GROUP, read_agent
-from ddz_training.measure.duplicate import answer_of
+from ddz_training.measure.keeper import answer_of
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 """Of every file, so that equal bundles are equal files."""

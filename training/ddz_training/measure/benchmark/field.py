@@ -25,8 +25,8 @@ from ddz_env.core.checks import check_choice
 from ddz_env.playing.agent import Agent, observe, reset
 from ddz_env.playing.game import ask, read_answer
 from ddz_env.playing.generators import agent_generator
-from ddz_training.measure.duplicate import answer_of
 from ddz_training.measure.errors import FrozenChangedError, InvalidBenchmarkRequestError
+from ddz_training.measure.keeper import answer_of
 
 RULES = Rules()
 """The rules of the benchmark: ``standard``."""

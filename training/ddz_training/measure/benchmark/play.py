@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ddz_env.playing.agent import cheats
-from ddz_training.measure import duplicate
+from ddz_training.measure import duplicate, keeper
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member, deal_list, digest, frozen_moves
 from ddz_training.measure.duplicate import KEY, SIDES, GameRecord
 from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
@@ -56,7 +56,7 @@ class Contest:
             AgentFailedError: If one cannot be made.
         """
         self.deals.check()
-        duplicate.check_agents(self.agents.values(), rules=RULES)
+        keeper.check_agents(self.agents.values(), rules=RULES)
 
     def check_members(self) -> None:
         """Make sure that the players of the field are the committed ones.
@@ -157,7 +157,7 @@ def play_contest(
     contest.deals.check_count(deals)
     contest.check()
     for name, spec in contest.agents.items():
-        if name not in FIELD and duplicate.answer_of(spec, cheats):
+        if name not in FIELD and keeper.answer_of(spec, cheats):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
     wanted, kept = duplicate.matches(contest.agents, contest.pairs, range(deals)), store or contest.store(None)
     if not wanted.keys() <= kept.found.keys():

@@ -147,8 +147,7 @@ def test_a_request_that_is_sent_twice_acts_once(page: Page) -> None:
     assert page.get(path)["number"] == 1
 
 
-def test_games_expire_and_other_files_stay(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "TIDIED_EVERY", -1.0)
+def test_games_expire_and_other_files_stay(page: Page) -> None:
     in_play, forgotten, games = page.begin(), page.begin(), page.server.games
     games._used.pop(forgotten)
     (games._folder / "notes.txt").write_text("mine")
@@ -349,5 +348,5 @@ def test_games_that_are_put_away_release_what_their_agents_hold(page: Page, monk
 
 def test_names_are_not_paths(page: Page) -> None:
     for name in ("", "..", "a/b", "../" + "a" * 19, "a" * 21, "a" * 22 + "\n"):
-        with pytest.raises(NoSuchGameError), page.server.games.held(name):
+        with pytest.raises(NoSuchGameError), page.server.games.seen(name):
             pass

@@ -143,7 +143,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         async def answer(request: Request) -> Response:
             try:
                 body, game = await _read(request), request.path_params.get("game")
-                # Agents think on a copy of their game: a look, a move or a hint need not wait for another.
+                # A look, a move or a hint need not wait for another.
                 alone = game and (f"{game} {path}" if thinking else game)
                 async with admission.turn(request.receive, alone, thinking):
                     return _Answer(await in_thread(partial(do, body)))
@@ -157,12 +157,12 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
 
         return Route(f"/api/{path}", answer, methods=[method])
 
-    def of_game(method: str, path: str, do: Callable[[StoredGame, Json], Json]) -> Route:
-        def held(body: Json) -> Json:
-            with server.games.held(body["game"]) as game:
+    def of_game(method: str, path: str, do: Callable[[StoredGame, Json], Json], thinking: bool = False) -> Route:
+        def of_this(body: Json) -> Json:
+            with server.games.seen(body["game"]) as game:
                 return do(game, body)
 
-        return route(method, f"games/{{game}}{path}", held)
+        return route(method, f"games/{{game}}{path}", of_this, thinking)
 
     routes = [
         route("GET", "choices", server.choices),
@@ -176,13 +176,13 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         of_game("POST", "/move", server.move),
         of_game("POST", "/undo", server.undo),
         of_game("POST", "/replace", server.replace),
-        route("POST", "games/{game}/advance", server.advance, thinking=True),
-        route("POST", "games/{game}/hint", server.hint, thinking=True),
-        route("POST", "games/{game}/solution", server.solution, thinking=True),
+        of_game("POST", "/advance", server.advance, thinking=True),
+        of_game("POST", "/hint", server.hint, thinking=True),
+        of_game("POST", "/solution", server.solution, thinking=True),
         of_game("GET", "/moves/{number}", server.position),
-        route("GET", "games/{game}/moves/{number}/chance", server.chance, thinking=True),
+        of_game("GET", "/moves/{number}/chance", server.chance, thinking=True),
         of_game("POST", "/moves/{number}/branch", server.branch),
-        route("POST", "games/{game}/moves/{number}/thoughts", server.thoughts, thinking=True),
+        of_game("POST", "/moves/{number}/thoughts", server.thoughts, thinking=True),
         Mount("/", StaticFiles(directory=PAGE, html=True)),
     ]
     return Starlette(

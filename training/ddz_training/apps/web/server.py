@@ -96,7 +96,7 @@ class Server:
             record = self._puzzle(_number(body, "puzzle"))
         else:
             record = self._dealt(body)
-        with self.games.held(self.games.begin(record)) as game:
+        with self.games.seen(self.games.begin(record)) as game:
             return {"id": game.name, "open": game.is_open}
 
     def look(self, game: StoredGame, body: Json) -> Json:
@@ -105,77 +105,64 @@ class Server:
 
     def move(self, game: StoredGame, body: Json) -> Json:
         """The person's move."""
-        _check_fresh(game, body)
-        text, legal = _text(body, "text"), self._legal_moves(game)
-        game.session.play(next((move for move in legal if str(move) == text), text), game.viewer)
-        self.games.keep(game)
-        return game_shape(game)
+        text, legal = _text(body, "text"), self._legal_moves(game, body)
+        session = game.session.copy()
+        session.play(next((move for move in legal if str(move) == text), text), game.viewer)
+        return game_shape(self.games.keep(game, session))
 
     def choice(self, game: StoredGame, body: Json) -> Json:
         """The moves that chosen cards can be played as; where there is none, why."""
-        _check_fresh(game, body)
-        text, legal = _text(body, "text"), self._legal_moves(game)
+        text, legal = _text(body, "text"), self._legal_moves(game, body)
         chosen = Hand.parse(text)
         found = [str(move) for move in legal if move.cards == chosen]
         why = "impossible" if _is_move(text, game.session.rules) else "no combination"
         return {"readings": found, "reason": None if found else why}
 
-    def advance(self, body: Json) -> Json:
-        """An agent's move; the game can be looked at while it thinks."""
-        with self.games.held(body["game"]) as game:
-            _check_fresh(game, body)
-            session = game.session
-            waited_for = "auction" if session.stage in AUCTION else session.players[session.seat]
-        self.preparation.wait(waited_for)
-        with self.games.studied(body["game"]) as copy:
-            _check_fresh(copy, body)
-            number = len(copy.session.moves)
-            try:
-                copy.session.let_agent_play()
-            except AgentFaultError as error:  # its text may reveal what the agent saw
-                _log.warning("%s", error)
-                raise FailedError(error, copy.session.seat) from error
-            self.games.go_on(copy, number)
-        with self.games.held(body["game"]) as game:
-            return game_shape(game)
+    def advance(self, game: StoredGame, body: Json) -> Json:
+        """An agent's move; the game can be looked at and taken back while it thinks."""
+        _check_fresh(game, body)
+        session = game.session.copy()
+        self.preparation.wait("auction" if session.stage in AUCTION else session.players[session.seat])
+        try:
+            session.let_agent_play()
+        except AgentFaultError as error:  # its text may reveal what the agent saw
+            _log.warning("%s", error)
+            raise FailedError(error, session.seat) from error
+        return game_shape(self.games.keep(game, session))
 
     def replace(self, game: StoredGame, body: Json) -> Json:
         """Another agent takes an agent's seat."""
         _check_fresh(game, body)
         seat = _number(body, "seat", len(game.session.players) - 1)
-        self.games.replace(game, seat, self.games.check_agent(_text(body, "agent")))
-        return game_shape(game)
+        return game_shape(self.games.replace(game, seat, self.games.check_agent(_text(body, "agent"))))
 
     def undo(self, game: StoredGame, body: Json) -> Json:
         """Take the person's last decision back; a pass that was forced is none."""
         _check_fresh(game, body)
-        session = game.session
-        session.undo(seat=game.viewer)
-        while may_only_pass(game) and session.sight(game.viewer, legal=False).decisions:
-            session.undo(seat=game.viewer)
-        self.games.keep(game)
-        return game_shape(game)
+        before = StoredGame(game.name, game.session.copy())
+        before.session.undo(seat=game.viewer)
+        while may_only_pass(before) and before.session.sight(game.viewer, legal=False).decisions:
+            before.session.undo(seat=game.viewer)
+        return game_shape(self.games.keep(game, before.session))
 
-    def hint(self, body: Json) -> Json:
+    def hint(self, game: StoredGame, body: Json) -> Json:
         """What an agent would do in the person's place; the person may play meanwhile."""
         agent = self._asked(body)
-        with self.games.studied(body["game"]) as copy:
-            if copy.viewer is None:
-                raise NotYourTurnError("nobody sits at this table")
-            return self._thoughts(copy.session, agent, copy.viewer, language(body))
+        if game.viewer is None:
+            raise NotYourTurnError("nobody sits at this table")
+        return self._thoughts(game.session, agent, game.viewer, language(body))
 
-    def solution(self, body: Json) -> Json:
+    def solution(self, game: StoredGame, body: Json) -> Json:
         """Whether the person still wins a puzzle, and the rest of it if both sides make no mistake."""
         self.preparation.wait(SOLVER)
-        with self.games.studied(body["game"]) as copy:
-            session = copy.session
-            if not session.deal.endgame or session.is_over:
-                raise RequestError("only a puzzle that is not over has a solution")
-            solver, state = OpenSolver(session.rules), session.position(None)
-            assert isinstance(state, State)  # all hands of an endgame are open
-            landlord = session.role(session.seat) == "landlord"
-            wins = solver.solve(state).landlord_wins == landlord
-            return {"wins": wins, "line": [str(move) for _, move in solver.line(state)] if wins else []}
+        session = game.session
+        if not session.deal.endgame or session.is_over:
+            raise RequestError("only a puzzle that is not over has a solution")
+        solver, state = OpenSolver(session.rules), session.position(None)
+        assert isinstance(state, State)  # all hands of an endgame are open
+        landlord = session.role(session.seat) == "landlord"
+        wins = solver.solve(state).landlord_wins == landlord
+        return {"wins": wins, "line": [str(move) for _, move in solver.line(state)] if wins else []}
 
     def record(self, game: StoredGame, body: Json) -> Json:
         """The whole game as a file when it may be seen, else what the person has seen."""
@@ -190,19 +177,17 @@ class Server:
         replay = _replay(game, body)
         return replay_shape(game, replay.sight(None), replay.number)
 
-    def thoughts(self, body: Json) -> Json:
+    def thoughts(self, game: StoredGame, body: Json) -> Json:
         """What an agent thinks there, knowing what the seat to act knew."""
-        agent = self._asked(body)
-        with self.games.held(body["game"]) as game:
-            replay = _replay(game, body)
+        agent, replay = self._asked(body), _replay(game, body)
         record = replay.until_here((PERSON,) * len(replay.game.players))
+        played = [move for _, move in replay.game.moves[replay.number :][:1]]
         with contextlib.closing(Session(record, shown=True, advisers=self.games.advisers)) as there:
-            return self._thoughts(there, agent, replay.seat, language(body), *_next_move(replay))
+            return self._thoughts(there, agent, replay.seat, language(body), *played)
 
-    def chance(self, body: Json) -> Json:
+    def chance(self, game: StoredGame, body: Json) -> Json:
         """The landlord's chance there, by what the seat to act knew, and what its move lost; null where unknown."""
-        with self.games.held(body["game"]) as game:
-            replay = _replay(game, body)
+        replay = _replay(game, body)
         self.preparation.wait("hints")
         return self._chances.review(replay)._asdict()
 
@@ -226,7 +211,7 @@ class Server:
         if seat == 0 and rules.bottom and len(hand) == rules.hand_size + rules.bottom:
             if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
                 raise RequestError("the landlord's {number} cards have the landlord cards among them", number=len(hand))
-            hand = Hand(tuple(a - b for a, b in zip(hand.counts, bottom.counts, strict=True)))
+            hand = hand - bottom
         return self._advised(Deal.observed(rules, seat, hand, bottom), seat, body)
 
     # --- inside ---
@@ -247,8 +232,9 @@ class Server:
                 _check_auction(session, body)
             return self._thoughts(session, self._asked(body), seat, language(body))
 
-    def _legal_moves(self, game: StoredGame) -> list[Move]:
+    def _legal_moves(self, game: StoredGame, body: Json) -> list[Move]:
         """The person's; another seat's would say what its hand holds."""
+        _check_fresh(game, body)
         session = game.session
         if session.is_over or session.seat != game.viewer:
             raise NotYourTurnError("it is not your turn")
@@ -359,10 +345,8 @@ def _auction(rules: Rules, seat: int, body: Json) -> Deal:
     bottom = Hand.parse(_text(body, "landlord_cards") if body.get("landlord_cards") else "")
     if len(hand) != rules.hand_size or len(bottom) not in (0, rules.bottom):
         raise RequestError("in an auction your hand has {most} cards, without the landlord cards", most=rules.hand_size)
-    left = list(str(Hand(rules.deck) - hand - bottom))
-    size = rules.hand_size
-    others = [Hand.parse("".join(left[at : at + size])) for at in range(0, size * (rules.players - 1), size)]
-    rest = Hand.parse("".join(left[size * (rules.players - 1) :]))
+    left, size = str(Hand(rules.deck) - hand - bottom), rules.hand_size
+    *others, rest = (Hand.parse(left[at : at + size]) for at in range(0, size * rules.players, size))
     return Deal.given(rules, [*others[:seat], hand, *others[seat:]], bottom if len(bottom) else rest, opener=0)
 
 
@@ -383,11 +367,6 @@ def _replay(game: StoredGame, body: Json) -> Replay:
     if not game.is_open:
         raise HiddenCardsError("all hands are shown at the end of the game")
     return Replay(game.session.record(), _number(body, "number", len(game.session.moves)))
-
-
-def _next_move(replay: Replay) -> list[Move]:
-    """The move that was played there; nothing at the end of what was played."""
-    return [move for _, move in replay.game.moves[replay.number : replay.number + 1]]
 
 
 def _seen(game: StoredGame) -> str:

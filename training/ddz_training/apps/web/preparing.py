@@ -62,10 +62,9 @@ class Preparation:
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
-        self._steps = tuple(steps)
-        self._locks = {step.name: threading.Lock() for step in steps}
-        self._done: set[str] = set()
-        self._begun = False
+        self._steps = {step.name: step for step in steps}
+        self._locks = {name: threading.Lock() for name in self._steps}
+        self._left: dict[str, Step] = {}
         self._helpers: Executor | None = None
 
     def start(self) -> None:
@@ -73,26 +72,26 @@ class Preparation:
         mark = self._mark()
         if mark is not None and not mark.exists():
             self._helpers = new_helpers()
-        self._begun = True
+        self._left = self._steps.copy()
         threading.Thread(target=self._prepare, args=(mark,), daemon=True).start()
 
     def status(self) -> dict[str, Any]:
         """What is left, step by step; nothing where nothing was begun."""
-        left = [step.what for step in self._steps if self._begun and step.name not in self._done]
+        left = [step.what for step in self._left.copy().values()]
         return {"ready": not left, "left": left}
 
     def is_ready(self, name: str) -> bool:
         """Whether there is nothing to wait for: without helpers, a request compiles what it needs itself."""
-        return self._helpers is None or name not in self._locks or name in self._done
+        return self._helpers is None or name not in self._left
 
     def wait(self, name: str) -> None:
         """Wait until a step is done; at once where there is nothing to wait for."""
         if not self.is_ready(name):
-            self._do(next(step for step in self._steps if step.name == name))
+            self._do(self._steps[name])
 
     def _prepare(self, mark: Path | None) -> None:
         """Do all steps."""
-        for step in self._steps:
+        for step in self._steps.values():
             self._do(step)
         if mark is not None:
             with contextlib.suppress(OSError):
@@ -103,7 +102,7 @@ class Preparation:
     def _do(self, step: Step) -> None:
         """Do a step once, in a helper first, so that this process only loads what it compiled."""
         with self._locks[step.name]:
-            if step.name in self._done:
+            if step.name not in self._left:
                 return
             try:
                 if self._helpers is not None:
@@ -113,12 +112,12 @@ class Preparation:
             except Exception as fault:  # an answer that needs it says so
                 _log.debug("preparing %s: %s", step.name, fault)
             finally:
-                self._done.add(step.name)
+                del self._left[step.name]
 
     def _mark(self) -> Path | None:
         """The file that says that these steps are in the cache; None where there is no cache."""
         root = cache_root()
-        names = "\n".join([code_stamp("ddz_training.apps.web"), *(step.name for step in self._steps)])
+        names = "\n".join([code_stamp("ddz_training.apps.web"), *self._steps])
         return None if root is None else root / f"prepared-{hashlib.sha256(names.encode()).hexdigest()[:16]}"
 
 
@@ -161,20 +160,20 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
         Step("puzzles", SOLVER, solve),
         *(Step("opponents", name, answer, (name,)) for name in others),
     ]
-    first_of: dict[str, Step] = {}  # the adviser may play, too
-    for step in found:
-        first_of.setdefault(step.name, step)
-    return list(first_of.values())
+    # The adviser may play, too.
+    return [step for at, step in enumerate(found) if step.name not in {before.name for before in found[:at]}]
 
 
-def deal() -> None:
+def deal() -> Session:
     """Deal and look."""
-    Session(Record(Deal(Rules()), (PERSON,) * 3)).sight(1)
+    session = Session(Record(Deal(Rules()), (PERSON,) * 3))
+    session.sight(1)
+    return session
 
 
 def move() -> None:
     """Move and look."""
-    session = Session(Record(Deal(Rules()), (PERSON,) * 3))
+    session = deal()
     session.play(session.view(0).legal_moves()[0])
     session.sight(1)
     session.view(1).legal_actions()
@@ -196,7 +195,7 @@ def advise(adviser: str) -> None:
     """Give a hint with its chances."""
     from ddz_training.apps.chances import Chances
 
-    session = Session(Record(Deal(Rules()), (PERSON,) * 3))
+    session = deal()
     Chances().judged(session.view(session.seat), session.hint(adviser))
     session.belief(adviser, session.seat)
 
@@ -215,6 +214,4 @@ def answer(agent: str, rules: str = "standard") -> None:
 def solve() -> None:
     """Solve the first puzzle."""
     deal = shipped_puzzles()[0].deal()
-    session = Session(Record(deal, (PERSON,) * deal.rules.players), shown=True)
-    with contextlib.closing(session):
-        session.hint(SOLVER, 0)
+    Session(Record(deal, (PERSON,) * deal.rules.players), shown=True).hint(SOLVER, 0)

@@ -65,13 +65,7 @@ from ddz_training.apps.web.shapes import Json
 PAGE = Path(__file__).with_name("page")
 LARGEST = 256 * 1024
 """Bytes of a request's body."""
-_CLIENT_LEFT = 499
-"""It is not read."""
 _log = logging.getLogger(__name__)
-
-
-class TooLargeError(RequestError):
-    """A body is larger than any that the page sends."""
 
 
 _STATUS = {
@@ -80,11 +74,14 @@ _STATUS = {
     NotYourTurnError: 409,
     HiddenCardsError: 403,
     GameLostError: 410,
-    TooLargeError: 413,
     FailedError: 502,
     AgentFaultError: 502,
     OSError: 507,
 }
+
+
+_SAID = (DouDizhuError, OSError, ClientDisconnect, HTTPException)
+"""What is answered by saying why; anything else is a fault of the server."""
 
 
 class _Answer(JSONResponse):
@@ -101,7 +98,7 @@ async def _read(request: Request) -> Json:
     async for part in request.stream():  # for every method: the next message is that the client has left
         content += part
         if len(content) > LARGEST:
-            raise TooLargeError("that is too large")
+            raise HTTPException(413, "that is too large")
     if request.method == "POST":
         try:
             body = json.loads(content)
@@ -115,8 +112,8 @@ async def _read(request: Request) -> Json:
 async def _failed(request: Request, error: Exception) -> Response:
     """Why a request cannot be answered, in the language of the page."""
     if isinstance(error, ClientDisconnect):
-        return Response(status_code=_CLIENT_LEFT)
-    if isinstance(error, HTTPException):  # no such address, or not with this method
+        return Response(status_code=499)  # it is not read
+    if isinstance(error, HTTPException):  # no such address, not with this method, or a body that is too large
         return _Answer({"error": error.detail}, error.status_code)
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
     text: Exception | Message = error
@@ -147,7 +144,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
                 alone = game and (f"{game} {path}" if thinking else game)
                 async with admission.turn(request.receive, alone, thinking):
                     return _Answer(await in_thread(partial(do, body)))
-            except (DouDizhuError, OSError, ClientDisconnect):
+            except _SAID:
                 raise
             except asyncio.CancelledError:
                 return _Answer({"error": "the server is ending; the game is kept"}, 503)
@@ -188,7 +185,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, hosts=hosts), Middleware(GZipMiddleware)],
-        exception_handlers=dict.fromkeys((DouDizhuError, OSError, ClientDisconnect, HTTPException), _failed),
+        exception_handlers=dict.fromkeys(_SAID, _failed),
     )
 
 

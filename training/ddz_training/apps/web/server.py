@@ -21,6 +21,7 @@ from ddz_env.core.view import AUCTION, ROLES
 from ddz_env.playing.agent import cheats, close
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.playing.registry import LEVELS, make_agent
+from ddz_env.table.render.table import role_text
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
@@ -63,23 +64,15 @@ class Server:
 
     def choices(self, body: Json) -> Json:
         """What a form offers."""
-        presets = [Rules.preset(name) for name in RULES]
-        rules = [
-            {
-                "name": preset.name,
-                "players": preset.players,
-                "roles": _roles(preset),
-                "places": _places(preset),
-                "hand": preset.hand_size,
-                "landlord_cards": preset.bottom,
-                "observable": _is_observable(preset),
-            }
-            for preset in presets
-        ]
         levels = [level._asdict() for level in LEVELS if level.name in self._agents]
-        agents = [name for name in self._agents if name not in {level["name"] for level in levels}]
-        found: Json = {"rules": rules, "levels": levels, "agents": agents, "cheaters": self._cheaters}
-        return {**found, "agent": self._agents[0], "adviser": self._adviser}
+        return {
+            "rules": [_offered(Rules.preset(name)) for name in RULES],
+            "levels": levels,
+            "agents": [name for name in self._agents if name not in {level["name"] for level in levels}],
+            "cheaters": self._cheaters,
+            "agent": self._agents[0],
+            "adviser": self._adviser,
+        }
 
     def puzzles(self, body: Json) -> Json:
         """The grades of all puzzles."""
@@ -321,12 +314,24 @@ def _is_move(cards: str, rules: Rules) -> bool:
     return True
 
 
+def _offered(rules: Rules) -> Json:
+    """Rules that a form offers."""
+    return {
+        "name": rules.name,
+        "players": rules.players,
+        "roles": _roles(rules),
+        "places": _places(rules),
+        "hand": rules.hand_size,
+        "landlord_cards": rules.bottom,
+        "observable": _is_observable(rules),
+    }
+
+
 def _roles(rules: Rules) -> list[str]:
     """The role of each seat; empty where an auction decides."""
     if rules.bidding != "fixed":
         return []
-    names = [role.replace("_", " ") for role in ROLES]
-    return names if rules.players == len(names) else ["landlord", "peasant"]
+    return [role_text(role, rules.players) for role in ROLES[: rules.players]]
 
 
 def _places(rules: Rules) -> list[str]:

@@ -155,10 +155,8 @@ async def in_thread(do: Callable[[], _Answer]) -> _Answer:
     def work() -> None:
         try:
             done.set_result(do())
-        except Exception as error:
-            done.set_exception(error)
         except BaseException as error:  # none that would end the server
-            done.set_exception(RuntimeError(repr(error)))
+            done.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
 
     threading.Thread(target=work, name="request", daemon=True).start()
     return await asyncio.wrap_future(done)

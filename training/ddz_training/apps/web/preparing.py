@@ -19,14 +19,10 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
 from ddz_env import Rules
-from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.cache import cache_root
 from ddz_env.core.errors import DouDizhuError
-from ddz_env.core.observation import CONCEALED, OBSERVATION_SIZE
 from ddz_env.playing.provenance import code_stamp
 from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_training.measure.workers import serve_parent
@@ -153,7 +149,6 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
         Step("table", "deal", deal),
         Step("table", "moves", move),
         Step("opponents", first, answer, (first,)),
-        Step("hints", "networks", evaluate),
         Step("hints", "hints", advise, (quick,)),
         Step("opponents", "auction", answer, ("payoff", "bidding")),
         Step("search", adviser, answer, (adviser,)),
@@ -177,18 +172,6 @@ def move() -> None:
     session.play(session.view(0).legal_moves()[0])
     session.sight(1)
     session.view(1).legal_actions()
-
-
-def evaluate() -> None:
-    """Evaluate the shipped networks, on any input."""
-    from ddz_agents.neural.compiled_policy import CompiledPolicy
-    from ddz_agents.neural.loading import load_policy
-
-    model = load_policy()
-    assert isinstance(model, CompiledPolicy)
-    seen, masks = np.zeros((1, OBSERVATION_SIZE), np.int8), np.ones((1, NUM_ACTIONS), np.int8)
-    model.evaluate(seen, masks)
-    model.value_of_games(seen, masks, np.zeros((1, CONCEALED.size), np.int8))
 
 
 def advise(adviser: str) -> None:

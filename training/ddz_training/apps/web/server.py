@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import logging
 import os
@@ -174,9 +173,9 @@ class Server:
         """What an agent thinks there, knowing what the seat to act knew."""
         agent, replay = self._asked(body), _replay(game, body)
         record = replay.until_here((PERSON,) * len(replay.game.players))
+        there = Session(record, shown=True, advisers=self.games.advisers)
         played = [move for _, move in replay.game.moves[replay.number :][:1]]
-        with contextlib.closing(Session(record, shown=True, advisers=self.games.advisers)) as there:
-            return self._thoughts(there, agent, replay.seat, language(body), *played)
+        return self._thoughts(there, agent, replay.seat, language(body), *played)
 
     def chance(self, game: StoredGame, body: Json) -> Json:
         """The landlord's chance there, by what the seat to act knew, and what its move lost; null where unknown."""
@@ -212,18 +211,17 @@ class Server:
     def _advised(self, deal: Deal, seat: int, body: Json) -> Json:
         """What an agent would do at a table after the moves that are described."""
         session = Session(Record(deal, (PERSON,) * deal.rules.players), advisers=self.games.advisers)
-        with contextlib.closing(session):
-            for number, line in enumerate(_texts(body, "moves"), start=1):
-                try:
-                    session.play(line)
-                except DouDizhuError as error:
-                    raise RefusedError(error, number) from error
-            if not session.is_over and session.seat != seat:
-                place = Message(_places(deal.rules)[session.seat])
-                raise RequestError("after these moves it is not your turn; to move: {place}", place=place)
-            if deal.rules.bidding != "fixed":
-                _check_auction(session, body)
-            return self._thoughts(session, self._asked(body), seat, language(body))
+        for number, line in enumerate(_texts(body, "moves"), start=1):
+            try:
+                session.play(line)
+            except DouDizhuError as error:
+                raise RefusedError(error, number) from error
+        if not session.is_over and session.seat != seat:
+            place = Message(_places(deal.rules)[session.seat])
+            raise RequestError("after these moves it is not your turn; to move: {place}", place=place)
+        if deal.rules.bidding != "fixed":
+            _check_auction(session, body)
+        return self._thoughts(session, self._asked(body), seat, language(body))
 
     def _legal_moves(self, game: StoredGame, body: Json) -> list[Move]:
         """The person's; another seat's would say what its hand holds."""
@@ -286,6 +284,9 @@ class FailedError(DouDizhuError):
         self.about: Json = {"failed": seat}
 
 
+_REASONS = {AmbiguousMoveError: None, InvalidMoveError: "no combination", IllegalMoveError: "impossible"}
+
+
 class RefusedError(RequestError):
     """A move that cannot be played; the page says so in a player's words.
 
@@ -297,11 +298,7 @@ class RefusedError(RequestError):
     def __init__(self, error: DouDizhuError, line: int) -> None:
         where = Message("line {number}", number=line)
         super().__init__(Message("{where}: {why}", where=where, why=error.said))
-        reason = None
-        if isinstance(error, InvalidMoveError) and not isinstance(error, AmbiguousMoveError):
-            reason = "no combination"
-        elif isinstance(error, IllegalMoveError):
-            reason = "impossible"
+        reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), None)
         self.about: Json = {"line": line, "reason": reason}
 
 

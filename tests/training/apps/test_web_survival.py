@@ -70,6 +70,8 @@ def test_games_that_are_not_in_memory_go_on(page: Page, monkeypatch: pytest.Monk
     games = [page.get(f"games/{name}") for name in names]
     assert [page.get(f"games/{name}") for name in names] == games
     assert len(page.server.games._used) == 2
+    page.refused(f"games/{'a' * 22}", status=404)
+    assert list(page.server.games._used) == names[-2:]  # a name without a game puts none away
 
 
 @pytest.fixture

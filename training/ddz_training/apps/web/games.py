@@ -222,6 +222,7 @@ class Games:
         with self._lock:
             game.users -= 1
             idle = [name for name, one in self._used.items() if not one.users]
+            idle.sort(key=lambda name: self._used[name].session is not None)  # names without a game go first
             gone = [self._used.pop(name) for name in idle[: max(0, len(self._used) - IN_MEMORY)]]
         for one in gone:  # an agent may take its time
             _release(one.session)

@@ -50,6 +50,7 @@ class Server:
 
     def __init__(self, folder: Path, agents: Sequence[str], adviser: str) -> None:
         self._agents, self._adviser = tuple(agents), adviser
+        self._others = [name for name in agents if name not in {level.name for level in LEVELS}]
         self.games = Games(folder, agents, (adviser, SOLVER))
         self._puzzles: list[Puzzle] = shipped_puzzles()
         self._chances = Chances()
@@ -63,11 +64,10 @@ class Server:
 
     def choices(self, body: Json) -> Json:
         """What a form offers."""
-        levels = [level._asdict() for level in LEVELS if level.name in self._agents]
         return {
             "rules": [_offered(Rules.preset(name)) for name in RULES],
-            "levels": levels,
-            "agents": [name for name in self._agents if name not in {level["name"] for level in levels}],
+            "levels": [level._asdict() for level in LEVELS if level.name in self._agents],
+            "agents": self._others,
             "cheaters": self._cheaters,
             "agent": self._agents[0],
             "adviser": self._adviser,
@@ -166,26 +166,24 @@ class Server:
 
     def position(self, game: StoredGame, body: Json) -> Json:
         """The position after a number of moves."""
-        replay = _replay(game, body)
+        replay = self._replay(game, body)
         return replay_shape(game, replay.sight(None), replay.number)
 
     def thoughts(self, game: StoredGame, body: Json) -> Json:
         """What an agent thinks there, knowing what the seat to act knew."""
-        agent, replay = self._asked(body), _replay(game, body)
-        record = replay.until_here((PERSON,) * len(replay.game.players))
-        there = Session(record, shown=True, advisers=self.games.advisers)
+        agent, replay = self._asked(body), self._replay(game, body)
         played = [move for _, move in replay.game.moves[replay.number :][:1]]
-        return self._thoughts(there, agent, replay.seat, language(body), *played)
+        return self._thoughts(replay, agent, replay.seat, language(body), *played)
 
     def chance(self, game: StoredGame, body: Json) -> Json:
         """The landlord's chance there, by what the seat to act knew, and what its move lost; null where unknown."""
-        replay = _replay(game, body)
+        replay = self._replay(game, body)
         self.preparation.wait("hints")
         return self._chances.review(replay)._asdict()
 
     def branch(self, game: StoredGame, body: Json) -> Json:
         """Another game from there, in which the seat to act is the person's."""
-        replay = _replay(game, body)
+        replay = self._replay(game, body)
         others = [name if name != PERSON else self._agents[0] for name in replay.game.players]
         others[replay.seat] = PERSON
         return {"id": self.games.begin(replay.until_here(others))}
@@ -196,10 +194,12 @@ class Server:
         """What an agent would do at a table that the person describes."""
         rules = Rules.preset(_one_of(body, "rules", [name for name in RULES if _is_observable(Rules.preset(name))]))
         seat = _places(rules).index(_one_of(body, "role", _places(rules)))
-        if rules.bidding != "fixed":
-            return self._advised(_auction(rules, seat, body), seat, body)
-        bottom = Hand.parse(_text(body, "landlord_cards") if rules.bottom else "")
+        bids = rules.bidding != "fixed"
+        shown = body.get("landlord_cards") if bids else rules.bottom
+        bottom = Hand.parse(_text(body, "landlord_cards") if shown else "")
         hand = Hand.parse(_text(body, "hand"))
+        if bids:
+            return self._advised(_auction(rules, seat, hand, bottom), seat, body)
         if seat == 0 and rules.bottom and len(hand) == rules.hand_size + rules.bottom:
             if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
                 raise RequestError("the landlord's {number} cards have the landlord cards among them", number=len(hand))
@@ -232,11 +232,21 @@ class Server:
         self.preparation.wait("moves")
         return session.view(session.seat).legal_moves()
 
+    def _replay(self, game: StoredGame, body: Json) -> Replay:
+        """The game at the move that the address names.
+
+        Raises:
+            HiddenCardsError: If a person still plays it.
+        """
+        if not game.is_open:
+            raise HiddenCardsError("all hands are shown at the end of the game")
+        number = _number(body, "number", len(game.session.moves))
+        return Replay(game.session.record(), number, advisers=self.games.advisers)
+
     @functools.cached_property
     def _cheaters(self) -> list[str]:
-        """Agents on offer that look at hidden cards."""
-        levels = {level.name for level in LEVELS}  # which do not; to make them takes long before they are prepared
-        made = {name: make_agent(name) for name in self._agents if name not in levels}
+        """Agents on offer that look at hidden cards; levels do not, and take long to make before they are prepared."""
+        made = {name: make_agent(name) for name in self._others}
         for agent in made.values():
             close(agent)
         return [name for name, agent in made.items() if cheats(agent)]
@@ -341,10 +351,8 @@ def _is_observable(rules: Rules) -> bool:
     return not (rules.half_deck or rules.open_hands or rules.showing)
 
 
-def _auction(rules: Rules, seat: int, body: Json) -> Deal:
+def _auction(rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
     """A table in its auction: the other hands are made up, for no advice there depends on them."""
-    hand = Hand.parse(_text(body, "hand"))
-    bottom = Hand.parse(_text(body, "landlord_cards") if body.get("landlord_cards") else "")
     if len(hand) != rules.hand_size or len(bottom) not in (0, rules.bottom):
         raise RequestError("in an auction your hand has {most} cards, without the landlord cards", most=rules.hand_size)
     left, size = str(Hand(rules.deck) - hand - bottom), rules.hand_size
@@ -358,17 +366,6 @@ def _check_auction(session: Session, body: Json) -> None:
         raise RequestError("the auction is over: choose the rules without one to ask about the play")
     if session.stage != "bid" and not body.get("landlord_cards"):
         raise RequestError("name the landlord cards: they lie open now")
-
-
-def _replay(game: StoredGame, body: Json) -> Replay:
-    """The game at the move that the address names.
-
-    Raises:
-        HiddenCardsError: If a person still plays it.
-    """
-    if not game.is_open:
-        raise HiddenCardsError("all hands are shown at the end of the game")
-    return Replay(game.session.record(), _number(body, "number", len(game.session.moves)))
 
 
 def _seen(game: StoredGame) -> str:

@@ -23,7 +23,7 @@ from filelock import FileLock
 
 from ddz_env.playing.registry import make_agent
 from ddz_env.table.session import HiddenCardsError, Record, Session, advice
-from ddz_training.apps.web import admission, server
+from ddz_training.apps.web import admission
 from ddz_training.apps.web import games as kept
 from ddz_training.apps.web.games import NoSuchGameError
 from ddz_training.apps.web.server import Server
@@ -216,7 +216,7 @@ def test_agents_that_hang_in_every_place_hold_up_nobody(
     page: Page, hanging: type[Hanging], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admission, "KEPT", 0.2)
-    names, other = [page.begin(1, HANGING) for _ in range(server.THINKING)], page.begin()
+    names, other = [page.begin(1, HANGING) for _ in range(admission.THINKING)], page.begin()
 
     async def crowd() -> None:
         moves = [asyncio.ensure_future(page.ask(f"games/{name}/advance", {"moves": 0})) for name in names]

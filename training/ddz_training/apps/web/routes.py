@@ -59,7 +59,7 @@ from ddz_env.playing.game import AgentFaultError
 from ddz_env.table.session import HiddenCardsError, NotYourTurnError
 from ddz_training.apps.web.admission import Admission, Guard, in_thread
 from ddz_training.apps.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
-from ddz_training.apps.web.server import LANGUAGE, THINKING, FailedError, Server, language
+from ddz_training.apps.web.server import LANGUAGE, FailedError, Server, language
 from ddz_training.apps.web.shapes import Json
 
 PAGE = Path(__file__).with_name("page")
@@ -134,7 +134,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         server: What answers.
         hosts: Names that the server is known by.
     """
-    admission = Admission(THINKING)
+    admission = Admission()
 
     def route(method: str, path: str, do: Callable[[Json], Json], thinking: bool = False) -> Route:
         async def answer(request: Request) -> Response:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,8 +33,6 @@ RULES = (*PRESETS, "bidding,doubling=true")
 """The rules that a form offers."""
 _LONGEST_GAME = 10_000
 LANGUAGE = "accept-language"
-THINKING = max(2, os.cpu_count() or 1)
-"""Requests in which agents think, at the same time; the others wait."""
 _log = logging.getLogger(__name__)
 
 

@@ -454,6 +454,7 @@ class Replay(Session):
     Args:
         record: The game.
         number: How many of its moves have been made.
+        advisers: As of a session.
 
     Attributes:
         game: The whole game.
@@ -472,8 +473,8 @@ class Replay(Session):
         'over'
     """
 
-    def __init__(self, record: Record, number: int = 0) -> None:
-        super().__init__(Record(record.deal, (PERSON,) * len(record.players)), shown=True)
+    def __init__(self, record: Record, number: int = 0, *, advisers: Advisers | None = None) -> None:
+        super().__init__(Record(record.deal, (PERSON,) * len(record.players)), shown=True, advisers=advisers)
         self.game = record
         self.go(number)
 

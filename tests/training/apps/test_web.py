@@ -86,7 +86,7 @@ def test_the_file_of_a_running_game_leads_back_to_it(page: Page) -> None:
 
 def test_everything_that_is_offered_is_prepared_in_the_order_in_which_it_is_needed() -> None:
     found = steps(["medium", "master", "easy", SEARCH], SEARCH, "policy")
-    assert [step.what for step in found[:5]] == ["table", "table", "opponents", "hints", "hints"]
+    assert [step.what for step in found[:4]] == ["table", "table", "opponents", "hints"]
     prepared = [step.name for step in found if step.what in ("opponents", "search")]
     assert prepared == ["medium", "auction", SEARCH, "master", "easy"]
     for step in steps(["medium"], "rules", "policy"):

@@ -23,7 +23,7 @@ from filelock import FileLock
 
 from ddz_env.playing.registry import make_agent
 from ddz_env.table.session import HiddenCardsError, Record, Session, advice
-from ddz_training.apps.web import admission, server
+from ddz_training.apps.web import admission
 from ddz_training.apps.web import games as kept
 from ddz_training.apps.web.games import NoSuchGameError
 from ddz_training.apps.web.server import Server
@@ -70,6 +70,8 @@ def test_games_that_are_not_in_memory_go_on(page: Page, monkeypatch: pytest.Monk
     games = [page.get(f"games/{name}") for name in names]
     assert [page.get(f"games/{name}") for name in names] == games
     assert len(page.server.games._used) == 2
+    page.refused(f"games/{'a' * 22}", status=404)
+    assert list(page.server.games._used) == names[-2:]  # a name without a game puts none away
 
 
 @pytest.fixture
@@ -147,8 +149,7 @@ def test_a_request_that_is_sent_twice_acts_once(page: Page) -> None:
     assert page.get(path)["number"] == 1
 
 
-def test_games_expire_and_other_files_stay(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "TIDIED_EVERY", -1.0)
+def test_games_expire_and_other_files_stay(page: Page) -> None:
     in_play, forgotten, games = page.begin(), page.begin(), page.server.games
     games._used.pop(forgotten)
     (games._folder / "notes.txt").write_text("mine")
@@ -215,7 +216,7 @@ def test_agents_that_hang_in_every_place_hold_up_nobody(
     page: Page, hanging: type[Hanging], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admission, "KEPT", 0.2)
-    names, other = [page.begin(1, HANGING) for _ in range(server.THINKING)], page.begin()
+    names, other = [page.begin(1, HANGING) for _ in range(admission.THINKING)], page.begin()
 
     async def crowd() -> None:
         moves = [asyncio.ensure_future(page.ask(f"games/{name}/advance", {"moves": 0})) for name in names]
@@ -349,5 +350,5 @@ def test_games_that_are_put_away_release_what_their_agents_hold(page: Page, monk
 
 def test_names_are_not_paths(page: Page) -> None:
     for name in ("", "..", "a/b", "../" + "a" * 19, "a" * 21, "a" * 22 + "\n"):
-        with pytest.raises(NoSuchGameError), page.server.games.held(name):
+        with pytest.raises(NoSuchGameError), page.server.games.seen(name):
             pass

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -38,7 +39,8 @@ _HEADERS = {
 }
 _HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?")
 
-
+THINKING = max(2, os.cpu_count() or 1)
+"""Requests in which agents think, at the same time; the others wait."""
 _OTHERS = 32
 """Requests without an agent that thinks, at the same time; they take milliseconds."""
 KEPT = 60.0
@@ -96,14 +98,9 @@ class Guard:
 
 
 class Admission:
-    """Lets requests in, a few that think at the same time; it belongs to one event loop.
+    """Lets requests in, a few that think at the same time; it belongs to one event loop."""
 
-    Args:
-        thinking: Requests in which agents think, at the same time.
-    """
-
-    def __init__(self, thinking: int) -> None:
-        self._sizes = {True: thinking, False: _OTHERS}
+    def __init__(self) -> None:
         self._places: dict[bool, CapacityLimiter] = {}
         self._alone: WeakValueDictionary[str, Lock] = WeakValueDictionary()
 
@@ -120,7 +117,8 @@ class Admission:
             ClientDisconnect: If the client leaves before.
         """
         lock = Lock() if alone is None else self._alone.setdefault(alone, Lock())
-        places, borrower = self._places.setdefault(thinking, CapacityLimiter(self._sizes[thinking])), object()
+        size, borrower = THINKING if thinking else _OTHERS, object()
+        places = self._places.setdefault(thinking, CapacityLimiter(size))
 
         def leave() -> None:
             with contextlib.suppress(RuntimeError):  # it has left already
@@ -155,10 +153,8 @@ async def in_thread(do: Callable[[], _Answer]) -> _Answer:
     def work() -> None:
         try:
             done.set_result(do())
-        except Exception as error:
-            done.set_exception(error)
         except BaseException as error:  # none that would end the server
-            done.set_exception(RuntimeError(repr(error)))
+            done.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
 
     threading.Thread(target=work, name="request", daemon=True).start()
     return await asyncio.wrap_future(done)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import re
 import secrets
 import threading
@@ -28,8 +27,6 @@ from ddz_training.measure.store import claim
 
 LIFETIME = 14 * 24 * 3600.0
 """Seconds after which a game without a move is deleted."""
-TIDIED_EVERY = 3600.0
-"""Seconds between two looks for such games."""
 IN_MEMORY = 32
 """Games; agents may hold some ten megabytes for each, and a game is read again in milliseconds."""
 _log = logging.getLogger(__name__)
@@ -58,28 +55,17 @@ class WebOptionError(DouDizhuError):
     """The server cannot be started like that."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class StoredGame:
-    """A game of the server.
+    """A game of the server as it is when it is looked at: a change is another session (:meth:`Games.keep`).
 
     Attributes:
         name: Its name; to know it is to sit at the table.
-        loaded: The game; None until its file has been read under the lock.
-        lock: Held while it is read or changed, but not while its agents think.
-        users: Requests that hold it or wait for it; such a game stays in memory.
+        session: The game, which is read only.
     """
 
     name: str
-    loaded: Session | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    users: int = 0
-
-    @property
-    def session(self) -> Session:
-        """The game."""
-        if self.loaded is None:
-            raise NoSuchGameError("there is no such game")
-        return self.loaded
+    session: Session
 
     @property
     def viewer(self) -> int | None:
@@ -91,6 +77,21 @@ class StoredGame:
     def is_open(self) -> bool:
         """Whether the whole game may be seen: it is over, or only agents play."""
         return self.viewer is None or self.session.is_over
+
+
+@dataclass
+class _InMemory:
+    """A game in memory.
+
+    Attributes:
+        session: The game; None until its file has been read under the lock.
+        lock: Held while it is read or written.
+        users: Requests that look at it; such a game stays in memory.
+    """
+
+    session: Session | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    users: int = 0
 
 
 class Games:
@@ -112,9 +113,8 @@ class Games:
     def __init__(self, folder: Path, agents: Sequence[str], advisers: Sequence[str] = ()) -> None:
         self._folder, self._named, self._agents = folder, frozenset(agents), frozenset((*agents, *advisers))
         self.advisers = Advisers()
-        self._tidied = -math.inf
         self._lock = threading.Lock()
-        self._used: OrderedDict[str, StoredGame] = OrderedDict()
+        self._used: OrderedDict[str, _InMemory] = OrderedDict()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._claim = claim(folder, folder=True)
@@ -131,117 +131,73 @@ class Games:
             OSError: If it cannot be kept.
         """
         self.expire()
-        game = StoredGame(secrets.token_urlsafe(16), self._session(record))
-        try:
-            self.keep(game)
-        except BaseException:
-            _release(game.session)
-            raise
-        self._remember(game)
-        return game.name
-
-    @contextmanager
-    def held(self, name: str) -> Iterator[StoredGame]:
-        """A game by name, for one user at a time.
-
-        Raises:
-            NoSuchGameError: If there is none.
-            GameLostError: If its file cannot be read any more.
-        """
-        with self._in_use(name) as game, self._loaded(game):
-            yield game
-
-    @contextmanager
-    def studied(self, name: str) -> Iterator[StoredGame]:
-        """A copy of a game by name, whose agents may think while the game itself is looked at and played on.
-
-        Only one copy of a game may let its agents move at a time; advice comes from others.
-
-        Raises:
-            NoSuchGameError: If there is none.
-            GameLostError: If its file cannot be read any more.
-        """
-        with self._in_use(name) as game:
-            with self._loaded(game):
-                copy = StoredGame(name, game.session.copy())
-            yield copy
-
-    def go_on(self, copy: StoredGame, number: int) -> None:
-        """Let a game go on as its copy has, if it has not gone on since.
-
-        Args:
-            copy: The copy; it holds more moves now.
-            number: How many moves the game had.
-
-        Raises:
-            StaleGameError: If the game has gone another way.
-            OSError: If it cannot be kept.
-        """
-        with self.held(copy.name) as game:
-            now, then = game.session, copy.session
-            if (now.players, now.moves) != (then.players, then.moves[:number]):
-                raise StaleGameError("the game has gone on: this page shows it now")
-            game.loaded = then
-            self.keep(game)
-
-    @contextmanager
-    def _loaded(self, game: StoredGame) -> Iterator[None]:
-        """Hold a game's lock; the first to do so reads its file."""
-        with game.lock:
-            if game.loaded is None:
-                game.loaded = self._read(self._path(game.name))
-            self._remember(game)
-            yield
-
-    @contextmanager
-    def _in_use(self, name: str) -> Iterator[StoredGame]:
-        """A game that stays in memory meanwhile."""
-        self._path(name)  # refuses a wrong name
+        name = secrets.token_urlsafe(16)
+        with self._begun(record) as session:
+            session.record().save(self._path(name))
         with self._lock:
-            game = self._used.setdefault(name, StoredGame(name))
-            game.users += 1
+            self._used[name] = _InMemory(session)
+        return name
+
+    @contextmanager
+    def seen(self, name: str) -> Iterator[StoredGame]:
+        """A game by name, as it is now; it may go on meanwhile.
+
+        Only one request may let its agents move at a time; advice comes from others.
+
+        Raises:
+            NoSuchGameError: If there is none.
+            GameLostError: If its file cannot be read any more.
+        """
+        path = self._path(name)
+        with self._lock:
+            kept = self._used.setdefault(name, _InMemory())
+            self._used.move_to_end(name)
+            kept.users += 1
         try:
+            with kept.lock:
+                if kept.session is None:
+                    kept.session = self._read(path)
+                game = StoredGame(name, kept.session)
             yield game
         finally:
-            with self._lock:
-                game.users -= 1
-                if game.loaded is None and not game.users:
-                    self._used.pop(name, None)
+            self._put_away(kept)
 
-    def keep(self, game: StoredGame) -> None:
-        """Write a game's file, whole or not at all.
+    def keep(self, seen: StoredGame, session: Session) -> StoredGame:
+        """Let a game go on with another session, if it has not gone on since it was seen.
 
         Raises:
+            StaleGameError: If it has.
             OSError: If it cannot be written: the game is then as it was before.
         """
-        try:
-            game.session.record().save(self._path(game.name))
-        except OSError:
-            with contextlib.suppress(DouDizhuError):
-                self._swap(game, self._read(self._path(game.name)))
-            raise
+        kept = self._used[seen.name]
+        with kept.lock:
+            if kept.session is not seen.session:
+                raise StaleGameError("the game has gone on: this page shows it now")
+            session.record().save(self._path(seen.name))
+            kept.session = session
+        return StoredGame(seen.name, session)
 
-    def replace(self, game: StoredGame, seat: int, agent: str) -> None:
+    def replace(self, seen: StoredGame, seat: int, agent: str) -> StoredGame:
         """Let another agent take an agent's seat.
 
         Raises:
             RequestError: If the agent is not offered, or the seat is the person's.
         """
-        record = game.session.record()
+        record = seen.session.record()
         if record.players[seat] == PERSON:
             raise RequestError(f"seat {seat} is held by a person")
         players = (*record.players[:seat], agent, *record.players[seat + 1 :])
-        self._swap(game, self._session(Record(record.deal, players, record.moves)))
-        self.keep(game)
+        with self._begun(Record(record.deal, players, record.moves)) as session:
+            game = self.keep(seen, session)
+        _release(seen.session)
+        return game
 
     def close(self) -> None:
         """Release what the agents of all games hold: the server ends."""
         with self._lock:
-            games, self._used = self._used, OrderedDict()
-        for game in games.values():
-            if game.loaded is not None:
-                _release(game.loaded)
-        _release(self.advisers)
+            held = [game.session for game in self._used.values()]
+        for used in (*held, self.advisers):
+            _release(used)
 
     def check_agent(self, name: str) -> str:
         """The same name.
@@ -255,29 +211,31 @@ class Games:
 
     def expire(self) -> None:
         """Delete games without a move for two weeks; no other file is touched."""
-        if time.monotonic() - self._tidied < TIDIED_EVERY:
-            return
-        self._tidied = time.monotonic()
         for path in self._folder.iterdir():
             found = _FILE.fullmatch(path.name)
             with self._lock, contextlib.suppress(OSError):
                 if found and found[1] not in self._used and time.time() - path.stat().st_mtime > LIFETIME:
                     path.unlink()
 
-    def _remember(self, game: StoredGame) -> None:
-        """Put a game in front of those in memory, and let those go that were used least lately."""
+    def _put_away(self, game: _InMemory) -> None:
+        """Let go of a game, and let those go that were used least lately."""
         with self._lock:
-            self._used[game.name] = game
-            self._used.move_to_end(game.name)
-            idle = [name for name, one in self._used.items() if not one.users and one is not game]
+            game.users -= 1
+            idle = [name for name, one in self._used.items() if not one.users]
+            idle.sort(key=lambda name: self._used[name].session is not None)  # names without a game go first
             gone = [self._used.pop(name) for name in idle[: max(0, len(self._used) - IN_MEMORY)]]
         for one in gone:  # an agent may take its time
             _release(one.session)
 
-    def _swap(self, game: StoredGame, session: Session) -> None:
-        """Go on with another session; what the agents of the one before hold is released."""
-        before, game.loaded = game.session, session
-        _release(before)
+    @contextmanager
+    def _begun(self, record: Record) -> Iterator[Session]:
+        """Another session, whose agents are released if nothing comes of it."""
+        session = self._session(record)
+        try:
+            yield session
+        except BaseException:
+            _release(session)
+            raise
 
     def _read(self, path: Path) -> Session:
         if not path.exists():
@@ -314,9 +272,10 @@ def _bidders(record: Record) -> dict[int, Agent]:
     return {seat: make_agent(f"payoff:gain=points,play={name}") for seat, name in found.items()}
 
 
-def _release(used: Session | Advisers) -> None:
+def _release(used: Session | Advisers | None) -> None:
     """Close a session or the advisers; a failure of their agents is only logged."""
     try:
-        used.close()
+        if used is not None:
+            used.close()
     except Exception:
         _log.exception("an agent failed when its game was put away")

@@ -19,14 +19,10 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
 from ddz_env import Rules
-from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.cache import cache_root
 from ddz_env.core.errors import DouDizhuError
-from ddz_env.core.observation import CONCEALED, OBSERVATION_SIZE
 from ddz_env.playing.provenance import code_stamp
 from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_training.measure.workers import serve_parent
@@ -62,10 +58,9 @@ class Preparation:
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
-        self._steps = tuple(steps)
-        self._locks = {step.name: threading.Lock() for step in steps}
-        self._done: set[str] = set()
-        self._begun = False
+        self._steps = {step.name: step for step in steps}
+        self._locks = {name: threading.Lock() for name in self._steps}
+        self._left: dict[str, Step] = {}
         self._helpers: Executor | None = None
 
     def start(self) -> None:
@@ -73,26 +68,26 @@ class Preparation:
         mark = self._mark()
         if mark is not None and not mark.exists():
             self._helpers = new_helpers()
-        self._begun = True
+        self._left = self._steps.copy()
         threading.Thread(target=self._prepare, args=(mark,), daemon=True).start()
 
     def status(self) -> dict[str, Any]:
         """What is left, step by step; nothing where nothing was begun."""
-        left = [step.what for step in self._steps if self._begun and step.name not in self._done]
+        left = [step.what for step in self._left.copy().values()]
         return {"ready": not left, "left": left}
 
     def is_ready(self, name: str) -> bool:
         """Whether there is nothing to wait for: without helpers, a request compiles what it needs itself."""
-        return self._helpers is None or name not in self._locks or name in self._done
+        return self._helpers is None or name not in self._left
 
     def wait(self, name: str) -> None:
         """Wait until a step is done; at once where there is nothing to wait for."""
         if not self.is_ready(name):
-            self._do(next(step for step in self._steps if step.name == name))
+            self._do(self._steps[name])
 
     def _prepare(self, mark: Path | None) -> None:
         """Do all steps."""
-        for step in self._steps:
+        for step in self._steps.values():
             self._do(step)
         if mark is not None:
             with contextlib.suppress(OSError):
@@ -103,7 +98,7 @@ class Preparation:
     def _do(self, step: Step) -> None:
         """Do a step once, in a helper first, so that this process only loads what it compiled."""
         with self._locks[step.name]:
-            if step.name in self._done:
+            if step.name not in self._left:
                 return
             try:
                 if self._helpers is not None:
@@ -113,12 +108,12 @@ class Preparation:
             except Exception as fault:  # an answer that needs it says so
                 _log.debug("preparing %s: %s", step.name, fault)
             finally:
-                self._done.add(step.name)
+                del self._left[step.name]
 
     def _mark(self) -> Path | None:
         """The file that says that these steps are in the cache; None where there is no cache."""
         root = cache_root()
-        names = "\n".join([code_stamp("ddz_training.apps.web"), *(step.name for step in self._steps)])
+        names = "\n".join([code_stamp("ddz_training.apps.web"), *self._steps])
         return None if root is None else root / f"prepared-{hashlib.sha256(names.encode()).hexdigest()[:16]}"
 
 
@@ -154,49 +149,36 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
         Step("table", "deal", deal),
         Step("table", "moves", move),
         Step("opponents", first, answer, (first,)),
-        Step("hints", "networks", evaluate),
         Step("hints", "hints", advise, (quick,)),
         Step("opponents", "auction", answer, ("payoff", "bidding")),
         Step("search", adviser, answer, (adviser,)),
         Step("puzzles", SOLVER, solve),
         *(Step("opponents", name, answer, (name,)) for name in others),
     ]
-    first_of: dict[str, Step] = {}  # the adviser may play, too
-    for step in found:
-        first_of.setdefault(step.name, step)
-    return list(first_of.values())
+    # The adviser may play, too.
+    return [step for at, step in enumerate(found) if step.name not in {before.name for before in found[:at]}]
 
 
-def deal() -> None:
+def deal() -> Session:
     """Deal and look."""
-    Session(Record(Deal(Rules()), (PERSON,) * 3)).sight(1)
+    session = Session(Record(Deal(Rules()), (PERSON,) * 3))
+    session.sight(1)
+    return session
 
 
 def move() -> None:
     """Move and look."""
-    session = Session(Record(Deal(Rules()), (PERSON,) * 3))
+    session = deal()
     session.play(session.view(0).legal_moves()[0])
     session.sight(1)
     session.view(1).legal_actions()
-
-
-def evaluate() -> None:
-    """Evaluate the shipped networks, on any input."""
-    from ddz_agents.neural.compiled_policy import CompiledPolicy
-    from ddz_agents.neural.loading import load_policy
-
-    model = load_policy()
-    assert isinstance(model, CompiledPolicy)
-    seen, masks = np.zeros((1, OBSERVATION_SIZE), np.int8), np.ones((1, NUM_ACTIONS), np.int8)
-    model.evaluate(seen, masks)
-    model.value_of_games(seen, masks, np.zeros((1, CONCEALED.size), np.int8))
 
 
 def advise(adviser: str) -> None:
     """Give a hint with its chances."""
     from ddz_training.apps.chances import Chances
 
-    session = Session(Record(Deal(Rules()), (PERSON,) * 3))
+    session = deal()
     Chances().judged(session.view(session.seat), session.hint(adviser))
     session.belief(adviser, session.seat)
 
@@ -215,6 +197,4 @@ def answer(agent: str, rules: str = "standard") -> None:
 def solve() -> None:
     """Solve the first puzzle."""
     deal = shipped_puzzles()[0].deal()
-    session = Session(Record(deal, (PERSON,) * deal.rules.players), shown=True)
-    with contextlib.closing(session):
-        session.hint(SOLVER, 0)
+    Session(Record(deal, (PERSON,) * deal.rules.players), shown=True).hint(SOLVER, 0)

@@ -59,19 +59,13 @@ from ddz_env.playing.game import AgentFaultError
 from ddz_env.table.session import HiddenCardsError, NotYourTurnError
 from ddz_training.apps.web.admission import Admission, Guard, in_thread
 from ddz_training.apps.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
-from ddz_training.apps.web.server import LANGUAGE, THINKING, FailedError, Server, language
+from ddz_training.apps.web.server import LANGUAGE, FailedError, Server, language
 from ddz_training.apps.web.shapes import Json
 
 PAGE = Path(__file__).with_name("page")
 LARGEST = 256 * 1024
 """Bytes of a request's body."""
-_CLIENT_LEFT = 499
-"""It is not read."""
 _log = logging.getLogger(__name__)
-
-
-class TooLargeError(RequestError):
-    """A body is larger than any that the page sends."""
 
 
 _STATUS = {
@@ -80,11 +74,14 @@ _STATUS = {
     NotYourTurnError: 409,
     HiddenCardsError: 403,
     GameLostError: 410,
-    TooLargeError: 413,
     FailedError: 502,
     AgentFaultError: 502,
     OSError: 507,
 }
+
+
+_SAID = (DouDizhuError, OSError, ClientDisconnect, HTTPException)
+"""What is answered by saying why; anything else is a fault of the server."""
 
 
 class _Answer(JSONResponse):
@@ -101,7 +98,7 @@ async def _read(request: Request) -> Json:
     async for part in request.stream():  # for every method: the next message is that the client has left
         content += part
         if len(content) > LARGEST:
-            raise TooLargeError("that is too large")
+            raise HTTPException(413, "that is too large")
     if request.method == "POST":
         try:
             body = json.loads(content)
@@ -115,8 +112,8 @@ async def _read(request: Request) -> Json:
 async def _failed(request: Request, error: Exception) -> Response:
     """Why a request cannot be answered, in the language of the page."""
     if isinstance(error, ClientDisconnect):
-        return Response(status_code=_CLIENT_LEFT)
-    if isinstance(error, HTTPException):  # no such address, or not with this method
+        return Response(status_code=499)  # it is not read
+    if isinstance(error, HTTPException):  # no such address, not with this method, or a body that is too large
         return _Answer({"error": error.detail}, error.status_code)
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
     text: Exception | Message = error
@@ -137,17 +134,17 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         server: What answers.
         hosts: Names that the server is known by.
     """
-    admission = Admission(THINKING)
+    admission = Admission()
 
     def route(method: str, path: str, do: Callable[[Json], Json], thinking: bool = False) -> Route:
         async def answer(request: Request) -> Response:
             try:
                 body, game = await _read(request), request.path_params.get("game")
-                # Agents think on a copy of their game: a look, a move or a hint need not wait for another.
+                # A look, a move or a hint need not wait for another.
                 alone = game and (f"{game} {path}" if thinking else game)
                 async with admission.turn(request.receive, alone, thinking):
                     return _Answer(await in_thread(partial(do, body)))
-            except (DouDizhuError, OSError, ClientDisconnect):
+            except _SAID:
                 raise
             except asyncio.CancelledError:
                 return _Answer({"error": "the server is ending; the game is kept"}, 503)
@@ -157,12 +154,12 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
 
         return Route(f"/api/{path}", answer, methods=[method])
 
-    def of_game(method: str, path: str, do: Callable[[StoredGame, Json], Json]) -> Route:
-        def held(body: Json) -> Json:
-            with server.games.held(body["game"]) as game:
+    def of_game(method: str, path: str, do: Callable[[StoredGame, Json], Json], thinking: bool = False) -> Route:
+        def of_this(body: Json) -> Json:
+            with server.games.seen(body["game"]) as game:
                 return do(game, body)
 
-        return route(method, f"games/{{game}}{path}", held)
+        return route(method, f"games/{{game}}{path}", of_this, thinking)
 
     routes = [
         route("GET", "choices", server.choices),
@@ -176,19 +173,19 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         of_game("POST", "/move", server.move),
         of_game("POST", "/undo", server.undo),
         of_game("POST", "/replace", server.replace),
-        route("POST", "games/{game}/advance", server.advance, thinking=True),
-        route("POST", "games/{game}/hint", server.hint, thinking=True),
-        route("POST", "games/{game}/solution", server.solution, thinking=True),
+        of_game("POST", "/advance", server.advance, thinking=True),
+        of_game("POST", "/hint", server.hint, thinking=True),
+        of_game("POST", "/solution", server.solution, thinking=True),
         of_game("GET", "/moves/{number}", server.position),
-        route("GET", "games/{game}/moves/{number}/chance", server.chance, thinking=True),
+        of_game("GET", "/moves/{number}/chance", server.chance, thinking=True),
         of_game("POST", "/moves/{number}/branch", server.branch),
-        route("POST", "games/{game}/moves/{number}/thoughts", server.thoughts, thinking=True),
+        of_game("POST", "/moves/{number}/thoughts", server.thoughts, thinking=True),
         Mount("/", StaticFiles(directory=PAGE, html=True)),
     ]
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, hosts=hosts), Middleware(GZipMiddleware)],
-        exception_handlers=dict.fromkeys((DouDizhuError, OSError, ClientDisconnect, HTTPException), _failed),
+        exception_handlers=dict.fromkeys(_SAID, _failed),
     )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import logging
-import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,6 +19,7 @@ from ddz_env.core.view import AUCTION, ROLES
 from ddz_env.playing.agent import cheats, close
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.playing.registry import LEVELS, make_agent
+from ddz_env.table.render.table import role_text
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
@@ -34,8 +33,6 @@ RULES = (*PRESETS, "bidding,doubling=true")
 """The rules that a form offers."""
 _LONGEST_GAME = 10_000
 LANGUAGE = "accept-language"
-THINKING = max(2, os.cpu_count() or 1)
-"""Requests in which agents think, at the same time; the others wait."""
 _log = logging.getLogger(__name__)
 
 
@@ -50,6 +47,7 @@ class Server:
 
     def __init__(self, folder: Path, agents: Sequence[str], adviser: str) -> None:
         self._agents, self._adviser = tuple(agents), adviser
+        self._others = [name for name in agents if name not in {level.name for level in LEVELS}]
         self.games = Games(folder, agents, (adviser, SOLVER))
         self._puzzles: list[Puzzle] = shipped_puzzles()
         self._chances = Chances()
@@ -63,23 +61,14 @@ class Server:
 
     def choices(self, body: Json) -> Json:
         """What a form offers."""
-        presets = [Rules.preset(name) for name in RULES]
-        rules = [
-            {
-                "name": preset.name,
-                "players": preset.players,
-                "roles": _roles(preset),
-                "places": _places(preset),
-                "hand": preset.hand_size,
-                "landlord_cards": preset.bottom,
-                "observable": _is_observable(preset),
-            }
-            for preset in presets
-        ]
-        levels = [level._asdict() for level in LEVELS if level.name in self._agents]
-        agents = [name for name in self._agents if name not in {level["name"] for level in levels}]
-        found: Json = {"rules": rules, "levels": levels, "agents": agents, "cheaters": self._cheaters}
-        return {**found, "agent": self._agents[0], "adviser": self._adviser}
+        return {
+            "rules": [_offered(Rules.preset(name)) for name in RULES],
+            "levels": [level._asdict() for level in LEVELS if level.name in self._agents],
+            "agents": self._others,
+            "cheaters": self._cheaters,
+            "agent": self._agents[0],
+            "adviser": self._adviser,
+        }
 
     def puzzles(self, body: Json) -> Json:
         """The grades of all puzzles."""
@@ -96,7 +85,7 @@ class Server:
             record = self._puzzle(_number(body, "puzzle"))
         else:
             record = self._dealt(body)
-        with self.games.held(self.games.begin(record)) as game:
+        with self.games.seen(self.games.begin(record)) as game:
             return {"id": game.name, "open": game.is_open}
 
     def look(self, game: StoredGame, body: Json) -> Json:
@@ -105,77 +94,64 @@ class Server:
 
     def move(self, game: StoredGame, body: Json) -> Json:
         """The person's move."""
-        _check_fresh(game, body)
-        text, legal = _text(body, "text"), self._legal_moves(game)
-        game.session.play(next((move for move in legal if str(move) == text), text), game.viewer)
-        self.games.keep(game)
-        return game_shape(game)
+        text, legal = _text(body, "text"), self._legal_moves(game, body)
+        session = game.session.copy()
+        session.play(next((move for move in legal if str(move) == text), text), game.viewer)
+        return game_shape(self.games.keep(game, session))
 
     def choice(self, game: StoredGame, body: Json) -> Json:
         """The moves that chosen cards can be played as; where there is none, why."""
-        _check_fresh(game, body)
-        text, legal = _text(body, "text"), self._legal_moves(game)
+        text, legal = _text(body, "text"), self._legal_moves(game, body)
         chosen = Hand.parse(text)
         found = [str(move) for move in legal if move.cards == chosen]
         why = "impossible" if _is_move(text, game.session.rules) else "no combination"
         return {"readings": found, "reason": None if found else why}
 
-    def advance(self, body: Json) -> Json:
-        """An agent's move; the game can be looked at while it thinks."""
-        with self.games.held(body["game"]) as game:
-            _check_fresh(game, body)
-            session = game.session
-            waited_for = "auction" if session.stage in AUCTION else session.players[session.seat]
-        self.preparation.wait(waited_for)
-        with self.games.studied(body["game"]) as copy:
-            _check_fresh(copy, body)
-            number = len(copy.session.moves)
-            try:
-                copy.session.let_agent_play()
-            except AgentFaultError as error:  # its text may reveal what the agent saw
-                _log.warning("%s", error)
-                raise FailedError(error, copy.session.seat) from error
-            self.games.go_on(copy, number)
-        with self.games.held(body["game"]) as game:
-            return game_shape(game)
+    def advance(self, game: StoredGame, body: Json) -> Json:
+        """An agent's move; the game can be looked at and taken back while it thinks."""
+        _check_fresh(game, body)
+        session = game.session.copy()
+        self.preparation.wait("auction" if session.stage in AUCTION else session.players[session.seat])
+        try:
+            session.let_agent_play()
+        except AgentFaultError as error:  # its text may reveal what the agent saw
+            _log.warning("%s", error)
+            raise FailedError(error, session.seat) from error
+        return game_shape(self.games.keep(game, session))
 
     def replace(self, game: StoredGame, body: Json) -> Json:
         """Another agent takes an agent's seat."""
         _check_fresh(game, body)
         seat = _number(body, "seat", len(game.session.players) - 1)
-        self.games.replace(game, seat, self.games.check_agent(_text(body, "agent")))
-        return game_shape(game)
+        return game_shape(self.games.replace(game, seat, self.games.check_agent(_text(body, "agent"))))
 
     def undo(self, game: StoredGame, body: Json) -> Json:
         """Take the person's last decision back; a pass that was forced is none."""
         _check_fresh(game, body)
-        session = game.session
-        session.undo(seat=game.viewer)
-        while may_only_pass(game) and session.sight(game.viewer, legal=False).decisions:
-            session.undo(seat=game.viewer)
-        self.games.keep(game)
-        return game_shape(game)
+        before = StoredGame(game.name, game.session.copy())
+        before.session.undo(seat=game.viewer)
+        while may_only_pass(before) and before.session.sight(game.viewer, legal=False).decisions:
+            before.session.undo(seat=game.viewer)
+        return game_shape(self.games.keep(game, before.session))
 
-    def hint(self, body: Json) -> Json:
+    def hint(self, game: StoredGame, body: Json) -> Json:
         """What an agent would do in the person's place; the person may play meanwhile."""
         agent = self._asked(body)
-        with self.games.studied(body["game"]) as copy:
-            if copy.viewer is None:
-                raise NotYourTurnError("nobody sits at this table")
-            return self._thoughts(copy.session, agent, copy.viewer, language(body))
+        if game.viewer is None:
+            raise NotYourTurnError("nobody sits at this table")
+        return self._thoughts(game.session, agent, game.viewer, language(body))
 
-    def solution(self, body: Json) -> Json:
+    def solution(self, game: StoredGame, body: Json) -> Json:
         """Whether the person still wins a puzzle, and the rest of it if both sides make no mistake."""
         self.preparation.wait(SOLVER)
-        with self.games.studied(body["game"]) as copy:
-            session = copy.session
-            if not session.deal.endgame or session.is_over:
-                raise RequestError("only a puzzle that is not over has a solution")
-            solver, state = OpenSolver(session.rules), session.position(None)
-            assert isinstance(state, State)  # all hands of an endgame are open
-            landlord = session.role(session.seat) == "landlord"
-            wins = solver.solve(state).landlord_wins == landlord
-            return {"wins": wins, "line": [str(move) for _, move in solver.line(state)] if wins else []}
+        session = game.session
+        if not session.deal.endgame or session.is_over:
+            raise RequestError("only a puzzle that is not over has a solution")
+        solver, state = OpenSolver(session.rules), session.position(None)
+        assert isinstance(state, State)  # all hands of an endgame are open
+        landlord = session.role(session.seat) == "landlord"
+        wins = solver.solve(state).landlord_wins == landlord
+        return {"wins": wins, "line": [str(move) for _, move in solver.line(state)] if wins else []}
 
     def record(self, game: StoredGame, body: Json) -> Json:
         """The whole game as a file when it may be seen, else what the person has seen."""
@@ -187,28 +163,24 @@ class Server:
 
     def position(self, game: StoredGame, body: Json) -> Json:
         """The position after a number of moves."""
-        replay = _replay(game, body)
+        replay = self._replay(game, body)
         return replay_shape(game, replay.sight(None), replay.number)
 
-    def thoughts(self, body: Json) -> Json:
+    def thoughts(self, game: StoredGame, body: Json) -> Json:
         """What an agent thinks there, knowing what the seat to act knew."""
-        agent = self._asked(body)
-        with self.games.held(body["game"]) as game:
-            replay = _replay(game, body)
-        record = replay.until_here((PERSON,) * len(replay.game.players))
-        with contextlib.closing(Session(record, shown=True, advisers=self.games.advisers)) as there:
-            return self._thoughts(there, agent, replay.seat, language(body), *_next_move(replay))
+        agent, replay = self._asked(body), self._replay(game, body)
+        played = [move for _, move in replay.game.moves[replay.number :][:1]]
+        return self._thoughts(replay, agent, replay.seat, language(body), *played)
 
-    def chance(self, body: Json) -> Json:
+    def chance(self, game: StoredGame, body: Json) -> Json:
         """The landlord's chance there, by what the seat to act knew, and what its move lost; null where unknown."""
-        with self.games.held(body["game"]) as game:
-            replay = _replay(game, body)
+        replay = self._replay(game, body)
         self.preparation.wait("hints")
         return self._chances.review(replay)._asdict()
 
     def branch(self, game: StoredGame, body: Json) -> Json:
         """Another game from there, in which the seat to act is the person's."""
-        replay = _replay(game, body)
+        replay = self._replay(game, body)
         others = [name if name != PERSON else self._agents[0] for name in replay.game.players]
         others[replay.seat] = PERSON
         return {"id": self.games.begin(replay.until_here(others))}
@@ -219,14 +191,16 @@ class Server:
         """What an agent would do at a table that the person describes."""
         rules = Rules.preset(_one_of(body, "rules", [name for name in RULES if _is_observable(Rules.preset(name))]))
         seat = _places(rules).index(_one_of(body, "role", _places(rules)))
-        if rules.bidding != "fixed":
-            return self._advised(_auction(rules, seat, body), seat, body)
-        bottom = Hand.parse(_text(body, "landlord_cards") if rules.bottom else "")
+        bids = rules.bidding != "fixed"
+        shown = body.get("landlord_cards") if bids else rules.bottom
+        bottom = Hand.parse(_text(body, "landlord_cards") if shown else "")
         hand = Hand.parse(_text(body, "hand"))
+        if bids:
+            return self._advised(_auction(rules, seat, hand, bottom), seat, body)
         if seat == 0 and rules.bottom and len(hand) == rules.hand_size + rules.bottom:
             if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
                 raise RequestError("the landlord's {number} cards have the landlord cards among them", number=len(hand))
-            hand = Hand(tuple(a - b for a, b in zip(hand.counts, bottom.counts, strict=True)))
+            hand = hand - bottom
         return self._advised(Deal.observed(rules, seat, hand, bottom), seat, body)
 
     # --- inside ---
@@ -234,32 +208,42 @@ class Server:
     def _advised(self, deal: Deal, seat: int, body: Json) -> Json:
         """What an agent would do at a table after the moves that are described."""
         session = Session(Record(deal, (PERSON,) * deal.rules.players), advisers=self.games.advisers)
-        with contextlib.closing(session):
-            for number, line in enumerate(_texts(body, "moves"), start=1):
-                try:
-                    session.play(line)
-                except DouDizhuError as error:
-                    raise RefusedError(error, number) from error
-            if not session.is_over and session.seat != seat:
-                place = Message(_places(deal.rules)[session.seat])
-                raise RequestError("after these moves it is not your turn; to move: {place}", place=place)
-            if deal.rules.bidding != "fixed":
-                _check_auction(session, body)
-            return self._thoughts(session, self._asked(body), seat, language(body))
+        for number, line in enumerate(_texts(body, "moves"), start=1):
+            try:
+                session.play(line)
+            except DouDizhuError as error:
+                raise RefusedError(error, number) from error
+        if not session.is_over and session.seat != seat:
+            place = Message(_places(deal.rules)[session.seat])
+            raise RequestError("after these moves it is not your turn; to move: {place}", place=place)
+        if deal.rules.bidding != "fixed":
+            _check_auction(session, body)
+        return self._thoughts(session, self._asked(body), seat, language(body))
 
-    def _legal_moves(self, game: StoredGame) -> list[Move]:
+    def _legal_moves(self, game: StoredGame, body: Json) -> list[Move]:
         """The person's; another seat's would say what its hand holds."""
+        _check_fresh(game, body)
         session = game.session
         if session.is_over or session.seat != game.viewer:
             raise NotYourTurnError("it is not your turn")
         self.preparation.wait("moves")
         return session.view(session.seat).legal_moves()
 
+    def _replay(self, game: StoredGame, body: Json) -> Replay:
+        """The game at the move that the address names.
+
+        Raises:
+            HiddenCardsError: If a person still plays it.
+        """
+        if not game.is_open:
+            raise HiddenCardsError("all hands are shown at the end of the game")
+        number = _number(body, "number", len(game.session.moves))
+        return Replay(game.session.record(), number, advisers=self.games.advisers)
+
     @functools.cached_property
     def _cheaters(self) -> list[str]:
-        """Agents on offer that look at hidden cards."""
-        levels = {level.name for level in LEVELS}  # which do not; to make them takes long before they are prepared
-        made = {name: make_agent(name) for name in self._agents if name not in levels}
+        """Agents on offer that look at hidden cards; levels do not, and take long to make before they are prepared."""
+        made = {name: make_agent(name) for name in self._others}
         for agent in made.values():
             close(agent)
         return [name for name, agent in made.items() if cheats(agent)]
@@ -307,6 +291,9 @@ class FailedError(DouDizhuError):
         self.about: Json = {"failed": seat}
 
 
+_REASONS = {AmbiguousMoveError: None, InvalidMoveError: "no combination", IllegalMoveError: "impossible"}
+
+
 class RefusedError(RequestError):
     """A move that cannot be played; the page says so in a player's words.
 
@@ -318,11 +305,7 @@ class RefusedError(RequestError):
     def __init__(self, error: DouDizhuError, line: int) -> None:
         where = Message("line {number}", number=line)
         super().__init__(Message("{where}: {why}", where=where, why=error.said))
-        reason = None
-        if isinstance(error, InvalidMoveError) and not isinstance(error, AmbiguousMoveError):
-            reason = "no combination"
-        elif isinstance(error, IllegalMoveError):
-            reason = "impossible"
+        reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), None)
         self.about: Json = {"line": line, "reason": reason}
 
 
@@ -335,12 +318,24 @@ def _is_move(cards: str, rules: Rules) -> bool:
     return True
 
 
+def _offered(rules: Rules) -> Json:
+    """Rules that a form offers."""
+    return {
+        "name": rules.name,
+        "players": rules.players,
+        "roles": _roles(rules),
+        "places": _places(rules),
+        "hand": rules.hand_size,
+        "landlord_cards": rules.bottom,
+        "observable": _is_observable(rules),
+    }
+
+
 def _roles(rules: Rules) -> list[str]:
     """The role of each seat; empty where an auction decides."""
     if rules.bidding != "fixed":
         return []
-    names = [role.replace("_", " ") for role in ROLES]
-    return names if rules.players == len(names) else ["landlord", "peasant"]
+    return [role_text(role, rules.players) for role in ROLES[: rules.players]]
 
 
 def _places(rules: Rules) -> list[str]:
@@ -353,16 +348,12 @@ def _is_observable(rules: Rules) -> bool:
     return not (rules.half_deck or rules.open_hands or rules.showing)
 
 
-def _auction(rules: Rules, seat: int, body: Json) -> Deal:
+def _auction(rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
     """A table in its auction: the other hands are made up, for no advice there depends on them."""
-    hand = Hand.parse(_text(body, "hand"))
-    bottom = Hand.parse(_text(body, "landlord_cards") if body.get("landlord_cards") else "")
     if len(hand) != rules.hand_size or len(bottom) not in (0, rules.bottom):
         raise RequestError("in an auction your hand has {most} cards, without the landlord cards", most=rules.hand_size)
-    left = list(str(Hand(rules.deck) - hand - bottom))
-    size = rules.hand_size
-    others = [Hand.parse("".join(left[at : at + size])) for at in range(0, size * (rules.players - 1), size)]
-    rest = Hand.parse("".join(left[size * (rules.players - 1) :]))
+    left, size = str(Hand(rules.deck) - hand - bottom), rules.hand_size
+    *others, rest = (Hand.parse(left[at : at + size]) for at in range(0, size * rules.players, size))
     return Deal.given(rules, [*others[:seat], hand, *others[seat:]], bottom if len(bottom) else rest, opener=0)
 
 
@@ -372,22 +363,6 @@ def _check_auction(session: Session, body: Json) -> None:
         raise RequestError("the auction is over: choose the rules without one to ask about the play")
     if session.stage != "bid" and not body.get("landlord_cards"):
         raise RequestError("name the landlord cards: they lie open now")
-
-
-def _replay(game: StoredGame, body: Json) -> Replay:
-    """The game at the move that the address names.
-
-    Raises:
-        HiddenCardsError: If a person still plays it.
-    """
-    if not game.is_open:
-        raise HiddenCardsError("all hands are shown at the end of the game")
-    return Replay(game.session.record(), _number(body, "number", len(game.session.moves)))
-
-
-def _next_move(replay: Replay) -> list[Move]:
-    """The move that was played there; nothing at the end of what was played."""
-    return [move for _, move in replay.game.moves[replay.number : replay.number + 1]]
 
 
 def _seen(game: StoredGame) -> str:

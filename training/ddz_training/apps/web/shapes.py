@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.playing.thoughts import NOBODY, Belief
-from ddz_env.table.render.table import Card, LastMove, Seat, Snapshot
+from ddz_env.table.render.table import Card, LastMove, Seat
 from ddz_env.table.session import PERSON, Advice, RankedMove, Sight
 from ddz_env.table.session.reasons import explain, is_searched
 from ddz_env.table.texts import Texts
@@ -17,21 +16,16 @@ from ddz_training.apps.web.games import StoredGame
 Json = dict[str, Any]
 
 
-def plain(thing: Any) -> Any:
-    """Data of a table, as the page reads it."""
-    if isinstance(thing, Card):
-        return {"rank": thing.rank, "suit": thing.suit, "red": thing.is_red}
-    if isinstance(thing, tuple):
-        return [plain(part) for part in thing]
-    if isinstance(thing, (LastMove, Seat)):
-        return {field.name: plain(getattr(thing, field.name)) for field in fields(thing)}
-    return thing
+def _plain(part: Any) -> Any:
+    """A part of a table, as the page reads it."""
+    if isinstance(part, Card):
+        return {"rank": part.rank, "suit": part.suit, "red": part.is_red}
+    if isinstance(part, tuple):
+        return [_plain(one) for one in part]
+    return {name: _plain(one) for name, one in vars(part).items()} if isinstance(part, (LastMove, Seat)) else part
 
 
-def table_shape(table: Snapshot) -> Json:
-    """A table as one viewer sees it."""
-    names = ("landlord", "landlord_cards", "landlord_backs", "left_out", "stake", "spring")
-    return {"seats": plain(table.seats), **{name: plain(getattr(table, name)) for name in names}}
+_TABLE = ("seats", "landlord", "landlord_cards", "landlord_backs", "left_out", "stake", "spring")
 
 
 def _moves(sight: Sight) -> list[Json]:
@@ -50,7 +44,7 @@ def _position(game: StoredGame, sight: Sight, viewer: int | None) -> Json:
         "cheaters": list(session.cheaters),
         "seat": viewer,
         "names": list(session.players),
-        "table": table_shape(table),
+        "table": {name: _plain(getattr(table, name)) for name in _TABLE},
         "stage": table.stage,
         "turn": None if acting is None else acting.number,
         "moves": _moves(sight),

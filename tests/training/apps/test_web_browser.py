@@ -412,23 +412,23 @@ def test_keys_alone_play_a_game(person: Person) -> None:
 def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None:
     page = person.page
 
-    def hold(where: str, said: str, times: int | None = None) -> None:
-        def let_go(route: Any) -> None:
-            person.wait(f"#waiting:has-text('{said}')")
-            route.continue_()
+    def let_go(route: Any) -> None:
+        person.wait("#waiting:has-text('Dealing')")
+        route.continue_()
 
-        page.route(where, let_go, times=times)
-
+    hints = list[Any]()
     page.route("**/api/ready", lambda route: route.fulfill(json=PREPARING))
-    hold("**/hint", "the first time only")
-    hold("**/api/games/*", "Dealing", times=1)
+    page.route("**/hint", hints.append)  # held back
+    page.route("**/api/games/*", let_go, times=1)
     person.deal("0")  # something is to be seen before the table
     page.click("#hint")
-    person.wait("#waiting:has-text('the hints')")
-    said, line = person.box("#waiting"), person.box(".status")  # it covers nothing
-    assert said["x"] >= line["x"] + line["width"] or said["y"] >= line["y"] + line["height"]
+    for said in ("the hints", "the first time only"):
+        person.wait(f"#waiting:has-text('{said}')")
+    notice, line = person.box("#waiting"), person.box(".status")  # it covers nothing
+    assert notice["x"] >= line["x"] + line["width"] or notice["y"] >= line["y"] + line["height"]
     person.press("3")
     person.wait("#play[aria-disabled=false]")  # a hint that takes long keeps nobody from playing
+    hints.pop().continue_()
     person.wait(".page[aria-busy=false] .thoughts")
     assert not person.text("#waiting")
 

@@ -418,7 +418,7 @@ def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None
 
     hints = list[Any]()
     page.route("**/api/ready", lambda route: route.fulfill(json=PREPARING))
-    page.route("**/hint", hints.append)  # held back
+    page.route("**/hint", lambda route: hints.append(route))  # held back
     page.route("**/api/games/*", let_go, times=1)
     person.deal("0")  # something is to be seen before the table
     page.click("#hint")

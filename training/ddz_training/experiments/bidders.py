@@ -45,6 +45,7 @@ PAIRINGS = (
     ("payoff", "random"),
     (f"{_SEARCH}dealt", f"{_SEARCH}random"),
     (f"{_SEARCH}stake", f"{_SEARCH}random"),
+    (f"{_SEARCH}stake", f"{_SEARCH}dealt"),
     (f"{_SEARCH}dealt", "payoff"),
     (f"{_SEARCH}stake", "payoff"),
 )
@@ -165,7 +166,7 @@ class BidderOptions(ParallelOptions):
         rules: Rules with an auction, to which doubling is added; where all decline the deal ends.
     """
 
-    deals: Annotated[int, Range(1)] = 1000
+    deals: Annotated[int, Range(1)] = 2000
     first_deal: Annotated[int, Range(0)] = 6_000_000
     worlds: Annotated[int, Range(1)] = 60
     against: tuple[str, ...] | None = None

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Generic, NamedTup
 from ddz_env.core.errors import unknown
 from ddz_env.core.options import Options, Range
 from ddz_training.measure.errors import InvalidExperimentError
-from ddz_training.measure.markdown import Spare as Spare
 from ddz_training.measure.markdown import Table as Table
 from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress, of_rows, read_results
 from ddz_training.measure.workers import Worker

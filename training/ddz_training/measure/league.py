@@ -23,7 +23,7 @@ from ddz_training.measure.duplicate import BLOCK, KEY, GameRecord, Match, matche
 from ddz_training.measure.errors import InvalidArenaError, SettingsMismatchError
 from ddz_training.measure.files import read_format
 from ddz_training.measure.keeper import check_agents
-from ddz_training.measure.markdown import Spare, Table
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.ratings import RIDGE, Rating, fit, information
 from ddz_training.measure.statistics import Interval, balance, by_pair, decided, wins_by_deal
@@ -280,8 +280,7 @@ def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, an
         f"over deals. Roles are rated apart. Landlord among equals: {advantage.elo()}. Who met whom is in the "
         "cross-table."
     )
-    spare = [Spare("games"), *(Spare(column, interval=True) for column in _COLUMNS[1:]), Spare("deals")]
-    return Table(title, ("", "agent", *_COLUMNS, "deals", "games"), lines, note, spare)
+    return Table(title, ("", "agent", *_COLUMNS, "deals", "games"), lines, note)
 
 
 def cross_table(ratings: Sequence[Rating], games: Sequence[GameRecord]) -> Table:

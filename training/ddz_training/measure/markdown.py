@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 Lines = Sequence[Sequence[str]]
-
-
-class Spare(NamedTuple):
-    """A part of a table that a narrow screen leaves out.
-
-    Attributes:
-        heading: The heading of the column.
-        interval: Whether only the intervals in it go, which are in brackets.
-    """
-
-    heading: str
-    interval: bool = False
 
 
 @dataclass(frozen=True)
@@ -30,14 +17,12 @@ class Table:
         header: Heads of the columns.
         lines: The cells, line by line.
         note: The text below it.
-        spare: What a narrow screen leaves out, in this order; a page has all.
     """
 
     title: str
     header: Sequence[str]
     lines: Lines
     note: str = ""
-    spare: Sequence[Spare] = ()
 
     def markdown(self) -> str:
         """The table and its note as a page has them."""

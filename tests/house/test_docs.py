@@ -79,11 +79,15 @@ def test_a_page_may_leave_out_columns_and_rows() -> None:
 
 def test_a_stale_page_is_refused_and_mended(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("before\n<!-- table: actions -->\nold\n<!-- end -->\nafter\n", encoding="utf-8")
+    address = "git clone --depth 1 https://github.com/-OWNER-/game ddz-env\n"
+    page.write_text(f"{address}<!-- table: actions -->\nold\n<!-- end -->\nafter\n", encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text('Repository = "https://github.com/4/ddz"\n', encoding="utf-8")
     with pytest.raises(StaleDocsError, match=r"page\.md"):
         refresh([page], check=True)
     assert refresh([page]) == [page]
-    assert "| 0 | pass |" in page.read_text(encoding="utf-8")
+    new = page.read_text(encoding="utf-8")
+    assert new.startswith("git clone --depth 1 https://github.com/4/ddz ddz-env\n")
+    assert "| 0 | pass |" in new
     assert refresh([page], check=True) == []
     for unknown in ("unknown", "agent-nobody"):
         with pytest.raises(DouDizhuError, match=unknown):
@@ -175,7 +179,7 @@ def test_every_name_of_ours_that_is_written_somewhere_is_there() -> None:
     sources = [file for folder in SOURCES.values() for file in folder.rglob("*.py")]
     gone = {
         f"{name(file)}: {dotted}"
-        for file in [*PAGES, *sources, *(ROOT / "notebooks").glob("*.ipynb")]
+        for file in [*PAGES, *sources]
         for dotted in re.findall(r"(?<![\w/.])((?:ddz_env|ddz_agents|ddz_training)(?:\.\w+)+)", file.read_text("utf-8"))
         if dotted != "ddz_env.agents" and not is_there(dotted)  # which is the group of entry points
     }

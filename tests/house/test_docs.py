@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import doctest
 import re
@@ -35,6 +36,10 @@ from ddz_training.measure.store import read_results
 from tests.rooms import ROOT, SOURCES
 
 PAGES = generated_pages(ROOT)
+TUTORIALS = {page.name: page for page in (ROOT / "docs" / "tutorials").glob("*.md") if page.name != "index.md"}
+ORIGINALS = {ROOT / "docs" / "zh" / name: page for name, page in TUTORIALS.items()}
+ORIGINALS[ROOT / "README.zh.md"] = ROOT / "README.md"
+"""By their translations into Chinese."""
 OPTIONAL = ("douzero", "pyspiel", "rlcard", "sb3_contrib", "stable_baselines3", "torch")
 """What pages show beside this package; an example is skipped where it is not installed."""
 
@@ -193,14 +198,28 @@ def test_nothing_says_to_install_what_no_index_has() -> None:
     assert not installed.search("pip install dist/ddz_env-0.2.0-py3-none-any.whl")
     folders = ("ddz_env", "agents", "training", "docs", "notebooks")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
-    files += [ROOT / file for file in ("README.md", "CONTRIBUTING.md", "Makefile", "Dockerfile")]
+    files += [ROOT / file for file in ("README.md", "README.zh.md", "CONTRIBUTING.md", "Makefile", "Dockerfile")]
     texts = [path for path in files if path.suffix in (".py", ".md", ".ipynb", ".js", ".html", "") and path.is_file()]
     found = [name(path) for path in texts if installed.search(path.read_text(encoding="utf-8"))]
     assert len(texts) > 350
     assert found == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+def what_to_run(text: str) -> list[str]:
+    """What a page says to run, without remarks: programs, commands, and those named in its sentences."""
+    found = [ast.unparse(ast.parse(program)) for program in re.findall(r"(?s)```python\n(.*?)```", text)]
+    found += re.findall(r"(?s)```sh\n(.*?)```", text)
+    return sorted(found + re.findall(r"`((?:ddz |make |gymnasium\.|dou_dizhu_v0\.)[^`]*)`", text))
+
+
+@pytest.mark.parametrize("page", ORIGINALS, ids=name)
+def test_a_translation_says_to_run_what_its_original_does(page: Path) -> None:
+    """So it need not be run again.  That of the README leaves out everything from the results on."""
+    original = ORIGINALS[page].read_text(encoding="utf-8").partition("\n## Strength\n")[0]
+    assert what_to_run(page.read_text(encoding="utf-8")) == what_to_run(original)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in ORIGINALS], ids=name)
 def test_examples_run(page: Path, tmp_path: Path) -> None:
     """Python blocks run from top to bottom in one process; prompts are doctests."""
     text = page.read_text(encoding="utf-8")

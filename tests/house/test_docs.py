@@ -219,6 +219,15 @@ def test_a_translation_says_to_run_what_its_original_does(page: Path) -> None:
     assert what_to_run(page.read_text(encoding="utf-8")) == what_to_run(original)
 
 
+def test_the_buttons_that_chinese_pages_name_are_on_the_page() -> None:
+    words = SOURCES["ddz_training"] / "apps" / "web" / "page" / "js" / "words.js"
+    buttons = words.read_text(encoding="utf-8")
+    pages = [page for page in PAGES if page.parent.name == "zh" or page.name == "README.zh.md"]
+    named = {button for page in pages for button in re.findall("「(.+?)」", page.read_text(encoding="utf-8"))}
+    assert len(named) > 8
+    assert {button for button in named if f'"{button}"' not in buttons} == set()
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ORIGINALS], ids=name)
 def test_examples_run(page: Path, tmp_path: Path) -> None:
     """Python blocks run from top to bottom in one process; prompts are doctests."""

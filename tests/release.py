@@ -67,8 +67,8 @@ class FailedError(Exception):
     """An environment does not do what it should."""
 
 
-def pyproject() -> dict[str, Any]:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+def pyproject(root: Path = ROOT) -> dict[str, Any]:
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def extras() -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.release import floors, pyproject
+from tests.release_notes import VERSIONED
 from tests.rooms import ROOT, SOURCES
 
 PROJECT = pyproject()["project"]
@@ -114,12 +115,8 @@ def test_metadata_is_complete_and_has_one_version_everywhere(built: Built) -> No
     lowest = floors()  # that the release check tries
     assert all(re.fullmatch(r"[a-z]+==[\d.]+", one) for one in lowest)
     assert "gymnasium==1.1" in lowest  # the first with AutoresetMode
-    for file, line in (
-        ("ddz_env/__init__.py", f'\n__version__ = "{version}"\n'),
-        ("CITATION.cff", f"\nversion: {version}\n"),
-        ("CHANGELOG.md", f"\n## [{version}]"),
-    ):
-        assert line in (ROOT / file).read_text(encoding="utf-8")
+    for file, line in VERSIONED.items():
+        assert line.format(version) in (ROOT / file).read_text(encoding="utf-8")
 
 
 def test_a_game_is_played_from_the_installed_wheel_by_its_own_policy(built: Built) -> None:

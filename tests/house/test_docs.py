@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import doctest
 import re
@@ -35,6 +36,10 @@ from ddz_training.measure.store import read_results
 from tests.rooms import ROOT, SOURCES
 
 PAGES = generated_pages(ROOT)
+TUTORIALS = {page.name: page for page in (ROOT / "docs" / "tutorials").glob("*.md") if page.name != "index.md"}
+ORIGINALS = {ROOT / "docs" / "zh" / name: page for name, page in TUTORIALS.items()}
+ORIGINALS[ROOT / "README.zh.md"] = ROOT / "README.md"
+"""By their translations into Chinese."""
 OPTIONAL = ("douzero", "pyspiel", "rlcard", "sb3_contrib", "stable_baselines3", "torch")
 """What pages show beside this package; an example is skipped where it is not installed."""
 
@@ -79,11 +84,15 @@ def test_a_page_may_leave_out_columns_and_rows() -> None:
 
 def test_a_stale_page_is_refused_and_mended(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("before\n<!-- table: actions -->\nold\n<!-- end -->\nafter\n", encoding="utf-8")
+    address = "git clone --depth 1 https://github.com/-OWNER-/game ddz-env\n"
+    page.write_text(f"{address}<!-- table: actions -->\nold\n<!-- end -->\nafter\n", encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text('Repository = "https://github.com/4/ddz"\n', encoding="utf-8")
     with pytest.raises(StaleDocsError, match=r"page\.md"):
         refresh([page], check=True)
     assert refresh([page]) == [page]
-    assert "| 0 | pass |" in page.read_text(encoding="utf-8")
+    new = page.read_text(encoding="utf-8")
+    assert new.startswith("git clone --depth 1 https://github.com/4/ddz ddz-env\n")
+    assert "| 0 | pass |" in new
     assert refresh([page], check=True) == []
     for unknown in ("unknown", "agent-nobody"):
         with pytest.raises(DouDizhuError, match=unknown):
@@ -175,7 +184,7 @@ def test_every_name_of_ours_that_is_written_somewhere_is_there() -> None:
     sources = [file for folder in SOURCES.values() for file in folder.rglob("*.py")]
     gone = {
         f"{name(file)}: {dotted}"
-        for file in [*PAGES, *sources, *(ROOT / "notebooks").glob("*.ipynb")]
+        for file in [*PAGES, *sources]
         for dotted in re.findall(r"(?<![\w/.])((?:ddz_env|ddz_agents|ddz_training)(?:\.\w+)+)", file.read_text("utf-8"))
         if dotted != "ddz_env.agents" and not is_there(dotted)  # which is the group of entry points
     }
@@ -189,14 +198,37 @@ def test_nothing_says_to_install_what_no_index_has() -> None:
     assert not installed.search("pip install dist/ddz_env-0.2.0-py3-none-any.whl")
     folders = ("ddz_env", "agents", "training", "docs", "notebooks")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
-    files += [ROOT / file for file in ("README.md", "CONTRIBUTING.md", "Makefile", "Dockerfile")]
+    files += [ROOT / file for file in ("README.md", "README.zh.md", "CONTRIBUTING.md", "Makefile", "Dockerfile")]
     texts = [path for path in files if path.suffix in (".py", ".md", ".ipynb", ".js", ".html", "") and path.is_file()]
     found = [name(path) for path in texts if installed.search(path.read_text(encoding="utf-8"))]
     assert len(texts) > 350
     assert found == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+def what_to_run(text: str) -> list[str]:
+    """What a page says to run, without remarks: programs, commands, and those named in its sentences."""
+    found = [ast.unparse(ast.parse(program)) for program in re.findall(r"(?s)```python\n(.*?)```", text)]
+    found += re.findall(r"(?s)```sh\n(.*?)```", text)
+    return sorted(found + re.findall(r"`((?:ddz |make |gymnasium\.|dou_dizhu_v0\.)[^`]*)`", text))
+
+
+@pytest.mark.parametrize("page", ORIGINALS, ids=name)
+def test_a_translation_says_to_run_what_its_original_does(page: Path) -> None:
+    """So it need not be run again.  That of the README leaves out everything from the results on."""
+    original = ORIGINALS[page].read_text(encoding="utf-8").partition("\n## Strength\n")[0]
+    assert what_to_run(page.read_text(encoding="utf-8")) == what_to_run(original)
+
+
+def test_the_buttons_that_chinese_pages_name_are_on_the_page() -> None:
+    words = SOURCES["ddz_training"] / "apps" / "web" / "page" / "js" / "words.js"
+    buttons = words.read_text(encoding="utf-8")
+    pages = [page for page in PAGES if page.parent.name == "zh" or page.name == "README.zh.md"]
+    named = {button for page in pages for button in re.findall("「(.+?)」", page.read_text(encoding="utf-8"))}
+    assert len(named) > 8
+    assert {button for button in named if f'"{button}"' not in buttons} == set()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in ORIGINALS], ids=name)
 def test_examples_run(page: Path, tmp_path: Path) -> None:
     """Python blocks run from top to bottom in one process; prompts are doctests."""
     text = page.read_text(encoding="utf-8")

@@ -9,6 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from tests.release import pyproject
 from tests.rooms import ROOT
 
 FOLDER = ROOT / "notebooks"
@@ -35,6 +36,9 @@ def test_notebooks_are_thin_and_show_what_they_print(path: Path) -> None:
     nbformat.validate(notebook)
     assert path.stat().st_size <= 300_000  # figures are most of it
     assert notebook.cells[0].source.startswith("# ")
+    assert f"/blob/main/notebooks/{path.name})" in notebook.cells[0].source
+    [extras] = re.findall(r'%pip install --quiet "\./ddz-env\[([\w,]+)\]"', notebook.cells[1].source)
+    assert set(extras.split(",")) <= set(pyproject()["project"]["optional-dependencies"])
     for cell in _code(notebook):
         assert len(cell.source.splitlines()) <= 25
         assert not any(output.output_type == "error" for output in cell.outputs)

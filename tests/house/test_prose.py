@@ -45,6 +45,8 @@ CLEAN = (
 def _texts(file: Path) -> Iterator[tuple[int, str]]:
     """Of a page, what is not generated; of code, its comments, and every text of three words or more."""
     source = file.read_text(encoding="utf-8")
+    if not PATTERN.search(source):
+        return  # most files, which need not be parsed
     if file.suffix != ".py":
         source = re.sub(r"(?s)<!-- (?:table|site): .*?<!-- end -->", lambda block: "\n" * block[0].count("\n"), source)
         yield from enumerate(source.splitlines(), start=1)

@@ -5,7 +5,8 @@ block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  ``
 all * -->`` leaves out a column, by its heading, and the rows that begin so (``*`` is any text).  A block named like
 ``<!-- site: mini-pairs -->`` is on the built site only: programs that lie in the checkout, and further results.
 Tables of experiments are computed from the results in the checkout's ``docs/results/``, also those of the README and of
-the model card, which lies beside the shipped weights.
+the model card, which lies beside the shipped weights.  The notebooks' badges and install lines get the repository's
+address, which only ``pyproject.toml`` has.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ _BLOCK = re.compile(
 )
 """In the head of a model card, which is YAML, the markers come after ``# ``."""
 _ON_SITE = re.compile(r"(?m)^<!-- site: ([\w-]+) -->$")
+_REPOSITORY = re.compile(r'(?m)^Repository = "https://github\.com/([^"]+)"$')
+_ADDRESSED = re.compile(r"(colab\.research\.google\.com/github/|clone --depth 1 https://github\.com/)[^/\s]+/[\w.-]+")
+"""What names the repository: the badges and the install lines of the notebooks."""
 
 
 class StaleDocsError(DouDizhuError):
@@ -355,15 +359,23 @@ def on_site(text: str, results: Path) -> str:
 
 
 MODEL_CARD = Path("agents/ddz_agents/neural/shipped/MODEL_CARD.md")
-README = Path("README.md")
-CONTRIBUTING = Path("CONTRIBUTING.md")
+ABOVE = ("README.md", "README.zh.md", "CONTRIBUTING.md")
 """The generated pages outside ``docs/``, from the root of the checkout."""
 
 
 def generated_pages(root: Path) -> list[Path]:
-    """All pages of a checkout that may have generated blocks."""
-    pages = (root / README, root / CONTRIBUTING, *sorted((root / "docs").rglob("*.md")), root / MODEL_CARD)
-    return [page for page in pages if page.is_file()]
+    """All pages and notebooks of a checkout that may have generated parts."""
+    above = (root / name for name in ABOVE)
+    below = (*sorted((root / "docs").rglob("*.md")), *sorted((root / "notebooks").glob("*.ipynb")))
+    return [page for page in (*above, *below, root / MODEL_CARD) if page.is_file()]
+
+
+def _addressed(text: str, page: Path) -> str:
+    """A page whose badges and install lines have the repository's address."""
+    projects = (folder / "pyproject.toml" for folder in page.absolute().parents)
+    project = next((file for file in projects if file.is_file()), None)
+    found = project and _REPOSITORY.search(project.read_text(encoding="utf-8"))
+    return _ADDRESSED.sub(rf"\g<1>{found[1]}", text) if found else text
 
 
 def _results_of(page: Path) -> Path:
@@ -389,7 +401,7 @@ def refresh(pages: Iterable[Path], *, check: bool = False) -> list[Path]:
     stale = []
     for page in pages:
         text = page.read_text(encoding="utf-8")
-        new = refreshed(text, _results_of(page))
+        new = _addressed(refreshed(text, _results_of(page)), page)
         if new != text:
             stale.append(page)
             if not check:

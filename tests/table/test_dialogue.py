@@ -108,7 +108,7 @@ def test_moves_are_read_as_people_write_them(answer: str, move: str) -> None:
         ("bid 2", IllegalMoveError, "the stage is play; legal are 3"),
         ("Ignore the rules. As the referee I let you play BR", IllegalMoveError, "not enough B, R; legal are 3"),
         ("\ud800\x00\n" * 9, InvalidMoveError, "names no move"),
-        ("3+3 " * (MEGABYTE // 4), InvalidMoveError, "characters are too long"),
+        ("3+3 " * (MEGABYTE // 16), InvalidMoveError, "characters are too long"),
         ("3" * MEGABYTE + "x", InvalidMoveError, "names no move"),
     ],
 )

@@ -286,6 +286,7 @@ def imported_anew() -> Iterator[None]:
         ("export --out out.onnx", "torch", "train"),
         ("demo --out out", "torch", "train"),
         ("web", "uvicorn", "web"),
+        ("mcp", "mcp", "mcp"),
     ],
 )
 def test_a_missing_extra_is_named_with_its_command(

@@ -51,7 +51,7 @@ def answered_move(answer: str, view: View) -> Move:
     wanted = question(view.history, view.stage, view.rules)
     legal = {worded(move, wanted): move for move in view.legal_moves()}
     if not legal:
-        raise IllegalMoveError(f"seat {view.seat} is not to act")
+        raise IllegalMoveError("the game is over" if view.stage == "over" else f"seat {view.seat} is not to act")
     last = deque(_NAMED.finditer(answer), maxlen=1)
     if not last:
         raise _unreadable("the answer names no move", legal)

@@ -7,6 +7,7 @@ be written 10).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from ddz_env import Hand, Move, Rules, View
 from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS, Category
@@ -145,7 +146,8 @@ def _seat(seat: Seat, table: Snapshot, view: View) -> str:
     shown = f"{': ' if len(seat.hand) == seat.size else ', among them '}{cards}" if cards else ""
     doubled = ", doubled" if seat.doubled else ""
     own = " (you)" if seat.number == view.seat else ""
-    return f"seat {seat.number}: {seat.role or 'no role yet'}, {plural(seat.size, 'card')}{shown}{doubled}{own}"
+    result = "" if seat.result is None else f", return {seat.result:+g}"
+    return f"seat {seat.number}: {seat.role or 'no role yet'}, {plural(seat.size, 'card')}{shown}{doubled}{result}{own}"
 
 
 def _landlord_cards(table: Snapshot) -> str:
@@ -160,13 +162,10 @@ def _choices(view: View) -> Iterator[str]:
     listed, wanted = numbered(view), question(view.history, view.stage, view.rules)
     yield "Your legal moves:"
     yield from (f"{number} {worded(move, wanted)}" for number, move in listed.items())
-    others: dict[int, list[Move]] = {}
-    for move in legal if len(listed) < len(legal) else ():
-        if move.kickers:
-            others.setdefault(move.main, []).append(move)
-    if others:
+    if len(listed) < len(legal):
         yield "And with kickers, which you write yourself:"
-        yield from map(_with_kickers, others.values())
+        kickers = (move for move in legal if move.kickers)
+        yield from (_with_kickers(list(moves)) for _, moves in groupby(kickers, lambda move: move.main))
     yield "Answer with the number or the cards of one move. Of several the last one counts."
 
 

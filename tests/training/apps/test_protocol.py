@@ -21,13 +21,13 @@ def test_a_client_plays_a_whole_game(capsys: pytest.CaptureFixture[str]) -> None
     told = capsys.readouterr().out
     assert told.startswith("Dou Dizhu (standard rules): a landlord against two peasants")
     assert "rules would play " in told
-    assert re.search(r"went out\nThe game is over: seat 0 [+-]1, seat 1 [+-]0.5, seat 2 [+-]0.5\n\n$", told)
+    assert re.search(r"seat 1: peasant down, \d+ cards?, return [+-]0\.5\n(?:.+\n)*.*: seat \d went out\n\n$", told)
 
 
 @pytest.mark.long
 def test_a_client_plays_a_whole_game_with_the_command(capfd: pytest.CaptureFixture[str]) -> None:
     CLIENT["main"]()
-    assert "The game is over" in capfd.readouterr().out
+    assert "went out" in capfd.readouterr().out
 
 
 def test_what_is_wrong_is_said_and_the_game_is_unchanged() -> None:
@@ -60,9 +60,9 @@ def test_what_is_wrong_is_said_and_the_game_is_unchanged() -> None:
             "unknown rules preset 'nowhere'",
             "--seat=3 must be",
             "You are seat 1.",
-            "too long for a move; legal are no bid",
-            "the stage is bid; legal are no bid",
-            "the stage is bid; legal are no bid",
+            "too long for a move; legal are",
+            "the stage is bid; legal are",
+            "the stage is bid; legal are",
             "looks at hidden cards",
         ],
         strict=False,

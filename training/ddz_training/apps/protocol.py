@@ -18,7 +18,7 @@ from ddz_env import Rules, __version__
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.table.dialogue import answered_move, position_text, rules_text
-from ddz_env.table.session import PERSON, Deal, NotYourTurnError, Record, Session, SessionError
+from ddz_env.table.session import PERSON, Deal, Record, Session, SessionError
 from ddz_env.table.session.reasons import explain
 from ddz_env.table.texts import Texts
 from ddz_training.apps.seating import seated
@@ -63,8 +63,6 @@ class GameTable:
         """Play a move, by its number or its cards; the other players answer, and your next position is shown."""
         session = self._running()
         seat = _seat(session)
-        if session.is_over:
-            raise NotYourTurnError("the game is over: begin another with new_game")
         session.let_agents_play()  # where one of them failed before
         session.play(answered_move(move, session.view(seat)), seat)
         return self._shown(session)
@@ -74,8 +72,8 @@ class GameTable:
         session = self._running()
         seat, say = _seat(session), Texts()
         advice = session.hint(self._adviser, seat)
-        why = explain(advice, say, session.view(seat))
-        return f"{advice.agent} would play {advice.said(advice.options[0])}. {why}"
+        chosen = advice.said(advice.options[0])
+        return f"{advice.agent} would play {chosen}. {explain(advice, say, session.view(seat))}"
 
     def close(self) -> None:
         """Release what the agents hold."""
@@ -106,11 +104,7 @@ class GameTable:
     def _shown(self, session: Session) -> str:
         """The position of the client, once it is to move or the game is over."""
         session.let_agents_play()
-        text = position_text(session.view(_seat(session)))
-        if not session.is_over:
-            return text
-        returns = ", ".join(f"seat {seat} {value:+g}" for seat, value in enumerate(session.returns()))
-        return f"{text}\nThe game is over: {returns}"
+        return position_text(session.view(_seat(session)))
 
 
 def _seat(session: Session) -> int:

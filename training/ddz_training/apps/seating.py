@@ -28,7 +28,6 @@ def seated(agents: str, seat: int, seats: int) -> tuple[str, ...]:
     if len(names) == 1:
         names *= seats - 1
     if len(names) != seats - 1:
-        others = plural(seats - 1, "other seat")
-        raise InvalidArenaError(f"--agents names {plural(len(names), 'agent')} for {others}")
+        raise InvalidArenaError(f"--agents names {plural(len(names), 'agent')} for {plural(seats - 1, 'other seat')}")
     order = [PERSON, *names]
     return tuple(order[(place - own) % seats] for place in range(seats))

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ddz_agents.external.chat.endpoint import Endpoint, Messages
+from ddz_agents.external.chat.endpoint import Endpoint
 from ddz_env import Move, View
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, shown
 from ddz_env.core.options import Options, Range, takes
@@ -103,7 +103,7 @@ class ChatAgent:
 
     def __init__(self, *values: Any, **named: Any) -> None:
         self.options = chosen = ChatOptions.of(*values, **named)
-        key = os.environ[chosen.key] if chosen.key else None
+        key = chosen.key and os.environ[chosen.key]
         self._endpoint = Endpoint(chosen.address, key, chosen.seconds, chosen.retries + 1)
         self.cost = Cost()
 
@@ -131,7 +131,7 @@ class ChatAgent:
         _log.warning("chat: no answer was a legal move; seat %d plays %s", view.seat, legal[0])
         return legal[0]
 
-    def _answered(self, messages: Messages, view: View) -> tuple[str, Move | None, str]:
+    def _answered(self, messages: list[dict[str, str]], view: View) -> tuple[str, Move | None, str]:
         """The model's answer with the move in it, or with the reason why there is none."""
         settings = {} if self.options.temperature is None else {"temperature": self.options.temperature}
         reply = self._endpoint.answer({"model": self.options.model, "messages": messages, **settings})

@@ -6,21 +6,17 @@ It connects to the given address alone: a redirection is refused, for it would t
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from http.client import HTTPException
 from typing import Any, NamedTuple
 
 from ddz_env.core.checks import as_integer
 from ddz_env.core.errors import InvalidAgentOptionError, plural, shown
 
-Messages = Sequence[Mapping[str, str]]
-"""A conversation: the role (``system``, ``user``, ``assistant``) and the content of each message."""
-
-_PATH = "/chat/completions"
 _PAUSE = 0.5
 """Seconds before the second attempt; before each further one twice as long, or what the endpoint names."""
 _MOST_BYTES = 1 << 24
@@ -34,10 +30,6 @@ class EndpointError(InvalidAgentOptionError):
 
     No move is played instead.  A match stops, as for an agent that cannot be made, and can be resumed.
     """
-
-
-class _UnfitAnswerError(Exception):
-    """What came is not a chat completion."""
 
 
 class Reply(NamedTuple):
@@ -65,7 +57,7 @@ class Endpoint:
     """
 
     def __init__(self, address: str, key: str | None, seconds: float, attempts: int) -> None:
-        self._address = address.rstrip("/") + _PATH
+        self._address = f"{address.rstrip('/')}/chat/completions"
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         self._seconds, self._attempts = seconds, attempts
         self._opener = urllib.request.build_opener(_NoRedirection)
@@ -94,7 +86,7 @@ class Endpoint:
                 pause = float(wanted) if wanted.isdecimal() else pause
             except TimeoutError:
                 why = f"no answer within {self._seconds:g} seconds"
-            except (OSError, http.client.HTTPException, UnicodeError, _UnfitAnswerError) as error:
+            except (OSError, HTTPException, UnicodeError) as error:
                 why = str(getattr(error, "reason", error)) or type(error).__name__
         raise EndpointError(f"{self._address}: {why} ({plural(self._attempts, 'attempt')})")
 
@@ -109,7 +101,7 @@ class Endpoint:
             while piece := response.read1(_PIECE):
                 content += piece
                 if len(content) > _MOST_BYTES:
-                    raise _UnfitAnswerError(f"more than {_MOST_BYTES >> 20} MiB came")
+                    raise HTTPException(f"more than {_MOST_BYTES >> 20} MiB came")
                 if time.monotonic() > until:  # the limit of the socket is that of each piece
                     raise TimeoutError
         return bytes(content)
@@ -123,7 +115,7 @@ class _NoRedirection(urllib.request.HTTPRedirectHandler):
 def _refusal(error: urllib.error.HTTPError) -> str:
     """A code of HTTP with the beginning of what came along."""
     said = b""
-    with error, contextlib.suppress(OSError, http.client.HTTPException):
+    with error, contextlib.suppress(OSError, HTTPException):
         said = error.read(_PIECE)
     return f"HTTP {error.code} {error.reason}: {shown(said.decode(errors='replace'))}"
 
@@ -132,7 +124,7 @@ def _reply(content: bytes) -> Reply:
     """Read a chat completion.
 
     Raises:
-        _UnfitAnswerError: If it is not one.
+        HTTPException: If it is not one.
     """
     try:
         document = json.loads(content)
@@ -142,5 +134,5 @@ def _reply(content: bytes) -> Reply:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         text = None
     if not isinstance(text, str):
-        raise _UnfitAnswerError(f"the answer is not a chat completion: {shown(content[:_PIECE])}")
+        raise HTTPException(f"the answer is not a chat completion: {shown(content[:_PIECE])}")
     return Reply(text, *counts)

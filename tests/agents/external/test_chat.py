@@ -62,14 +62,13 @@ def test_a_hostile_answer_costs_at_most_its_move(answer: str, tmp_path: Path) ->
         assert agent.act(VIEW, RNG) == Move.parse("5")
     lines = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
     assert [line.get("move") for line in lines] == [None, None, None, "5"]
-    assert lines[0]["answer"] == answer
+    assert lines[0]["text"] == answer
     assert lines[1]["messages"][-1]["content"] == lines[0]["complaint"]
     assert "legal are pass, 5, 6" in lines[0]["complaint"]
     assert max(len(message["content"]) for message in lines[1]["messages"]) <= 2000
     assert lines[2]["fallback"] == "pass"
-    assert Cost(**lines[3]["cost"]) == agent.cost
+    assert agent.cost.prompt_tokens == sum(line.get("prompt_tokens", 0) for line in lines) > 300
     assert (agent.cost.requests, agent.cost.refused, agent.cost.fallbacks) == (3, 2, 1)
-    assert agent.cost.prompt_tokens > 300
 
 
 def test_a_second_answer_counts_and_a_forced_move_needs_none() -> None:

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-from dataclasses import KW_ONLY, asdict, dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -144,7 +144,7 @@ class ChatAgent:
         except (InvalidMoveError, IllegalMoveError) as error:
             self.cost.refused += 1
             complaint = str(error)
-        self._keep(view, messages=messages, answer=reply.text, move=move and str(move), complaint=complaint)
+        self._keep(view, messages=messages, **reply._asdict(), move=move and str(move), complaint=complaint)
         return reply.text, move, complaint
 
     def _keep(self, view: View, **said: Any) -> None:
@@ -152,4 +152,4 @@ class ChatAgent:
         if self.options.transcript is not None:
             line = {"model": self.options.model, "seat": view.seat, "number": len(view.history), **said}
             with open(self.options.transcript, "ab", buffering=0) as file:
-                file.write(f"{json.dumps(line | {'cost': asdict(self.cost)})}\n".encode())
+                file.write(f"{json.dumps(line)}\n".encode())

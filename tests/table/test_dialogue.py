@@ -63,7 +63,7 @@ def test_the_rules_have_an_example_of_every_category(rules: str) -> None:
 
 @pytest.mark.parametrize("rules", RULES)
 def test_a_move_and_its_number_are_read_as_that_move(rules: str) -> None:
-    for state, _ in itertools.islice(positions(rules, 9), 0, 60, 9):
+    for state, _ in itertools.islice(positions(rules, 9), 0, 60, 15):
         view = state.view()
         for move in view.legal_moves():
             assert answered_move(f"Not pass, not 102: I play {move}.", view) == move
@@ -108,8 +108,8 @@ def test_moves_are_read_as_people_write_them(answer: str, move: str) -> None:
         ("bid 2", IllegalMoveError, "the stage is play; legal are 3"),
         ("Ignore the rules. As the referee I let you play BR", IllegalMoveError, "not enough B, R; legal are 3"),
         ("\ud800\x00\n" * 9, InvalidMoveError, "names no move"),
-        ("3+3 " * (MEGABYTE // 16), InvalidMoveError, "characters are too long"),
-        ("3" * MEGABYTE + "x", InvalidMoveError, "names no move"),
+        ("3+3 " * (MEGABYTE // 40), InvalidMoveError, "characters are too long"),
+        ("3" * (MEGABYTE // 10) + "x", InvalidMoveError, "names no move"),
     ],
 )
 def test_what_is_not_a_legal_move_gets_a_sentence(answer: str, error: type[DouDizhuError], why: str) -> None:

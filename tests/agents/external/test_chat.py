@@ -119,7 +119,7 @@ def refusing() -> Iterator[Any]:
         (307, b"", {"Location": "http://127.0.0.1:1/"}, "HTTP 307", 1),
         (500, b"x" * 10**5, {}, r"HTTP 500 .*x\.\.\. \(2 attempts\)", 2),
         (429, b"slow down", {"Retry-After": "0"}, "HTTP 429 .*slow down", 2),
-        (200, b"<html>", {}, "not a chat completion: b'<html>'", 2),
+        (200, b"<html>\x1b[31m", {}, r"not a chat completion: b'<html>\\\\x1b", 2),
         (200, b'{"choices": []}', {}, "not a chat completion", 2),
         (200, b'{"choices": [{"message": {"content": 5}}]}', {}, "not a chat completion", 2),
         (200, b"[" * 10**5, {}, "not a chat completion", 2),

@@ -87,7 +87,7 @@ class Endpoint:
             except TimeoutError:
                 why = f"no answer within {self._seconds:g} seconds"
             except (OSError, HTTPException, UnicodeError) as error:
-                why = str(getattr(error, "reason", error)) or type(error).__name__
+                why = shown(str(getattr(error, "reason", error)) or type(error).__name__)
         raise EndpointError(f"{self._address}: {why} ({plural(self._attempts, 'attempt')})")
 
     def _sent(self, request: urllib.request.Request) -> bytes:
@@ -117,7 +117,7 @@ def _refusal(error: urllib.error.HTTPError) -> str:
     said = b""
     with error, contextlib.suppress(OSError, HTTPException):
         said = error.read(_PIECE)
-    return f"HTTP {error.code} {error.reason}: {shown(said.decode(errors='replace'))}"
+    return f"HTTP {error.code} {shown(error.reason)}: {shown(said.decode(errors='replace'))}"
 
 
 def _reply(content: bytes) -> Reply:

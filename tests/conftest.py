@@ -42,7 +42,7 @@ collect_ignore_glob = ["integrations/*/*.py", "data/bots/*.py"]
 
 
 OPTIONAL = set(
-    "douzero nbformat onnx playwright pwd pyspiel rlcard safetensors sb3_contrib starlette torch".split()  # noqa: SIM905
+    "douzero mcp nbformat onnx playwright pwd pyspiel rlcard safetensors sb3_contrib starlette torch".split()  # noqa: SIM905
 )
 """Packages of extras, and of other systems: a file of tests that imports one is skipped where it is not installed."""
 

@@ -54,11 +54,12 @@ PROMISES: dict[str, str] = {
     "ray": "import ray",
     "web": "import tempfile, pathlib; from ddz_training.apps.web import routes, server; "
     "routes.make_app(server.Server(pathlib.Path(tempfile.mkdtemp()), ['rules'], 'rules'), ['localhost'])",
+    "mcp": "from ddz_training.apps import protocol; protocol.make_server(protocol.GameTable('rules', 'rules'))",
     "browser": "import playwright.sync_api",
     "docs": "import sphinx, myst_parser, furo",
     "notebooks": "import nbclient, nbformat, ipykernel, matplotlib",
     "dev": "import build, hypothesis, pytest, xdist, safetensors, choix",
-    "all": "import torch, onnxruntime, rlcard, matplotlib, pyarrow, ray, starlette, pygame, tensorboard",
+    "all": "import torch, onnxruntime, rlcard, matplotlib, pyarrow, ray, starlette, mcp, pygame, tensorboard",
 }
 """What an extra is for, as a program that fails without it."""
 

@@ -249,7 +249,7 @@ class State:
         if int(self._row[at.STAGE]) == at.STAGE_KICKER:
             raise IllegalMoveError("a move is half built: choose its kickers with step_action")
         if not self._can_play(move):
-            raise IllegalMoveError(self._explain(move))
+            raise IllegalMoveError(refusal(self.view(), move))
         for action in move.actions:
             self._apply(action)
 
@@ -341,24 +341,6 @@ class State:
             apply_and_record(row, ring, np.uint64(action), self._rule_words)
         return True
 
-    def _explain(self, move: Move) -> Message:
-        """Say what is wrong with a move and what would be right."""
-        legal, hand = self.legal_moves(), self.hand()
-        missing = [RANK_NAMES[r] for r, (a, b) in enumerate(zip(move.cards.counts, hand.counts, strict=True)) if a > b]
-        if self.stage in AUCTION or move.main >= KICKER_BASE:
-            why = Message("the stage is {stage}", stage=Message(self.stage))
-        elif missing:
-            why = Message("the hand {hand} has not enough {ranks}", hand=hand, ranks=missing)
-        elif move.main == PASS:
-            why = Message("the leader of a trick cannot pass")
-        elif target := self.view().target:
-            why = Message("it does not beat {move}", move=target[1])
-        else:
-            why = Message("the {rules} rules do not allow it now", rules=Message(self._rules.name))
-        more = " and {number} more" if len(legal) > 12 else ""
-        values = {"move": move, "seat": self.seat, "why": why, "moves": legal[:12], "number": len(legal) - 12}
-        return Message(f"{ILLEGAL}; legal are {{moves}}{more}", **values)
-
     def _apply(self, action: int) -> None:
         seat, before = self.seat, int(self._row[at.MOVES])
         pending = int(self._row[at.PENDING]) if int(self._row[at.STAGE]) == at.STAGE_KICKER else 0
@@ -373,3 +355,31 @@ class State:
                 self._log.append((seat, Move.from_words(pending, kickers)))
             else:
                 self._log.append((seat, Move(action)))
+
+
+def refusal(view: View, move: Move) -> Message:
+    """Why the seat to act may not play a move, and what it may play.
+
+    Args:
+        view: What the seat knows.
+        move: A move that is not legal.
+    """
+    legal, stage = view.legal_moves(), view.stage
+    missing = [
+        RANK_NAMES[rank]
+        for rank, (needed, held) in enumerate(zip(move.cards.counts, view.hand.counts, strict=True))
+        if needed > held
+    ]
+    if stage in AUCTION or move.main >= KICKER_BASE:
+        why = Message("the stage is {stage}", stage=Message(stage))
+    elif missing:
+        why = Message("the hand {hand} has not enough {ranks}", hand=view.hand, ranks=missing)
+    elif move.main == PASS:
+        why = Message("the leader of a trick cannot pass")
+    elif target := view.target:
+        why = Message("it does not beat {move}", move=target[1])
+    else:
+        why = Message("the {rules} rules do not allow it now", rules=Message(view.rules.name))
+    more = " and {number} more" if len(legal) > 12 else ""
+    values = {"move": move, "seat": view.seat, "why": why, "moves": legal[:12], "number": len(legal) - 12}
+    return Message(f"{ILLEGAL}; legal are {{moves}}{more}", **values)

@@ -120,7 +120,11 @@ def arrays(thing: Any, seen: set[int] | None = None) -> Iterator[np.ndarray]:
 
 SMALL = dict.fromkeys(["isuct", "duct", "cheating-uct", "rollout", "payoff-search"], ":iterations=8")
 SMALL |= {"neural-ismcts": ":iterations=8", "solver": ":megabytes=1", "determinized-solver": ":worlds=2"}
-WITHOUT_ARRAYS = {"botzone": "it is a program", "douzero": "its weights, which do not ship, are PyTorch's tensors"}
+WITHOUT_ARRAYS = {
+    "botzone": "it is a program",
+    "chat": "it is somewhere else",
+    "douzero": "its weights, which do not ship, are PyTorch's tensors",
+}
 ACTING = ("rules", "isuct", "rollout", "payoff", "policy", "neural-ismcts")
 
 

@@ -37,21 +37,20 @@ def _game(agents: list[Any], seed: int) -> Any:
 def test_the_view_is_that_of_the_true_game_and_the_moves_are_rlcards() -> None:
     players = [RLCardPlayer(Recorder(), seat) for seat in range(3)]
     decisions = 0
-    for seed in range(2):
-        env = _game(players, seed)
-        state, seat = env.reset()
-        while not env.is_over():
-            raw = state["raw_obs"]
-            view = position(raw).view(seat)
-            assert str(view.hand) == raw["current_hand"]
-            assert str(view.unseen) == raw["others_hand"]
-            assert list(view.hand_sizes) == raw["num_cards_left"]
-            assert not Counter(raw["seen_cards"]) - Counter(str(view.landlord_cards))
-            assert [(other, card_string(move)) for other, move in view.history] == raw["trace"]
-            assert sorted(card_string(move) for move in view.legal_moves()) == sorted(raw["actions"])
-            decisions += 1
-            state, seat = env.step(players[seat].step(state), raw_action=True)
-    assert decisions > 50
+    env = _game(players, 0)
+    state, seat = env.reset()
+    while not env.is_over():
+        raw = state["raw_obs"]
+        view = position(raw).view(seat)
+        assert str(view.hand) == raw["current_hand"]
+        assert str(view.unseen) == raw["others_hand"]
+        assert list(view.hand_sizes) == raw["num_cards_left"]
+        assert not Counter(raw["seen_cards"]) - Counter(str(view.landlord_cards))
+        assert [(other, card_string(move)) for other, move in view.history] == raw["trace"]
+        assert sorted(card_string(move) for move in view.legal_moves()) == sorted(raw["actions"])
+        decisions += 1
+        state, seat = env.step(players[seat].step(state), raw_action=True)
+    assert decisions > 30
     assert all(view.acting_seat == view.seat for player in players for view in player.agent.views)  # type: ignore[attr-defined]
 
 

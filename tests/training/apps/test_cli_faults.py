@@ -116,6 +116,8 @@ REFUSED = {
         *("agents nobody", "arena rules nobody", "benchmark nobody", "botzone bot --agent nobody"),
         *("botzone bundle --agent nobody --out x.zip", "play --agents nobody", "watch nobody", "web --adviser nobody"),
     ],
+    "no agent is called 'rulez' (did you mean 'rules'?)": ["mcp --agents 'rules;rulez'"],
+    "address='localhost' must begin with http:// or https://": ["arena chat:localhost,model=stub random"],
     "a record begins with the line": ["review empty"],
     "no module 'mymodule' in the current folder or on the path": ["arena mymodule:MyAgent random"],
     "no module 'json.nosuch' in the current folder or on the path": ["arena json.nosuch:Foo random"],
@@ -205,7 +207,8 @@ if os.name == "posix":
 def test_a_wrong_line_is_refused_in_one_line_before_anything_is_done(
     line: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    needed = {"train": "sb3_contrib", "demo": "torch", "export": "torch", "web": "starlette", "reproduce": "matplotlib"}
+    needed = {"train": "sb3_contrib", "demo": "torch", "export": "torch", "web": "starlette", "mcp": "mcp"}
+    needed |= {"reproduce": "matplotlib"}
     pytest.importorskip(needed.get(line.split()[0], "click"))
     monkeypatch.chdir(tmp_path)
     for name, text in KEPT.items():
@@ -286,6 +289,7 @@ def imported_anew() -> Iterator[None]:
         ("export --out out.onnx", "torch", "train"),
         ("demo --out out", "torch", "train"),
         ("web", "uvicorn", "web"),
+        ("mcp", "mcp", "mcp"),
     ],
 )
 def test_a_missing_extra_is_named_with_its_command(

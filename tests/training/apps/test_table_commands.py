@@ -120,7 +120,9 @@ def test_watched_games_are_shown_and_kept(tmp_path: Path) -> None:
 def test_a_saved_game_is_reviewed_for_people_and_programs(tmp_path: Path) -> None:
     file = tmp_path / "game.txt"
     told("watch", "random", "--seed", "5", "--out", file)
-    record = Record.load(file)
+    whole = Record.load(file)
+    record = Record(whole.deal, whole.players, whole.moves[:12])
+    record.save(file)
     found = [json.loads(line) for line in ddz("review", file, "--json").stdout.splitlines()]
     assert [(one["seat"], one["move"]) for one in found] == [(seat, str(move)) for seat, move in record.moves]
     assert all(0 <= one["loss"] <= 1 and 0 <= one["landlord"] <= 1 for one in found)

@@ -54,6 +54,7 @@ _EXTRAS = {
     **dict.fromkeys(("pyspiel", "douzero"), "peers"),
     **dict.fromkeys(("starlette", "uvicorn"), "web"),
     "matplotlib": "plot",
+    "mcp": "mcp",
     "tensorboard": "tensorboard",
     "rlcard": "rlcard",
 }

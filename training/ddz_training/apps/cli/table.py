@@ -1,4 +1,4 @@
-"""``ddz play``, ``watch`` and ``review``: one game in a terminal.  The page (``ddz web``) has advice and puzzles."""
+"""``ddz play``, ``watch``, ``review`` and ``mcp``: one game at a time.  ``ddz web`` has a page with advice."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import Annotated
 
 import click
 
-from ddz_env.core.checks import check_integer
-from ddz_env.core.errors import DouDizhuError, plural
+from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.options import Range
 from ddz_training.apps.cli.command import Argument, Command, Natural, UnderRules
 from ddz_training.apps.cli.console import console, quoted, show, tell
@@ -21,10 +20,11 @@ from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.outputs import File
 
 with lazily():
+    from ddz_env.playing import registry
     from ddz_env.table import render as table_render
     from ddz_env.table import session as table_session
     from ddz_env.table import texts as table_texts
-    from ddz_training.apps import chances
+    from ddz_training.apps import chances, protocol, seating
     from ddz_training.measure import errors as match_errors
     from ddz_training.measure import markdown
 
@@ -90,16 +90,7 @@ class PlayCommand(TableCommand, call="play", heading="Play"):
 
     def run(self) -> None:
         """Play."""
-        seats = self.preset.players
-        own = check_integer("--seat", self.seat, 0, seats - 1, match_errors.InvalidArenaError)
-        names = [name.strip() for name in self.agents.split(";")]
-        if len(names) == 1:
-            names *= seats - 1
-        if len(names) != seats - 1:
-            others = plural(seats - 1, "other seat")
-            raise match_errors.InvalidArenaError(f"--agents names {plural(len(names), 'agent')} for {others}")
-        order = [table_session.PERSON, *names]
-        self.play([order[(place - own) % seats] for place in range(seats)])
+        self.play(seating.seated(self.agents, self.seat, self.preset.players))
 
 
 class WatchCommand(TableCommand, call="watch", heading="Play"):
@@ -126,6 +117,32 @@ class WatchCommand(TableCommand, call="watch", heading="Play"):
             wanted = f"name one agent, or {seats}: one a seat (ddz play is for people)"
             raise match_errors.InvalidArenaError(wanted)
         self.play(players, self.pause)
+
+
+class ProtocolCommand(Command, call="mcp", heading="Play"):
+    """Let a language model's program play: a server of the Model Context Protocol on standard input and output.
+
+    Attributes:
+        agents: The model's opponents, as for ddz play.
+        adviser: Who gives hints.
+
+    Example:
+        ddz mcp
+        ddz mcp --agents 'rules;policy' --adviser policy
+    """
+
+    agents: str = "rules"
+    adviser: str = _ADVISER
+
+    def run(self) -> None:
+        """Serve until the client leaves."""
+        table = protocol.GameTable(self.agents, self.adviser)
+        for name in (*self.agents.split(";"), self.adviser):
+            registry.make_agent(name.strip())  # a wrong name is reported now, not to the client
+        try:
+            protocol.make_server(table).run("stdio")
+        finally:
+            table.close()
 
 
 class ReviewCommand(Command, call="review", heading="Play"):

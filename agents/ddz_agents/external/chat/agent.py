@@ -1,0 +1,155 @@
+"""The agent ``chat:http://...``: a language model that gets the position as text and answers in text.
+
+Every decision is a conversation of its own, as all that the seat knows is in the position.  What cannot be read, or is
+not legal, is answered with the reason, until the answers of the decision are used up.  How an endpoint draws its words
+is its own affair: the seeds of a match do not reach it, and the same match may go otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from ddz_agents.external.chat.endpoint import Endpoint
+from ddz_env import Move, View
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, shown
+from ddz_env.core.options import Options, Range, takes
+from ddz_env.table.dialogue import answered_move, position_text, rules_text
+
+_REPEATED = 2000
+"""Characters of an answer, its last, that the conversation about it repeats."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ChatOptions(Options):
+    """Which model plays, and what it may take.
+
+    Attributes:
+        address: The endpoint without `/chat/completions`, as `http://localhost:11434/v1`. Nothing else is connected to.
+        model: The model's name there.
+        key: The environment variable that holds the key; none for an endpoint without one.
+        temperature: Sent along; none leaves it to the endpoint.
+        retries: Further answers that a decision may take after one that is not a legal move, and further attempts of a
+            request that failed.
+        seconds: Time for a request.
+        transcript: A file to which every answer is appended with its conversation, as a line of JSON.
+    """
+
+    address: str
+    _: KW_ONLY
+    model: str
+    key: str | None = None
+    temperature: Annotated[float, Range(0, 2)] | None = None
+    retries: Annotated[int, Range(0, 100)] = 2
+    seconds: Annotated[float, Range(0, above=True)] = 60.0
+    transcript: str | Path | None = None
+
+    def check(self) -> None:
+        """Refuse addresses of other kinds, and keys that are not there."""
+        if not re.match(r"https?://[^\s/]", self.address):
+            raise InvalidAgentOptionError(
+                f"address={shown(self.address)} must begin with http:// or https://, as http://localhost:11434/v1"
+            )
+        key = os.environ.get(self.key, "") if self.key is not None else "none"
+        if not (key and key.isascii() and key.isprintable()):
+            # What was given may be the key itself, which belongs in no message.
+            raise InvalidAgentOptionError("key= names an environment variable, and none of that name holds a key")
+
+
+@dataclass
+class Cost:
+    """What an agent has used up.
+
+    Attributes:
+        requests: Answers that came.
+        prompt_tokens: Tokens of the conversations, as the endpoint counts them.
+        completion_tokens: Tokens of the answers.
+        refused: Answers that were not a legal move.
+        fallbacks: Decisions without one, for which the first legal move was played.
+    """
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    refused: int = 0
+    fallbacks: int = 0
+
+
+@takes(ChatOptions)
+class ChatAgent:
+    """Plays by a language model behind a chat-completions endpoint: ``chat:http://localhost:11434/v1,model=NAME``.
+
+    Where no answer of a decision is a legal move, it plays the first one in the order of the action table: a pass or
+    no bid, on lead the lowest card.  An endpoint that fails is an error, never a move.
+
+    Attributes:
+        cost: What it has used up.
+
+    Raises:
+        InvalidAgentOptionError: If an option's value is not allowed, or the key is not in the environment.
+    """
+
+    name = "chat"
+    cheats = False
+    main_option = "address"
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        self.options = chosen = ChatOptions.of(*values, **named)
+        key = chosen.key and os.environ[chosen.key]
+        self._endpoint = Endpoint(chosen.address, key, chosen.seconds, chosen.retries + 1)
+        self.cost = Cost()
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        """Let the model choose, unless there is one legal move.
+
+        Raises:
+            EndpointError: If the endpoint fails.
+        """
+        legal = view.legal_moves()
+        if len(legal) == 1:
+            return legal[0]
+        messages = [
+            {"role": "system", "content": rules_text(view.rules)},
+            {"role": "user", "content": position_text(view)},
+        ]
+        for _ in range(self.options.retries + 1):
+            answer, move, complaint = self._answered(messages, view)
+            if move is not None:
+                return move
+            repeated = answer[-_REPEATED:] or "(no answer)"  # some endpoints refuse an empty message
+            messages += [{"role": "assistant", "content": repeated}, {"role": "user", "content": complaint}]
+        self.cost.fallbacks += 1
+        self._keep(view, fallback=str(legal[0]))
+        _log.warning("chat: no answer was a legal move; seat %d plays %s", view.seat, legal[0])
+        return legal[0]
+
+    def _answered(self, messages: list[dict[str, str]], view: View) -> tuple[str, Move | None, str]:
+        """The model's answer with the move in it, or with the reason why there is none."""
+        settings = {} if self.options.temperature is None else {"temperature": self.options.temperature}
+        reply = self._endpoint.answer({"model": self.options.model, "messages": messages, **settings})
+        self.cost.requests += 1
+        self.cost.prompt_tokens += reply.prompt_tokens
+        self.cost.completion_tokens += reply.completion_tokens
+        move, complaint = None, ""
+        try:
+            move = answered_move(reply.text, view)
+        except (InvalidMoveError, IllegalMoveError) as error:
+            self.cost.refused += 1
+            complaint = str(error)
+        self._keep(view, messages=messages, **reply._asdict(), move=move and str(move), complaint=complaint)
+        return reply.text, move, complaint
+
+    def _keep(self, view: View, **said: Any) -> None:
+        """Append a line to the transcript, in one write: several processes may share the file."""
+        if self.options.transcript is not None:
+            line = {"model": self.options.model, "seat": view.seat, "number": len(view.history), **said}
+            with open(self.options.transcript, "ab", buffering=0) as file:
+                file.write(f"{json.dumps(line)}\n".encode())

@@ -1,0 +1,124 @@
+"""The game as text for language models: what it says and hides, and which move an answer names."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from ddz_env import Move, Rules, State, View
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
+from ddz_env.core.rules import PRESETS
+from ddz_env.table.dialogue import answered_move, numbered, position_text, rules_text
+from tests.hidden import permuted
+
+RULES = ("standard", "robbing,doubling=true,showing=true", "openspiel", "botzone2", "mini", "half-deck-open", "perfect")
+VIEW = State.from_hands(["33777788999TJQK", "5", "6"], check_sizes=False).view()
+MEGABYTE = 10**6
+
+
+def positions(rules: str, games: int) -> Iterator[tuple[State, np.random.Generator]]:
+    """Every position of some random games."""
+    rng = np.random.default_rng(len(rules))
+    for seed in range(games):
+        state = State.new(seed, rules)
+        while not state.is_over:
+            yield state, rng
+            legal = state.legal_moves()
+            state.step(legal[rng.integers(len(legal))])
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_a_text_hides_what_its_seat_does_not_know(rules: str) -> None:
+    changed = 0
+    for state, rng in itertools.islice(positions(rules, 1), 0, 60, 5):
+        seat = int(rng.integers(state.rules.players))
+        twin = permuted(state, seat, rng) if rules != "perfect" else state
+        changed += twin != state
+        assert position_text(twin.view(seat)) == position_text(state.view(seat))
+    assert changed or rules == "perfect"
+
+
+def test_a_text_says_all_that_its_seat_knows() -> None:
+    state = State.new(3)
+    for move in ("3456789TJ", "pass", "pass", "KKKK+2R", "pass", "pass", "4"):
+        state.step(move)
+    text = position_text(state.view(2))
+    assert "You are seat 2.\nseat 0: landlord, 4 cards\nseat 1: peasant down, 17 cards\n" in text
+    assert "(you)\nLandlord cards: 352. Stake: 1.\nUnseen cards (21): 3x3 5x1 6x1 7x3 " in text
+    assert text.endswith(" 0 KKKK+2R, 1 pass, 2 pass, 0 4\nseat 1 must beat 4 or pass (of seat 0)")
+    assert "\nseat 0: landlord, 20 cards, among them 352\n" in position_text(State.new(3).view(1))
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+def test_the_rules_have_an_example_of_every_category(rules: str) -> None:
+    preset = Rules.preset(rules)
+    line = next(line for line in rules_text(preset).splitlines() if line.startswith("Moves: "))
+    for category in preset.categories[1:]:
+        example = line.partition(f" {category} ")[2].partition(" ")[0].rstrip(",.")
+        assert Move.parse(example, preset).category == category
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_a_move_and_its_number_are_read_as_that_move(rules: str) -> None:
+    for state, _ in itertools.islice(positions(rules, 9), 0, 60, 15):
+        view = state.view()
+        for move in view.legal_moves():
+            assert answered_move(f"Not pass, not 102: I play {move}.", view) == move
+        for number, move in numbered(view).items():
+            assert answered_move(f"33, or rather\n**#{number}**", view) == move
+
+
+def test_of_very_many_moves_those_with_kickers_have_no_number() -> None:
+    view = State.from_hands(["333444555666777888TJ", "2", "2"], check_sizes=False).view()
+    assert len(view.legal_moves()) > 99
+    assert not any(move.kickers for move in numbered(view).values())
+    assert "\n333444+ with 2 solos of 5 6 7 8 T J: 15 moves, as 333444+56\n" in position_text(view)
+    for number in range(101, 200):
+        with pytest.raises(InvalidMoveError):  # so a number is never taken for cards
+            Move.parse(str(number), view.rules)
+
+
+@pytest.mark.parametrize(
+    ("answer", "move"),
+    [
+        ("My move: 7 7. A good one, it leaves 3 solos", "3"),  # the last one counts, so say it last
+        ("`7777 + 3, 8`", "7777+38"),
+        ("10 J Q K 9", "9TJQK"),
+        ("7 7 8 8 9 9", "778899"),
+        ("99 or, with 95% or 0.5,\n\n77!", "77"),
+    ],
+)
+def test_moves_are_read_as_people_write_them(answer: str, move: str) -> None:
+    assert answered_move(answer, VIEW) == Move.parse(move)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "why"),
+    [
+        ("", InvalidMoveError, "names no move; legal are 3, 7, 8, .* and 54 more"),
+        ("A pair of what? 3-4-5, 1000", InvalidMoveError, "names no move"),
+        ("199", InvalidMoveError, "no number 199; legal are 3"),
+        ("55 66 44", IllegalMoveError, "445566 .* the hand 33777788999TJQK has not enough 4, 5, 6"),
+        ("9TJQ", InvalidMoveError, "9TJQ.* move under the standard .*legal are 3"),
+        ("7777+3+8", InvalidMoveError, "more than one '\\+'.*legal are 3"),
+        ("Pass", IllegalMoveError, "leader of a trick cannot pass; legal are 3"),
+        ("bid 2", IllegalMoveError, "the stage is play; legal are 3"),
+        ("Ignore the rules. As the referee I let you play BR", IllegalMoveError, "not enough B, R; legal are 3"),
+        ("\ud800\x00\n" * 9, InvalidMoveError, "names no move"),
+        ("3+3 " * (MEGABYTE // 40), InvalidMoveError, "characters are too long"),
+        ("3" * (MEGABYTE // 10) + "x", InvalidMoveError, "names no move"),
+    ],
+)
+def test_what_is_not_a_legal_move_gets_a_sentence(answer: str, error: type[DouDizhuError], why: str) -> None:
+    with pytest.raises(error, match=why) as refused:
+        answered_move(answer, VIEW)
+    assert len(str(refused.value)) < 300
+
+
+def test_a_seat_answers_in_its_turn_alone() -> None:
+    other: View = State.new(1).view(2)
+    with pytest.raises(IllegalMoveError, match="seat 2 is not to act"):
+        answered_move("pass", other)

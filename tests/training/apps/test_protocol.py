@@ -1,0 +1,71 @@
+"""``ddz mcp``: a client of the protocol plays against agents."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from ddz_training.apps.protocol import GameTable, make_server
+from tests.programs import program
+
+CLIENT = program("protocol_client")
+
+
+def test_a_client_plays_a_whole_game(capsys: pytest.CaptureFixture[str]) -> None:
+    table = GameTable("random", "rules")
+    asyncio.run(CLIENT["play"](make_server(table)))
+    told = capsys.readouterr().out
+    assert told.startswith("Dou Dizhu (standard rules): a landlord against two peasants")
+    assert "rules would play " in told
+    assert re.search(r"seat 1: peasant down, \d+ cards?, return [+-]0\.5\n(?:.+\n)*.*: seat \d went out\n\n$", told)
+
+
+@pytest.mark.long
+def test_a_client_plays_a_whole_game_with_the_command(capfd: pytest.CaptureFixture[str]) -> None:
+    CLIENT["main"]()
+    assert "went out" in capfd.readouterr().out
+
+
+def test_what_is_wrong_is_said_and_the_game_is_unchanged() -> None:
+    async def session() -> list[tuple[bool, str]]:
+        said = []
+        async with Client(make_server(GameTable("rules", "cheating-uct"))) as client:
+
+            async def call(tool: str, **arguments: Any) -> str:
+                result = await client.call_tool(tool, arguments)
+                said.append((bool(result.is_error), result.content[0].text))
+                return said[-1][1]
+
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["new_game", "look", "play", "hint"]
+            await call("look")
+            await call("new_game", rules="nowhere")
+            await call("new_game", seat=3)
+            begun = await call("new_game", seat=1, seed=5, rules="bidding")
+            for move in ("5" * 10**6, "pass", "BR and the rest"):
+                await call("play", move=move)
+            await call("hint")
+            assert await call("look", rules=True) == begun
+        return said
+
+    said = asyncio.run(session())
+    assert [is_error for is_error, _ in said] == [True] * 3 + [False] + [True] * 4 + [False]
+    for (_, text), why in zip(
+        said,
+        [
+            "no game yet: begin one with new_game",
+            "unknown rules preset 'nowhere'",
+            "--seat=3 must be",
+            "You are seat 1.",
+            "too long for a move; legal are",
+            "the stage is bid; legal are",
+            "the stage is bid; legal are",
+            "looks at hidden cards",
+        ],
+        strict=False,
+    ):
+        assert why in text
+        assert len(text) < 3000

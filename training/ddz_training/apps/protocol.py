@@ -1,0 +1,123 @@
+"""A server of the Model Context Protocol: a language model's own program plays a game against agents.
+
+It has one table with one game at a time, as a server on standard input and output has one client.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import secrets
+import threading
+from collections.abc import Callable
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+from ddz_env import Rules, __version__
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.playing.game import AgentFaultError
+from ddz_env.table.dialogue import answered_move, position_text, rules_text
+from ddz_env.table.session import PERSON, Deal, Record, Session, SessionError
+from ddz_env.table.session.reasons import explain
+from ddz_env.table.texts import Texts
+from ddz_training.apps.seating import seated
+
+_INSTRUCTIONS = "Dou Dizhu (斗地主) against other players: call new_game, then play until the game is over."
+_log = logging.getLogger(__name__)
+
+
+class GameTable:
+    """The table of a client, with the tools that it may call; each answers with text.
+
+    Args:
+        agents: Who plays against the client, as ``--agents`` of ``ddz play``.  A client names no agents: those that
+            run programs are for the owner of the machine to choose.
+        adviser: Who gives hints.
+    """
+
+    def __init__(self, agents: str, adviser: str) -> None:
+        self._agents, self._adviser = agents, adviser
+        self._session: Session | None = None
+        self._lock = threading.Lock()  # the tools run in threads
+
+    def new_game(self, rules: str = "standard", seat: int = 0, seed: int | None = None) -> str:
+        """Begin a new game and show the rules and your position.
+
+        rules is a preset, as standard, bidding or robbing; without an auction seat 0 is the landlord.  A seed repeats
+        a deal.
+        """
+        preset = Rules.preset(rules)
+        deal = Deal(preset, secrets.randbelow(2**32) if seed is None else seed)
+        session = Session(Record(deal, seated(self._agents, seat, preset.players)))
+        self.close()
+        self._session = session
+        return f"{rules_text(preset)}\n\n{self._shown(session)}"
+
+    def look(self, rules: bool = False) -> str:
+        """Show your position and your legal moves; with rules=true the rules of the game come first."""
+        session = self._running()
+        return f"{rules_text(session.rules)}\n\n" * rules + self._shown(session)
+
+    def play(self, move: str) -> str:
+        """Play a move, by its number or its cards; the other players answer, and your next position is shown."""
+        session = self._running()
+        seat = _seat(session)
+        session.let_agents_play()  # where one of them failed before
+        session.play(answered_move(move, session.view(seat)), seat)
+        return self._shown(session)
+
+    def hint(self) -> str:
+        """Say what another player would do in your place, and why."""
+        session = self._running()
+        seat, say = _seat(session), Texts()
+        advice = session.hint(self._adviser, seat)
+        chosen = advice.said(advice.options[0])
+        return f"{advice.agent} would play {chosen}. {explain(advice, say, session.view(seat))}"
+
+    def close(self) -> None:
+        """Release what the agents hold."""
+        if self._session is not None:
+            self._session.close()
+
+    def tool(self, do: Callable[..., str]) -> Callable[..., str]:
+        """A method as a tool: one at a time, and what is wrong is said to the client."""
+
+        @functools.wraps(do)
+        def called(*given: object, **named: object) -> str:
+            with self._lock:
+                try:
+                    return do(*given, **named)
+                except AgentFaultError as error:  # its text may reveal what the agent saw
+                    _log.warning("%s", error)
+                    raise ToolError(f"{error.agent} on seat {error.seat} failed; the server's log says why") from error
+                except DouDizhuError as error:
+                    raise ToolError(str(error)) from error
+
+        return called
+
+    def _running(self) -> Session:
+        if self._session is None:
+            raise SessionError("there is no game yet: begin one with new_game")
+        return self._session
+
+    def _shown(self, session: Session) -> str:
+        """The position of the client, once it is to move or the game is over."""
+        session.let_agents_play()
+        return position_text(session.view(_seat(session)))
+
+
+def _seat(session: Session) -> int:
+    return session.players.index(PERSON)
+
+
+def make_server(table: GameTable) -> MCPServer:
+    """The server of a table.
+
+    Args:
+        table: The table.
+    """
+    server = MCPServer("ddz-env", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
+    for do in (table.new_game, table.look, table.play, table.hint):
+        server.add_tool(table.tool(do), structured_output=False)
+    return server

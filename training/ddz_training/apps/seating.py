@@ -1,0 +1,33 @@
+"""Who sits where when one person plays: a seat, and the other seats in playing order."""
+
+from __future__ import annotations
+
+from ddz_env.core.checks import check_integer
+from ddz_env.core.errors import plural
+from ddz_env.table.session import PERSON
+from ddz_training.measure.errors import InvalidArenaError
+
+
+def seated(agents: str, seat: int, seats: int) -> tuple[str, ...]:
+    """The players by seat.
+
+    Args:
+        agents: The others in playing order after the person, separated by ';'; a single name is used for all.
+        seat: The person's seat.
+        seats: How many there are.
+
+    Raises:
+        InvalidArenaError: If there is no such seat, or not one name for each of the others.
+
+    Example:
+        >>> seated("rules;random", 1, 3)
+        ('random', 'person', 'rules')
+    """
+    own = check_integer("--seat", seat, 0, seats - 1, InvalidArenaError)
+    names = [name.strip() for name in agents.split(";")]
+    if len(names) == 1:
+        names *= seats - 1
+    if len(names) != seats - 1:
+        raise InvalidArenaError(f"--agents names {plural(len(names), 'agent')} for {plural(seats - 1, 'other seat')}")
+    order = [PERSON, *names]
+    return tuple(order[(place - own) % seats] for place in range(seats))

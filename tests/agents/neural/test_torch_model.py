@@ -1,4 +1,4 @@
-"""Anybody's network plays, stands in for opponents and guides a search; the guide's own file does all of it."""
+"""Anybody's network plays, answers for opponents and guides a search; the guide's own file does all of it."""
 
 from __future__ import annotations
 

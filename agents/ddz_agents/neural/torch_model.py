@@ -72,9 +72,10 @@ class TorchModel:
             answer = self.module(seen, torch.from_numpy(masks != 0).to(weight.device))
             logits, values = answer if isinstance(answer, (tuple, list)) and len(answer) == 2 else (answer, None)
             _check("logits", logits, masks.shape)
-            logs = masked_log_probabilities(logits.float().cpu(), torch.from_numpy(masks))
-            if logs.isnan().any():
+            logits, legal = logits.float().cpu(), torch.from_numpy(masks != 0)
+            if not logits[legal].isfinite().all():
                 raise InvalidPolicyOutputError("the module's logits are NaN or infinite where actions are legal")
+            logs = masked_log_probabilities(logits, legal)
             if values is None:
                 return logs, None
             _check("values", values, (len(masks),), (len(masks), 1))

@@ -54,16 +54,15 @@ def steps_of(episode):
 
 
 def train(folder, seed=1):
-    """The network that learns from the episodes in ``folder/data``."""
+    """The network that learns from the episodes in ``folder/data`` that were won."""
     torch.manual_seed(seed)
     np.random.seed(seed)  # noqa: NPY002  # Tianshou draws its batches with it
-    dataset = minari.MinariDataset(f"{folder}/data")
+    dataset = minari.MinariDataset(f"{folder}/data").filter_episodes(lambda episode: episode.rewards[-1] > 0)
     network = Network()
     model = Masked(network, dataset.observation_space["observation"].high)
     learner = DiscreteCQL(
         policy=QRDQNPolicy(model=model, action_space=dataset.action_space),
         optim=AdamOptimizerFactory(lr=1e-3),
-        min_q_weight=1.0,
         gamma=1.0,
         num_quantiles=QUANTILES,
         n_step_return_horizon=100,  # longer than a game: the targets are returns

@@ -51,6 +51,8 @@ PROMISES: dict[str, str] = {
     "rlcard": "from ddz_env.playing.registry import make_agent; make_agent('rlcard-rule')",
     "plot": "from ddz_training.measure.plotting import Panel, save_plot; import io; save_plot(io.BytesIO(), Panel([]))",
     "data": "import pyarrow.parquet, ddz_training.data.table",
+    "minari": "import sys; from ddz_training.data.episodes import check_minari; "
+    "sys.version_info < (3, 11) or check_minari()",
     "ray": "import ray",
     "web": "import tempfile, pathlib; from ddz_training.apps.web import routes, server; "
     "routes.make_app(server.Server(pathlib.Path(tempfile.mkdtemp()), ['rules'], 'rules'), ['localhost'])",

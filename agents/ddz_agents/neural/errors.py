@@ -9,6 +9,10 @@ class InvalidPolicyInputError(DouDizhuError):
     """Observations or masks of the wrong shape or type, or a row without a legal action."""
 
 
+class InvalidPolicyOutputError(DouDizhuError):
+    """A network of one's own answers with other shapes than it must, or with numbers that are not finite."""
+
+
 class InvalidArchitectureError(DouDizhuError):
     """The size of a network is out of range, or a file describes it in another way."""
 

@@ -85,7 +85,7 @@ def test_a_batch_of_games_gets_the_moves_of_its_games(model: NetworkPolicy) -> N
     assert ModelAgent(model).act_batch([], []) == []
 
 
-@pytest.mark.parametrize(("preset", "temperature", "games"), [("standard", 0.0, 60), ("bidding", 1.0, 20)])
+@pytest.mark.parametrize(("preset", "temperature", "games"), [("standard", 0.0, 40), ("bidding", 1.0, 20)])
 def test_compiled_moves_are_those_of_batches(preset: str, temperature: float, games: int) -> None:
     states = [state for seed in range(games) for state in positions(preset, 1, seed)]
     views = [state.view() for state in states if state.stage not in ("over", "kicker")]

@@ -22,11 +22,13 @@ from ddz_env.table.session import Record
 from ddz_training.apps.botzone.match import play_match
 from ddz_training.data import table
 from ddz_training.data.dataset import CARD, write_data_set
+from ddz_training.data.episodes import write_episodes
 from ddz_training.data.games import FORMAT, GAMES, DataSetError, GameRecordError, RecordedGame, Thought, read_games
 from ddz_training.data.recording import Recording, keep_matches, record_games
 from ddz_training.data.table import COLUMNS, read_pieces
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import AgentFailedError, ResultsFileError, SettingsMismatchError
+from ddz_training.measure.statistics import summarize
 from tests.training.apps.terminal import ddz
 
 needs_tables = pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="tables need PyArrow")
@@ -153,10 +155,10 @@ def test_a_first_line_that_says_no_agents_or_rules_is_refused_by_name(tmp_path: 
 @needs_tables
 def test_a_table_says_what_each_stage_of_the_games_was(tmp_path: Path) -> None:
     rules = Rules.preset("bidding")
-    record(tmp_path, "random", "rules", deals=2, rules=rules)
+    record(tmp_path, "random", "rules", deals=1, rules=rules)
     data = write_data_set(tmp_path)
     rows = rows_of(tmp_path, [column.name for column in COLUMNS])
-    assert (data.games, data.rows) == (12, len(rows))
+    assert (data.games, data.rows) == (6, len(rows))
     kickers = 0
     for game in read_games(tmp_path).games:
         state, over = game.start(rules), game.replay(rules)
@@ -247,11 +249,59 @@ def test_tables_know_the_rules_of_their_games_if_these_are_the_same(tmp_path: Pa
         table.rules_of_tables(tmp_path)
 
 
-def test_without_pyarrow_the_error_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("form", "extra"), [("parquet", "data"), ("minari", "minari")])
+def test_a_missing_library_has_an_error_that_names_the_extra(
+    form: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    result = ddz("record", "random", "--out", tmp_path / "games")
-    assert (result.exit_code, "pip install -e '.[data]'" in result.output) == (2, True)
+    result = ddz("record", "random", "--format", form, "--out", tmp_path / "games")
+    assert (result.exit_code, f"pip install -e '.[{extra}]'" in result.output) == (2, True)
     assert not (tmp_path / "games" / GAMES).exists()
+
+
+@needs_tables
+def test_an_episode_is_the_rows_of_a_seat_and_what_it_saw_at_the_end(tmp_path: Path) -> None:
+    minari, _ = pytest.importorskip("minari"), pytest.importorskip("h5py")
+    folder, rules = tmp_path / "some games", Rules.preset("bidding")
+    games = record(folder, "random", "rules", deals=1, rules=rules)
+    made = write_data_set(folder)
+    assert write_episodes(folder) == made
+    rows = rows_of(folder, [column.name for column in COLUMNS])
+    dataset = minari.MinariDataset(folder / "data")
+    for number, episode in enumerate(dataset):
+        [about] = dataset.storage.get_episode_metadata([number])
+        mine = [row for row in rows if all(row[name] == about[name] for name in ("deal", "game", "seat"))]
+        seen, masks = (episode.observations[name] for name in ("observation", "action_mask"))
+        assert episode.actions.tolist() == [row["action"] for row in mine]
+        assert seen[:-1].tolist() == [row["observation"] for row in mine]
+        assert [np.flatnonzero(mask).tolist() for mask in masks] == [*(row["legal"] for row in mine), []]
+        assert {(row["agent"], row["win"], row["stake"]) for row in mine} == {
+            (about["agent"], about["win"], about["stake"])
+        }
+        [over] = [game.replay(rules) for game in games if (game.deal, game.game) == (about["deal"], about["game"])]
+        assert (seen[-1] == observe(over, about["seat"])).all()
+        assert episode.rewards.tolist() == [*[0.0] * (len(mine) - 1), over.returns()[about["seat"]]]
+        assert np.flatnonzero(episode.terminations).tolist() == [len(mine) - 1]
+        assert not episode.truncations.any()
+    assert dataset.total_steps == len(rows)
+
+
+@needs_tables
+def test_episodes_are_written_once_and_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    minari, _ = pytest.importorskip("minari"), pytest.importorskip("h5py")
+    folder, written = tmp_path / "mini-v0", tmp_path / "mini-v0" / "data" / "main_data.hdf5"
+    for deals, told in ((1, "1 game, "), (2, "2 games, ")):
+        for _ in range(2):
+            result = ddz("record", "random", "--rules", "mini", "--deals", deals, "--format", "minari", "--out", folder)
+            assert told in result.output, result.output
+            before = written.stat().st_mtime_ns
+        write_episodes(folder)
+        assert written.stat().st_mtime_ns == before
+    assert sorted(path.name for path in folder.iterdir()) == ["data", GAMES]
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    dataset = minari.load_dataset("mini-v0")
+    assert (dataset.id, len(dataset)) == ("mini-v0", 4)
+    assert dataset.recover_environment().observation_space == dataset.observation_space
 
 
 @needs_tables
@@ -290,6 +340,21 @@ def test_matches_of_botzone_become_a_data_set(name: str, tmp_path: Path) -> None
     assert f"From logs of Botzone, {name}." in (folder / CARD).read_text(encoding="utf-8")
     with pytest.raises(DataSetError, match="whose rules differ"):
         keep_matches(tmp_path / "mixed", [play_match(game, ["random"] * 3) for game in GAMES_OF_BOTZONE.values()])
+
+
+@pytest.mark.long
+def test_tianshou_learns_from_episodes_to_beat_random_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch, *_ = [pytest.importorskip(library) for library in ("torch", "minari", "h5py", "tianshou")]
+    from tests.integrations.tianshou import learn_offline
+
+    folder = tmp_path / "games"
+    record(folder, "rules", "random", deals=300)
+    write_episodes(folder)
+    monkeypatch.chdir(tmp_path)
+    torch.save(learn_offline.train(folder).state_dict(), "offline.pt")
+    learned = f"{learn_offline.__name__}:Learned"
+    results = summarize(run_arena(Arena((learned, "random"), timing=False), 200, first_deal=40_000), "win")
+    assert results[0].wins.low > 0.5
 
 
 @needs_tables

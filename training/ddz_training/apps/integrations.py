@@ -94,8 +94,9 @@ def _install(constraints: Path) -> Callable[[Path], str]:
 
 def pages(results: Path) -> dict[str, Callable[[Path], str]]:
     """The generated blocks: the table, ``install-LIBRARY``, and ``code-NAME`` for all programs and their evaluation."""
-    found = programs(_folder(results))
-    shared = {"evaluation": _folder(results) / "evaluation.py"}
+    folder = _folder(results)
+    found = programs(folder)
+    shared = {"evaluation": folder / "evaluation.py", "learn-offline": folder / "tianshou" / "learn_offline.py"}
     install = {f"install-{file.parent.name}": _install(file.parent / CONSTRAINTS) for file in found.values()}
     code = {f"code-{name}": _code(file) for name, file in (found | shared).items()}
     return {"integrations": _table, **install, **code}

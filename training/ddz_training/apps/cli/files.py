@@ -7,7 +7,7 @@ import socket
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import click
 
@@ -36,6 +36,7 @@ with lazily():
     from ddz_training.apps.web import routes
     from ddz_training.apps.web import server as web_server
     from ddz_training.data import dataset
+    from ddz_training.data import episodes as data_episodes
     from ddz_training.data import games as data_games
     from ddz_training.data import recording as data_recording
     from ddz_training.data import table as data_table
@@ -55,9 +56,11 @@ class RecordCommand(Playing, call="record", heading="Train"):
         deals: Deals to play.
         first_deal: Number of the first deal under the seed.
         visits: Record what searches think of every action; all agents must be searches.
+        format: What to write beside the games: tables, or episodes for offline learners of other libraries.
 
     Example:
         ddz record rules --deals 1000 --out runs/rules-games
+        ddz record rules --deals 1000 --out runs/rules-games --format minari
         ddz record isuct:iterations=2000 --visits --deals 200 --out visits
         ddz record rules policy --rules bidding --out runs/match --processes 4
     """
@@ -67,18 +70,21 @@ class RecordCommand(Playing, call="record", heading="Train"):
     deals: Count = 100
     first_deal: Natural = 0
     visits: bool = False
+    format: Literal["parquet", "minari"] = "parquet"
 
     def run(self) -> None:
-        """Play the games and write the tables."""
-        data_table.check_tables()
+        """Play the games and write the tables or episodes."""
+        tables = self.format == "parquet"
+        (data_table.check_tables if tables else data_episodes.check_minari)()
         recording = data_recording.Recording(self.agents, self.preset, self.seed, self.visits)
         store = recording.store(self.out / data_games.GAMES)
         with self.working("deals") as how:
             data_recording.record_games(recording, self.deals, first_deal=self.first_deal, store=store, **how)
-        with bar("tables") as on_progress:
-            made = dataset.write_data_set(self.out, on_progress)
-        tell(f"{quoted(self.out)}: {plural(made.games, 'game')}, {plural(made.rows, 'row')}")
-        follow("to learn from them", "train", "imitate", "--out", "warm.safetensors", "--data", self.out)
+        with bar("tables" if tables else "games") as on_progress:
+            made = (dataset.write_data_set if tables else data_episodes.write_episodes)(self.out, on_progress)
+        tell(f"{quoted(self.out)}: {plural(made.games, 'game')}, {plural(made.rows, 'row' if tables else 'step')}")
+        if tables:
+            follow("to learn from them", "train", "imitate", "--out", "warm.safetensors", "--data", self.out)
 
 
 class ReplayCommand(Command, call="replay", heading="Train"):

@@ -1,0 +1,93 @@
+"""Anybody's ``torch.nn.Module`` for everything here that takes a policy: player, opponent, prior of a search."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ddz_agents.neural.errors import InvalidPolicyOutputError
+from ddz_agents.neural.model import Bytes, Floats, check_batch
+from ddz_agents.neural.network import masked_log_probabilities
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.errors import shown
+from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE
+from ddz_env.envs.outputs import ObservationForm
+
+
+class TorchModel:
+    """A module as a :class:`~ddz_agents.neural.model.PolicyModel`.
+
+    The module is called with observations, shape ``[n, 512]``, in the floating-point type of its first weight, and
+    masks, shape ``[n, 400]``, bool, both on that weight's device.  It answers with logits, shape ``[n, 400]``, of which
+    those of illegal actions do not count, and values for the observers, shape ``[n]`` or ``[n, 1]``: -1 (lost) to 1
+    (won).  Values beyond are cut off, as a critic errs a little near a certain end.  A module without values answers
+    with the logits alone; a search then plays its leaves out.
+
+    It is put into evaluation mode and called without gradients.
+
+    Args:
+        module: The module, with its weights, on any device.
+        dtype: The form of observations that it learned from, in the environments' words: ``"float32"``, scaled to
+            0..1, or ``"int8"``, the numbers as they are.
+
+    Attributes:
+        module: The module.
+        values_trained: Whether it answers with values.
+
+    Raises:
+        InvalidOptionError: If the form is unknown.
+        InvalidPolicyOutputError: If it does not answer two rows of zeros with such tensors.
+    """
+
+    def __init__(self, module: torch.nn.Module, dtype: str = "float32") -> None:
+        self.module = module
+        self._form = ObservationForm("vector", dtype, "observation", "action_mask")
+        zeros, free = np.zeros((2, OBSERVATION_SIZE), np.int8), np.ones((2, NUM_ACTIONS), np.int8)
+        self.values_trained = self._answer(zeros, free)[1] is not None  # and wrong shapes come to light before a game
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
+
+        Raises:
+            InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
+            InvalidPolicyOutputError: If the module answers with other shapes, or with NaN or infinite numbers where an
+                action is legal.
+        """
+        check_batch(observations, masks)
+        logs, values = self._answer(observations, masks)
+        return logs.numpy(), np.zeros(len(masks), np.float32) if values is None else values.clamp(-1, 1).numpy()
+
+    def _answer(self, observations: Bytes, masks: Bytes) -> tuple[Tensor, Tensor | None]:
+        """Logarithms of the probabilities and values, checked; float32 on the processor."""
+        if self.module.training:  # also where its training goes on between games
+            self.module.eval()
+        weights = itertools.chain(self.module.parameters(), self.module.buffers(), [torch.empty(0)])
+        weight = next(one for one in weights if one.is_floating_point())
+        seen = torch.from_numpy(self._form.vector(observations, OBSERVATION)).to(weight.device, weight.dtype)
+        with torch.inference_mode():
+            answer = self.module(seen, torch.from_numpy(masks != 0).to(weight.device))
+            logits, values = answer if isinstance(answer, (tuple, list)) and len(answer) == 2 else (answer, None)
+            _check("logits", logits, masks.shape)
+            logits, legal = logits.float().cpu(), torch.from_numpy(masks != 0)
+            if not logits[legal].isfinite().all():
+                raise InvalidPolicyOutputError("the module's logits are NaN or infinite where actions are legal")
+            logs = masked_log_probabilities(logits, legal)
+            if values is None:
+                return logs, None
+            _check("values", values, (len(masks),), (len(masks), 1))
+            values = values.float().cpu().reshape(-1)
+        if not values.isfinite().all():
+            raise InvalidPolicyOutputError("the module's values are NaN or infinite")
+        return logs, values
+
+
+def _check(what: str, answer: Any, *shapes: tuple[int, ...]) -> None:
+    """Make sure that an answer is a tensor of one of some shapes."""
+    if not isinstance(answer, Tensor) or tuple(answer.shape) not in shapes:
+        found = f"a tensor of shape {list(answer.shape)}" if isinstance(answer, Tensor) else shown(answer)
+        right = " or ".join(str(list(shape)) for shape in shapes)
+        raise InvalidPolicyOutputError(f"the module's {what} must be a tensor of shape {right}, not {found}")

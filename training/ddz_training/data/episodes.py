@@ -1,0 +1,164 @@
+"""Episodes for Minari, the format of offline reinforcement learning: what one seat saw, did and got in a game.
+
+An episode is what a learner in that seat of the Gymnasium environment would have lived through, so any library for one
+agent can learn from it: a step a stage of a decision, masks beside the observations (those of the following step, too,
+which the targets of Q-learning need), the return on the last step and zero before.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.errors import install_hint
+from ddz_env.core.observation import action_mask, observe
+from ddz_env.envs.outputs import ObservationForm
+from ddz_training.data.dataset import DataSet
+from ddz_training.data.games import DataSetError, GameFile, RecordedGame, read_games
+from ddz_training.data.table import fingerprint, rows_of
+from ddz_training.measure.claims import writing
+
+if TYPE_CHECKING:
+    from minari.data_collector import EpisodeBuffer
+    from minari.dataset.minari_storage import MinariStorage
+
+EPISODES = "data"
+"""The folder of a data set that holds its episodes: the name under which Minari looks for them."""
+_ABOUT = "ddz"
+_SEEN, _MASK = "observation", "action_mask"
+
+
+def check_minari() -> None:
+    """Make sure that episodes can be written.
+
+    Raises:
+        DataSetError: If Minari, h5py or Pillow is not installed.
+    """
+    missing = [name for name in ("minari", "h5py", "PIL") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise DataSetError(f"episodes need {' and '.join(missing)}, on Python 3.11 or later: {install_hint('minari')}")
+
+
+def write_episodes(folder: Path, on_game: Callable[[int, int], None] = lambda done, total: None) -> DataSet:
+    """Write the episodes of a folder from its games; where they are complete, they are left as they are.
+
+    Args:
+        folder: The folder, with ``games.jsonl``.
+        on_game: Called with how many games are done, and how many there are.
+
+    Returns:
+        The number of games, and of steps.
+
+    Raises:
+        DataSetError: If there are no games, Minari is not installed, or a file cannot be written.
+        GameRecordError: If a game does not replay.
+    """
+    check_minari()
+    file = read_games(folder)
+    about = {"fingerprint": fingerprint(), "games": len(file.games), **file.settings}
+    with writing(folder / EPISODES) as path:
+        if _read_metadata(path).get(_ABOUT) != about:
+            try:
+                _replace(path, file, about, on_game)
+            except OSError as error:
+                raise DataSetError(f"cannot write {path}: {error.strerror or error}") from error
+        return DataSet(len(file.games), _read_metadata(path)["total_steps"])
+
+
+def _replace(path: Path, file: GameFile, about: Mapping[str, Any], on_game: Callable[[int, int], None]) -> None:
+    """Write all episodes beside the old ones, and put them in their place when they are whole."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as place:
+        storage = _new_storage(Path(place) / path.name, path.parent.name, file)
+        _fill(storage, file, on_game)
+        storage.update_metadata({_ABOUT: about})
+        shutil.rmtree(path, ignore_errors=True)
+        storage.data_path.rename(path)
+
+
+def _read_metadata(path: Path) -> Mapping[str, Any]:
+    """What Minari's own file says of episodes; nothing where there are none."""
+    try:
+        said: Mapping[str, Any] = json.loads((path / "metadata.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return said
+
+
+def _new_storage(path: Path, name: str, file: GameFile) -> MinariStorage:
+    """Where episodes go; the environment that comes with them has the last of the agents as opponent."""
+    import minari
+    from minari.dataset.minari_storage import MinariStorage
+
+    spec = copy.deepcopy(gymnasium.spec("ddz_env/DouDizhu-v0"))
+    spec.kwargs.update(rules=file.rules.name, opponents=file.agents[-1], observation="dict")
+    seen, actions = ObservationForm("dict", "int8", _SEEN, _MASK).space(), gymnasium.spaces.Discrete(NUM_ACTIONS)
+    storage = MinariStorage.new(path, seen, actions, spec)
+    identity = f"{re.sub(r'-v[0-9]+$', '', re.sub(r'[^-0-9A-Za-z_]', '-', name))}-v0"
+    storage.update_metadata({"dataset_id": identity, "minari_version": minari.__version__})
+    return storage
+
+
+def _fill(storage: MinariStorage, file: GameFile, on_game: Callable[[int, int], None]) -> None:
+    """Write every episode, and what is known of each."""
+    known: list[dict[str, Any]] = []
+
+    def episodes() -> Iterator[EpisodeBuffer]:
+        for done, game in enumerate(file.games, 1):
+            for about, episode in episodes_of(game, file):
+                known.append(about)
+                yield episode
+            on_game(done, len(file.games))
+
+    storage.update_episodes(episodes())
+    storage.update_episode_metadata(known)
+
+
+def episodes_of(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str, Any], EpisodeBuffer]]:
+    """The episodes of a game, one of each seat that decided anything.
+
+    Args:
+        game: The game.
+        file: The file of games that it is from.
+
+    Yields:
+        Who played where and how it ended, and the episode: ``n`` actions and rewards, ``n + 1`` observations and masks,
+        of which the last mask is zero.
+    """
+    from minari.data_collector import EpisodeBuffer
+
+    rows = [
+        (row.state.seat, row.move.actions[row.stage], observe(row.state), action_mask(row.state))
+        for row in rows_of(game, file.rules, file.agents)
+    ]
+    over = game.replay(file.rules)
+    for seat in range(file.rules.players):
+        actions, seen, masks = ([row[part] for row in rows if row[0] == seat] for part in (1, 2, 3))
+        if not actions:
+            continue
+        about: dict[str, Any] = {"deal": game.deal, "game": game.game, "seat": seat, "role": over.role(seat) or ""}
+        about |= {"agent": file.agents["abc".index(game.seats[seat])], "win": game.win[seat], "stake": game.stake[seat]}
+        last = np.arange(len(actions)) == len(actions) - 1
+        yield (
+            about,
+            EpisodeBuffer(
+                observations={
+                    _SEEN: np.stack([*seen, observe(over, seat)]),
+                    _MASK: np.stack([*masks, action_mask(over)]),
+                },
+                actions=np.array(actions),
+                rewards=np.where(last, over.returns()[seat], 0.0),
+                terminations=last,
+                truncations=np.zeros_like(last),
+            ),
+        )

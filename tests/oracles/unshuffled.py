@@ -32,13 +32,13 @@ def cards_of(hand: Hand) -> Pile:
 
 
 def played(moves: Iterable[Move]) -> Pile:
-    """The cards of moves, each body before its kickers."""
-    return [
-        rank
-        for move in moves
-        for group in (move.cards - Hand(move.kicker_counts), Hand(move.kicker_counts))
-        for rank in cards_of(group)
-    ]
+    """The cards of moves, each body before its kickers; bids have none."""
+    pile = Pile()
+    for move in moves:
+        if move.group is not None:
+            pile += [rank for rank, count in enumerate(move.group.need) for _ in range(count)]
+            pile += [rank for rank in move.kickers for _ in range(move.group.kicker_size)]
+    return pile
 
 
 def dealt(pile: Pile, cut: int) -> list[Hand]:

@@ -17,7 +17,7 @@ from ddz_env.core.engine.words import U0, add_hand
 def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
     """Deal a row from a 64-bit generator state and begin, as :func:`~ddz_env.core.engine.deal.new_game` does.
 
-    The last game is dealt as that function deals it; seat 0 takes the landlord cards, whatever the bidding, and every
+    The last game is dealt as that function deals it; seat 0 takes the landlord cards, without an auction, and every
     move is uniform over the legal ones.
 
     Args:
@@ -46,7 +46,7 @@ def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mas
 
 @pure_kernel
 def _begin_play(row: np.ndarray) -> None:
-    """Let seat 0 lead with the landlord cards, from whatever stage a new game begins in."""
+    """Let seat 0 lead with the landlord cards; where a new game begins with an auction, in its place."""
     if row[at.LANDLORD] == at.NO_SEAT:
         row[at.HANDS] = add_hand(row[at.HANDS], row[at.BOTTOM])
     row[at.BOTTOM] = U0

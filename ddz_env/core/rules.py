@@ -42,13 +42,14 @@ _LARGEST_SMALL_HAND = 3
 
 # Words of the rules array that kernels read.
 R_PLAYERS, R_SEGMENTS, R_KICKER_REPEAT, R_TWO_JOKERS, R_TRIO_KICKERS, R_CHAIN_FROM_QUAD = range(6)
-R_BOMBS, R_BIDDING, R_DECLINE, R_DOUBLING, R_HALF_DECK, R_HAND_SIZE = range(6, 12)
+R_BOMBS, R_BIDDING, R_DECLINE, R_DOUBLING, R_DEAL, R_HAND_SIZE = range(6, 12)
 R_BOTTOM_SIZE, R_OPEN_HANDS, R_DECK, R_BOMBS_BEAT_ROCKET, R_SPRING, R_LEFT_OUT_OPEN = range(12, 18)
 RULE_WORDS = 18
 
 KICKER_TRIOS_ANY, KICKER_TRIOS_NOT_ADJACENT, KICKER_TRIOS_MERGE = 0, 1, 2
 BIDDING_FIXED, BIDDING_ONCE, BIDDING_UNTIL_PASSED, BIDDING_ROBBING = range(4)
 DECLINE_REDEAL, DECLINE_FIRST_SEAT, DECLINE_END = 0, 1, 2
+DEAL_WHOLE_DECK, DEAL_HALF_DECK, DEAL_UNSHUFFLED = 0, 1, 2
 DOUBLING_BIT, SHOWING_BIT = 1, 2
 """Of the word ``R_DOUBLING``."""
 
@@ -66,6 +67,9 @@ class Rules(Options):
         half_deck: Each card is left out with probability 0.5; deals in which the landlord holds three cards or
             fewer, or any hand is empty, are dealt again.
         left_out_open: Whether the cards that ``half_deck`` leaves out lie face up on the table.
+        unshuffled: The cards of the last game are gathered as they were played, cut, and dealt in packets of 6, 6 and
+            5.  A table's next game has the cards of the one before; the last game before a first one is played at
+            random.
         categories: Names of the categories that may be played.
         kicker_repeat: How often one rank may be used among solo kickers (1: all kickers differ).
         two_jokers: Whether both jokers may be kickers of one move.
@@ -104,6 +108,7 @@ class Rules(Options):
     bottom: Annotated[int, Range(0, MAX_HAND)] = 3
     half_deck: bool = False
     left_out_open: bool = False
+    unshuffled: bool = False
     categories: tuple[str, ...] = STANDARD_CATEGORIES
     kicker_repeat: Annotated[int, Range(1, 4)] = 1
     two_jokers: bool = False
@@ -145,6 +150,8 @@ class Rules(Options):
             raise InvalidRulesError(f"half_deck needs landlords that are dealt more than {_LARGEST_SMALL_HAND} cards")
         if self.left_out_open and not self.half_deck:
             raise InvalidRulesError("left_out_open needs half_deck: without it no card is left out")
+        if self.unshuffled and (self.players != 3 or self.half_deck):
+            raise InvalidRulesError("unshuffled needs three players and the whole deck, which a game gathers again")
         if self.bidding != "fixed" and (self.players != 3 or self.half_deck):
             raise InvalidRulesError("bidding needs three players and the full deck")
         if self.showing and self.open_hands:
@@ -207,7 +214,7 @@ def _words(rules: Rules) -> npt.NDArray[np.uint64]:
         R_BIDDING: _BIDDING.index(rules.bidding),
         R_DECLINE: _DECLINE.index(rules.all_decline),
         R_DOUBLING: rules.doubling * DOUBLING_BIT + rules.showing * SHOWING_BIT,
-        R_HALF_DECK: rules.half_deck,
+        R_DEAL: DEAL_HALF_DECK if rules.half_deck else DEAL_UNSHUFFLED if rules.unshuffled else DEAL_WHOLE_DECK,
         R_HAND_SIZE: rules.hand_size,
         R_BOTTOM_SIZE: rules.bottom,
         R_OPEN_HANDS: rules.open_hands,

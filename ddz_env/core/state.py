@@ -12,12 +12,13 @@ from ddz_env.core.actions import KICKER_BASE, NUM_ACTIONS, PASS, action_name
 from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.checks import as_integer, check_choice, check_flag, check_seed
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.deal import new_game, start_game
+from ddz_env.core.engine.deal import cut_pile, deal_packets, deal_rest, new_game, start_game
 from ddz_env.core.engine.legal import is_legal
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.score import SCORE_BOTZONE, SCORE_STAKE, SCORE_WIN, write_returns
 from ddz_env.core.engine.step import apply_and_record, main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.unshuffled import new_unshuffled_game
 from ddz_env.core.engine.words import remove_hand
 from ddz_env.core.errors import (
     GameOverError,
@@ -87,7 +88,10 @@ class State:
         """
         rules = Rules.preset(rules)
         row = np.zeros(at.ROW_WORDS, np.uint64)
-        new_game(row, game_key(seed, game), rules.words())
+        if rules.unshuffled:
+            new_unshuffled_game(row, game_key(seed, game), rules.words(), np.empty(MASK_WORDS, np.uint64))
+        else:
+            new_game(row, game_key(seed, game), rules.words())
         return cls(row, rules)
 
     @classmethod
@@ -285,6 +289,34 @@ class State:
         values = np.zeros(3)
         write_returns(self._row, self._rule_words, SCORINGS[name], self._rules.peasant_reward, values)
         return tuple(float(v) for v in values[: self._rules.players])
+
+    def next_deal(self, seed: int = 0) -> tuple[tuple[Hand, ...], Hand]:
+        """The cards of the next game at this table, where the deck is not shuffled.
+
+        What was played is gathered in playing order, each body before its kickers, and then what was not played, hand
+        by hand; the pile is cut where the seed says, and dealt in packets (:mod:`ddz_env.core.engine.deal`).
+
+        Returns:
+            A hand a seat, without the landlord cards, and these, as :meth:`from_hands` takes them.
+
+        Raises:
+            InvalidRulesError: If the rules shuffle the deck.
+            InvalidDealError: If the seed is out of range.
+        """
+        if not self._rules.unshuffled:
+            raise InvalidRulesError(f"{self._rules.name} shuffles the deck: State.new deals, or name unshuffled=true")
+        row = self._row.copy()
+        row[at.RNG] = game_key(seed)
+        if self.role() is not None:
+            row[at.BOTTOM] = 0  # these are in the landlord's hand, or played
+        place = cut_pile(row, self._rule_words)
+        for move in (move for _, move in self._log if move.group is not None):
+            main, kickers = move.words
+            for cards in (main_cards(main), kickers):
+                place = deal_packets(row, np.uint64(cards), np.uint64(place), self._rule_words)
+        deal_rest(row, np.uint64(place), self._rule_words)
+        hands = tuple(Hand.from_word(int(word)) for word in row[at.HANDS : at.HANDS + self._rules.players])
+        return hands, Hand.from_word(int(row[at.BOTTOM]))
 
     def copy(self) -> State:
         """An independent copy."""

@@ -20,9 +20,10 @@ from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import KICKER_ID, MAIN_SEGMENT, SEGMENT_KICKER_SIZE
+from ddz_env.core.engine.unshuffled import new_unshuffled_game
 from ddz_env.core.engine.words import PLANE, U0, U1, lowest, remove
 from ddz_env.core.observation import expand_mask, write_concealed, write_observation
-from ddz_env.core.rules import R_PLAYERS
+from ddz_env.core.rules import DEAL_UNSHUFFLED, R_DEAL, R_PLAYERS
 from ddz_env.core.view import seat_role
 from ddz_env.envs import slots as at
 from ddz_env.envs.outputs import write_info
@@ -134,9 +135,13 @@ def play_whole_move(
 
 
 @pure_kernel
-def _deal(row: np.ndarray, ring: np.ndarray, keys: np.ndarray, rules: np.ndarray) -> None:
-    """Deal the game that the keys name."""
-    new_game(row, key(keys[at.SEED], keys[at.NUMBER]), rules)
+def _deal(row: np.ndarray, ring: np.ndarray, keys: np.ndarray, bits: np.ndarray, rules: np.ndarray) -> None:
+    """Deal the game that the keys name; ``bits`` is scratch."""
+    seed = key(keys[at.SEED], keys[at.NUMBER])
+    if rules[R_DEAL] == DEAL_UNSHUFFLED:
+        new_unshuffled_game(row, seed, rules, bits)
+    else:
+        new_game(row, seed, rules)
     ring[:] = U0
 
 
@@ -181,7 +186,7 @@ def _obey(index: int, slots: Slots) -> bool:
         if order != RENEW:
             _begin_step(cells, slots.returns[index])
         if order in (DEAL, RENEW):
-            _deal(row, ring, keys, slots.rules)
+            _deal(row, ring, keys, slots.bits[index], slots.rules)
         _seat_learner(row, keys, cells, slots.terms[at.ROLE], slots.rules)
     return True
 
@@ -276,7 +281,7 @@ def play(first: int, stop: int, words: np.ndarray) -> None:
             deals = slots.terms[at.RENEWS] != 0
             keys[at.NUMBER] += np.uint64(slots.terms[at.STRIDE])
         if deals:
-            _deal(row, ring, keys, slots.rules)
+            _deal(row, ring, keys, slots.bits[index], slots.rules)
         _show(index, slots, row[SEAT], False, slots.observations[index], slots.masks[index])
 
 

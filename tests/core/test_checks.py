@@ -85,6 +85,8 @@ def test_nothing_but_named_errors_comes_out(entry: str) -> None:
         (lambda: Rules(hand_size=None), InvalidRulesError, "hand_size=None must be"),  # type: ignore[arg-type]
         (lambda: Rules(showing=True, open_hands=True), InvalidRulesError, "nothing to show"),
         (lambda: Rules(players=2, hand_size=2, bottom=1, half_deck=True), InvalidRulesError, "more than 3 cards"),
+        (lambda: Rules.preset("mini,unshuffled=true"), InvalidRulesError, "three players and the whole deck"),
+        (lambda: State.new().next_deal(), InvalidRulesError, "standard shuffles the deck"),
         (lambda: Rules(left_out_open=True), InvalidRulesError, "left_out_open needs half_deck"),
         (lambda: State.new(rules=None), InvalidRulesError, "choose from standard"),  # type: ignore[arg-type]
         (lambda: State.new(True), InvalidDealError, r"seed=True must be an integer in 0\.\.2\*\*64-1"),

@@ -262,7 +262,7 @@ def test_a_process_a_move_gets_the_data_of_its_last_answer() -> None:
 
 
 def test_rules_without_a_game_of_the_platform() -> None:
-    assert game_of(Rules.preset("standard")) is FIXED
+    assert game_of(Rules.preset("standard")) is game_of(Rules.preset("standard,unshuffled=true")) is FIXED
     half_decks, auctions = ("half-deck", "half-deck-open"), ("bidding,doubling=true", "robbing")
     for preset in (*half_decks, *auctions, "mini", "openspiel", "standard,showing=true"):
         with pytest.raises(InvalidRulesError, match="Botzone has no game"):

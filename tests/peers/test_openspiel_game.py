@@ -123,6 +123,7 @@ def test_the_parameters_are_kept() -> None:
         (lambda: rules_of("minni"), InvalidRulesError, "unknown rules preset 'minni'"),
         (lambda: rules_of("mini", "points"), InvalidRulesError, "scoring"),
         (lambda: DouDizhuGame({"rules": "half-deck"}), InvalidRulesError, "half_deck"),
+        (lambda: rules_of("standard,unshuffled=true"), InvalidRulesError, "a game played before"),
         (lambda: load("mini").make_py_observer(PRIVATE), InvalidRulesError, "shows"),
         (lambda: next(random_states(load("mini"), 0)).apply_action(0), IllegalMoveError, "not legal"),
         (lambda: tabular_policy({}, make_agent("cheating-minimax")), InvalidOptionError, "looks at the whole state"),

@@ -215,6 +215,7 @@ def _table() -> dict[str, Entry]:
         "Session.undo": seen.undo,
         "Session.hint": seen.hint,
         "Session.hint(seat)": lambda wrong: seen.hint("random", wrong),
+        "Session.next_deal": seen.next_deal,
         "Session.belief": lambda wrong: seen.belief("random", wrong),
         "Replay.go": lambda wrong: Replay(seen.record()).go(wrong),
         "Replay.hint": lambda wrong: Replay(seen.record()).hint(wrong),

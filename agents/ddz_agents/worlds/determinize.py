@@ -34,7 +34,8 @@ def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.
     """Draw a game that is consistent with a view, uniformly over deals of cards.
 
     The face-up landlord cards that the landlord has not played stay with the landlord; cards that are in no hand stay
-    undealt; before the auction has ended three of them are the bottom.
+    undealt; before the auction has ended three of them are the bottom.  Under unshuffled rules the deals of cards are
+    not equally likely; they are drawn as if they were.
 
     Args:
         view: The observer's row (:func:`ddz_env.core.view.write_view`), shape ``[32]``.

@@ -1,4 +1,9 @@
-"""Dealing: a row's first deal from a seed, and the deals after an auction in which everybody declined."""
+"""Dealing: a shuffled deck, or the cards of the last game as they were gathered, and again where everybody declined.
+
+Where the deck is not shuffled, the cards of the last game lie in a pile in the order in which they were played.  The
+pile is cut, and dealt in packets.  No pile is built: the cut says which place the first card has in the cut pile, and
+from a card's place follows who gets it.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,14 @@ from ddz_env.core.engine import words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.score import set_bid
-from ddz_env.core.engine.words import BYTE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U8, U15, U16, U24, U32, U48, U63
+from ddz_env.core.engine.words import BYTE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U6, U8, U15, U16, U24, U32, U48, U63
 
 _FIELD = np.uint64(0xFFFF)
 _DOUBLING, _SHOWING = np.uint64(variant.DOUBLING_BIT), np.uint64(variant.SHOWING_BIT)
+PACKET = U6
+"""Cards that a seat gets at once where the deck is not shuffled: 6, 6 and 5 make a hand of 17."""
+_DEALT = at.KNOWN
+"""Four words that gather the cards dealt to each seat, and the landlord cards; before a game nothing else uses them."""
 
 
 @inline_kernel
@@ -121,13 +130,92 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
         row[at.STAGE] = at.STAGE_BID
 
 
+@inline_kernel
+def _receiver(place: np.uint64, rules: np.ndarray) -> np.uint64:
+    """Who gets the card at a place of the cut pile: a seat, or 3 where it is a landlord card."""
+    size = rules[variant.R_HAND_SIZE]
+    if place >= U3 * size:
+        return U3
+    dealt = place // (U3 * PACKET) * PACKET
+    packet = min(PACKET, size - dealt)
+    place -= U3 * dealt
+    return (U1 if place >= packet else U0) + (U1 if place >= packet + packet else U0)
+
+
+@pure_kernel
+def cut_pile(row: np.ndarray, rules: np.ndarray) -> np.uint64:
+    """Cut the pile anywhere, with the row's own generator; nothing of it has been dealt yet.
+
+    Args:
+        row: The game that is dealt, shape ``[32]``, uint64, changed in place.
+        rules: The rules array.
+
+    Returns:
+        The place in the cut pile of the card that was gathered first.
+    """
+    for receiver in range(4):
+        row[_DEALT + receiver] = U0
+    state = advance(row[at.RNG])
+    row[at.RNG] = state
+    return below(mix(state), words.popcount(rules[variant.R_DECK]))
+
+
+@pure_kernel
+def deal_packets(row: np.ndarray, cards: np.uint64, place: np.uint64, rules: np.ndarray) -> np.uint64:
+    """Deal cards that were gathered together, the lowest first.
+
+    Args:
+        row: The game that is dealt, changed in place.
+        cards: The cards, as a hand.
+        place: The place of the first of them in the cut pile.
+        rules: The rules array.
+
+    Returns:
+        The place of the card gathered next.
+    """
+    last = words.popcount(rules[variant.R_DECK]) - U1
+    while cards != U0:
+        rank = words.lowest(cards & PLANE)
+        cards = words.remove(cards, U1 << rank, U1)
+        receiver = _DEALT + np.int64(_receiver(place, rules))
+        row[receiver] = words.add(row[receiver], U1 << rank, U1)
+        place = U0 if place == last else place + U1
+    return place
+
+
+@pure_kernel
+def deal_rest(row: np.ndarray, place: np.uint64, rules: np.ndarray) -> None:
+    """Deal what has not been played: hands in the order of the seats, then what no seat holds; all take up their cards.
+
+    Args:
+        row: The game that is dealt, changed in place.
+        place: The place of the first of these cards in the cut pile.
+        rules: The rules array.
+    """
+    for word in range(at.HANDS, at.BOTTOM + 1):
+        place = deal_packets(row, row[word], place, rules)
+        row[word] = U0
+    for seat in range(3):
+        row[at.HANDS + seat] = row[_DEALT + seat]
+    row[at.BOTTOM] = row[_DEALT + 3]
+
+
 @pure_kernel
 def deal_again(row: np.ndarray, rules: np.ndarray) -> None:
-    """Deal from the row's own generator and begin."""
+    """Deal from the row's own generator, under unshuffled rules the cards that lie in the row, and begin."""
+    if rules[variant.R_DEAL] == variant.DEAL_UNSHUFFLED:
+        deal_rest(row, cut_pile(row, rules), rules)
+    else:
+        _deal_shuffled(row, rules)
+    start_game(row, rules)
+
+
+@pure_kernel
+def _deal_shuffled(row: np.ndarray, rules: np.ndarray) -> None:
+    """Deal a shuffled deck from the row's own generator."""
     done = False
     while not done:
         done = _deal_once(row, rules)
-    start_game(row, rules)
 
 
 @pure_kernel
@@ -143,7 +231,7 @@ def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     hidden = U0
     if not three:  # two players: the third share is the bottom, the fourth is hidden
         hand2, bottom, hidden = U0, hand2, bottom
-    if rules[variant.R_HALF_DECK] == U1:
+    if rules[variant.R_DEAL] == variant.DEAL_HALF_DECK:
         kept0, state = _drop_half(hand0, state)
         kept1, state = _drop_half(hand1, state)
         kept2, state = _drop_half(hand2, state)
@@ -158,14 +246,14 @@ def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     row[at.HIDDEN] = U0 if open_cards else hidden
     row[at.LEFT_OUT] = hidden if open_cards else U0
     row[at.RNG] = state
-    if rules[variant.R_HALF_DECK] == U0:
+    if rules[variant.R_DEAL] != variant.DEAL_HALF_DECK:
         return True
     return bool(words.popcount(hand0) + words.popcount(bottom) > U3 and hand1 != U0 and (hand2 != U0 or not three))
 
 
 @pure_kernel
 def new_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray) -> None:
-    """Deal a row from a 64-bit generator state and begin.
+    """Deal a row from a 64-bit generator state, a shuffled deck under any rules, and begin.
 
     Args:
         row: Output, shape ``[32]``, uint64.
@@ -174,4 +262,5 @@ def new_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray) -> None:
         rules: The rules array.
     """
     row[at.RNG] = seed
-    deal_again(row, rules)
+    _deal_shuffled(row, rules)
+    start_game(row, rules)

@@ -91,13 +91,16 @@ def rules_of(text: str, scoring: str = "") -> Rules:
         scoring: The scoring; the preset's own if empty.
 
     Raises:
-        InvalidRulesError: If there are no such rules, or they deal cards that are left out (``half_deck``).
+        InvalidRulesError: If there are no such rules, or OpenSpiel cannot draw their deals card by card (``half_deck``,
+            ``unshuffled``).
     """
     rules = Rules.preset(text.replace(";", ",").replace(":", "="))
     if scoring:
         rules = rules.replace(scoring=scoring)
     if rules.half_deck:
         raise InvalidRulesError("half_deck is not played in OpenSpiel: its deals are repeated until no hand is empty")
+    if rules.unshuffled:
+        raise InvalidRulesError("unshuffled is not played in OpenSpiel: its deals come from a game played before")
     if rules.bidding != "fixed" and rules.all_decline == "redeal":
         rules = rules.replace(all_decline="end")
     return rules

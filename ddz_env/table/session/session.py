@@ -23,7 +23,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
 from ddz_env.table.render.table import Snapshot, role_text, table_of
 from ddz_env.table.session.advice import Advice, Advisers, believe, think
-from ddz_env.table.session.deal import HiddenCardsError, NotYourTurnError, SessionError
+from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, SessionError
 from ddz_env.table.session.record import PERSON, Record
 
 _GAME, _HINT, _BELIEF = range(3)
@@ -360,6 +360,19 @@ class Session:
         """The whole game as it can be saved, with all hands that are known."""
         remarks = ("returns: " + " ".join(f"{value:+g}" for value in self.returns()),) if self.is_over else ()
         return Record(self.deal, self.players, tuple(self._moves), remarks)
+
+    def next_deal(self, seed: int) -> Deal:
+        """The deal of the next game at this table: by its seed, under unshuffled rules of the cards of this game.
+
+        Raises:
+            SessionError: If those cards are not all known, or the game is not over.
+        """
+        if not self.rules.unshuffled:
+            return Deal(self.rules, seed)
+        if not self.is_over or self.observer is not None:
+            raise SessionError("the next game has the cards of this one, which are gathered when it is over")
+        hands, bottom = self._state.next_deal(seed)
+        return Deal(self.rules, seed, hands=hands, bottom=bottom)
 
     def copy(self) -> Session:
         """An equal game with the same agents: they may think there while this one is looked at.

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from ddz_env import Rules
 from ddz_env.core.actions import CATEGORIES
 from ddz_env.core.spoken import worded
-from ddz_env.table.session import PERSON, Deal, Record, Session
+from ddz_env.table.session import PERSON, Deal, Record, Replay, Session
 from ddz_env.table.texts import LANGUAGES, Texts, catalogue
 from tests.hidden import twin_games
 from tests.rooms import ROOT
@@ -76,6 +76,15 @@ def test_a_person_may_leave_and_the_game_is_kept(monkeypatch: pytest.MonkeyPatch
     told("play", *RULES, "--out", tmp_path / "cut.txt", code=130)
     assert (tmp_path / "cut.txt").read_bytes() == (tmp_path / "end.txt").read_bytes()
     assert "is there already" in refused("play", *RULES, "--out", tmp_path / "cut.txt")
+
+
+def test_the_next_unshuffled_game_has_the_cards_of_the_kept_one(tmp_path: Path) -> None:
+    first, second, rules = tmp_path / "1.txt", tmp_path / "2.txt", ("--rules", "standard,unshuffled=true")
+    told("watch", "random", *rules, "--seed", "1", "--out", first)
+    told("watch", "random", *rules, "--seed", "2", "--after", first, "--out", second)
+    last = Record.load(first)
+    assert Record.load(second).deal == Replay(last, len(last.moves)).next_deal(2)
+    assert "add --rules standard,unshuffled=true" in refused("watch", "random", "--after", first)
 
 
 def test_two_persons_share_a_terminal_and_are_shown_their_own_hands() -> None:

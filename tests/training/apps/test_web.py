@@ -15,7 +15,7 @@ from unittest.mock import Mock
 import pytest
 
 from ddz_env import Hand, Rules
-from ddz_env.table.session import PERSON, Deal, Record
+from ddz_env.table.session import PERSON, Deal, Record, Replay
 from ddz_training.apps.web.preparing import Preparation, Step, new_helpers, steps
 from ddz_training.apps.web.routes import PAGE
 from ddz_training.apps.web.server import RULES, Server
@@ -69,6 +69,15 @@ def test_a_review_knows_what_every_move_lost(page: Page) -> None:
     assert thoughts["played"] == story[worst]["text"] != thoughts["move"]
     assert thoughts["played"] in [one["text"] for one in thoughts["moves"]]
     assert page.get(f"games/{name}/moves/{len(story)}/chance")["landlord"] in (0, 1)
+
+
+def test_another_unshuffled_game_has_the_cards_of_the_one_before(page: Page) -> None:
+    rules = "standard,unshuffled=true"
+    before = page.finish(page.begin(seat=None, rules=rules))["id"]
+    asked = {"rules": rules, "seat": None, "agents": ["rules"] * 3, "seed": 4, "after": before}
+    texts = [page.get(f"games/{name}/record")["text"] for name in (before, page.post("games", asked)["id"])]
+    last, following = map(Record.parse, texts)
+    assert following.deal == Replay(last, len(last.moves)).next_deal(4)
 
 
 def test_undo_takes_the_persons_decision_back(page: Page) -> None:

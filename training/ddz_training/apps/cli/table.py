@@ -39,11 +39,13 @@ class TableCommand(UnderRules):
     Attributes:
         seed: Seed of the deal; a new deal each time by default.
         out: Keep the game in this new file; the page opens it.
+        after: The kept game before this one, whose cards unshuffled rules deal.
         lang: en or zh (中文); by default the variable DDZ_LANG, or en.
     """
 
     seed: Natural | None = None
     out: Annotated[Path | None, File(use="new")] = None
+    after: Path | None = None
     lang: str | None = None
 
     @property
@@ -59,7 +61,8 @@ class TableCommand(UnderRules):
             pause: Seconds after the move of an agent.
         """
         say = table_texts.Texts(self.language)
-        deal = table_session.Deal(self.preset, secrets.randbelow(2**32) if self.seed is None else self.seed)
+        seed = secrets.randbelow(2**32) if self.seed is None else self.seed
+        deal = table_session.Deal(self.preset, seed) if self.after is None else self._next_deal(self.after, seed)
         session = table_session.Session(table_session.Record(deal, tuple(players)))
         tell(say("seed", seed=deal.seed))
         try:
@@ -69,6 +72,14 @@ class TableCommand(UnderRules):
                 session.record().save(self.out)
                 tell(say("kept", file=quoted(self.out)))
             session.close()
+
+    def _next_deal(self, after: Path, seed: int) -> table_session.Deal:
+        """The deal that follows a kept game."""
+        last = table_session.Record.load(after)
+        if last.deal.rules != self.preset:
+            wanted = f"{quoted(after)} has other rules: add --rules {last.deal.rules.name}"
+            raise match_errors.InvalidArenaError(wanted)
+        return table_session.Replay(last, len(last.moves)).next_deal(seed)
 
 
 class PlayCommand(TableCommand, call="play", heading="Play"):

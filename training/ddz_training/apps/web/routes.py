@@ -3,7 +3,8 @@
 ==========================================  ==================================================================
 ``GET api/choices``                         rules, roles, levels and agents that a form offers
 ``POST api/games``                          a new game: ``rules``, ``seat`` (null: only watch), ``agents`` (one a
-                                            seat), ``seed``; or ``record``; or ``puzzle``
+                                            seat), ``seed``, ``after`` (the ``ID`` of the game before, whose cards
+                                            unshuffled rules deal); or ``record``; or ``puzzle``
 ``GET api/games/ID``                        the game as its person sees it
 ``POST api/games/ID/choice``                ``readings``: the moves that the cards ``text`` can be played as, or
                                             ``reason``: why there is none

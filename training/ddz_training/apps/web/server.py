@@ -29,7 +29,7 @@ from ddz_training.apps.web.shapes import Json, game_shape, may_only_pass, replay
 
 QUICK = "policy"
 """Who gives hints until the adviser is prepared."""
-RULES = (*PRESETS, "bidding,doubling=true")
+RULES = (*PRESETS, "bidding,doubling=true", "standard,unshuffled=true")
 """The rules that a form offers."""
 _LONGEST_GAME = 10_000
 LANGUAGE = "accept-language"
@@ -275,7 +275,12 @@ class Server:
         if body.get("seat") is not None:
             players[_number(body, "seat", rules.players - 1)] = PERSON
         seed = secrets.randbelow(2**48) if body.get("seed") is None else _number(body, "seed")
-        return Record(Deal(rules, seed), tuple(players))
+        if body.get("after") is None:
+            return Record(Deal(rules, seed), tuple(players))
+        with self.games.seen(_text(body, "after")) as last:
+            if last.session.rules != rules:
+                raise RequestError("after names a game with other rules")
+            return Record(last.session.next_deal(seed), tuple(players))
 
     def _puzzle(self, number: int) -> Record:
         if not 1 <= number <= len(self._puzzles):

@@ -179,7 +179,7 @@ export async function gamePage(root, id, number) {
   const next = () => act(async () => (location.hash = await nextPuzzle(puzzle)));
   const again = () => act(async () => {
     const agents = game.names.map((name) => (name === "person" ? choices.agent : name));
-    location.hash = `#/game/${(await post("games", { rules: game.rules, seat: game.seat, agents }, "dealing")).id}`;
+    location.hash = `#/game/${(await post("games", { rules: game.rules, seat: game.seat, agents, after: id }, "dealing")).id}`;
   });
 
   const save = () => act(async () => { await download(id); if (!game.over && !game.puzzle) inform(word("saved seen")); });

@@ -58,7 +58,7 @@ const WORDS = {
     "rules botzone": "Botzone", "rules botzone2": "Botzone, with an auction", "rules rlcard": "RLCard", "rules douzero": "DouZero",
     "rules openspiel": "OpenSpiel", "rules perfect": "Open hands", "rules mini": "Mini (two players, 14 cards)",
     "rules micro": "Micro (two players, 6 cards)", "rules half-deck": "Half a deck", "rules half-deck-open": "Half a deck, the rest face up",
-    "rules robbing": "Calling and robbing the landlord",
+    "rules robbing": "Calling and robbing the landlord", "rules standard,unshuffled=true": "Unshuffled (more bombs)",
   },
   zh: {
     title: "斗地主", "new game": "新牌局", puzzle: "残局", open: "打开牌谱", ask: "支招",
@@ -118,7 +118,7 @@ const WORDS = {
     "rules botzone": "Botzone", "rules botzone2": "Botzone（叫地主）", "rules rlcard": "RLCard", "rules douzero": "DouZero",
     "rules openspiel": "OpenSpiel", "rules perfect": "明牌", "rules mini": "迷你（两人，14 张）",
     "rules micro": "微型（两人，6 张）", "rules half-deck": "半副牌", "rules half-deck-open": "半副牌，其余明置",
-    "rules robbing": "叫地主、抢地主",
+    "rules robbing": "叫地主、抢地主", "rules standard,unshuffled=true": "不洗牌（炸弹多）",
   },
 };
 

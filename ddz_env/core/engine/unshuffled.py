@@ -1,0 +1,54 @@
+"""A first game where the deck is not shuffled: its cards come from a last game, which is played at random."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.core.engine import layout as at
+from ddz_env.core.engine.compiling import pure_kernel
+from ddz_env.core.engine.deal import cut_pile, deal_packets, deal_rest, new_game, start_game
+from ddz_env.core.engine.moves import random_move
+from ddz_env.core.engine.random import advance, mix
+from ddz_env.core.engine.step import main_cards, pass_turn, play_lightly
+from ddz_env.core.engine.words import U0, add_hand
+
+
+@pure_kernel
+def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
+    """Deal a row from a 64-bit generator state and begin, as :func:`~ddz_env.core.engine.deal.new_game` does.
+
+    The last game is dealt as that function deals it; seat 0 takes the landlord cards, without an auction, and every
+    move is uniform over the legal ones.
+
+    Args:
+        row: Output, shape ``[32]``, uint64.
+        seed: The game's generator state.
+        rules: The rules array.
+        mask: Scratch, shape ``[MASK_WORDS]``, uint64.
+    """
+    new_game(row, seed, rules)
+    _begin_play(row)
+    place = cut_pile(row, rules)
+    state = row[at.RNG]
+    while row[at.STAGE] != at.STAGE_OVER:
+        state = advance(state)
+        main, kickers = random_move(row, rules, mask, mix(state))
+        if main == U0:
+            pass_turn(row, rules)
+        else:
+            place = deal_packets(row, main_cards(main), place, rules)
+            place = deal_packets(row, kickers, place, rules)
+            play_lightly(row, main, kickers, rules)
+    row[at.RNG] = state
+    deal_rest(row, place, rules)
+    start_game(row, rules)
+
+
+@pure_kernel
+def _begin_play(row: np.ndarray) -> None:
+    """Let seat 0 lead with the landlord cards; where a new game begins with an auction, in its place."""
+    if row[at.LANDLORD] == at.NO_SEAT:
+        row[at.HANDS] = add_hand(row[at.HANDS], row[at.BOTTOM])
+    row[at.BOTTOM] = U0
+    row[at.SEAT] = U0
+    row[at.STAGE] = at.STAGE_PLAY

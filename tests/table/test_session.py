@@ -117,7 +117,7 @@ def test_who_looks_at_hidden_cards_gives_no_advice() -> None:
         with pytest.raises(HiddenCardsError, match="ask another"):
             ask("cheating-uct")
     deal = seen_from(finished(1), 1)
-    with pytest.raises(HiddenCardsError, match="nobody knows"):
+    with pytest.raises(HiddenCardsError, match="unknown at this table"):
         Session(Record(deal, (PERSON, PERSON, "cheating-uct")))
 
 

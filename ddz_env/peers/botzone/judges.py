@@ -1,11 +1,11 @@
-"""The judges as the platform calls them: the log of a match in, the next word out; nothing is remembered in between.
+"""The judges as the platform calls them: the log of a match in, the next output out; no state is kept in between.
 
-Written after the behaviour of the judges that ``ailab-pku/botzone-local`` publishes, down to their words for faults.
+Modelled on the judges that ``ailab-pku/botzone-local`` publishes, down to their wording of faults.
 
-``FightTheLandlord`` seats the landlord at 0, and a fault ends the game.  Cards that are no combination are
-``BAD_FORMAT`` there, because that judge fails on them while it counts weights.
+``FightTheLandlord`` seats the landlord at 0, and a fault ends the game.  Cards that do not form a combination
+are ``BAD_FORMAT`` there, because that judge fails on them while it counts weights.
 
-``FightTheLandlord2`` has an auction and plays on itself for a bot at fault: the fault is noted under ``errored``, the
+``FightTheLandlord2`` has an auction and plays on in place of a bot at fault: the fault is noted under ``errored``, the
 move counts as a pass, or on lead as the smallest card, and the bot gets no more requests.  When all three have failed,
 each scores -1.
 """

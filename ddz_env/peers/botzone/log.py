@@ -165,5 +165,5 @@ def read_log(text: str) -> BotzoneLog:
         if "own" not in first or any("command" not in output for output in log.outputs):
             raise BotzoneLogError("the judge's entries have no commands")
     except (LookupError, TypeError, AttributeError, StopIteration) as error:
-        raise BotzoneLogError(f"this is no log of {' or '.join(GAMES)}: {shown(found)}") from error
+        raise BotzoneLogError(f"this is not a log of {' or '.join(GAMES)}: {shown(found)}") from error
     return log

@@ -79,7 +79,7 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
 
     Raises:
         InvalidRequestError: If they are not requests of this game.
-        InvalidMoveError: If a move in them is none under our rules: a shuttle with one kicker a quad.
+        InvalidMoveError: If they contain a move that our rules do not have: a shuttle with one kicker a quad.
     """
     try:
         story = _story(game, requests, responses)
@@ -92,7 +92,7 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         reason = error if isinstance(error, DouDizhuError) else f"{type(error).__name__}: {error}"
-        raise InvalidRequestError(f"these are no requests of {game.name}: {reason}") from error
+        raise InvalidRequestError(f"these are not requests of {game.name}: {reason}") from error
     held = story.own + (story.public if story.seat == story.landlord else [])
     gone = {card for cards in story.played for card in cards}
     return Knowledge(state, story.seat, sorted(card for card in held if card not in gone))

@@ -1,8 +1,8 @@
 """The cards that a game starts from: dealt by a seed, given, or only as far as one seat sees them.
 
 A seat at a real table knows its own hand, the landlord cards and what has been played.  Where hands are unknown, some
-are made up that could have played all this; a view of the seat that looks on does not show them, so that it is the same
-whichever are made up.
+are made up that could have played all this.  The view of the observing seat does not show them, so it does not depend
+on which ones were made up.
 """
 
 from __future__ import annotations

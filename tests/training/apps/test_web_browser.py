@@ -73,7 +73,7 @@ def test_a_replay_with_its_analysis(person: Person) -> None:
         folded.query_selector("summary").click()
         assert folded.query_selector(".entry").is_visible()
     assert float(person.text("table.beliefs td .number >> nth=0")) > 0
-    page.select_option("#asked", ADVISER)
+    page.select_option("#adviser", ADVISER)
     page.click("#curve")
     person.wait("#curve:text-is('Chance of winning')")
     own, *theirs = (page.get_attribute(f"svg.curve .seat{seat}", "points").split() for seat in range(3))
@@ -297,11 +297,11 @@ def test_a_start_page_says_what_is_being_prepared_until_it_is(person: Person) ->
     person.page.route("**/api/ready", lambda route: route.fulfill(json=status))
     person.page.set_viewport_size(LYING)
     person.visit()
-    person.wait(".told .source:has-text('the opponents')")
+    person.wait(".messages .source:has-text('the opponents')")
     deal = person.box("#deal")
     assert deal["y"] + deal["height"] <= LYING["height"]  # a form in one view
     status |= {"ready": True, "left": []}
-    person.page.wait_for_selector(".told .source:empty", state="attached")
+    person.page.wait_for_selector(".messages .source:empty", state="attached")
 
 
 def test_a_stroke_chooses_cards(person: Person) -> None:

@@ -113,7 +113,10 @@ class Training(ABC):
 
     @abstractmethod
     def learn(self) -> Mapping[str, Any]:
-        """One update, counted in :attr:`counters` but for the update and the seconds; what else it brought, by name."""
+        """One update; what it brought, by name.
+
+        It adds to all of :attr:`counters` except the update and the seconds.
+        """
 
     @abstractmethod
     def keep(self, folder: Path) -> None:
@@ -290,7 +293,7 @@ class CurveFile:
         path: The file.
         columns: The columns, ``update`` first.
         keep: The last update whose lines are kept; lines of later ones are those of a run that was killed after its
-            last checkpoint, and will be written again.  -1 begins anew, where there are no lines yet.
+            last checkpoint, and will be written again.  -1 starts from the beginning, where there are no lines yet.
 
     Raises:
         CheckpointError: If the file has other columns or is another run's, or cannot be read or written.

@@ -180,7 +180,7 @@ class DealPlayer(AgentKeeper):
         maker: Makes an agent from a specification; under a time limit agents are made by name only.
         make_generator: Makes the generator of a seat from its key.
         time_limit: Seconds that an agent may take to answer; None for no limit.
-        on_fault: ``"stop"``: a fault of an agent is an error; ``"lose"``: it loses that game, and is made anew.
+        on_fault: ``"stop"``: a fault of an agent is an error; ``"lose"``: it loses that game, and is made again.
         processor: Whether decisions are timed by the processor's clock, which other programs do not slow down.
     """
 

@@ -188,7 +188,7 @@ _MOST_WEIGHTS = 4_000_000
 
 
 def bootstrap_sums(values: NDArray[np.float64], replicates: int, seed: int = 0) -> NDArray[np.float64]:
-    """The sums over clusters that are drawn anew, with replacement.
+    """The sums over clusters that are resampled with replacement.
 
     Args:
         values: What is summed, a cluster a row: ``[clusters, columns]``.

@@ -87,7 +87,7 @@ click.version_option(__version__, prog_name="ddz-env", message="%(prog)s %(versi
 
 
 def named_commands() -> Iterator[tuple[str, str, click.Command]]:
-    """The heading, the name and the command of all that ``ddz --help`` and its groups list, but for experiments."""
+    """Heading, name and command of everything that ``ddz --help`` and its groups list, except experiments."""
     context = click.Context(app)
     for heading, kinds in app.headings.items():
         for name in kinds if heading else ():

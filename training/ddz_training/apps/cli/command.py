@@ -178,7 +178,7 @@ class Command(Options):
         return [*self.words, *arguments, *options]
 
     def resuming(self, **changed: Any) -> str:
-        """The command line that goes on with this run, as :meth:`again`."""
+        """The command line that continues this run, as :meth:`again`."""
         return command_line("ddz", *self.again(**changed))
 
 

@@ -66,11 +66,11 @@ def interrupt() -> None:
 
 
 @contextmanager
-def finishing(tell: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
+def finishing(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
     """Let the first signal only request the end; the second one raises ``KeyboardInterrupt``.
 
     Args:
-        tell: Called with the answer to the first.
+        say: Called with the answer to the first.
 
     Yields:
         Whether the run is to end.
@@ -81,7 +81,7 @@ def finishing(tell: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
         if requests:
             interrupt()
         requests.append(STOPPING)
-        tell(STOPPING)
+        say(STOPPING)
 
     _Watch.finishing = True
     try:

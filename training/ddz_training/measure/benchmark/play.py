@@ -263,12 +263,12 @@ def replay(
     processes: int = 1,
     on_progress: OnProgress = no_progress,
 ) -> int:
-    """Play deals of a file again, drawn anew for each pair, and compare how every game ended.
+    """Play some deals of a file again, drawn for each pair, and compare how every game ended.
 
     Args:
         results: What the file holds.
         sample: How many deals a pair; None for all of them.
-        rng: Draws them.  Who submits a file must not know which.
+        rng: Draws them.  The submitter of a file must not be able to predict them.
         processes: Worker processes.
         on_progress: Called with the deals, times pairs, that are done and all of them.
 
@@ -276,10 +276,10 @@ def replay(
         How many deals, times pairs, ended as the file says.
 
     Raises:
-        FrozenChangedError: If deals or players of the field are others here than those committed.
-        AgentChangedError: If an agent reads other files here.
+        FrozenChangedError: If deals or players of the field differ here from those committed.
+        AgentChangedError: If an agent's files differ here.
         UnknownAgentError: If an agent is not installed here.
-        NotReproducedError: If a game ended otherwise.
+        NotReproducedError: If a game ended differently.
     """
     contest = results.contest
     contest.check()

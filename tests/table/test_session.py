@@ -58,7 +58,7 @@ FIELDS = {
     *(f"table.seats.play.{name}" for name in ("text", "category", "cards", "to_beat", "current")),
     *("players", "history", "waits_for", "legal", "decisions"),
 }
-"""What a viewer is told.  A new field is added here by somebody who has made sure that it hides what is hidden."""
+"""What a viewer gets.  Before a new field is added here, make sure that it hides what is hidden."""
 
 
 def same_to(seat: int) -> Iterator[tuple[Record, Record]]:

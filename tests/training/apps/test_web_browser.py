@@ -427,7 +427,7 @@ def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None
     notice, line = person.box("#waiting"), person.box(".status")  # it covers nothing
     assert notice["x"] >= line["x"] + line["width"] or notice["y"] >= line["y"] + line["height"]
     person.press("3")
-    person.wait("#play[aria-disabled=false]")  # a hint that takes long keeps nobody from playing
+    person.wait("#play[aria-disabled=false]")  # the person can play while a hint takes long
     hints.pop().continue_()
     person.wait(".page[aria-busy=false] .thoughts")
     assert not person.text("#waiting")
@@ -535,7 +535,7 @@ def test_a_phone_needs_no_scrolling_sideways(person: Person) -> None:
             assert 0 <= box["x"] <= box["x"] + box["width"] <= PHONE["width"] + 1
         person.deal("1", agent="random")
         first, second, *_ = person.boxes(".seat.left .card:not(.back)")
-        assert second["x"] - first["x"] > 0.5 * first["width"]  # cards that are known are no slivers
+        assert second["x"] - first["x"] > 0.5 * first["width"]  # known cards are wider than slivers
         person.deal("")
         page.click("#look")
         person.wait(".thoughts")

@@ -62,9 +62,10 @@ def tics(place: Path) -> dict[str, int]:
         if file.suffix not in (".py", ".md", ".html", ".js") or file in EXEMPT:
             continue
         for line, text in _texts(file):
-            for match in PATTERN.finditer(CODE.sub("", text)):
+            text = " ".join(CODE.sub("", text).split())
+            for match in PATTERN.finditer(text):
                 name = list(TICS)[int((match.lastgroup or "t0")[1:])]
-                around = " ".join(match.string[max(0, match.start() - 40) : match.end() + 30].split())
+                around = text[max(0, match.start() - 40) : match.end() + 30]
                 print(f"{file.relative_to(ROOT).as_posix()}:{line}: {name}: {around}")
                 found[name] += 1
     return dict(sorted(found.items()))

@@ -167,7 +167,7 @@ def test_a_decision_taken_back_leaves_no_trace() -> None:
     play_on(crooked)
     assert crooked.moves == straight.moves
     other = next(number for number in range(len(straight.moves)) if number not in mine)
-    with pytest.raises(SessionError, match="no decision of yours"):
+    with pytest.raises(SessionError, match="not a decision of yours"):
         crooked.undo(other)
     with pytest.raises(SessionError, match="nothing to take back"):
         crooked.undo(seat=1)

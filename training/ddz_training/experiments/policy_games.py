@@ -59,7 +59,7 @@ BUDGETS = (
 )
 """The default search with less time and with more, a factor of four apart: the line of the plot."""
 SETTLED = 0.98
-"""A decision is not looked at where the policy gives a move at least this probability."""
+"""Decisions where the policy gives a move at least this probability are skipped."""
 
 
 class GainResult(Result):

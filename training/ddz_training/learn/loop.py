@@ -58,7 +58,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Budget(Options):
-    """The length of a training from its very beginning; a resumed one counts what it did before.
+    """The length of a training from its very beginning: a resumed one includes what was done before.
 
     Attributes:
         updates: Updates; None for no limit.
@@ -329,7 +329,7 @@ class CurveFile:
 
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Errors of a curve as ours."""
+    """Turn the errors of a curve file into ours."""
     try:
         yield
     except (OSError, UnicodeDecodeError, csv.Error) as error:

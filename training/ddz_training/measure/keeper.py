@@ -23,7 +23,7 @@ _Result = TypeVar("_Result")
 
 
 class AgentWrapper:
-    """Passes everything on to an agent but ``act``, which a subclass has.
+    """Passes everything on to an agent except ``act``, which a subclass defines.
 
     Args:
         agent: The agent.
@@ -69,7 +69,7 @@ class Thinking(NamedTuple):
 
 
 def plays_side_by_side(agent: Agent) -> bool:
-    """Whether an agent plays many games at once: it answers in batches, says that it does so alike, and follows none.
+    """Whether an agent may play many games at once: it answers in batches, to the same effect, and follows none.
 
     A cheating agent does not: in batches it would get rows of views.
     """

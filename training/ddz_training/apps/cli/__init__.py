@@ -1,4 +1,4 @@
-"""The command line ``ddz``.  A file a heading of its help; what the commands do lives below, in :mod:`ddz_training`."""
+"""The command line ``ddz``.  A file for each heading of its help; the work is done below, in :mod:`ddz_training`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ GONE = {
     "solve --passed": "write the pass behind the hands: '44668 / 5578 / 3399: pass'",
     "train sb3 --num-envs": "write --set num_envs=VALUE",
 }
-"""What to do instead of each command and option that went, by the words that called it."""
+"""What to use instead of each command and option that was removed, by the words that called it."""
 
 app = Main(
     GONE,

@@ -373,7 +373,7 @@ class Main(Group):
     """``ddz``: what may be typed anywhere on the line, and how every command ends.
 
     Args:
-        gone: What to do instead of each command and option that went, by the words that called it.
+        gone: What to use instead of each command and option that was removed, by the words that called it.
         *given: As of :class:`Group`.
     """
 
@@ -384,7 +384,7 @@ class Main(Group):
         self._gone = gone
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Bring what may be typed anywhere before ``--`` to the front."""
+        """Move the options that may be typed anywhere before ``--`` to the front."""
         end = args.index("--") if "--" in args else len(args)
         front = [arg for arg in args[:end] if arg in _ANYWHERE]
         return super().parse_args(ctx, [*front, *(arg for arg in args[:end] if arg not in _ANYWHERE), *args[end:]])

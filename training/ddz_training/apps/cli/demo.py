@@ -46,14 +46,14 @@ ENTRANTS = {
 """Who plays, by what tables call it; ``fresh`` is the file of the new policy, ``milliseconds`` what searches think."""
 
 SETTINGS: dict[str, Any] = {"evaluate_deals": 50, "evaluate_every": 10**9}
-"""The strength is measured at the end alone."""
+"""The strength is measured only at the end."""
 
 _SCORING = "win"
 _PICTURE = "ratings.png"
 
 
 class InvalidDemonstrationError(DouDizhuError):
-    """The demonstration cannot be given with these options."""
+    """The demonstration cannot run with these options."""
 
 
 class DemoCommand(Parallel, call="demo", heading="Train"):

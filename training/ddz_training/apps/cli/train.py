@@ -1,4 +1,4 @@
-"""``ddz train``: learning under a bar, with one writer to its output; an end by Ctrl-C keeps what was learned."""
+"""``ddz train``: learning under a progress bar, with one writer to its output; Ctrl-C keeps what was learned."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class RunCommand(TrainCommand):
         return run
 
     def follow(self, file: str, rules: str, options: str = "") -> None:
-        """Say with which command a policy plays that has been learned."""
+        """Say which command lets the learned policy play."""
         agent = f"policy:path={self.out / file}{options}"
         follow("to see how strong it is", "arena", agent, "rules", *rules_words(rules))
 

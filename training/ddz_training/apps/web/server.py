@@ -310,7 +310,7 @@ class RefusedError(RequestError):
 
 
 def _is_move(cards: str, rules: Rules) -> bool:
-    """Whether some cards form a move at all."""
+    """Whether some cards form any move."""
     try:
         Move.parse(cards, rules)
     except InvalidMoveError as error:

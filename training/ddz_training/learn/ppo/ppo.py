@@ -225,7 +225,7 @@ class Learner:
         critic: The critic.
         config: The settings.
         threads: The threads.
-        trusted_critic: The critic whose word counts, a running average; the critic itself if None.
+        trusted_critic: The critic whose values are used, a running average; the critic itself if None.
     """
 
     def __init__(

@@ -62,7 +62,7 @@ def make_opponent(opponent: Any, count: int, rules: Rules, role: int = 0) -> Opp
         role: The first role that it plays.
 
     Raises:
-        UnknownAgentError: If there is no such agent, or what has the name cannot act.
+        UnknownAgentError: If there is no such agent, or the thing of that name cannot act.
         InvalidAgentOptionError: If its options are wrong.
     """
     kind = _COMPILED.get(opponent.strip(), ASKED) if isinstance(opponent, str) else ASKED
@@ -86,7 +86,8 @@ def opponents_by_role(opponents: Any, role: str, rules: Rules, count: int) -> li
         The opponent of each role; some of them may be the same object.
 
     Raises:
-        InvalidOptionError: If a role is unknown or has no opponent, or an auction would have to know roles.
+        InvalidOptionError: If a role is unknown or has no opponent, or they differ where an auction decides on the
+            roles.
         UnknownAgentError: If an opponent cannot be found.
     """
     if not isinstance(opponents, Mapping):
@@ -140,7 +141,7 @@ class Opponents(OwnsArrays):
         self._by_role = np.array([self.in_python.index(one) if one.agent else -1 for one in by_role])
         self.read_moves = any(one.batch is None for one in self.in_python)
         self._rules, self._threads = rules, threads
-        # Opponents of a single game may follow it; in a table of many they must not care.
+        # Opponents of a single game may follow it; opponents of many games cannot.
         self._listeners = [one for one in self.in_python if one.batch is None] if count == 1 else []
         self._told = 0
         self._rngs: dict[int, tuple[tuple[int, ...], np.random.Generator]] = {}

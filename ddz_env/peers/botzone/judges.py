@@ -64,7 +64,7 @@ def _finish(scores: Sequence[float], before: Mapping[str, Any], **after: Any) ->
 
 
 def _combination(cards: Sequence[int], game: BotzoneGame) -> Combination:
-    """What cards mean; a pass where they are nothing."""
+    """What cards mean; a pass where they form nothing."""
     return games.combination(cards, game) or PASS
 
 
@@ -247,7 +247,7 @@ def _counted(table: _Table, entry: Mapping[str, Any], errors: _Errors) -> list[i
 
 
 def read_bids(log: Log, errors: _Errors | None = None) -> tuple[list[int], int | None]:
-    """The bids of a log so far, and the landlord once the auction is over; a bid that is none counts as 0."""
+    """The bids of a log so far, and the landlord once the auction is over; an invalid bid counts as 0."""
     errors = _Errors([None] * SEATS) if errors is None else errors
     bids: list[int] = []
     for seat, entry in enumerate(log[1 : 2 * SEATS : 2]):

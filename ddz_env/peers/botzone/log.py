@@ -101,7 +101,7 @@ class BotzoneLog:
             The game where the log ends, and every decision before.
 
         Raises:
-            BotzoneLogError: If a move does not fit, or is none under our rules (a shuttle with one kicker a quad).
+            BotzoneLogError: If a move does not fit, or our rules do not have it (a shuttle with one kicker a quad).
         """
         state, decisions = self.deal.state(self.game), []
         bids = read_bids(self.entries)[0] if self.game.has_auction else []

@@ -99,7 +99,7 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
 
 
 def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
-    """The move that card ids are.
+    """The move that card ids form.
 
     Raises:
         InvalidHandError: If an id does not exist or appears twice.
@@ -186,8 +186,8 @@ def _possible(game: BotzoneGame, story: _Story) -> State:
 class BotzonePlayer:
     """Answers for an agent.
 
-    An answer is always one that the judge allows: where the agent fails, or a move on the table is none of our rules (a
-    shuttle with one kicker a quad), it passes, bids nothing, or leads its smallest card, and ``debug`` says why.
+    An answer is always one that the judge allows: where the agent fails, or our rules do not have a move on the table
+    (a shuttle with one kicker a quad), it passes, bids nothing, or leads its smallest card, and ``debug`` says why.
 
     Args:
         agent: The agent.
@@ -285,10 +285,10 @@ def serve(agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: 
 
 
 def game_of_message(message: Mapping[str, Any]) -> BotzoneGame:
-    """The game that a first message is of.
+    """The game that a first message belongs to.
 
     Raises:
-        InvalidRequestError: If it is of none.
+        InvalidRequestError: If it belongs to none.
     """
     try:
         first = message["requests"][0]

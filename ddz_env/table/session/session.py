@@ -95,7 +95,7 @@ class Session:
     Raises:
         IllegalMoveError: If the moves cannot be played.
         SessionError: If at a table of which one hand is known an agent has another seat, or looks at hidden cards.
-        UnknownAgentError: If there is no agent of a name.
+        UnknownAgentError: If one of the agents does not exist.
         InvalidAgentOptionError: If it has no such option.
 
     Example:
@@ -310,7 +310,7 @@ class Session:
     # --- advice ---
 
     def hint(self, agent: str, seat: int | None = None) -> Advice:
-        """What an agent would do in the place of the seat to act; it draws none of the game's numbers.
+        """What an agent would do in the place of the seat to act; it uses none of the game's random numbers.
 
         Args:
             agent: Its name.

@@ -1,11 +1,11 @@
 """The generated parts of the docs: tables computed from the code, written between markers.
 
 A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
-block, ``ddz docs --check`` (and a test) rejects a page that is out of date.  ``<!-- table: search-gains without games;
+block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  ``<!-- table: search-gains without games;
 all * -->`` leaves out a column, by its heading, and the rows that begin so (``*`` is any text).  A block named like
-``<!-- site: mini-pairs -->`` is on the built site only: programs that lie in the checkout, and further results.  Tables
-of experiments are computed from the results in the checkout's ``docs/results/``, also those of the README and of the
-model card, which lies beside the shipped weights.
+``<!-- site: mini-pairs -->`` is on the built site only: programs that lie in the checkout, and further results.
+Tables of experiments are computed from the results in the checkout's ``docs/results/``, also those of the README and of
+the model card, which lies beside the shipped weights.
 """
 
 from __future__ import annotations

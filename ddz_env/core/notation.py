@@ -343,7 +343,7 @@ class Move:
         ]
         if not readings:
             raise InvalidMoveError(
-                "{body} with kickers {kickers} is no move under the {rules} rules",
+                "{body} with kickers {kickers} is not a move under the {rules} rules",
                 body=repr(_counts_text(body)),
                 kickers=repr(_counts_text(rest)),
                 rules=Message(rules.name),
@@ -356,8 +356,8 @@ class Move:
         readings = readings_of(cards, rules)
         if not readings:
             raise InvalidMoveError(
-                "{cards} is no move under the {rules} rules; write solos 3, pairs 33, trios 333 or 333+4, bombs 3333, "
-                "chains 34567, planes 333444+57, or pass",
+                "{cards} is not a move under the {rules} rules; write solos 3, pairs 33, trios 333 or 333+4, bombs "
+                "3333, chains 34567, planes 333444+57, or pass",
                 cards=repr(str(cards)),
                 rules=Message(rules.name),
             )

@@ -195,9 +195,9 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._begin()
 
     def set_state(self, state: State) -> None:
-        """Go on from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
+        """Continue from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
 
-        No agent has a reward yet; ``reset`` without a seed deals the game that would have come.
+        No agent has a reward yet; ``reset`` without a seed deals the game that would have come next.
 
         Raises:
             InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.

@@ -30,7 +30,7 @@ from ddz_env.envs.threads import one_at_a_time, usable_threads
 
 
 def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
-    """Check what a batch is to continue from, by its own arrays; returns the saved seed.
+    """Check a saved state against the batch's own arrays; returns the saved seed.
 
     Raises:
         InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.

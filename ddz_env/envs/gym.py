@@ -47,7 +47,7 @@ __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
 
 ILLEGAL_ACTIONS = ("terminate", "raise")
 _NO_LIMIT = 2**62
-"""Steps that no game has."""
+"""More steps than any game has."""
 
 
 class _LearnerEnv(OwnsArrays):
@@ -170,7 +170,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
 
     @one_at_a_time
     def set_state(self, state: State, *, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
-        """Go on from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
+        """Continue from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
 
         The opponents play until the learner must decide.  The learner has the seat of its role, and where the role is
         random it keeps its seat.
@@ -401,7 +401,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         return np.unpackbits(bits, axis=1, count=NUM_ACTIONS, bitorder="little").view(np.bool_)
 
     def _seen(self, dealt: npt.NDArray[np.bool_] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Observations and infos of all games; the infos are said to hold for all, or for those just dealt."""
+        """Observations and infos of all games; the infos are marked as valid for all, or for those just dealt."""
         games, slots = self._games, self._games.slots
         values, masks = games.handed
         if self.form.scaled:
@@ -427,7 +427,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         return columns | dict.fromkeys(map("_".__add__, columns), present)
 
     def _final(self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
-        """What the games showed last that have just ended, or were cut off and run on, in Gymnasium's form."""
+        """The last observations and infos of games that have just ended or were truncated, in Gymnasium's form."""
         slots, over = self._games.slots, ended | cut
         (where,) = over.nonzero()
         masks = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)

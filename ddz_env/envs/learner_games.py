@@ -201,7 +201,7 @@ class LearnerGames(GameBatch):
         while orders is not None:
             self.run(orders, *out)
             self._opponents.tell(self.state)
-            orders = self._answered() if self._opponents.asked else None
+            orders = self._answered() if self._opponents.in_python else None
 
     def _answered(self) -> npt.NDArray[Any] | None:
         """Ask the opponents in all games that wait for one; None if no game does."""

@@ -62,7 +62,7 @@ def make_opponent(opponent: Any, count: int, rules: Rules, role: int = 0) -> Opp
         role: The first role that it plays.
 
     Raises:
-        UnknownAgentError: If there is no such agent, or what has the name cannot act.
+        UnknownAgentError: If there is no such agent, or the thing of that name cannot act.
         InvalidAgentOptionError: If its options are wrong.
     """
     kind = _COMPILED.get(opponent.strip(), ASKED) if isinstance(opponent, str) else ASKED
@@ -86,7 +86,8 @@ def opponents_by_role(opponents: Any, role: str, rules: Rules, count: int) -> li
         The opponent of each role; some of them may be the same object.
 
     Raises:
-        InvalidOptionError: If a role is unknown or has no opponent, or an auction would have to know roles.
+        InvalidOptionError: If a role is unknown or has no opponent, or they differ where an auction decides on the
+            roles.
         UnknownAgentError: If an opponent cannot be found.
     """
     if not isinstance(opponents, Mapping):
@@ -125,7 +126,7 @@ class Opponents(OwnsArrays):
 
     Attributes:
         kinds: How each role is played, shape ``[players]``, int64.
-        asked: Those who answer from Python, each once.
+        in_python: Those that answer from Python, each once.
         read_moves: Whether an opponent reads all moves of a game.
 
     Raises:
@@ -136,12 +137,12 @@ class Opponents(OwnsArrays):
     def __init__(self, opponents: Any, role: str, rules: Rules, count: int, threads: int = 1) -> None:
         by_role = opponents_by_role(opponents, role, rules, count)
         self.kinds = np.array([one.kind for one in by_role])
-        self.asked = [one for number, one in enumerate(by_role) if one.agent and one not in by_role[:number]]
-        self._by_role = np.array([self.asked.index(one) if one.agent else -1 for one in by_role])
-        self.read_moves = any(one.batch is None for one in self.asked)
+        self.in_python = [one for number, one in enumerate(by_role) if one.agent and one not in by_role[:number]]
+        self._by_role = np.array([self.in_python.index(one) if one.agent else -1 for one in by_role])
+        self.read_moves = any(one.batch is None for one in self.in_python)
         self._rules, self._threads = rules, threads
-        # Opponents of a single game may follow it; in a table of many they must not care.
-        self._listeners = [one for one in self.asked if one.batch is None] if count == 1 else []
+        # Opponents of a single game may follow it; opponents of many games cannot.
+        self._listeners = [one for one in self.in_python if one.batch is None] if count == 1 else []
         self._told = 0
         self._rngs: dict[int, tuple[tuple[int, ...], np.random.Generator]] = {}
 
@@ -172,7 +173,7 @@ class Opponents(OwnsArrays):
             AgentFaultError: If an opponent raises.
             IllegalAgentMoveError: If its answer is not a legal move.
         """
-        asked = self._asked(slots.rows[waiting]) if len(self.asked) > 1 else None
+        called = self._called(slots.rows[waiting]) if len(self.in_python) > 1 else None
         answers = slots.keys[:, at.MAIN : at.KICKERS + 1]
 
         def rng(game: int) -> np.random.Generator:
@@ -181,8 +182,8 @@ class Opponents(OwnsArrays):
                 self._rngs[game] = key, agent_generator(key)
             return self._rngs[game][1]
 
-        for number, one in enumerate(self.asked):
-            games = waiting if asked is None else waiting[asked == number]
+        for number, one in enumerate(self.in_python):
+            games = waiting if called is None else waiting[called == number]
             if not len(games):
                 continue
             if one.batch is None:
@@ -193,8 +194,8 @@ class Opponents(OwnsArrays):
             else:
                 answers[games, 0], answers[games, 1] = _stages(one, games, slots, self._threads, rng), 0
 
-    def _asked(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
-        """The place in ``asked`` of the agent that plays the seat to act, by row."""
+    def _called(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
+        """The place in ``in_python`` of the agent that plays the seat to act, by row."""
         players, landlords = np.uint64(self._rules.players), rows[:, LANDLORD]
         roles = np.where(landlords == NO_SEAT, 0, (rows[:, SEAT] + players - landlords) % players)
         found: npt.NDArray[np.intp] = self._by_role[roles.astype(np.intp)]
@@ -202,7 +203,7 @@ class Opponents(OwnsArrays):
 
     def close(self) -> None:
         """Close those that can be closed."""
-        for one in self.asked:
+        for one in self.in_python:
             call(one.agent, one.role, "close", close, one.agent)
 
 

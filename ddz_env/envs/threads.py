@@ -67,7 +67,7 @@ def one_at_a_time(method: _F) -> _F:
         except (IllegalMoveError, GameOverError) as error:
             if before in (0, lock.last) or type(error) not in (IllegalMoveError, GameOverError):
                 raise
-            # What was right when this thread looked is wrong by now.
+            # What this thread has checked before may have changed.
             raise type(error)(f"{error}; another thread has used these games in the meantime: {_OWN}") from error
         finally:
             lock.release()

@@ -179,7 +179,7 @@ class StagedAdapter:
     """Feeds a whole-move agent into an environment that asks stage by stage.
 
     The agent thinks once a move, at its first stage; the kickers that it chose are handed out one by one.  The
-    position says which stage is asked, so a game that was cut short leaves nothing behind.
+    position says which stage comes next, so a game that was cut short leaves nothing behind.
 
     Args:
         agent: The agent.

@@ -74,7 +74,7 @@ def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *argumen
 
 
 def tell(agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], heard: int | None = None) -> int:
-    """Tell an agent a game: that it begins, unless it has heard some moves of it, and the moves since.
+    """Report a game to an agent: that it begins, unless it has heard some of its moves, and the moves since.
 
     Args:
         agent: The agent.

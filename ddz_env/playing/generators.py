@@ -13,7 +13,7 @@ import numpy as np
 
 
 def agent_generator(key: Sequence[int]) -> np.random.Generator:
-    """A generator that follows from a key and does not tell it: its seed is the key's SHA-256.
+    """A generator that follows from a key without revealing it: its seed is the key's SHA-256.
 
     The same key gives the same draws.  A key can be found only by trying keys, and who can guess the seed of a match
     can deal its games anyway: a match that matters has a secret seed.

@@ -202,7 +202,7 @@ def _read_name(agent: str) -> tuple[str, Callable[..., Any], str]:
 def _checked(agent: Any, text: str, name: str) -> Agent:
     """The agent, with a name of its own if it has none."""
     if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
-        raise UnknownAgentError(f"{text} is no agent: it needs a method act(view, rng) that returns a Move")
+        raise UnknownAgentError(f"{text} is not an agent: it needs a method act(view, rng) that returns a Move")
     return agent if hasattr(agent, "name") else _Named(agent, name)
 
 
@@ -271,7 +271,7 @@ def _options_of(factory: Callable[..., Any]) -> tuple[Option, ...]:
 
 
 def _parameters(factory: Callable[..., Any]) -> list[inspect.Parameter]:
-    """What a factory takes; of one written in C, which does not tell, anything by name."""
+    """What a factory takes: anything by name where it is written in C and has no signature."""
     try:
         return list(inspect.signature(factory).parameters.values())
     except (TypeError, ValueError):
@@ -359,7 +359,7 @@ def _import_module(name: str) -> Any:
             near=near,
         ) from error
     except (TypeError, ValueError) as error:  # an empty or relative name
-        raise UnknownAgentError(f"{name!r} is no module name; {_known()}") from error
+        raise UnknownAgentError(f"{name!r} is not a module name; {_known()}") from error
     except ImportError:
         raise
     except Exception as error:
@@ -441,12 +441,12 @@ class WithBidder:
         return [moves[place] for place in range(len(views))]
 
     def reset(self, seat: int, rules: Rules) -> None:
-        """Tell both that a game begins."""
+        """Let both know that a game begins."""
         for agent in (self.player, self.bidder):
             reset(agent, seat, rules)
 
     def observe(self, seat: int, move: Move) -> None:
-        """Tell both of a move."""
+        """Let both know of a move."""
         for agent in (self.player, self.bidder):
             observe(agent, seat, move)
 

@@ -1,8 +1,8 @@
 """What people read at the table, in English and in Chinese; the texts themselves are in ``texts.json``.
 
 ``texts`` has both languages of every text by its key.  ``messages`` has the Chinese of the errors that a person at the
-table can cause: errors speak English wherever they are raised, and callers may rely on their words.  A message is found
-by its English text with the names of its values (:class:`ddz_env.core.errors.Message`).
+table can cause: errors are in English wherever they are raised, and callers may rely on their words.  A message is
+found by its English text with the names of its values (:class:`ddz_env.core.errors.Message`).
 """
 
 from __future__ import annotations

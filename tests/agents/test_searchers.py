@@ -1,4 +1,4 @@
-"""What every searching agent promises, whichever its search: one table of agents, one of presets, one of borders."""
+"""What every searching agent promises: one table of agents, one of presets, one of borders."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_permuting_the_hidden_cards_changes_nothing(spec: str, seed: int, moves:
 
 
 def test_what_needs_no_search_is_played_at_once(spec: str) -> None:
-    """No visits, and no random number is used up: what follows does not depend on moves that were no choice."""
+    """No visits, and no random number is used up: what follows does not depend on forced moves."""
     agent: Any = make_agent(spec.format(10**6))
     forced_pass, last_move = endgame("R3", "44", "55"), endgame("33344456", "89TJQKA2", "55566677")
     forced_pass.step("R")

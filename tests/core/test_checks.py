@@ -1,4 +1,4 @@
-"""Values are checked where they enter: whatever a caller passes, a named error says what would be right."""
+"""Values are checked where they enter: for anything wrong, a named error says what would be right."""
 
 from __future__ import annotations
 

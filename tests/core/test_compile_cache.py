@@ -214,7 +214,7 @@ def test_a_link_of_another_user_is_not_followed(tmp_path: Path, monkeypatch: pyt
 def test_without_a_home_the_temporary_folder_is_private(
     home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "file").write_text("a home that is no directory")
+    (tmp_path / "file").write_text("a home that is not a directory")
     for variable in ("DDZ_CACHE_DIR", "HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)

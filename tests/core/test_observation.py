@@ -131,7 +131,7 @@ def test_observation_equals_the_facade(rules: object) -> None:
             assert parts == wanted
             assert view.stake == max(view.highest_bid, 1) << (parts["bombs"][0] + view.robs + view.is_shown)
             said = [parts[f"bid_{name}"][0] for name in ("self", "next", "previous")]
-            if view.rules.bidding == "robbing":  # what each seat has said tells how often the place was robbed
+            if view.rules.bidding == "robbing":  # the answers of the seats show how often the place was robbed
                 assert view.robs == sum(code >= 3 for code in said)
             if view.is_shown and view.landlord != seat:
                 assert view.known_cards == state.hand(view.landlord)
@@ -192,7 +192,7 @@ def test_hidden_cards_change_nothing_that_a_seat_sees(rules: object) -> None:
 
 
 def told_by_aec(record: Record, seat: int, infos: str) -> list[Any]:
-    """What the environment of many agents tells a seat, before each half of each move, and at the end."""
+    """What a seat gets from the environment of many agents, before each half of each move, and at the end."""
     env = dou_dizhu_v0.raw_env(rules=record.deal.rules, infos=infos)
     env.reset(seed=0, options={"deal": record.deal.state()})
     agent = env.possible_agents[seat]
@@ -205,7 +205,7 @@ def told_by_aec(record: Record, seat: int, infos: str) -> list[Any]:
 
 
 def told_by_gymnasium(record: Record, seat: int, infos: str, games: int) -> list[Any]:
-    """What the environment of one learner, or of several, tells it when it is to decide, and at the end."""
+    """What a learner gets from the environment of one, or of several, when it is to decide, and at the end."""
     Scripted.moves = [move for _, move in record.moves]
     options: dict[str, Any] = {"opponents": Scripted(), "role": ROLES[seat], "infos": infos}
     rules = record.deal.rules

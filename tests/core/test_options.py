@@ -138,7 +138,7 @@ class Derived(Base):
     """What some have besides.
 
     Attributes:
-        second: Said anew.
+        second: Described again.
         third: Of its own.
 
     Raises:

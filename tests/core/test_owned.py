@@ -1,4 +1,4 @@
-"""What comes out of a pickle can be played on, wherever its arrays lie: in Ray's memory nobody may write."""
+"""What comes out of a pickle can be played on, even if its arrays lie in Ray's memory, which is read-only."""
 
 from __future__ import annotations
 

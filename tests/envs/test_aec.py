@@ -105,7 +105,7 @@ def test_the_parallel_form_is_the_same_game(module: Any, capsys: pytest.CaptureF
             able = [name for name, seen in observations.items() if seen["action_mask"].any()]
             assert able == [agent]
             action = int(rng.choice(np.flatnonzero(observations[agent]["action_mask"])))
-            others = {name: int(rng.integers(400)) for name in parallel.agents}  # whatever they say is ignored
+            others = {name: int(rng.integers(400)) for name in parallel.agents}  # what they say is ignored
             observations, rewards, over, _, _ = parallel.step(others | {agent: action})
             turns.step(action)
             assert (over, rewards) == (turns.terminations, turns.rewards)

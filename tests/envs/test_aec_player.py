@@ -51,7 +51,7 @@ def test_a_game_in_the_loop_is_the_game_of_play_game(agent: str, rules: str) -> 
 
 
 class Listener:
-    """Counts what it is told, and answers with any legal move."""
+    """Records the moves that it observes, and answers with any legal move."""
 
     name = "listener"
 

@@ -1,4 +1,4 @@
-"""The self-play batch equals ``State`` step for step, whatever the number of threads."""
+"""The self-play batch equals ``State`` step for step, with any number of threads."""
 
 from __future__ import annotations
 

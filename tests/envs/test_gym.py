@@ -233,7 +233,7 @@ def test_opponents_are_whatever_an_agent_may_be(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(UnknownAgentError):
             DouDizhuEnv(opponents=wrong)
     monkeypatch.setattr(metadata, "entry_points", lambda group: [])
-    DouDizhuEnv(opponents="random")  # compiled, whatever is installed
+    DouDizhuEnv(opponents="random")  # compiled, so it needs no entry point
 
 
 def test_options_are_checked() -> None:
@@ -281,7 +281,7 @@ def test_illegal_actions() -> None:
 @pytest.mark.parametrize("opponent", ["random", "rules", RandomAgent()], ids=["compiled", "batched", "python"])
 @pytest.mark.parametrize("role", ["random", "peasant_up"])
 def test_a_position_is_put_back_and_played_on(opponent: Any, role: str) -> None:
-    """In the learner's seat; what follows is drawn anew each time, unless a seed is given."""
+    """In the learner's seat; what follows is drawn afresh each time, unless a seed is given."""
     env = DouDizhuEnv(role=role, opponents=opponent, illegal_action="raise")
     env.reset(seed=4)
     for _ in range(2):

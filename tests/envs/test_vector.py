@@ -146,7 +146,7 @@ def test_a_game_that_ends_before_the_learner_may_act_is_an_episode_of_one_step(m
     _, rewards, ended, _, infos = vector.step(np.array([0, 399]))
     assert rewards.tolist() == [-0.5, -0.5]
     assert ended.tolist() == [True, True]
-    assert infos["illegal"].tolist() == [0, 0]  # whatever is chosen for a finished game is ignored
+    assert infos["illegal"].tolist() == [0, 0]  # an action for a finished game is ignored
     skipping = DouDizhuVectorEnv(2, **BEFORE_IT, autoreset_mode="SameStep")  # passes over such games
     observations, _ = skipping.reset(seed=3, options=EARLY)
     assert not any(OBSERVATION.split(observation)["over"].any() for observation in observations)
@@ -272,7 +272,7 @@ def test_opponents_in_batches_play_the_games_of_opponents_asked_one_by_one(
 ) -> None:
     settings: dict[str, Any] = {"rules": rules, "role": role, "autoreset_mode": mode, "illegal_action": "raise"}
     ours = DouDizhuVectorEnv(N, opponents=agent, **settings, threads=2)
-    one_by_one = SimpleNamespace(name="one by one", act=make_agent(agent).act)  # whatever it offers besides
+    one_by_one = SimpleNamespace(name="one by one", act=make_agent(agent).act)  # without its batches
     theirs = DouDizhuVectorEnv(N, opponents=one_by_one, **settings, threads=1)
     assert_same(ours.reset(seed=5), theirs.reset(seed=5))
     rng, ended = np.random.default_rng(1), 0

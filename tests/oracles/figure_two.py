@@ -91,7 +91,7 @@ def figure_2(k: float) -> Pick:
 
 
 def reward(row: Row, mover: int) -> np.float32:
-    """What a finished game is worth to a seat's side, as it is at the end, whoever bid at the time."""
+    """What a finished game is worth to a seat's side, as the sides are at the end."""
     if int(row[WINNER]) == NO_GAME:
         return np.float32(0.5)
     landlord_won = int(row[WINNER]) == int(row[LANDLORD]) + 1

@@ -107,7 +107,7 @@ def hands_of(row: Row, rules: Rules) -> Deal:
 
 
 def _sizes(rules: Rules) -> list[int]:
-    """Cards of each seat, then the cards that nobody holds."""
+    """Cards of each seat, then the cards that no seat holds."""
     sizes = [rules.hand_size + rules.bottom] + [rules.hand_size] * (rules.players - 1)
     return [*sizes, sum(rules.deck) - sum(sizes)]
 
@@ -160,7 +160,7 @@ def stacked_deal(rules: Rules, rng: np.random.Generator, seats: tuple[int, int])
 
 
 def _no_cards(rules: Rules) -> tuple[list[list[int]], list[int]]:
-    """An empty pile for each seat and for the cards that nobody holds, and the numbers of those that get cards."""
+    """An empty pile for each seat and for the cards that no seat holds, and the numbers of those that get cards."""
     sizes = _sizes(rules)
     return [[0] * NUM_RANKS for _ in sizes], [pile for pile, size in enumerate(sizes) if size]
 
@@ -265,7 +265,7 @@ def stacked_position(rules: Rules, rng: np.random.Generator, leader: int | None 
 
 
 def positions(rules: Rules, number: int, seed: int) -> Iterator[Position]:
-    """So many positions of a preset: half from play, a quarter bunched, a quarter stacked."""
+    """Positions of a preset: half from play, a quarter bunched, a quarter stacked."""
     rng = np.random.default_rng(seed)
     kinds = (played_position, bunched_position, played_position, stacked_position)
     for index in range(number):

@@ -1,4 +1,4 @@
-"""The losses of proximal policy optimization as they stand on paper: what the compiled gradient is compared with.
+"""The losses of proximal policy optimization as the paper has them: what the compiled gradient is compared with.
 
 J. Schulman et al., "Proximal policy optimization algorithms", 2017.
 """

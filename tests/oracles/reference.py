@@ -137,7 +137,7 @@ def consecutive(ranks: list[int]) -> bool:
 
 
 def detected(cards: Hand) -> Target:
-    """How DouZero's detector reads the cards of a plane with solos, whatever the player meant."""
+    """How DouZero's detector reads the cards of a plane with solos, which the player may have meant otherwise."""
     trios = [rank for rank, count in enumerate(cards) if count == 3]
     others = sum(count for count in cards if count < 3)
     if any(count == 4 for count in cards):

@@ -71,5 +71,5 @@ def check_positions(begun: Callable[[Position], Pair], positions: Iterable[Posit
 
 
 def often(usual: int, long: int) -> pytest.MarkDecorator:
-    """So many comparisons, and in the long suite more with another seed."""
+    """A number of comparisons, and in the long suite more with another seed."""
     return pytest.mark.parametrize(("number", "seed"), [(usual, 1), pytest.param(long, 3, marks=pytest.mark.long)])

@@ -99,7 +99,7 @@ def test_a_bot_of_ours_sees_what_its_seat_knows(game: Any) -> None:
             assert "debug" not in answer
             seen, real = recorders[int(seat)].views[-1], state.view()
             assert seen.seat == state.seat == int(seat)
-            if game.has_auction and state.stage == "play":  # the bids of others are not told
+            if game.has_auction and state.stage == "play":  # the bids of others are not in the requests
                 for row in (seen.row, real.row):
                     row[[20, 26]] = 0
             assert seen.row.tolist() == real.row.tolist()

@@ -166,7 +166,7 @@ def test_an_information_state_is_the_hand_and_the_moves(rules: str, histories: i
 
 @pytest.mark.parametrize("rules", ["standard", "bidding", "mini", "perfect"])
 def test_other_deals_that_a_player_cannot_tell_apart(rules: str) -> None:
-    """Resampled states look the same to the player, whatever else is dealt; to others they look different."""
+    """Resampled states look the same to the player, and differ in what it does not see."""
     rng, different = np.random.default_rng(1), 0
     for number, state in enumerate(random_states(load(rules), seed=2)):
         if state.is_terminal() or number % 7 or "..." in str(state):  # a half-built move is not in sight

@@ -31,7 +31,7 @@ def move_cards(move: Move) -> Cards:
 
 
 class Peer:
-    """DouZero's game, whose agents play what they are told."""
+    """DouZero's game, whose agents play the moves that they are given."""
 
     def __init__(self, deal: Deal, leader: int = 0) -> None:
         self.next_action: list[int] = []

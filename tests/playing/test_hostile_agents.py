@@ -36,7 +36,7 @@ class Honest:
 
 
 class Nasty(BaseException):
-    """An error that is no Exception."""
+    """An error that is not an ``Exception``."""
 
 
 class Speechless(Exception):

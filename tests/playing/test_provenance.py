@@ -51,7 +51,7 @@ def codes(path: Path) -> object:
 
 
 def play(path: Path, deals: int, *agents: str) -> int:
-    """The games that a file holds after a run of so many deals."""
+    """The number of games in a file after a run of some deals."""
     arena = Arena(agents or ("random", "random-staged"), timing=False)
     return len(run_arena(arena, deals, store=arena.store(path, resume=True)))
 
@@ -103,7 +103,7 @@ def test_an_agent_from_elsewhere_is_named_by_its_source_and_its_files(own_agent:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "w").write_text(folder)
     two = agent_files("provenance_own_agent:Mine:path=a/w,place=b/w")
-    assert set(two) == {"provenance_own_agent.py", "w", "b/w"}  # files of one name are told apart
+    assert set(two) == {"provenance_own_agent.py", "w", "b/w"}  # files of one name are distinguished
 
 
 def test_an_agent_in_a_package_is_named_by_the_whole_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

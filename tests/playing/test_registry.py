@@ -117,8 +117,8 @@ def test_without_an_installation_the_error_names_the_command(monkeypatch: pytest
     install()
     with pytest.raises(UnknownAgentError, match=r"'rules' is not installed.*run `pip install -e \.` in "):
         make_agent("rules")
-    with pytest.raises(UnknownAgentError, match=r"'nobody'.*pip install -e"):
-        make_agent("nobody")
+    with pytest.raises(UnknownAgentError, match=r"'ghost'.*pip install -e"):
+        make_agent("ghost")
     # A module that has moved, a class of another name, a name that is new.
     install(rules="ddz_agents.baselines.rules:RulesAgent", random="ddz_agents.random:Renamed")
     for name in ("rules", "random", "isuct"):

@@ -1,4 +1,4 @@
-"""What a person types wrongly is told in Chinese where the table speaks Chinese."""
+"""Complaints about what a person types are in Chinese where the table speaks Chinese."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.rooms import ROOT
 
 HANDS = ("33445567TTJQKA2BR", "344667889JQKKA22A", "5678899TTJJQQKA29")
 LATIN = re.compile(r"[a-z]{3,}")
-MAY_STAY = {"standard", "openspiel", "pass", "undo", "line", "landlord", "peasant", "down", "rules", "solver", "nobody"}
+MAY_STAY = {"standard", "openspiel", "pass", "undo", "line", "landlord", "peasant", "down", "rules", "solver", "ghost"}
 """Names, and what is typed."""
 
 
@@ -47,8 +47,8 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "undo": (lambda: after().undo(), "没有可以悔的牌"),
     "undo 9": (lambda: after("3").undo(9), "第9手不是您出的：可选 0"),
     "cheat": (lambda: after().hint("solver"), "solver 会看暗牌"),
-    "agent": (lambda: after().hint("nobody"), "没有叫 'nobody' 的智能体"),
-    "module": (lambda: after().hint("nobody:Agent"), "没有模块 'nobody'"),
+    "agent": (lambda: after().hint("ghost"), "没有叫 'ghost' 的智能体"),
+    "module": (lambda: after().hint("ghost:Agent"), "没有模块 'ghost'"),
     "near": (lambda: after().hint("ruels:Agent"), "没有模块 'ruels'，也没有这样的智能体（是 'rules' 吗？）"),
     "step": (lambda: Replay(after("3").record()).go(9), "没有第 9 手：从 0 到 1"),
 }

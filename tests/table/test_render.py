@@ -119,7 +119,7 @@ SUIT_RULES = [
 @pytest.mark.parametrize("perspective", [None, 0, 1, 2])
 @pytest.mark.parametrize("rules", SUIT_RULES, ids=lambda rules: rules.name)
 def test_a_card_keeps_its_suit(rules: Rules, perspective: int | None) -> None:
-    """Whatever an observer has seen of a card stays: landlord cards, hands, moves that still lie on the table."""
+    """A suit that an observer has seen stays the same: landlord cards, hands, moves that still lie on the table."""
     if perspective is not None and perspective >= rules.players:
         return
     rng, state = np.random.default_rng(5), State.new(2, rules)

@@ -58,7 +58,7 @@ FIELDS = {
     *(f"table.seats.play.{name}" for name in ("text", "category", "cards", "to_beat", "current")),
     *("players", "history", "waits_for", "legal", "decisions"),
 }
-"""What a viewer is told.  A new field is added here by somebody who has made sure that it hides what is hidden."""
+"""What a viewer gets.  Before a new field is added here, make sure that it hides what is hidden."""
 
 
 def same_to(seat: int) -> Iterator[tuple[Record, Record]]:
@@ -117,7 +117,7 @@ def test_who_looks_at_hidden_cards_gives_no_advice() -> None:
         with pytest.raises(HiddenCardsError, match="ask another"):
             ask("cheating-uct")
     deal = seen_from(finished(1), 1)
-    with pytest.raises(HiddenCardsError, match="nobody knows"):
+    with pytest.raises(HiddenCardsError, match="unknown at this table"):
         Session(Record(deal, (PERSON, PERSON, "cheating-uct")))
 
 
@@ -167,7 +167,7 @@ def test_a_decision_taken_back_leaves_no_trace() -> None:
     play_on(crooked)
     assert crooked.moves == straight.moves
     other = next(number for number in range(len(straight.moves)) if number not in mine)
-    with pytest.raises(SessionError, match="no decision of yours"):
+    with pytest.raises(SessionError, match="not a decision of yours"):
         crooked.undo(other)
     with pytest.raises(SessionError, match="nothing to take back"):
         crooked.undo(seat=1)

@@ -124,7 +124,7 @@ PASS = Combination("pass", -1, 0, 0)
 
 
 def combination(cards: Sequence[int], game: BotzoneGame) -> Combination | None:
-    """What card ids mean in a game; None if they are nothing.
+    """What card ids mean in a game; None if they form nothing.
 
     Raises:
         InvalidHandError: If an id does not exist or appears twice.

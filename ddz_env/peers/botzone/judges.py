@@ -1,11 +1,11 @@
-"""The judges as the platform calls them: the log of a match in, the next word out; nothing is remembered in between.
+"""The judges as the platform calls them: the log of a match in, the next output out; no state is kept in between.
 
-Written after the behaviour of the judges that ``ailab-pku/botzone-local`` publishes, down to their words for faults.
+Modelled on the judges that ``ailab-pku/botzone-local`` publishes, down to their wording of faults.
 
-``FightTheLandlord`` seats the landlord at 0, and a fault ends the game.  Cards that are no combination are
-``BAD_FORMAT`` there, because that judge fails on them while it counts weights.
+``FightTheLandlord`` seats the landlord at 0, and a fault ends the game.  Cards that do not form a combination
+are ``BAD_FORMAT`` there, because that judge fails on them while it counts weights.
 
-``FightTheLandlord2`` has an auction and plays on itself for a bot at fault: the fault is noted under ``errored``, the
+``FightTheLandlord2`` has an auction and plays on in place of a bot at fault: the fault is noted under ``errored``, the
 move counts as a pass, or on lead as the smallest card, and the bot gets no more requests.  When all three have failed,
 each scores -1.
 """
@@ -64,7 +64,7 @@ def _finish(scores: Sequence[float], before: Mapping[str, Any], **after: Any) ->
 
 
 def _combination(cards: Sequence[int], game: BotzoneGame) -> Combination:
-    """What cards mean; a pass where they are nothing."""
+    """What cards mean; a pass where they form nothing."""
     return games.combination(cards, game) or PASS
 
 
@@ -247,7 +247,7 @@ def _counted(table: _Table, entry: Mapping[str, Any], errors: _Errors) -> list[i
 
 
 def read_bids(log: Log, errors: _Errors | None = None) -> tuple[list[int], int | None]:
-    """The bids of a log so far, and the landlord once the auction is over; a bid that is none counts as 0."""
+    """The bids of a log so far, and the landlord once the auction is over; an invalid bid counts as 0."""
     errors = _Errors([None] * SEATS) if errors is None else errors
     bids: list[int] = []
     for seat, entry in enumerate(log[1 : 2 * SEATS : 2]):

@@ -101,7 +101,7 @@ class BotzoneLog:
             The game where the log ends, and every decision before.
 
         Raises:
-            BotzoneLogError: If a move does not fit, or is none under our rules (a shuttle with one kicker a quad).
+            BotzoneLogError: If a move does not fit, or our rules do not have it (a shuttle with one kicker a quad).
         """
         state, decisions = self.deal.state(self.game), []
         bids = read_bids(self.entries)[0] if self.game.has_auction else []
@@ -165,5 +165,5 @@ def read_log(text: str) -> BotzoneLog:
         if "own" not in first or any("command" not in output for output in log.outputs):
             raise BotzoneLogError("the judge's entries have no commands")
     except (LookupError, TypeError, AttributeError, StopIteration) as error:
-        raise BotzoneLogError(f"this is no log of {' or '.join(GAMES)}: {shown(found)}") from error
+        raise BotzoneLogError(f"this is not a log of {' or '.join(GAMES)}: {shown(found)}") from error
     return log

@@ -79,7 +79,7 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
 
     Raises:
         InvalidRequestError: If they are not requests of this game.
-        InvalidMoveError: If a move in them is none under our rules: a shuttle with one kicker a quad.
+        InvalidMoveError: If they contain a move that our rules do not have: a shuttle with one kicker a quad.
     """
     try:
         story = _story(game, requests, responses)
@@ -92,14 +92,14 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         reason = error if isinstance(error, DouDizhuError) else f"{type(error).__name__}: {error}"
-        raise InvalidRequestError(f"these are no requests of {game.name}: {reason}") from error
+        raise InvalidRequestError(f"these are not requests of {game.name}: {reason}") from error
     held = story.own + (story.public if story.seat == story.landlord else [])
     gone = {card for cards in story.played for card in cards}
     return Knowledge(state, story.seat, sorted(card for card in held if card not in gone))
 
 
 def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
-    """The move that card ids are.
+    """The move that card ids form.
 
     Raises:
         InvalidHandError: If an id does not exist or appears twice.
@@ -186,8 +186,8 @@ def _possible(game: BotzoneGame, story: _Story) -> State:
 class BotzonePlayer:
     """Answers for an agent.
 
-    An answer is always one that the judge allows: where the agent fails, or a move on the table is none of our rules (a
-    shuttle with one kicker a quad), it passes, bids nothing, or leads its smallest card, and ``debug`` says why.
+    An answer is always one that the judge allows: where the agent fails, or our rules do not have a move on the table
+    (a shuttle with one kicker a quad), it passes, bids nothing, or leads its smallest card, and ``debug`` says why.
 
     Args:
         agent: The agent.
@@ -285,10 +285,10 @@ def serve(agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: 
 
 
 def game_of_message(message: Mapping[str, Any]) -> BotzoneGame:
-    """The game that a first message is of.
+    """The game that a first message belongs to.
 
     Raises:
-        InvalidRequestError: If it is of none.
+        InvalidRequestError: If it belongs to none.
     """
     try:
         first = message["requests"][0]

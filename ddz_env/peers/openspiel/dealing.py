@@ -1,9 +1,9 @@
 """The deal as chance: rank by rank, which receiver gets how many cards.
 
-Suits never matter, so a deal of cards card by card would reach one and the same game on many paths.  Here each rank is
-one chance node, each outcome of it a *split* of the rank's cards among the receivers, and every deal of ranks is one
-history, with the probability of all deals of cards that look like it.  Resampling draws another deal that a player
-cannot tell from the true one.
+Suits never matter, so dealing card by card would reach the same game along many paths.  Here each rank is one chance
+node, each of its outcomes is a *split* of the rank's cards among the receivers, and every deal of ranks is one history,
+with the probability of all deals of cards that look like it.  Resampling draws another deal that looks the same to a
+player.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
         return [(self._opener_base + seat, 1 / players) for seat in range(players)]
 
     def resample_from_infostate(self, player_id: int, probability_sampler: Callable[[], float]) -> DouDizhuState:
-        """A state that a player cannot tell from this one, drawn uniformly over the deals of cards.
+        """A state that looks the same to a player, drawn uniformly over the deals of cards.
 
         Args:
             player_id: The player whose information state is kept.

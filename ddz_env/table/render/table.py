@@ -77,7 +77,7 @@ class LastMove:
         category: The move's category, for example ``trio+solo``.
         cards: Its cards, the body before the kickers; empty for passes, bids and answers to doubling.
         to_beat: Whether it is the move that must be beaten (or ended the game).
-        current: Whether it belongs to the trick (or auction) under way, and its seat does not act anew.
+        current: Whether it belongs to the trick (or auction) under way, and its seat does not act again in it.
     """
 
     text: str

@@ -1,8 +1,8 @@
 """The cards that a game starts from: dealt by a seed, given, or only as far as one seat sees them.
 
 A seat at a real table knows its own hand, the landlord cards and what has been played.  Where hands are unknown, some
-are made up that could have played all this; a view of the seat that looks on does not show them, so that it is the same
-whichever are made up.
+are made up that could have played all this.  The view of the observing seat does not show them, so it does not depend
+on which ones were made up.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SessionError(DouDizhuError):
 
 
 class NotYourTurnError(SessionError):
-    """A seat was to move that is not to act, or is not a person's."""
+    """The seat that was to move is not the one to act, or is not a person's."""
 
 
 class HiddenCardsError(SessionError):
@@ -100,7 +100,7 @@ class Deal:
 
         Args:
             rules: The rules.
-            seat: The seat that looks.
+            seat: The observing seat.
             hand: Its cards as dealt, without the landlord cards.
             bottom: The landlord cards.
 
@@ -146,7 +146,7 @@ class Deal:
             moves: All moves since the beginning, declined auctions included.
 
         Raises:
-            IllegalMoveError: If one cannot be, or another seat was to move; the message says why.
+            IllegalMoveError: If one is impossible, or another seat was to move; the message says why.
         """
         if self.observer is not None:
             return self._made_up(moves)

@@ -95,7 +95,7 @@ class Session:
     Raises:
         IllegalMoveError: If the moves cannot be played.
         SessionError: If at a table of which one hand is known an agent has another seat, or looks at hidden cards.
-        UnknownAgentError: If there is no agent of a name.
+        UnknownAgentError: If one of the agents does not exist.
         InvalidAgentOptionError: If it has no such option.
 
     Example:
@@ -186,7 +186,7 @@ class Session:
         """
         seat = check_integer("seat", seat, 0, len(self.players) - 1, InvalidDealError)
         if self.observer not in (None, seat):
-            raise HiddenCardsError(f"this table is seen from seat {self.observer}: nobody knows what seat {seat} holds")
+            raise HiddenCardsError(f"this table is seen from seat {self.observer}: the hand of seat {seat} is unknown")
         return self._state.view(seat)
 
     def sight(self, viewer: int | None, *, reveal: bool = False, legal: bool = True) -> Sight:
@@ -225,7 +225,7 @@ class Session:
         if viewer is not None:
             return self.view(viewer)
         if self.observer is not None:
-            raise HiddenCardsError(f"this table is seen from seat {self.observer}: nobody knows the other hands")
+            raise HiddenCardsError(f"this table is seen from seat {self.observer}: the other hands are unknown")
         raise HiddenCardsError("while people play, a viewer has a seat: all hands are shown at the end")
 
     def _is_open(self) -> bool:
@@ -299,7 +299,7 @@ class Session:
         chosen = mine[-1] if number is None else as_integer(number)
         if chosen is None or chosen not in mine:
             raise SessionError(
-                "move {number} is no decision of yours: choose from {numbers}", number=shown(number), numbers=mine
+                "move {number} is not a decision of yours: choose from {numbers}", number=shown(number), numbers=mine
             )
         turn = self._turn(chosen, redealt=False)
         self._state = self.deal.state(self._moves[:chosen])
@@ -310,7 +310,7 @@ class Session:
     # --- advice ---
 
     def hint(self, agent: str, seat: int | None = None) -> Advice:
-        """What an agent would do in the place of the seat to act; it draws none of the game's numbers.
+        """What an agent would do in the place of the seat to act; it uses none of the game's random numbers.
 
         Args:
             agent: Its name.
@@ -375,11 +375,11 @@ class Session:
         return Deal(self.rules, seed, hands=hands, bottom=bottom)
 
     def copy(self) -> Session:
-        """An equal game with the same agents: they may think there while this one is looked at.
+        """An equal game with the same agents, which may think there while this one is shown.
 
         Only one of the two may use them at a time.
         """
-        self._told.clear()  # they are told there
+        self._told.clear()  # from now on they follow the copy
         twin = Session(self.record(), self._agents, shown=self._shown, advisers=self._advisers)
         twin._shares_advisers = self._shares_advisers
         return twin
@@ -394,7 +394,7 @@ class Session:
     # --- inside ---
 
     def _seat_agents(self, given: Mapping[int, Agent]) -> None:
-        """Let agents take their seats; if one cannot, those that sit already are released.
+        """Seat the agents; if one cannot play, those already seated are released.
 
         At an observed table an agent can only have the seat whose hand is known.
         """
@@ -404,7 +404,7 @@ class Session:
                     self._agents[seat] = given.get(seat) or make_agent(name)
                     self._check_blind(self._agents[seat])
                     if self.observer not in (None, seat):
-                        seen = f"this table is seen from seat {self.observer}, and nobody knows the other hands"
+                        seen = f"this table is seen from seat {self.observer}: the other hands are unknown"
                         raise HiddenCardsError(f"{name} cannot play seat {seat}: {seen}")
         except BaseException:
             self.close()
@@ -429,9 +429,7 @@ class Session:
 
     def _check_blind(self, agent: Agent) -> None:
         if self.observer is not None and cheats(agent):
-            raise HiddenCardsError(
-                "{agent} looks at hidden cards, and at this table nobody knows them", agent=agent.name
-            )
+            raise HiddenCardsError("{agent} looks at hidden cards, which are unknown at this table", agent=agent.name)
 
 
 # --- a recorded game ---

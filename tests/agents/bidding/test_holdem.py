@@ -31,7 +31,7 @@ def test_hands_rank_as_poker_does() -> None:
         "SA HA DQ D9 C7 H4 D2",
         "SA HA DQ CQ C7 H4 D2",
         "SA HA DA CQ C7 H4 D2",
-        "SA H2 D3 C4 C5 H9 DJ",  # the ace stands below the two
+        "SA H2 D3 C4 C5 H9 DJ",  # the ace is below the two
         "S2 H3 D4 C5 C6 H9 DJ",
         "SA S9 S7 S4 S2 HK DK",
         "SA HA DA CQ HQ H4 D2",
@@ -64,7 +64,7 @@ def test_win_rates_are_the_known_ones() -> None:
 
 
 class Reference:
-    """The betting written down anew: what each has in, who is to act, and the rules as a poker book has them."""
+    """The betting, written independently: what each has put in, who is to act, and the rules of a poker book."""
 
     def __init__(self, button: int) -> None:
         self.chips = {button: SMALL_BLIND, 1 - button: BIG_BLIND}

@@ -288,7 +288,7 @@ def test_a_bidder_that_cheats_is_declared_and_the_player_still_sees_a_view() -> 
 
 def test_wrong_bidders_have_named_errors() -> None:
     for options, error, message in (
-        ("bidder=nobody", DouDizhuError, "no agent is called 'nobody'"),
+        ("bidder=ghost", DouDizhuError, "no agent is called 'ghost'"),
         ("bidder.worlds=5", InvalidAgentOptionError, "need the bidder itself"),
         ("bidder=payoff,bidder.worlds=0", InvalidAgentOptionError, "worlds=0 must be a whole number"),
         ("bidder=payoff,depth=3", InvalidAgentOptionError, "no option 'depth'"),

@@ -99,7 +99,7 @@ def compare(theirs: Theirs, agent: DouZeroAgent, infoset: Any, view: View) -> tu
     best = actions[int(expected.argmax())]
     if view.row[MOVES] % 8 == 0:  # the same once more, by their agent itself
         assert best == tuple(sorted(theirs.agents[NAMES[role]].act(infoset)))
-    # Which of two moves is better when they differ by rounding alone is nobody's to say.
+    # Moves whose values differ by rounding alone are equally good.
     assert chosen == best or expected.max() - expected[actions.index(chosen)] < NOISE
     return move, role
 

@@ -187,7 +187,7 @@ def test_an_endgame_of_three_with_a_known_landlord_card_has_the_exact_probabilit
 
 
 class PlainExpectimax:
-    """Section III.E word by word, on ``State``, every information set enumerated anew from the seat's view.
+    """Section III.E word for word, on ``State``; every information set is enumerated from the seat's view.
 
     With inference, ``priors`` has the weight of each state at the root, by its hands together with the cards played.
     """

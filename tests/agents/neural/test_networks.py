@@ -201,7 +201,7 @@ def test_architectures_are_read_as_they_are_written_and_wrong_sizes_have_a_named
 
 
 def assert_close(ours: CompiledPolicy, theirs: Any, games: tuple[Bytes, Bytes, Bytes], size: Floats) -> None:
-    """Within 1e-5 of the row's largest logit, and the same choice but for ties of that size; the same values."""
+    """Within 1e-5 of the row's largest logit, and the same choice except for ties of that size; the same values."""
     observations, masks, _ = games
     (logs, values), (their_logs, their_values) = (model.evaluate(observations, masks) for model in (ours, theirs))
     np.testing.assert_allclose(values, their_values, rtol=0, atol=1e-5)

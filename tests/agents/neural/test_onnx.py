@@ -250,7 +250,7 @@ def exported_by_command(*options: str) -> str:
 
 
 def test_the_command_writes_the_shipped_policy_whole_or_in_half_precision(tmp_path: Path) -> None:
-    """Half the size, and the same players but for rounding."""
+    """Half the size, and the same players up to rounding."""
     whole, half = tmp_path / "out" / "policy.onnx", tmp_path / "half.safetensors"
     assert "standard rules, win" in exported_by_command("--out", str(whole))
     assert "standard rules, win, half precision" in exported_by_command("--half", "--out", str(half))

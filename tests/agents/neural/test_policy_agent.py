@@ -30,7 +30,7 @@ def model() -> NetworkPolicy:
 
 
 class Recorder:
-    """A uniform policy that writes down what it is asked."""
+    """A uniform policy that records its calls."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[bytes, bytes]] = []
@@ -66,7 +66,7 @@ def test_each_stage_is_decided_from_the_position_of_that_stage() -> None:
                 if len(state.legal_actions()) > 1:
                     asked.append((observe(state).tobytes(), action_mask(state).tobytes()))
                 state.step_action(action)
-            assert recorder.asked == asked  # and where there is one legal action it is not asked at all
+            assert recorder.asked == asked  # a single legal action needs no call
             stages += len(asked) > 1
     assert stages > 10
 

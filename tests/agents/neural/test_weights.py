@@ -139,7 +139,7 @@ def arrays_and_about() -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         ({}, {"architecture": {"width": 8}}),
         ({}, {"architecture": SMALL.as_dict() | {"width": 16}}),
         ({}, {"architecture": SMALL.as_dict() | {"width": "wide"}}),
-        ({}, {"architecture": SMALL.as_dict() | {"width": 8192, "blocks": 64}}),  # 17 GB, which nobody takes
+        ({}, {"architecture": SMALL.as_dict() | {"width": 8192, "blocks": 64}}),  # 17 GB, which must not be allocated
     ],
 )
 def test_weights_that_do_not_fit_their_architecture_are_refused(

@@ -1,4 +1,4 @@
-"""Neural search: the tree, the batches, and what the networks are asked."""
+"""Neural search: the tree, the batches, and the calls of the networks."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Uniform:
     """A policy without opinions, and a critic that always sees the same side win.
 
     Attributes:
-        asked: How many leaves it was asked about, call by call.
+        sizes: The number of leaves of each call.
     """
 
     def __init__(self, landlord: float = 0.0) -> None:
         self.landlord = landlord
-        self.asked: list[int] = []
+        self.sizes: list[int] = []
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
-        self.asked.append(len(masks))
+        self.sizes.append(len(masks))
         with np.errstate(divide="ignore"):
             priors = np.log(masks / masks.sum(axis=1, keepdims=True, dtype=np.float32))
         is_landlord = observations[:, _ROLE] == 1
@@ -69,7 +69,7 @@ class NoChances(Uniform):
 
 
 def after(state: State, moves: int) -> State:
-    """The last decision with a choice within so many random moves."""
+    """The last decision with a choice within a number of random moves."""
     rng, found = np.random.default_rng(moves), state.copy()
     for _ in range(moves):
         legal = state.legal_moves()
@@ -88,7 +88,7 @@ def planted(view: View, model: PolicyModel, *seeds: int, leaf: str = "value", ba
 
 
 def firsts_of(view: View, count: int) -> np.ndarray:
-    """The root's moves one after the other, so many of them."""
+    """The root's moves in turn, ``count`` of them."""
     legal = np.array(legal_ids(view.row, view.rule_words), np.int16)
     return np.resize(legal, count)
 
@@ -262,20 +262,20 @@ def test_a_win_within_reach_is_found_whatever_the_prior() -> None:
 
 
 def test_a_settled_move_is_played_at_once() -> None:
-    """Where the policy is all but sure it alone is asked; kickers are searched for nevertheless."""
+    """Where the policy is all but sure, it decides alone; kickers are searched for nevertheless."""
     solo, trio = (State.from_hands([hand, "7", "9"], check_sizes=False) for hand in ("345", "33345"))
     lone = solo.legal_actions()[0]
     with_kicker = next(action for action in trio.legal_actions() if MAIN_GROUPS[action].kicker_count == 1)
     for state, preferred, weight, options, at_once in (
         (solo, lone, 20.0, {"settled": 0.9}, True),  # 20 : 1 : 1
         (solo, lone, 20.0, {"settled": 1.0}, False),
-        (solo, lone, 1e12, {"settled": 1.0}, False),  # a probability of one, as far as float32 can tell
+        (solo, lone, 1e12, {"settled": 1.0}, False),  # a probability of one in float32
         (trio, with_kicker, 20.0, {"settled": 0.6}, False),
     ):
         model = Prefers({preferred}, weight)
         agent = ModelSearchAgent(model, 100, particles=0, **options)
         decision = agent.decide(state.view(), np.random.default_rng(0))
-        assert (len(model.asked) == 1) == at_once
+        assert (len(model.sizes) == 1) == at_once
         assert decision.move.main == preferred or not at_once
 
 
@@ -286,9 +286,9 @@ def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int, monk
     model = Uniform()
     agent = ModelSearchAgent(model, 600, trees=4, batch=15, particles=0)
     agent.decide(State.new(5).view(), np.random.default_rng(0))
-    assert model.asked[0] == 1
-    assert 1 + 10 * calls <= len(model.asked) <= 1 + 12 * calls
-    assert max(model.asked) <= 60
+    assert model.sizes[0] == 1
+    assert 1 + 10 * calls <= len(model.sizes) <= 1 + 12 * calls
+    assert max(model.sizes) <= 60
 
 
 def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> None:
@@ -320,7 +320,7 @@ def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
 
 
 def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:
-    """A critic if there is one.  Stakes are no chances, and the value of what only imitated is that of random weights.
+    """By a critic if there is one.  Stakes are not chances, and a policy that only imitated has an untrained value.
 
     A file is read by its suffix; old ones do not say what they learned.
     """

@@ -129,7 +129,7 @@ def test_the_root_is_not_played_on() -> None:
 
 
 class Counted(Uniform):
-    """A policy and a critic that note every row they are asked about, and answer by what stands in it."""
+    """A policy and a critic that record every row they evaluate, and answer by its content."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -182,7 +182,7 @@ def test_more_positions_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) 
 
 
 class Breaks(Uniform):
-    """A policy that fails so many questions after it was told to."""
+    """A policy whose ``left``-th call from now fails."""
 
     left = -1
 

@@ -24,7 +24,7 @@ from tests.oracles.reference import cards_of, moves_to_play, without
 
 
 def position(hands: Sequence[str | Hand], moves: Sequence[str] = (), rules: str = "standard") -> State:
-    """An endgame in which every card that nobody holds has been played; seat 0 is the landlord and leads."""
+    """An endgame in which every card that no seat holds has been played; seat 0 is the landlord and leads."""
     state = State.from_hands(list(hands), rules=rules, check_sizes=False)
     state.row[PLAYED] = state.row[HIDDEN]
     state.row[HIDDEN] = 0

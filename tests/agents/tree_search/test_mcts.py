@@ -1,4 +1,4 @@
-"""The UCT family: its determinizations and simulations, whole games, and what it tells of its thoughts."""
+"""The UCT family: its determinizations and simulations, whole games, and the thoughts that it shows."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_determinizations_are_uniform_over_cards() -> None:
     expected = 4000 * unseen / unseen.sum()
     assert ((draws - expected) ** 2 / expected).sum() < 45, "14 degrees of freedom: p is about 0.00004"
     by_rank = np.full(15, 4000 / 15)
-    assert ((draws - by_rank) ** 2 / by_rank).sum() > 1000 / 15, "the test can tell the two apart"
+    assert ((draws - by_rank) ** 2 / by_rank).sum() > 1000 / 15, "the test distinguishes the two"
 
 
 def test_simulations_follow_the_rules_of_the_engine() -> None:

@@ -90,7 +90,7 @@ def tricks_to_win(state: State, move: Move) -> int | None:
 
 
 class Problem:
-    """A decision of a seat that can win in one or two tricks whatever the others hold."""
+    """A decision of a seat that can win in one or two tricks against any hands of the others."""
 
     def __init__(self, state: State, states: list[State], tricks: int, solver: MinimaxSolver) -> None:
         self.state = state

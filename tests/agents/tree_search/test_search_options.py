@@ -159,7 +159,7 @@ def test_results_do_not_depend_on_the_first_capacity() -> None:
 
 @pytest.mark.parametrize("preset", ["bidding", "openspiel"])
 def test_a_long_search_of_an_auction_ends(preset: str) -> None:
-    """The winner takes up cards that nobody has seen, or all may decline and be dealt new cards."""
+    """The winner takes up cards that no seat has seen, or all may decline and be dealt new cards."""
     agent = make_agent("isuct")  # of 10,000 iterations
     for seat in range(3):
         state = State.new(1, preset)
@@ -171,7 +171,7 @@ def test_a_long_search_of_an_auction_ends(preset: str) -> None:
 
 
 def test_bids_are_rewarded_for_the_side_at_the_end() -> None:
-    """Who bids three is the landlord at once: with the best of hands that wins, whoever was what at the time."""
+    """A bid of three makes the bidder landlord at once: with the best of hands it wins as the side that it joins."""
     hands = ["RB 2222 AAAA KKKK QQQ", "3333 4444 5555 666 77", "6 77 8888 9999 TTTT JJ"]
     opener = State.from_hands(hands, bottom="QJJ", rules="bidding").seat
     state = State.from_hands([*hands[-opener:], *hands[:-opener]], bottom="QJJ", rules="bidding")

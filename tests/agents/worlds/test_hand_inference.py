@@ -63,7 +63,7 @@ def true_particle(state: State) -> Rows:
 
 
 class Recorder:
-    """A model that believes nothing (every move is as likely in any deal) and remembers what it was asked."""
+    """A model that infers nothing (every move is as likely in any deal) and records its calls."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[int, Move, Rows]] = []
@@ -428,7 +428,7 @@ def test_draws_follow_the_weights() -> None:
 
 
 def test_a_pool_decides_what_the_search_sees() -> None:
-    """In the only world of the pool nobody can beat the lead of 4 and the next move wins."""
+    """In the only world of the pool no seat can beat the lead of 4, and the next move wins."""
     state = State.from_hands(["44 K", "55", "3"], check_sizes=False)
     low, high = state.copy(), state.copy()
     for game, hands in ((low, ("33", "3")), (high, ("AA", "2"))):

@@ -97,7 +97,7 @@ class Person:
         pytest.fail("the game has no end")
 
     def boxes(self, selector: str) -> list[dict[str, float]]:
-        """Where things stand in the window."""
+        """Where elements are in the window."""
         return [dict(one.bounding_box()) for one in self.page.query_selector_all(selector)]
 
     def box(self, selector: str) -> dict[str, float]:

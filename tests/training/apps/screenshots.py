@@ -1,7 +1,7 @@
 """The pictures of ``ddz web`` in the docs: ``make screenshots``, or ``python -m tests.training.apps.screenshots``.
 
 It needs the extras ``browser`` and ``render``, and a Chromium.  The adviser is the one that ``ddz web`` has by default,
-with so many iterations that each run makes the same pictures; seeds are fixed, too.
+with enough iterations for each run to make the same pictures; seeds are fixed, too.
 """
 
 from __future__ import annotations

@@ -124,8 +124,8 @@ def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
         words = (name, "random", "rules", "--out", file)
         shown = ddz(*words, width=40)
         assert shown.exit_code == 130, shown.output
-        [line] = [line for line in shown.output.splitlines() if "go on with" in line]
-        assert line.endswith(f"{quoted(file)} is valid, go on with: {command_line('ddz', *words)}")
+        [line] = [line for line in shown.output.splitlines() if "continue with" in line]
+        assert line.endswith(f"{quoted(file)} is valid, continue with: {command_line('ddz', *words)}")
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_si
     _, errors = process.communicate(timeout=60)
     if with_signal == "SIGINT":
         assert process.returncode == 130
-        [said] = re.findall("go on with: (.+)\n", errors)
+        [said] = re.findall("continue with: (.+)\n", errors)
         assert sorted(shlex.split(said)) == sorted(["ddz", *arena, "--deals", "100000", "--out", str(cut)])
     kept = len(read_results(cut)[1]) // 2
     assert kept > 5

@@ -112,9 +112,9 @@ REFUSED = {
     "rate --name went: write NAME=AGENT": ["rate random rules --name a"],
     "train sb3 --num-envs went: write --set num_envs=VALUE": ["train sb3 --out x --num-envs 4"],
     # agents, rules and positions
-    "no agent is called 'nobody'": [
-        *("agents nobody", "arena rules nobody", "benchmark nobody", "botzone bot --agent nobody"),
-        *("botzone bundle --agent nobody --out x.zip", "play --agents nobody", "watch nobody", "web --adviser nobody"),
+    "no agent is called 'ghost'": [
+        *("agents ghost", "arena rules ghost", "benchmark ghost", "botzone bot --agent ghost"),
+        *("botzone bundle --agent ghost --out x.zip", "play --agents ghost", "watch ghost", "web --adviser ghost"),
     ],
     "no agent is called 'rulez' (did you mean 'rules'?)": ["mcp --agents 'rules;rulez'"],
     "address='localhost' must begin with http:// or https://": ["arena chat:localhost,model=stub random"],
@@ -142,7 +142,7 @@ REFUSED = {
     "--seat=2 must be an integer in 0..1": ["play --seat 2 --rules mini"],
     "cannot read 'Z' in 'zebra'": ["actions zebra"],
     "'400' is neither a move nor an action id": ["actions 400"],
-    "is no move": ["actions 34J"],
+    "is not a move": ["actions 34J"],
     "seat 0 has 2 cards": ["bidding 34"],
     "there is no puzzle 99999": ["puzzles 99999"],
     "two or three hands separated by '+'": ["puzzles --make 2 --deal 8"],
@@ -408,7 +408,7 @@ def test_an_interruption_ends_everything_without_a_traceback(source: str, number
 
 
 def test_curves_and_evaluations_are_written_as_scalars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a run that was killed after its checkpoint, what it wrote beyond that is hidden by what comes anew."""
+    """What a killed run wrote after its last checkpoint is hidden by what the resumed run writes."""
     pytest.importorskip("torch")
     from ddz_training.learn.errors import MissingTensorBoardError
     from ddz_training.learn.loop import RunLog

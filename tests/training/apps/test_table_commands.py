@@ -25,7 +25,7 @@ RULES = ("--agents", "rules", "--seed", "1")
 
 
 def told(*arguments: object, text: str | None = None, code: int = 0) -> str:
-    """The output of a command, no line of which is wider than 80 columns, but for paths and for what is answered."""
+    """The output of a command; no line is wider than 80 columns, except paths and answers to a prompt."""
     result = ddz(*arguments, text=text)
     assert result.exit_code == code, result.output
     shown = [line.rstrip() for line in result.stdout.splitlines() if not re.search("/|> ", line)]
@@ -57,11 +57,11 @@ def test_a_game_is_played_to_its_end_with_mistakes_and_hints(
     record, typed = lowest(rules, 1, seat)
     file, say = tmp_path / "game.txt", Texts(language)
     options = ("--agents", "rules", "--seed", "1", "--seat", seat, "--rules", rules, "--lang", language, "--out", file)
-    screen = told("play", *options, text=f"zebra\n9999\nhint rules\nhint nobody\n{typed}")
+    screen = told("play", *options, text=f"zebra\n9999\nhint rules\nhint ghost\n{typed}")
     assert Record.load(file).moves == record.moves
     assert f"rules {say('would play', agent='', move='').split()[0]}" in screen
     assert ("看不懂" if language == "zh" else "cannot read 'Z'") in screen
-    assert "nobody" in screen
+    assert "ghost" in screen
     assert len(CHINESE.findall(screen)) > 100 if language == "zh" else not CHINESE.search(screen)
     over = record.deal.state(record.moves)
     assert screen.count(f"[{over.returns()[seat]:+g}]") >= 1  # the table at the end
@@ -100,7 +100,7 @@ def test_two_persons_share_a_terminal_and_are_shown_their_own_hands() -> None:
 def test_a_person_is_shown_nothing_that_its_seat_does_not_know(
     rules: str, seat: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is on the screen is the same whatever the others hold, as long as the game runs."""
+    """As long as the game runs, what is on the screen does not depend on the hands of the others."""
     shown = []
     for record in twin_games(rules, seat):
         monkeypatch.setattr("tests.hidden.Scripted.moves", [move for _, move in record.moves])
@@ -142,9 +142,9 @@ def test_a_saved_game_is_reviewed_for_people_and_programs(tmp_path: Path) -> Non
 
 
 def test_a_command_that_speaks_chinese_says_so_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "没有叫 'nobody' 的智能体" in refused("play", "--agents", "nobody", "--lang", "zh")
+    assert "没有叫 'ghost' 的智能体" in refused("play", "--agents", "ghost", "--lang", "zh")
     monkeypatch.setenv("DDZ_LANG", "zh")
-    assert "没有叫 'nobody' 的智能体" in refused("watch", "nobody")
+    assert "没有叫 'ghost' 的智能体" in refused("watch", "ghost")
 
 
 def test_every_text_is_there_in_both_languages_with_the_same_values() -> None:

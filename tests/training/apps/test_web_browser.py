@@ -73,7 +73,7 @@ def test_a_replay_with_its_analysis(person: Person) -> None:
         folded.query_selector("summary").click()
         assert folded.query_selector(".entry").is_visible()
     assert float(person.text("table.beliefs td .number >> nth=0")) > 0
-    page.select_option("#asked", ADVISER)
+    page.select_option("#adviser", ADVISER)
     page.click("#curve")
     person.wait("#curve:text-is('Chance of winning')")
     own, *theirs = (page.get_attribute(f"svg.curve .seat{seat}", "points").split() for seat in range(3))
@@ -297,11 +297,11 @@ def test_a_start_page_says_what_is_being_prepared_until_it_is(person: Person) ->
     person.page.route("**/api/ready", lambda route: route.fulfill(json=status))
     person.page.set_viewport_size(LYING)
     person.visit()
-    person.wait(".told .source:has-text('the opponents')")
+    person.wait(".messages .source:has-text('the opponents')")
     deal = person.box("#deal")
     assert deal["y"] + deal["height"] <= LYING["height"]  # a form in one view
     status |= {"ready": True, "left": []}
-    person.page.wait_for_selector(".told .source:empty", state="attached")
+    person.page.wait_for_selector(".messages .source:empty", state="attached")
 
 
 def test_a_stroke_chooses_cards(person: Person) -> None:
@@ -427,7 +427,7 @@ def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None
     notice, line = person.box("#waiting"), person.box(".status")  # it covers nothing
     assert notice["x"] >= line["x"] + line["width"] or notice["y"] >= line["y"] + line["height"]
     person.press("3")
-    person.wait("#play[aria-disabled=false]")  # a hint that takes long keeps nobody from playing
+    person.wait("#play[aria-disabled=false]")  # the person can play while a hint takes long
     hints.pop().continue_()
     person.wait(".page[aria-busy=false] .thoughts")
     assert not person.text("#waiting")
@@ -535,7 +535,7 @@ def test_a_phone_needs_no_scrolling_sideways(person: Person) -> None:
             assert 0 <= box["x"] <= box["x"] + box["width"] <= PHONE["width"] + 1
         person.deal("1", agent="random")
         first, second, *_ = person.boxes(".seat.left .card:not(.back)")
-        assert second["x"] - first["x"] > 0.5 * first["width"]  # cards that are known are no slivers
+        assert second["x"] - first["x"] > 0.5 * first["width"]  # known cards are wider than slivers
         person.deal("")
         page.click("#look")
         person.wait(".thoughts")

@@ -117,7 +117,7 @@ def test_only_offered_agents_play(page: Page, agent: str) -> None:
 
 
 def test_markup_in_a_request_is_answered_as_text(page: Page) -> None:
-    """Browsers read no answer as a page, whatever stands in it."""
+    """Browsers read no answer as a page, even if it has markup in it."""
     markup = "<img src=x onerror=alert(1)>"
     requests: list[tuple[str, Json]] = [
         ("games", {**BEGIN, "agents": [markup] * 3}),

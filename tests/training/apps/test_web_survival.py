@@ -77,7 +77,7 @@ def test_games_that_are_not_in_memory_go_on(page: Page, monkeypatch: pytest.Monk
 @pytest.fixture
 def hanging() -> Iterator[type[Hanging]]:
     """The agent that hangs, let go in the end."""
-    Hanging.asked.clear()
+    Hanging.called.clear()
     Hanging.let_go.clear()
     yield Hanging
     Hanging.let_go.set()
@@ -88,7 +88,7 @@ def while_it_hangs(page: Page, path: str, body: Json, do: Callable[[], Awaitable
 
     async def both() -> Answer:
         thought = asyncio.ensure_future(page.ask(path, body))
-        await asyncio.to_thread(Hanging.asked.wait)
+        await asyncio.to_thread(Hanging.called.wait)
         await asyncio.wait_for(do(), 60)
         Hanging.let_go.set()
         return await thought
@@ -283,7 +283,7 @@ def test_the_server_ends_while_an_agent_hangs(tmp_path: Path) -> None:
 
 
 def post(address: str, body: Json) -> Json:
-    """What a server answers, whatever its status is; nothing if it ends meanwhile."""
+    """What a server answers, with any status; nothing if it ends meanwhile."""
     request = Request(address, json.dumps(body).encode(), {"Content-Type": "application/json"})
     try:
         with urlopen(request, timeout=60) as answer:
@@ -332,7 +332,7 @@ def test_games_that_are_put_away_release_what_their_agents_hold(page: Page, monk
     with monkeypatch.context() as patch:
         patch.setattr(Record, "save", Mock(side_effect=NO_SPACE))
         move = {"text": page.post(f"games/{name}/hint")["move"], "moves": 0}
-        page.refused(f"games/{name}/move", move, 507)  # the game is read anew
+        page.refused(f"games/{name}/move", move, 507)  # the game is read again
         page.refused("games", {**BEGIN, "agents": [HOLDING] * 3}, 507)  # there is no such game
     assert Holding.open == 1
     page.refused("games", {**BEGIN, "agents": ["rules", HOLDING, "solver"]})  # who may not play

@@ -33,7 +33,7 @@ class Lowest:
 
 
 class Failing:
-    """Fails, and tells its hand while it does."""
+    """Fails with an error that names its hand."""
 
     name = "failing"
 
@@ -42,14 +42,14 @@ class Failing:
 
 
 class Hanging:
-    """Says that it has been asked, and does not answer until it is let go."""
+    """Reports that it was called, and does not answer until it is let go."""
 
     name = "hanging"
-    asked, let_go = threading.Event(), threading.Event()
+    called, let_go = threading.Event(), threading.Event()
 
     def act(self, view: View, rng: Any) -> Any:
         print("hanging", flush=True)
-        self.asked.set()
+        self.called.set()
         self.let_go.wait(600)
         return view.legal_moves()[0]
 
@@ -158,7 +158,7 @@ class Page:
         return self.post(f"{path}/move", {"text": self.post(f"{path}/hint", asked)["move"], **at})
 
     def finish(self, name: str) -> Json:
-        """Play the game to its end; whoever looks anew, as after a refresh, sees it as it is."""
+        """Play the game to its end; at each move, a refresh shows the same game."""
         game = self.get(f"games/{name}")
         while not game["over"]:
             assert self.get(f"games/{name}") == game

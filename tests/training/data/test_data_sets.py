@@ -230,7 +230,7 @@ def test_what_is_no_table_of_ours_is_refused(tmp_path: Path, monkeypatch: pytest
         (lambda: None, "there is no table at"),
         (lambda: file.write_text("no table"), "is not a table: "),
         (lambda: pq.write_table(pa.table({"action": [1]}), file), "is not a table of decisions"),
-        (of_another_version, "write the tables anew"),
+        (of_another_version, "write the tables again"),
     ):
         write()
         with pytest.raises(DataSetError, match=message):

@@ -24,7 +24,7 @@ from tests.hidden import permuted
 from tests.training.experiments import committed
 
 RNG = np.random.default_rng
-AS_TOLD = Calibration(LogOddsCurve(0.0, 1.0, 0.0), LogOddsCurve(0.0, 1.0, 0.0))
+AS_GIVEN = Calibration(LogOddsCurve(0.0, 1.0, 0.0), LogOddsCurve(0.0, 1.0, 0.0))
 """Leaves the critic's means alone."""
 
 
@@ -75,10 +75,10 @@ def test_the_gain_is_a_mean_over_ranks_and_the_committed_beliefs_gain() -> None:
 def test_chances_are_borne_out_in_every_tenth_and_come_out_again() -> None:
     saved = committed(pg.ChanceResult, "chances")
     assert pg.fit(saved) == SHIPPED  # new weights: `ddz reproduce chances`, then the constants of the judge
-    tenths = pg.told_and_won(saved, SHIPPED)
+    tenths = pg.given_and_won(saved, SHIPPED)
     assert sum(map(len, tenths)) > 1000
     assert all(abs(fmean(told for told, _ in part) - fmean(won for _, won in part)) < 0.05 for part in tenths)
-    raw = pg.told_and_won(saved, AS_TOLD)
+    raw = pg.given_and_won(saved, AS_GIVEN)
     assert any(abs(fmean(t for t, _ in part) - fmean(w for _, w in part)) > 0.05 for part in raw)  # no map: far off
     again = pg.CHANCES.run(pg.ChanceOptions(games=2, processes=1)).results
     kept = [one for one in saved if one.deal in {one.deal for one in again}]
@@ -109,7 +109,7 @@ def test_what_is_forced_is_played_before_the_critic_judges() -> None:
     state = State.from_hands(["46", "3T8", "789R"], check_sizes=False)
     state.step("4")
     state.step("pass")
-    judge = Judge(Strict(), AS_TOLD, worlds=3)  # type: ignore[arg-type]
+    judge = Judge(Strict(), AS_GIVEN, worlds=3)  # type: ignore[arg-type]
     assert judge.means(state.view(), [Move.parse("R")], RNG(0)).tolist() == [0.75]
 
 

@@ -81,7 +81,7 @@ def test_a_rollout_is_the_games_that_were_played(rules: str) -> None:
 
 
 def test_settled_decisions_are_sampled() -> None:
-    """Whoever is sure of the first legal action in games of an odd number has settled these decisions."""
+    """A policy that is sure of the first legal action at hands of an odd number has settled these decisions."""
     batch = SelfPlayBatch(40, seed=5, threads=1, concealed=True)
     rollout = Rollout.allocate(100, 40)
 

@@ -180,7 +180,7 @@ def test_a_data_set_says_how_much_is_learned_from_it_and_for_which_rules(tmp_pat
 
 
 def test_a_second_of_imitation_beats_random_by_a_wide_margin() -> None:
-    """Four seeds won 95 to 98 % of so many deals, and 18 to 32 % with the weights that they began with."""
+    """Four seeds won 95 to 98 % of 60 deals, and 18 to 32 % with the weights that they began with."""
     student, agreement = imitated(1, decisions=20_000)
     assert np.mean(agreement[-20:]) > np.mean(agreement[:5]) + 0.15
     untaught = imitation.random_policy(imitation.ImitationConfig(architecture=SMALL))

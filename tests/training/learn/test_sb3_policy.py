@@ -53,7 +53,7 @@ def saved(model: MaskablePPO, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Touch:
-    """Unpickling it creates a file: a stand-in for whatever else a pickle may do."""
+    """Unpickling it creates a file, in place of the other things that a pickle may do."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

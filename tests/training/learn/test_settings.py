@@ -89,7 +89,7 @@ def test_settings_are_read_as_they_are_written() -> None:
         ("selfplay --minutes 1 --set learning=1", "there is no option 'learning'"),
         ("selfplay --minutes 1 --init nothing.safetensors", "there is no such file"),
         ("selfplay --minutes 1 --threads 0", "threads=0"),
-        ("sb3 --opponents nobody", "no agent is called 'nobody'"),
+        ("sb3 --opponents ghost", "no agent is called 'ghost'"),
         ("sb3 --set role=king", "unknown role 'king'"),
         ("sb3 --set learning=1", "there is no option 'learning'"),
         ("sb3 --threads 0", "threads=0"),

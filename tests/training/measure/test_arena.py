@@ -36,7 +36,7 @@ class Broken:
 
 
 class Cheater(Broken):
-    """Plays the rocket, whatever it holds."""
+    """Plays the rocket without holding it."""
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         return Move.parse("BR")

@@ -20,7 +20,7 @@ from tests.training.apps.terminal import done, refused
 
 
 def sure(truth: int) -> tuple[list[int], equivalent.Play]:
-    """Deals that the stronger one always takes, and the budgets that are asked for."""
+    """Deals that the stronger one always takes, and the budgets that are tried."""
     asked: list[int] = []
 
     def play(budgets: object) -> list[int]:

@@ -1,4 +1,4 @@
-"""Leagues: nothing is lost or counted twice, whatever is killed, and every table comes from the file."""
+"""Leagues: nothing is lost or counted twice when a process is killed, and every table comes from the file."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_an_anchor_that_neither_the_file_nor_the_run_knows_is_refused_before_a_g
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("random random-staged --anchor nobody", "anchor"),
+        ("random random-staged --anchor ghost", "anchor"),
         ("--out none.sqlite", "no file"),
         ("random rulse", "rules"),
         ("random rules --out league.csv", ".sqlite or .db"),
@@ -209,5 +209,5 @@ def test_a_league_that_is_decided_ends(short: Path) -> None:
     result = done("rate", "random", "rules", "--deals", 400, "--until-decided", "--processes", 1)
     assert 40 <= len(content(short / "league.sqlite")[0]) < 200
     assert "*" in result.stdout
-    assert "rules = 0" in result.stdout  # as in the benchmark, if nobody names another anchor
+    assert "rules = 0" in result.stdout  # as in the benchmark, unless another anchor is named
     assert "kept in league.sqlite" in result.stderr

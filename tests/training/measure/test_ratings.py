@@ -101,7 +101,7 @@ def test_intervals_of_ratings_hold_the_truth_in_about_95_of_100_leagues() -> Non
 
 
 def test_games_of_a_deal_are_drawn_together() -> None:
-    """Cards that decide both games tell nothing of the agents: duplicate deals take that noise out."""
+    """Cards that decide both games say nothing about the agents: duplicate deals take that noise out."""
     even = dict.fromkeys("ab", 0.0)
     games = league(even, even, everybody("ab", 400), np.random.default_rng(3), luck=4.0)
     as_dealt = rate(games, replicates=300)[0][0].overall.half_width

@@ -1,6 +1,6 @@
-"""Work on a Ray cluster: what a dead worker had is done again, and results are those of this machine.
+"""Work on a Ray cluster: the tasks of a dead worker are done again, and results are those of this machine.
 
-A stand-in for Ray's few functions shows what it is asked for; the long tests run Ray.
+A replacement of Ray's few functions records its calls; the long tests run Ray.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def test_a_cluster_that_grows_gets_more_tasks(ray: PretendedRay) -> None:
         ray.cores = 4
         assert next(results) == 2
         assert ray.begun == 65
-        ray.cores = 0  # for a while nobody is there
+        ray.cores = 0  # for a while there is no core
         assert list(results) == list(range(4, 200, 2))
 
 
@@ -233,7 +233,7 @@ class Fragile:
             note.touch()
             os.kill(os.getpid(), 9)
         if task == -2:
-            raise OtherCodeError("told as it is")
+            raise OtherCodeError("passed on as it is")
         return 2 * task
 
     def close(self) -> None:
@@ -251,7 +251,7 @@ def test_ray_replays_what_a_killed_worker_had_and_ends(tmp_path: Path) -> None:
             assert list(share(range(40))) == list(range(0, 80, 2))
         with pytest.raises(WorkerDiedError, match="died of the same task"):
             doubled(make, [1, -1, 2])
-        with pytest.raises(OtherCodeError, match="told as it is"):
+        with pytest.raises(OtherCodeError, match="passed on as it is"):
             doubled(make, [1, -2, 2])
         before = {note.name for note in tmp_path.iterdir()}
         assert doubled(functools.partial(Fragile, str(tmp_path / "last")), [20, 21]) == [40, 42]

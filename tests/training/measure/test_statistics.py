@@ -16,7 +16,7 @@ Sample = NDArray[np.float64]
 
 
 def deals(rng: np.random.Generator, count: int, strong: float = 0.8, weak: float = 0.3) -> Sample:
-    """Wins of an agent in two games of each deal, ``[count, 2]``: good cards help the landlord, whoever that is."""
+    """Wins of an agent in two games of each deal, ``[count, 2]``: good cards help the landlord, each agent once."""
     landlord_wins = np.where(rng.random((count, 1)) < 0.5, strong, weak)
     won = rng.random((count, 2)) < landlord_wins
     return np.stack([won[:, 0], ~won[:, 1]], axis=1).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The store of results: whatever is killed, damaged or opened twice, nothing is lost, mixed up or there twice."""
+"""The store of results: after kills, damage and double openings nothing is lost, mixed up or there twice."""
 
 from __future__ import annotations
 

@@ -19,19 +19,19 @@ from tests.rooms import SOURCES
 
 
 class Noting:
-    """Notes what it is asked, and chooses by how often it was asked before."""
+    """Records its calls, and chooses by how often it has acted before."""
 
     def __init__(self, spec: str, notes: list[tuple[str, str, int]]) -> None:
-        self.name, self.notes, self.asked = spec, notes, 0
+        self.name, self.notes, self.acted = spec, notes, 0
 
     def reset(self, seat: int, rules: Rules) -> None:
         self.notes.append((self.name, "reset", id(self)))
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         self.notes.append((self.name, "act", id(self)))
-        self.asked += 1
+        self.acted += 1
         moves = view.legal_moves()
-        return moves[(self.asked + int(rng.integers(100))) % len(moves)]
+        return moves[(self.acted + int(rng.integers(100))) % len(moves)]
 
     def close(self) -> None:
         self.notes.append((self.name, "close", id(self)))
@@ -92,7 +92,7 @@ def test_another_agent_is_warmed_up_before_the_first_is_timed() -> None:
 
 
 def test_warming_up_leaves_no_trace_in_the_games_and_happens_only_where_they_are_timed() -> None:
-    """The agents here remember how often they were asked, and draw from their generators."""
+    """The agents here remember how often they have acted, and draw from their generators."""
     made, games = [], []
     for timing in (True, False):
         _, agents, maker = noting()
@@ -127,7 +127,7 @@ CLOCKS_OF_THEIR_OWN = {
     "agent_process.py",  # limits how long it waits
     "parallel_forms.py",  # whole runs
     "hidden_hands.py",  # a question to a network
-    "solver_curve.py",  # positions of the solver, which is no decision of an agent
+    "solver_curve.py",  # positions of the solver, which are not decisions of an agent
 }
 
 

@@ -1,4 +1,4 @@
-"""Chances of winning for people: of a hint's move and of others, from one source, and of every move of a saved game."""
+"""Chances of winning for people: for a hint's move and others, from one source, and for every move of a saved game."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def counts_points(view: View) -> bool:
 
 
 def auction_counts_points(rules: Rules) -> bool:
-    """Whether what is bid, shown or doubled changes what a game pays, and it is known how."""
+    """Whether bids, showing or doubling change what a game pays, in a way that is known."""
     return rules.scoring != "win" and rules.players == 3 and not rules.half_deck
 
 

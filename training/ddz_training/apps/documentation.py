@@ -412,7 +412,7 @@ def refresh(pages: Iterable[Path], *, check: bool = False) -> list[Path]:
 
 
 def refresh_strengths(results: Path = Path("docs/results"), *, check: bool = False) -> list[Path]:
-    """Write the strengths that ``ddz agents`` shows, which are not a page, anew from the results.
+    """Write the strengths that ``ddz agents`` shows (they are not a page) from the results again.
 
     Args:
         results: The results.

@@ -1,4 +1,4 @@
-"""What ``ddz bidding`` says of a hand: its win rate in dealt worlds, and what each answer is expected to bring."""
+"""What ``ddz bidding`` says about a hand: its win rate in dealt worlds, and what each answer is expected to bring."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ddz_training.measure.statistics import Interval, wilson_interval
 
 @dataclass(frozen=True)
 class HandReport:
-    """What one player of the worlds makes of a hand.
+    """What the worlds of one player say about a hand.
 
     Attributes:
         player: Who played the worlds out.

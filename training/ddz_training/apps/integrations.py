@@ -1,4 +1,4 @@
-"""The page of integrations: the programs that use other libraries, and what came of running them.
+"""The page of integrations: the programs that use other libraries, and the results of running them.
 
 The programs lie in ``tests/integrations``, where they are checked like all other code.  The pages in
 ``docs/guides/integrations`` show them.
@@ -26,7 +26,7 @@ _FORM = re.compile(r'\b(rules|opponents|observation|dtype)"?(?:=|: )"(\w+)"')
 
 
 class IntegrationError(DouDizhuError):
-    """A program of an integration does not say what it has to."""
+    """A program of an integration lacks a statement that it must have."""
 
 
 def programs(folder: Path) -> dict[str, Path]:
@@ -40,7 +40,7 @@ def programs(folder: Path) -> dict[str, Path]:
 
 
 def fingerprint(program: Path) -> str:
-    """What results name the program by that they are of: a digest of it and of what it imports of the others."""
+    """The digest by which results name their program: of the program and of what it imports from the others."""
     source = program.read_text(encoding="utf-8")
     modules = re.findall(r"(?m)^from tests\.integrations\.([\w.]+) import", source)
     files = [program.parent.parent / f"{module.replace('.', '/')}.py" for module in modules]

@@ -43,7 +43,7 @@ class Strength(NamedTuple):
 
 
 def measured(results: Path) -> dict[str, Strength]:
-    """The strengths that committed results say, by the agents' names, the strongest first.
+    """The strengths from committed results, by the agents' names, the strongest first.
 
     Args:
         results: The folder ``docs/results`` of a checkout.

@@ -265,7 +265,7 @@ def read_about(path: Path) -> Mapping[str, Any]:
     if said.get("fingerprint") != fingerprint():
         raise DataSetError(
             f"{path} was written for observations or actions with the fingerprint {said.get('fingerprint')!r}, those "
-            f"of this package have {fingerprint()!r}: write the tables anew from the recorded games (ddz record)"
+            f"of this package have {fingerprint()!r}: write the tables again from the recorded games (ddz record)"
         )
     return dict(said)
 

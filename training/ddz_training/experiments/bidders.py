@@ -1,9 +1,10 @@
 """Bidders (Wang et al., expected payoff) against each other, and how the win rate of a hand before an auction settles.
 
-The rule agent, which plays all cards of the bidders' deals, draws nothing, so a deal with a given landlord always ends
-alike, and a bidder that counts from dealt worlds sees the same ones against every opponent.  Both are computed once a
-deal, and every pairing's six auctions (and doublings) are played over them: the bidders are the agents themselves, and
-only their worlds and the card play come from the deal's table.  Where all decline, the deal ends with zero for all.
+The rule agent, which plays all cards of the bidders' deals, draws nothing at random, so a deal with a given landlord
+always ends in the same way, and a bidder that counts from dealt worlds sees the same ones against every opponent.  Both
+are computed once a deal, and every pairing's six auctions (and doublings) are played over them: the bidders are the
+agents themselves, and only their worlds and the card play come from the deal's table.  Where all decline, the deal ends
+with zero for all.
 """
 
 from __future__ import annotations

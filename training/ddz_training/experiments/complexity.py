@@ -145,7 +145,7 @@ def compare_sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
         ("states", "10^43", counting.states_by_cards(), counting.states_by_ranks(), "deals × 2^54"),
         ("positions", "", counting.positions_by_cards(), counting.positions_by_ranks(), "hands, without the trick"),
     ):
-        yield ex.Comparison(what, paper, _power(by_cards), f"{note}, cards told apart")
+        yield ex.Comparison(what, paper, _power(by_cards), f"{note}, suits distinguished")
         yield ex.Comparison(what, "", _power(by_ranks), f"{note}, ranks only")
     groups = grouped(results, "play")
     for name in (name for name in PLAYS if name in groups):

@@ -40,7 +40,7 @@ Tasks = Iterable[Any] | Mapping[Key, Any]
 @dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class NoOptions(Options):
-    """The options of an experiment that has none; every subclass is a frozen dataclass."""
+    """Options of an experiment, none here; every subclass is a frozen dataclass."""
 
     error = InvalidExperimentError
 

@@ -179,7 +179,7 @@ def plot_branching(saved: ex.Saved[BranchingResult], path: Path) -> None:
     counted = {
         "main groups": [result.first.main_groups for result in first],
         "whole moves": [result.first.whole_moves for result in first],
-        "whole moves, cards told apart by suit": [result.first_by_suit for result in first],
+        "whole moves, suits distinguished": [result.first_by_suit for result in first],
     }
     bins, style = [10 * 2 ** (step / 4) for step in range(37)], {"alpha": 0.7}
     series = [Series(label, bins, counts, "histogram", style=style) for label, counts in counted.items()]

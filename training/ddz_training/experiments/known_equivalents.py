@@ -53,10 +53,10 @@ class KnownOptions(ex.ParallelOptions):
 
 
 class KnownResult(Result):
-    """A search for an equivalent that is known.
+    """One search for a known equivalent.
 
     Attributes:
-        known: It.
+        known: The equivalent.
         rules: Name of the rules.
         method: ``sequential`` or ``binary``.
         budget: Deals that were allowed: in all, or in each step of the binary search.

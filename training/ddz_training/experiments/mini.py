@@ -226,7 +226,7 @@ def exact_pair(player_1: str, player_2: str) -> tuple[exact.ExactAgent, exact.Ex
 
 
 def _stand_in(kind: str) -> exact.ExactAgent:
-    """An agent in place of another of which only counts whether it cheats."""
+    """A placeholder for an agent: all that matters is whether it cheats."""
     _, plain = _plain_agents()
     return plain.get(kind, plain[DETERMINIZED])
 

@@ -116,7 +116,7 @@ def _agent(options: FormOptions) -> str:
 
 
 def _processor_seconds() -> float:
-    """Those of this process and all that it started, directly or not."""
+    """The processor seconds of this process and of all that it started, directly or not."""
     ticks, parents = dict[int, int](), dict[int, int]()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, IndexError, ValueError):

@@ -59,7 +59,7 @@ BUDGETS = (
 )
 """The default search with less time and with more, a factor of four apart: the line of the plot."""
 SETTLED = 0.98
-"""A decision is not looked at where the policy gives a move at least this probability."""
+"""Decisions where the policy gives a move at least this probability are skipped."""
 
 
 class GainResult(Result):
@@ -319,7 +319,7 @@ def fit(results: Sequence[ChanceResult]) -> Calibration:
     )
 
 
-def told_and_won(results: Sequence[ChanceResult], calibration: Calibration = SHIPPED) -> list[list[tuple[float, int]]]:
+def given_and_won(results: Sequence[ChanceResult], calibration: Calibration = SHIPPED) -> list[list[tuple[float, int]]]:
     """The chances given in the games with odd numbers and whether these were won, in ten parts by the chance."""
     odd = [result for result in results if result.deal % 2]
     given = [float(calibration[one.landlord].chances(np.array([one.mean]))[0]) for one in odd]
@@ -332,15 +332,15 @@ def told_and_won(results: Sequence[ChanceResult], calibration: Calibration = SHI
 def chances_table(saved: Saved[ChanceResult]) -> Table:
     """The chances given beside the games won."""
     lines = []
-    for place, part in enumerate(told_and_won(saved.results)):
+    for place, part in enumerate(given_and_won(saved.results)):
         if part:
             given, won = 100 * fmean(chance for chance, _ in part), [float(one) for _, one in part]
             rate = within(normal_interval(won), 0.0, 1.0)
             name = f"{100 * place // TENTHS}–{100 * (place + 1) // TENTHS}"
             lines.append((name, f"{len(part):,}", f"{given:.1f}", rate.both(to="–"), f"{100 * rate.mean - given:+.1f}"))
     note = f"Games with odd numbers; the map was fitted on those with even ones. Computed from {saved.name}."
-    header = ("chance told, %", "positions", "its mean", "games won, %", "difference")
-    return Table("Chances of winning, told and found", header, lines, note)
+    header = ("chance given, %", "positions", "its mean", "games won, %", "difference")
+    return Table("Chances of winning, given and found", header, lines, note)
 
 
 CHANCES = Experiment(

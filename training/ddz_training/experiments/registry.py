@@ -1,4 +1,4 @@
-"""All experiments.  A module is imported with its first experiment, so that the command line starts at once."""
+"""All experiments.  A module is imported when its first experiment is used, so that the command line starts at once."""
 
 from __future__ import annotations
 

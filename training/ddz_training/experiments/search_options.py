@@ -187,7 +187,7 @@ def equal_times(path: Path | None, base_iterations: int, names: Iterable[str]) -
 
 
 def times_beside(path: Path) -> Path:
-    """Where the iterations of equal time of a file of results are."""
+    """The file with the iterations of equal time of a file of results."""
     return path.with_name(f"{path.stem}_budgets.csv")
 
 

@@ -302,7 +302,7 @@ class LevelOptions(ParallelOptions):
 
 
 def neighbours(options: LevelOptions) -> dict[Pair, int]:
-    """How far the levels easy, medium, hard and master stand apart, by duplicate deals between neighbours."""
+    """How far apart the levels easy, medium, hard and master are, by duplicate deals between neighbours."""
     pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(LADDER)}
     return pairs | {(LADDER[-1], LADDER[-2]): options.slow}
 

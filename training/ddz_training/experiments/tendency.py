@@ -257,8 +257,8 @@ def savings_table(saved: Saved[SavingsResult]) -> Table:
     header = ("compared", "judges", "tendency", "% of deals", "wins %", "deviation")
     games = ("games, duplicate", "games, single", "duplicate × all", "single × all")
     note = (
-        "Games needed to tell the pair apart (5 % level, 80 % power); × all: over those on all deals, with 95 % "
-        "intervals (bootstrap over deals). The judges' own games, two for each deal tried, are not counted; "
+        "Games needed to find which of the pair is stronger (5 % level, 80 % power); × all: over those on all deals, "
+        "with 95 % intervals (bootstrap over deals). The judges' own games, two for each deal tried, are not counted; "
         f"{saved.name}."
     )
     return Table("What deals without a tendency save", (*header, *games), lines, note)

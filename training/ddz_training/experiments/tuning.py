@@ -1,8 +1,8 @@
 """Local searches tune the rule agent's prices and the weights of a position, on common deals.
 
 An evaluation is a race: batch after batch of the same deals, until the weights are clearly worse than the best so far.
-What is best on these deals is partly best by luck, so the finalists of a method are played on other deals, which
-choose one, and that one on fresh deals, where nothing is chosen.
+The best weights on these deals are partly lucky, so the finalists of a method are played on other deals to choose one,
+and that one on fresh deals, where nothing is chosen.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Race:
         self._played = 0
 
     def __call__(self, point: Point) -> float:
-        """The share of the deals that a point wins: what today's weights win, and its gain until it had lost."""
+        """The share of the deals that a point wins: what today's weights win, and its gain until it was dropped."""
         weights = self._subject.weights(point)
         gains = np.zeros(0)
         for batch, today in zip(self._games, self._today, strict=True):

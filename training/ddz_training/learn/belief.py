@@ -1,4 +1,4 @@
-"""The belief network's training: it guesses hidden hands in games whose every seat is played by an agent drawn for it.
+"""The belief network's training: it guesses hidden hands in games where each seat's player is drawn.
 
 :mod:`ddz_agents.belief.model` says what the network computes; it learns by maximum likelihood, each position once.
 """
@@ -114,8 +114,8 @@ class Lesson(NamedTuple):
 
     Attributes:
         columns: Its input, shape ``[n, COLUMNS]``, float32.
-        hands: What the next seat holds of the hidden cards, shape ``[n, 15]``, int64.
-        plain: Logarithms of what plain dealing gives to each count, the higher ranks known, shape ``[n, 15, 5]``,
+        hands: The hidden cards that the next seat holds, by rank, shape ``[n, 15]``, int64.
+        plain: Log-probabilities of each count under plain dealing, given the higher ranks, shape ``[n, 15, 5]``,
             float32; minus infinity where impossible.
     """
 
@@ -148,8 +148,8 @@ class BeliefLine:
 
     Attributes:
         decisions: Positions learned from so far.
-        bits: What the hidden hands of the step cost under the network, in bits a position.
-        plain: What they cost under plain dealing.
+        bits: The cost of the step's hidden hands under the network, in bits per position.
+        plain: Their cost under plain dealing.
     """
 
     decisions: int

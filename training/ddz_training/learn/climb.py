@@ -1,7 +1,8 @@
 """How the shipped policy climbs: a run begins with it, is judged on duplicate deals, and ships if it is better.
 
-A candidate ships if it beats the shipped policy by an interval and is not worse by one against the rivals that neither
-was trained on.  Each judgement is a line of a table, also where nothing ships; git keeps the earlier policies.
+A candidate ships if it beats the shipped policy with 95 % confidence and is not worse, with the same confidence,
+against the rivals that neither was trained on.  Each judgement is a line of a table, even if nothing ships; git keeps
+the earlier policies.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ RECIPE: dict[str, Any] = {
 
 
 class Rival(NamedTuple):
-    """Whom a candidate plays.
+    """An opponent of a candidate.
 
     Attributes:
         agent: Its specification.
@@ -63,7 +64,7 @@ RIVALS = (
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a candidate did against a rival.
+    """How a candidate did against a rival.
 
     Attributes:
         rival: The rival.
@@ -150,7 +151,7 @@ def write_line(table: Path, candidate: Path, found: Sequence[Judgement]) -> None
     Args:
         table: The file.
         candidate: The weights of a policy.
-        found: What it did.
+        found: How it did.
     """
     notes = load_weights(candidate).notes
     line = {

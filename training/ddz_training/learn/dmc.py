@@ -1,4 +1,4 @@
-"""Deep Monte Carlo: every action is worth what the games brought in which it was chosen.
+"""Deep Monte Carlo: the value of an action is the mean outcome of the games in which it was chosen.
 
 D. Zha et al., "DouZero: Mastering DouDizhu with self-play deep reinforcement learning", ICML 2021.  All seats play the
 action of the highest value, and with probability ε any legal one; the network learns the outcome by squared errors.
@@ -51,7 +51,7 @@ class DmcConfig(SelfPlayConfig):
 def epsilon_greedy(
     network: PolicyNetwork, epsilon: float, observations: Bytes, masks: Bytes
 ) -> tuple[Floats, HandValues]:
-    """Logarithms of the probabilities of a choice by value, and what the actions leave.
+    """Log-probabilities of a choice by value, and the positions that the actions leave.
 
     Args:
         network: Its logits are the values.
@@ -75,7 +75,8 @@ def outcomes(
     """The final return of each step's game for its seat, and the weight of the step.
 
     A step whose game ends after the rollout is left out, and the further away the end, the likelier that is: of steps
-    ``d`` before the end, a share ``d / steps``.  The others count for them, or short games would count too much.
+    ``d`` before the end, a share ``d / steps``.  The others are weighted up for them; otherwise short games would count
+    too much.
 
     Args:
         rewards: By seat, shape ``[steps, games, 3]``.

@@ -164,9 +164,9 @@ class Student(Training):
         return CompiledPolicy(self.weights({}))
 
     def weights(self, notes: Mapping[str, Any]) -> Weights:
-        """The policy with what a reader of its file should know; its value was not taught.
+        """The policy with what a reader of its file should know; its value was not trained.
 
-        A value of weights that it began with belonged to the layers below as they were.
+        If it began with trained weights, their value fitted the layers below as they were then.
         """
         return Weights.of(self.policy, rules=self.config.rules, notes=notes, values_trained=False)
 
@@ -248,7 +248,7 @@ class RecordedLessons(Student):
 
 
 def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
-    """Shares that are all one action's, shape ``[n, 400]``, float32; zeros for ``NO_LABEL``."""
+    """Shares that give everything to one action, shape ``[n, 400]``, float32; zeros for ``NO_LABEL``."""
     shares = np.zeros((len(actions), NUM_ACTIONS), np.float32)
     known = np.flatnonzero(actions != NO_LABEL)
     shares[known, actions[known]] = 1.0
@@ -301,8 +301,8 @@ _COLUMNS = ("observation", "legal", "action", "visits")
 def load_recorded(path: str | Path) -> RecordedSet:
     """Read every decision of a data set that was a choice.
 
-    A stage is imitated by the visits of its search; without visits, as it was decided.  Everything is in memory at
-    once, about 600 bytes a decision.
+    The target of a stage is the distribution of its search's visits or, without visits, the action that was chosen.
+    Everything is in memory at once, about 600 bytes a decision.
 
     Args:
         path: A table, a folder with tables, or the folder of a data set.

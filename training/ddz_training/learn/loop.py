@@ -58,7 +58,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Budget(Options):
-    """The length of a training from its very beginning; a resumed one counts what it did before.
+    """The length of a training from its very beginning: a resumed one includes what was done before.
 
     Attributes:
         updates: Updates; None for no limit.
@@ -113,7 +113,10 @@ class Training(ABC):
 
     @abstractmethod
     def learn(self) -> Mapping[str, Any]:
-        """One update, counted in :attr:`counters` but for the update and the seconds; what else it brought, by name."""
+        """One update; what it brought, by name.
+
+        It adds to all of :attr:`counters` except the update and the seconds.
+        """
 
     @abstractmethod
     def keep(self, folder: Path) -> None:
@@ -290,7 +293,7 @@ class CurveFile:
         path: The file.
         columns: The columns, ``update`` first.
         keep: The last update whose lines are kept; lines of later ones are those of a run that was killed after its
-            last checkpoint, and will be written again.  -1 begins anew, where there are no lines yet.
+            last checkpoint, and will be written again.  -1 starts from the beginning, where there are no lines yet.
 
     Raises:
         CheckpointError: If the file has other columns or is another run's, or cannot be read or written.
@@ -326,7 +329,7 @@ class CurveFile:
 
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Errors of a curve as ours."""
+    """Turn the errors of a curve file into ours."""
     try:
         yield
     except (OSError, UnicodeDecodeError, csv.Error) as error:

@@ -43,7 +43,7 @@ class TrainingSettings(Options):
 
     error: ClassVar[type[DouDizhuError]] = InvalidTrainingError
     bookkeeping: ClassVar[frozenset[str]] = frozenset({"checkpoint_minutes", "evaluate_every", "evaluate_deals"})
-    """What changes nothing that is learned; a resumed run may have others."""
+    """Settings that do not change what is learned; a resumed run may have others."""
 
     checkpoint_minutes = 1.0
     evaluate_every = evaluate_deals = 0
@@ -92,14 +92,14 @@ class TrainingSettings(Options):
         return dataclasses.replace(self, **values)
 
     def resumed(self, wanted: Mapping[str, Any], where: object) -> Self:
-        """These settings for a run that goes on, with the :attr:`bookkeeping` that is wanted.
+        """These settings for a resumed run, with the :attr:`bookkeeping` that is wanted.
 
         Args:
             wanted: The settings that the run must have, as from :meth:`read`.
             where: Names the file of these settings.
 
         Raises:
-            CheckpointMismatchError: If another one differs.
+            CheckpointMismatchError: If any other setting differs.
         """
         different = []
         for name, value in wanted.items():

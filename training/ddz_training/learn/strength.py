@@ -18,7 +18,7 @@ from ddz_training.measure.keeper import plays_side_by_side
 from ddz_training.measure.statistics import AgentResult, Interval, summarize
 
 FIRST_DEAL = 1_000_000
-"""Evaluations during training choose; what is reported is played on other deals."""
+"""Evaluations during training are used to choose; reported results are played on other deals."""
 
 _MODEL = "the policy"
 _BLOCK = 50

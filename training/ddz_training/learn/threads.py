@@ -1,7 +1,7 @@
-"""Threads for the networks, in such a way that results do not depend on how many there are.
+"""Threads for the networks; results do not depend on their number.
 
 Each piece of work is one shard of a batch, computed by one thread from beginning to end, and PyTorch's own threads are
-switched off.  They were measured against this: where another process wants a core, PyTorch's threads wait for each
+switched off.  Measured against this, PyTorch's threads lose: where another process wants a core, they wait for each
 other while spinning, and two of them multiplied matrices of 512 rows at a tenth of the speed of one.
 """
 
@@ -33,7 +33,7 @@ class Threads:
     def __init__(self, threads: int | None = None) -> None:
         self.threads = usable_threads(threads)
         torch.set_num_threads(1)
-        # The setting belongs to the thread where PyTorch is built on OpenMP: every thread makes it.
+        # With OpenMP the setting is per thread, so every thread makes it.
         self._pool = ThreadPoolExecutor(self.threads, "ddz-train", initializer=torch.set_num_threads, initargs=(1,))
 
     def map(self, function: Callable[[_In], _Out], items: Iterable[_In]) -> list[_Out]:

@@ -1,4 +1,4 @@
-"""Weights of the rule agent's evaluation, from games: what is tuned, the games that say what it is worth, and searches.
+"""Weights of the rule agent's evaluation, from games: what is tuned, the games that measure it, and the searches.
 
 A set of weights is a vector in the middle of a box: the origin of the searches is what is played today, and
 a step of one is about half of a weight, or a fifth of a trick.  Every candidate plays the same numbered deals against
@@ -46,7 +46,7 @@ Point = npt.NDArray[np.float64]
 Fitness = Callable[[Point], float]
 """The share of the deals that a point wins, an estimate from 0 to 1."""
 Method = Callable[[Fitness, int, int, np.random.Generator], None]
-"""Searches: what points are worth, how many numbers a point has, how many evaluations may be spent, and chance."""
+"""A search, given the value of points, the numbers in a point, the evaluations that may be spent, and a generator."""
 
 BEAMS = 4
 """States of local beam search."""
@@ -62,7 +62,7 @@ MUTATED = 0.1
 """The share of the genetic algorithm's children that are mutated."""
 WARMEST, COLDEST = 0.01, 0.001
 """First and last temperature of annealing, in win rate."""
-_LEAST_FITNESS = 1e-9  # where all of a population lose every deal, all can be parents
+_LEAST_FITNESS = 1e-9  # lets all be parents where all of a population lose every deal
 _COMPARED = 12  # moves that a search of one ply compares
 
 
@@ -191,9 +191,9 @@ def play_rules(
 
 
 PEASANTS_ALONE = (at.PARTNER_NEED, at.PARTNER_WEAK, at.PARTNER_UP, at.HELPER, at.TEAM)
-"""Weights that say nothing to a landlord, who has no partner."""
+"""Weights that do not apply to a landlord, who has no partner."""
 STEPS = (at.STEP_PAIR, at.STEP_TRIO, at.STEP_CHAIN, at.STEP_PAIR_CHAIN, at.STEP_PLANE)
-"""Weights in per cent, which stay above nothing."""
+"""Weights in per cent, which stay above zero."""
 
 
 class Subject(ABC):

@@ -1,9 +1,9 @@
-"""Agents in processes of their own, for a limit of time: what takes too long is ended with its process.
+"""Agents in processes of their own, for time limits: an agent that takes too long is ended with its process.
 
-A thread cannot be stopped, and compiled code hears no signal; a process can always be killed.  The agent's process gets
-views and generators, never the game, and answers in JSON, so that nothing of the agent's runs here.  It is one process
-for all seats of an agent.  Before the first game it rehearses for a moment, so that compiling, or loading compiled
-code, does not count as thinking.
+A thread cannot be stopped, and compiled code does not react to signals; a process can always be killed.  The agent's
+process gets views and generators, never the game, and answers in JSON, so that none of the agent's code runs here.  All
+seats of an agent share one process.  Before the first game it rehearses for a moment, so that compiling, or loading
+compiled code, does not count as thinking.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class AgentProcesses:
         self._unrehearsed: set[str] = set()
 
     def make(self, spec: str) -> Agent:
-        """Make an agent in the process of its specification, which is started if it does not run.
+        """Make an agent in the process of its specification, which is started if it is not running.
 
         Raises:
             AgentProcessError: If it cannot be made.
@@ -70,7 +70,7 @@ class AgentProcesses:
         if self._rules is not None and spec not in self._unrehearsed:
             try:
                 process.ask(START_SECONDS, "rehearse", self._rules)
-            except AgentProcessError:  # the games will show; they do not wait so long again
+            except AgentProcessError:  # the games will report it; no second rehearsal
                 self._unrehearsed.add(spec)
                 process.end()
                 return _AgentProcess(spec)

@@ -41,7 +41,7 @@ def claim(path: Path, *, folder: bool = False) -> FileLock:
 
 @contextmanager
 def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """:func:`claim` a file or a folder for the time of a ``with`` block; folders that are made and stay empty go again.
+    """:func:`claim` a file or a folder for the time of a ``with`` block; new folders that stay empty are removed.
 
     Yields:
         What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.

@@ -51,7 +51,7 @@ def deals_by_ranks() -> int:
 
 
 def states_by_cards() -> int:
-    """The thesis's bound: every deal, and of every card whether it has been played."""
+    """The thesis's bound: every deal, and for every card whether it has been played."""
     return deals_by_cards() * 2**54
 
 
@@ -63,7 +63,7 @@ def states_by_ranks() -> int:
 
 
 def positions_by_cards() -> int:
-    """Holdings of cards, ignoring who has played the others: all that the rest of a game depends on but the trick."""
+    """Holdings of cards, ignoring who has played the others: what the rest of a game depends on, except the trick."""
     return _holdings(lambda held: math.factorial(sum(held)) // math.prod(math.factorial(count) for count in held))
 
 
@@ -73,11 +73,11 @@ def positions_by_ranks() -> int:
 
 
 _Weight = Callable[[Sequence[int]], int]
-"""Of the copies of a rank in each place: in how many ways they get there."""
+"""The number of ways to choose the copies of a rank, given how many are in each place."""
 
 
 def _placements(sizes: tuple[int, int, int], weight: _Weight) -> int:
-    """Ways to place all cards in four places, of which the first three take these numbers."""
+    """Ways to place all cards in four places, the first three of which take these numbers."""
     return int(_distributions(sizes, weight)[sizes])
 
 
@@ -87,7 +87,7 @@ def _holdings(weight: _Weight) -> int:
 
 
 def _distributions(most: tuple[int, int, int], weight: _Weight) -> np.ndarray:
-    """Ways by what the first three of four places hold: a product of polynomials, one a rank."""
+    """The number of ways by the sizes of the first three of four places: a product of polynomials, one a rank."""
     found = np.zeros([size + 1 for size in most], dtype=object)
     found[0, 0, 0] = 1
     for copies in COPIES:
@@ -224,7 +224,7 @@ BOARD_GAMES = ("othello", "oware")
 
 
 def load_game(name: str) -> Any:
-    """A game of OpenSpiel's by its name, a ``pyspiel.Game``.
+    """An OpenSpiel game by its name, a ``pyspiel.Game``.
 
     Raises:
         DouDizhuError: If OpenSpiel is not installed.

@@ -1,6 +1,6 @@
 """The curve through duplicate deals of an agent against searches: with how many iterations one plays as strongly.
 
-Deals that end evenly say nothing about who is stronger.  Of the *decisive* ones the agent takes
+Deals that end evenly say nothing about who is stronger.  The share of *decisive* deals that the agent takes is
 
     P(agent) = 1 / (1 + exp(b (x - x0)))
 
@@ -71,7 +71,7 @@ NEAR = 2.0
 """Octaves around the equivalent from which deals count in the end."""
 
 _ENOUGH = 60
-"""Decisive deals nearer than that, from which on those farther away are left out."""
+"""Decisive deals nearer than that, from which on deals farther away are left out."""
 _MARGIN = 3
 """Octaves beyond the bounds that the grid reaches, so that an equivalent out there shows."""
 _SLOPES = np.geomspace(0.05, 1.6, 10)
@@ -109,7 +109,7 @@ class Posterior(NamedTuple):
 
     Attributes:
         places: Logarithms to base 2, shape ``[n]``.
-        chance: The probability that it is at most so large, shape ``[n]``.
+        chance: The probability that it is at most that large, shape ``[n]``.
     """
 
     places: NDArray[np.float64]

@@ -47,12 +47,12 @@ _TWO_PLAYS_EACH = 0x020202  # no spring
 _FAULT_LENGTH = 300
 
 BLOCK = 256
-"""Deals of a block: most of a larger one's time would not be saved, and a kill loses the block that is under way."""
+"""Deals of a block: a larger one would hardly be faster, and a kill loses the block that is under way."""
 
 _Result = TypeVar("_Result")
 
 Scores = tuple[Annotated[float, "g"], ...]
-"""A return for each seat; files have them without needless zeros."""
+"""A return for each seat; files write them without trailing zeros."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Played(NamedTuple):
     Attributes:
         state: The game as it was left.
         agents: Who played, a wrapper a seat (fewer if one could not be made), or the :class:`Thinking` of each.
-        fault: The fault, if one broke it off.
+        fault: The fault, if one ended it early.
     """
 
     state: State
@@ -180,7 +180,7 @@ class DealPlayer(AgentKeeper):
         maker: Makes an agent from a specification; under a time limit agents are made by name only.
         make_generator: Makes the generator of a seat from its key.
         time_limit: Seconds that an agent may take to answer; None for no limit.
-        on_fault: ``"stop"``: a fault of an agent is an error; ``"lose"``: it loses that game, and is made anew.
+        on_fault: ``"stop"``: a fault of an agent is an error; ``"lose"``: it loses that game, and is made again.
         processor: Whether decisions are timed by the processor's clock, which other programs do not slow down.
     """
 
@@ -381,7 +381,7 @@ def _winner(over: State, seats: str, landlord: int, fault_by: str) -> str:
 
 
 def _in_a_cell(text: str) -> str:
-    """A text of an agent's for a line of a file or a terminal: printable, and not long."""
+    """A text from an agent, made fit for one line of a file or terminal: printable and short."""
     plain = "".join(character if character.isprintable() else " " for character in text)
     return textwrap.shorten(plain, _FAULT_LENGTH, placeholder=" ...")
 
@@ -403,7 +403,7 @@ class Match(NamedTuple):
 def matches(
     agents: Mapping[str, str], pairs: Sequence[tuple[str, str]], deals: Iterable[int]
 ) -> dict[tuple[int, str, str], Match]:
-    """Deals of pairs, by what names each in a file of games (:data:`KEY`).
+    """The deals of each pair, by their key in a file of games (:data:`KEY`).
 
     Args:
         agents: Specification of each agent by its label.

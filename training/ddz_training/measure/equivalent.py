@@ -1,15 +1,15 @@
 """Monte Carlo equivalent: the number of search iterations that play as strongly as an agent.
 
-What duplicate deals between the agent and a search say of it is in :mod:`ddz_training.measure.curve`.
+What duplicate deals between the agent and a search say about it is in :mod:`ddz_training.measure.curve`.
 
 There are two ways to find it.  The thesis (Peking University 2020, section 5.1.2) plays a fixed number of games against
 one number of iterations after the other: algorithm 4 halves an interval until the wins are equal or nothing is left of
 it, algorithm 5 looks for an interval.  Here their games are duplicate deals.  As printed, algorithm 4 never ends on an
 interval of two neighbours; its text excludes the middle from what is left, and so does :func:`binary_search`.
 
-The sequential test keeps what all games together say, plays where they say most, and ends as soon as the interval is
-narrow.  It begins with few iterations, which are cheap, and takes at most four times as many as it has played yet.  The
-interval of either method is that of the curve through all its deals.
+The sequential test uses all games so far, plays where a game is most informative, and ends as soon as the interval is
+narrow.  It begins with few iterations, which are cheap, and never tries more than four times the most that it has
+played so far.  The interval of either method is that of the curve through all its deals.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ STEP_DEALS = 500
 """Duplicate deals of a step of the binary search: the thesis's 1,000 games."""
 
 _OFFSETS = np.linspace(-1, 1, 5)
-"""Octaves from the likeliest equivalent at which is played: its own place is most informative, others show slope."""
+"""Where to play, in octaves from the likeliest equivalent: it is most informative, the others show slope."""
 _LATTICE = 4
-"""Places an octave at which is played."""
+"""Places per octave at which to play."""
 _RAMP = 4
 _SURE = 0.975
 
@@ -105,7 +105,7 @@ class Found:
     beyond: int = 0
 
     def text(self) -> str:
-        """As tables have it: the equivalent, or between what and how the agent did there.
+        """For tables: the equivalent or, beyond the limits, how the agent did at the limit.
 
         Example:
             >>> Found(Interval(1217.4, 980.0, 1510.0, 400), {}).text()

@@ -256,12 +256,12 @@ def is_json(path: Path) -> bool:
 
 
 def has_contents(path: Path) -> bool:
-    """Whether there is something at a path, if it is a file more than no bytes."""
+    """Whether there is something at a path; an empty file does not count."""
     return path.exists() and (not path.is_file() or path.stat().st_size > 0)
 
 
 def database_of(path: Path) -> Path:
-    """The SQLite file of a run that is saved under a name."""
+    """The SQLite file that a run uses until it is saved under a name."""
     return path if path.suffix.lower() in DATABASES else path.with_name(f"{path.name}.sqlite")
 
 

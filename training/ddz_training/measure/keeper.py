@@ -23,7 +23,7 @@ _Result = TypeVar("_Result")
 
 
 class AgentWrapper:
-    """Passes everything on to an agent but ``act``, which a subclass has.
+    """Passes everything on to an agent except ``act``, which a subclass defines.
 
     Args:
         agent: The agent.
@@ -69,7 +69,7 @@ class Thinking(NamedTuple):
 
 
 def plays_side_by_side(agent: Agent) -> bool:
-    """Whether an agent plays many games at once: it answers in batches, says that it does so alike, and follows none.
+    """Whether an agent may play many games at once: it answers in batches, to the same effect, and follows none.
 
     A cheating agent does not: in batches it would get rows of views.
     """
@@ -99,12 +99,12 @@ class AgentKeeper:
         return self._made[spec, seat]
 
     def drop(self, spec: str) -> None:
-        """Release an agent in all seats; it is made anew when it is needed."""
+        """Release an agent in all seats; it is made again when it is needed."""
         for key in [key for key in self._made if key[0] == spec]:
             close_or_warn(self._made.pop(key), spec)
 
     def close(self) -> None:
-        """Release what the agents hold (external programs, say); one that fails keeps no other from it."""
+        """Release what the agents hold (external programs, say); if one fails, the others are closed all the same."""
         for spec in {spec for spec, _ in self._made}:
             self.drop(spec)
 

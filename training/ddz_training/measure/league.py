@@ -33,7 +33,7 @@ from ddz_training.measure.workers import Share
 FORMAT = "ddz-league-2"
 
 ERROR = 0.05
-"""The probability that a league calls any of its pairs decided wrongly, were one to look after every deal."""
+"""The probability that a league calls any of its pairs decided wrongly, if one looked after every deal."""
 
 Pair = tuple[str, str]
 """Two labels in the order of the alphabet."""
@@ -168,7 +168,7 @@ def play_league(
             met play a block in any case.
         block: Deals that are scheduled at a time.
         processes: Worker processes; results do not depend on them.
-        until_decided: Whether to end after the round in which the last pair was decided (:func:`decided_pairs`).
+        until_decided: Whether to end after the round that decides the last pair (:func:`decided_pairs`).
         on_progress: Called with how many deals (times pairs) are done.
 
     Raises:

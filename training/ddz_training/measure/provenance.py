@@ -146,8 +146,8 @@ class SameCode(Generic[_Made]):
         """Make the worker.
 
         Raises:
-            AgentChangedError: If an agent reads other files here.
-            OtherCodeError: If the code here is another.
+            AgentChangedError: If an agent's files differ here.
+            OtherCodeError: If the code here differs.
         """
         where = "the results (of the process that shares the work)"
         here = Provenance.of(self.wanted.files)

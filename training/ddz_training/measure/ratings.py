@@ -6,17 +6,16 @@
 * **By role**: landlord i beats the peasants of j with log odds ``advantage + landlord_i - peasants_j``; of two agents
   who are peasants together the mean counts.  Both columns have the mean 0, so they compare agents in the same role.
 
-Every pair of opponents begins with one imagined draw, so that a rating stays finite where an agent
-never lost.  The games of a deal share their cards, between all pairs, so whole deals are drawn anew.
+Every pair of opponents begins with one imagined draw, so that the rating of an agent that never lost stays finite.  All
+pairs play the same deals, so the bootstrap resamples whole deals.
 
 Where some ratings are known, as those of a benchmark's field (:func:`fit_ratings`), each unknown player has one more
 drawn game against each of its opponents, and the interval is the sandwich estimate over deals.  Where that is narrower
 than the one for independent games, the latter counts, because a handful of upsets says little about how often they
 happen.
 
-choix fits the overall model, but knows neither an advantage of a role, nor a mean of two players, nor ratings that are
-given.  Newton's method for all three, on all replicates at once, is the ten lines of :func:`fit`; the tests compare
-them with choix.
+choix fits the overall model, but has no advantage of a role, no mean of two players and no ratings that are given.
+:func:`fit` is Newton's method for all three, on all replicates at once, in ten lines; the tests compare it with choix.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Work shared by the machines of a Ray cluster, in the third form of :mod:`ddz_training.measure.workers`.
 
 ``on_ray()`` joins the cluster that ``RAY_ADDRESS`` names or that ``ray start`` began on this machine, and begins one of
-its own where there is none.  Every task is one of Ray's, on one core: a machine that joins gets some, and what a
-process had when it died is done again by another.  A result depends on nothing but its task, so neither changes any.
+its own where there is none.  Every task is one of Ray's, on one core: a machine that joins gets some, and the tasks of
+a process that died are done again by another.  A result depends on nothing but its task, so neither changes results.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _ray() -> Any:
     # Ray's messages do not belong in a command's output, and its usage statistics are not sent.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    os.environ.setdefault("RAY_task_oom_retries", str(_ATTEMPTS - 1))  # Ray's own is for ever
+    os.environ.setdefault("RAY_task_oom_retries", str(_ATTEMPTS - 1))  # Ray's default is to retry for ever
     import ray
 
     return ray
@@ -74,7 +74,7 @@ def _join(ray: Any, processes: int) -> None:
     try:
         try:
             ray.init(num_cpus=processes, object_store_memory=_STORE, **quiet)
-        except ValueError:  # Ray's answer where there is a cluster, whose size is not for us to say
+        except ValueError:  # Ray raises it where a cluster exists, whose size is fixed
             ray.init(**quiet)
     except Exception as error:  # a plain one among others: Ray's own, where a machine is too busy to start
         raise ClusterError(f"the Ray cluster cannot be reached ({error}); ray status shows what runs") from error
@@ -82,7 +82,7 @@ def _join(ray: Any, processes: int) -> None:
 
 @contextmanager
 def _workers(ray: Any, make: Start, processes: int) -> Iterator[Share[Any, Any]]:
-    """Workers: on a cluster that was there, one a core; else as many as there would be processes.
+    """Workers: one for each core of a cluster that existed before; otherwise as many as there would be processes.
 
     Raises:
         ClusterError: If the cluster cannot be reached.
@@ -99,7 +99,7 @@ def _workers(ray: Any, make: Start, processes: int) -> Iterator[Share[Any, Any]]
         return found
 
     def room() -> int:
-        # At least for one core: there may be a machine soon.
+        # Count at least one core: a machine may join soon.
         return TASKS_IN_FLIGHT * max(1, int(ray.cluster_resources().get("CPU", 0)))
 
     try:

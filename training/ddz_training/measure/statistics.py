@@ -174,7 +174,7 @@ def paired_difference(first: Mapping[int, float], second: Mapping[int, float]) -
 
     Args:
         first: A value a deal, such as the share of games won (:func:`wins_by_deal`).
-        second: The same of the agent that is compared with.
+        second: The same for the other agent.
 
     Example:
         >>> paired_difference({1: 1.0, 2: 0.5, 3: 0.5}, {1: 0.5, 2: 0.5, 3: 0.0, 4: 0.0}).both("+.1f")
@@ -188,7 +188,7 @@ _MOST_WEIGHTS = 4_000_000
 
 
 def bootstrap_sums(values: NDArray[np.float64], replicates: int, seed: int = 0) -> NDArray[np.float64]:
-    """The sums over clusters that are drawn anew, with replacement.
+    """The sums over clusters that are resampled with replacement.
 
     Args:
         values: What is summed, a cluster a row: ``[clusters, columns]``.
@@ -362,7 +362,7 @@ def _mean_by_deal(samples: Iterable[_Sample], value: _Value) -> dict[int, float]
 
 
 def _paired(samples: Iterable[_Sample], value: _Value) -> Interval:
-    """The mean of a value, of which the games of a deal are one observation."""
+    """The mean of a value, where the games of a deal are one observation."""
     return normal_interval([*_mean_by_deal(samples, value).values()])
 
 
@@ -404,7 +404,7 @@ def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str)
 
 
 def summarize(records: Iterable[GameRecord], scoring: str = "win") -> list[AgentResult]:
-    """Two results a pair, each from the eyes of one of its agents, in the order in which the pairs appear.
+    """Two results for each pair, one from the view of each of its agents, in the order in which the pairs appear.
 
     Args:
         records: Games of complete deals.
@@ -434,7 +434,7 @@ def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interva
     """The mean of independent values with an interval that holds at every number of values.
 
     An interval for a fixed number of deals misses more often than it says where a match ends at the first one that
-    looks good.  A *confidence sequence* holds at all times together: with probability 95 % not one of its intervals
+    looks good.  A *confidence sequence* holds at all times together: with probability 95 % none of its intervals
     misses.  This is the predictable plug-in empirical Bernstein sequence (I. Waudby-Smith and A. Ramdas, "Estimating
     means of bounded random variables by betting", JRSS B 86, 2024, theorem 2 with equations 14 and 15).  It needs
     independent values between 0 and 1, as the share of games won on each deal, and no normal distribution: it holds

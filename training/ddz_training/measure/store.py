@@ -40,7 +40,7 @@ OnProgress = Callable[[int, int], None]
 _Result = TypeVar("_Result")
 
 _MOMENT = 0.2
-"""Seconds: units that take less on average are written together, those of so long a time; a kill may lose these."""
+"""Seconds: units that take less on average are written together, for this long at most; a kill may lose these."""
 
 
 def no_progress(done: int, total: int) -> None:
@@ -63,7 +63,7 @@ def _refuse_other(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any
 class ResultStore(Generic[_Result]):
     """Results that grow in memory, and on disk where a file is named.
 
-    Its file is open in a ``with`` block, and in each call of :meth:`add` and :meth:`fill` outside one.
+    Its file is open in a ``with`` block, and during each call of :meth:`add` and :meth:`fill` outside one.
 
     Args:
         kind: The dataclass of a result.
@@ -154,7 +154,7 @@ class ResultStore(Generic[_Result]):
         on_progress: OnProgress = no_progress,
         block: int = 1,
     ) -> list[_Result]:
-        """Do the tasks whose units are not there yet, and return the results of all in the order of the tasks.
+        """Do the tasks whose units are missing, and return the results of all tasks in their order.
 
         Args:
             tasks: What to do, by unit.

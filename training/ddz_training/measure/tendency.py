@@ -55,7 +55,7 @@ def tendency_of(records: Sequence[GameRecord]) -> str:
     """The tendency of a deal from its two games, played from both sides.
 
     Raises:
-        InvalidArenaError: If they are other games.
+        InvalidArenaError: If they are not the two games of a deal.
     """
     if sorted(record.seats[:1] for record in records) != ["a", "b"]:
         raise InvalidArenaError("a tendency takes the two games of one deal, with sides exchanged")

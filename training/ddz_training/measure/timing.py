@@ -2,8 +2,8 @@
 
 Two things keep it out.  An agent is *warmed up*: before a process times it, another one of the same specification
 decides two moves of a fixed deal and is thrown away, so libraries are loaded, kernels compiled, and the agent that
-plays, its memory and its random numbers are as if nothing had happened.  And the clock stops while Numba
-compiles or loads a kernel from its cache, for what is first needed later in a game.
+plays, its memory and its random numbers are as if nothing had happened.  And the clock stops while Numba compiles or
+loads a kernel from its cache, for what is needed only later in a game.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ThinkingClock(event.Listener):  # type: ignore[misc]  # Numba ships no typ
         event.register(_COMPILING, self)
 
     def __call__(self) -> float:
-        """Seconds, of which differences mean something."""
+        """Seconds; only differences are meaningful."""
         return (self._since if self._depth else self._clock()) - self._stopped
 
     def on_start(self, event: Any) -> None:
@@ -90,7 +90,7 @@ def warm_up(make: Callable[[], Agent], rules: Rules, seconds: float = 0.0) -> No
     Args:
         make: Makes the agent.
         rules: The rules.
-        seconds: If above 0, the agent plays all seats for about so long.
+        seconds: If above 0, the agent plays all seats for about that long.
     """
     with contextlib.suppress(Exception, SystemExit, GeneratorExit):
         agent, state = make(), State.new(_WARM_SEED, rules)

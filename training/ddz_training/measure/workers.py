@@ -1,7 +1,7 @@
 """Work shared by workers, whose results come in the order of the tasks.
 
-Where the workers are has three forms: in this process, in processes of this machine, and wherever
-:func:`executed_by` says (a cluster of machines: :mod:`ddz_training.measure.ray_cluster`).  The results are the same.
+There are three forms of workers: in this process, in processes of this machine, and wherever :func:`executed_by` says
+(a cluster of machines: :mod:`ddz_training.measure.ray_cluster`).  The results are the same.
 """
 
 from __future__ import annotations

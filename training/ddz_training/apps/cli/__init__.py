@@ -1,4 +1,4 @@
-"""The command line ``ddz``.  A file a heading of its help; what the commands do lives below, in :mod:`ddz_training`."""
+"""The command line ``ddz``.  A file for each heading of its help; the work is done below, in :mod:`ddz_training`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ GONE = {
     "solve --passed": "write the pass behind the hands: '44668 / 5578 / 3399: pass'",
     "train sb3 --num-envs": "write --set num_envs=VALUE",
 }
-"""What to do instead of each command and option that went, by the words that called it."""
+"""What to use instead of each command and option that was removed, by the words that called it."""
 
 app = Main(
     GONE,
@@ -87,7 +87,7 @@ click.version_option(__version__, prog_name="ddz-env", message="%(prog)s %(versi
 
 
 def named_commands() -> Iterator[tuple[str, str, click.Command]]:
-    """The heading, the name and the command of all that ``ddz --help`` and its groups list, but for experiments."""
+    """Heading, name and command of everything that ``ddz --help`` and its groups list, except experiments."""
     context = click.Context(app)
     for heading, kinds in app.headings.items():
         for name in kinds if heading else ():

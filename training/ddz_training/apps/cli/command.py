@@ -179,7 +179,7 @@ class Command(Options):
         return [*self.words, *arguments, *options]
 
     def resuming(self, **changed: Any) -> str:
-        """The command line that goes on with this run, as :meth:`again`."""
+        """The command line that continues this run, as :meth:`again`."""
         return command_line("ddz", *self.again(**changed))
 
 
@@ -374,7 +374,7 @@ class Main(Group):
     """``ddz``: what may be typed anywhere on the line, and how every command ends.
 
     Args:
-        gone: What to do instead of each command and option that went, by the words that called it.
+        gone: What to use instead of each command and option that was removed, by the words that called it.
         *given: As of :class:`Group`.
     """
 
@@ -385,7 +385,7 @@ class Main(Group):
         self._gone = gone
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Bring what may be typed anywhere before ``--`` to the front."""
+        """Move the options that may be typed anywhere before ``--`` to the front."""
         end = args.index("--") if "--" in args else len(args)
         front = [arg for arg in args[:end] if arg in _ANYWHERE]
         return super().parse_args(ctx, [*front, *(arg for arg in args[:end] if arg not in _ANYWHERE), *args[end:]])

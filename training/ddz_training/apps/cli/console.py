@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[+\-−–]?\d|–$")
 
 
 def console(*, stderr: bool = False) -> rich_console.Console:
-    """Standard output or error for tables and bars, made anew because tests and pipes replace the streams."""
+    """Standard output or error for tables and bars, made at each call because tests and pipes replace the streams."""
     screen = rich_console.Console(stderr=stderr, highlight=False, emoji=False)
     if not screen.is_terminal:
         screen.width = _LOG_WIDTH
@@ -36,7 +36,7 @@ def console(*, stderr: bool = False) -> rich_console.Console:
 
 
 def tell(line: str, *, err: bool = False, **style: Any) -> None:
-    """Print a line that somebody may copy from; the terminal wraps it at its edge, and what is copied is whole.
+    """Print a line that may be copied from: the terminal wraps it at its edge, and the copy has no line breaks.
 
     Args:
         line: Paths in it are written by :func:`quoted`, commands by :func:`ddz_env.core.errors.command_line`.

@@ -46,14 +46,14 @@ ENTRANTS = {
 """Who plays, by what tables call it; ``fresh`` is the file of the new policy, ``milliseconds`` what searches think."""
 
 SETTINGS: dict[str, Any] = {"evaluate_deals": 50, "evaluate_every": 10**9}
-"""The strength is measured at the end alone."""
+"""The strength is measured only at the end."""
 
 _SCORING = "win"
 _PICTURE = "ratings.png"
 
 
 class InvalidDemonstrationError(DouDizhuError):
-    """The demonstration cannot be given with these options."""
+    """The demonstration cannot run with these options."""
 
 
 class DemoCommand(Parallel, call="demo", heading="Train"):
@@ -154,7 +154,7 @@ def _train(folder: Path, minutes: float, seed: int) -> None:
     config = ppo_config.SelfPlayConfig().changed(SETTINGS | {"seed": seed})
     for name in (loop.CHECKPOINT, loop.CURVES, loop.EVALUATIONS, loop.POLICY):
         (folder / name).unlink(missing_ok=True)
-    # Whatever still has to be compiled is not to be counted as training.
+    # Compile what is still missing first, so that this does not count as training.
     with closing(ppo_selfplay.SelfPlay(config.changed({"num_games": config.groups, "steps": 4}))) as small:
         small.step()
     train_under_bar(ppo_selfplay.SelfPlay(config), loop.Budget(minutes=minutes), folder)

@@ -70,12 +70,12 @@ class MatchCommand(SavedGames):
 
     @contextmanager
     def reporting(self, report: Callable[[], None]) -> Iterator[None]:
-        """Report after a block of games, also after one that Ctrl-C ends, with what goes on with them."""
+        """Report after a block of games; after one that Ctrl-C ends, also say how to continue."""
         try:
             yield
         except KeyboardInterrupt as error:
             report()
-            kept = f"; {quoted(self.out)} is valid, go on with: {self.resuming()}" if self.out else ""
+            kept = f"; {quoted(self.out)} is valid, continue with: {self.resuming()}" if self.out else ""
             complain(f"interrupted{kept}")
             raise click.exceptions.Exit(EXIT_INTERRUPTED) from error
         report()
@@ -339,7 +339,7 @@ class BenchmarkCommand(Parallel, call="benchmark", heading="Compare"):
         full: The whole field on the deals for reporting; hours on two cores.
         field: Play the field against itself, which gives its ratings; hours with --full.
         check_: Check a file of results by playing some of its deals again.
-        sample: Deals a pair that --check plays, drawn anew each time.
+        sample: Deals a pair that --check plays, drawn afresh each time.
         all_: Let --check play all of them.
         deals: Deals a pair; 400 by default, 1000 with --full and --field.
         out: Save every game here (FILE.csv), to be cited and checked; an existing file is resumed.

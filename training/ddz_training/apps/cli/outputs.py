@@ -1,4 +1,4 @@
-"""The files that options name: checked before the first game, not after the last."""
+"""The files that options name, checked before the first game rather than after the last."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class File:
         self.suffixes, self.use, self.stream = suffixes, use, stream
 
     def check(self, path: Path) -> None:
-        """Refuse a path that cannot be used so.
+        """Refuse a path that cannot be used in this way.
 
         Raises:
             OutputError: If it cannot.

@@ -1,8 +1,8 @@
 """Ctrl-C and a polite kill are answered within two seconds, wherever the command is.
 
-Python calls its signal handlers between two of its own instructions.  Compiled code and compilers may keep it waiting
-for as long as they run; a thread then ends the process in its place.  Where they call Python back, an interruption is
-lost and comes once more.  What was saved is whole at any moment.
+Python calls its signal handlers between two of its own instructions.  Compiled code and compilers may delay them for as
+long as they run; a thread then ends the process instead.  Where they call back into Python, an interruption is lost and
+is raised again.  What was saved is whole at any moment.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXIT_INTERRUPTED = 130
 PATIENCE = 1.5
 """Seconds that Python's own handler has to answer."""
 _ONCE_MORE = 0.05
-"""Seconds until an interruption comes again that was lost."""
+"""Seconds until a lost interruption is raised again."""
 
 STOPPING = "stopping after the update at hand; Ctrl-C once more ends at once"
 
@@ -39,7 +39,7 @@ class _Watch:
 
 @contextmanager
 def answering(answer: Callable[[], None]) -> Iterator[None]:
-    """Answer Ctrl-C and a polite kill; in any other thread than the main one nothing can be done.
+    """Answer Ctrl-C and a polite kill; outside the main thread it does nothing.
 
     Args:
         answer: Called at each of these signals; it may raise.
@@ -66,11 +66,11 @@ def interrupt() -> None:
 
 
 @contextmanager
-def finishing(tell: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
+def finishing(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
     """Let the first signal only request the end; the second one raises ``KeyboardInterrupt``.
 
     Args:
-        tell: Called with the answer to the first.
+        say: Called with the answer to the first.
 
     Yields:
         Whether the run is to end.
@@ -81,7 +81,7 @@ def finishing(tell: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
         if requests:
             interrupt()
         requests.append(STOPPING)
-        tell(STOPPING)
+        say(STOPPING)
 
     _Watch.finishing = True
     try:

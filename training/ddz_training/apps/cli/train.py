@@ -1,4 +1,4 @@
-"""``ddz train``: learning under a bar, with one writer to its output; an end by Ctrl-C keeps what was learned."""
+"""``ddz train``: learning under a progress bar, with one writer to its output; Ctrl-C keeps what was learned."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class RunCommand(TrainCommand):
         return run
 
     def follow(self, file: str, rules: str, options: str = "") -> None:
-        """Say with which command a policy plays that has been learned."""
+        """Say which command lets the learned policy play."""
         agent = f"policy:path={self.out / file}{options}"
         follow("to see how strong it is", "arena", agent, "rules", *rules_words(rules))
 
@@ -169,7 +169,7 @@ class OwnGames(RunCommand):
         named = {name: getattr(self, name) for name in ("rules", "objective", "seed", "device")}
         settings = self.kind.config_type.given(named, self.set_)
         budget, advice = loop.Budget(self.updates, self.minutes), self.resuming(resume=True, init=None)
-        run = self.learn(lambda: self._begin(settings), budget, loop.POLICY, f"go on with: {advice}")
+        run = self.learn(lambda: self._begin(settings), budget, loop.POLICY, f"continue with: {advice}")
         self.follow(loop.POLICY, run.config.rules)
 
     def _begin(self, settings: dict[str, Any]) -> ppo_selfplay.SelfPlay:
@@ -302,7 +302,7 @@ class Sb3Command(RunCommand, call="train sb3", heading="Train"):
         """Learn."""
         named = {"opponents": self.opponents, "rules": self.rules, "seed": self.seed}
         settings, model = sb3_train.Sb3Config.given(named, self.set_), sb3_train.MODEL
-        advice = f"go on with: {self.resuming(resume=True, trust=True)}"
+        advice = f"continue with: {self.resuming(resume=True, trust=True)}"
         run = self.learn(lambda: self._begin(settings), loop.Budget(decisions=self.timesteps), model, advice)
         remark(
             "Judge by evaluations: against 'rules' expect a few per cent in the first minutes and slow progress, "

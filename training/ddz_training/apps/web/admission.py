@@ -5,9 +5,9 @@ address another name (DNS rebinding).  So the host must be one that the server i
 must come from a page of that host and be JSON, which no form can send.
 
 A request waits for its game and for a place among those in which agents think, as long as the client does.  Waiting
-takes up no thread, so one game that thinks holds up no other.  What runs in a thread is not cut off: a move that an
-agent has chosen is kept, whether its answer is read or not.  But it keeps its place for a while only, so agents that
-hang do not keep others from thinking.
+takes up no thread, so a game whose agent thinks does not hold up the others.  What runs in a thread is not cut off: a
+move that an agent has chosen is kept, whether its answer is read or not.  But it keeps its place for a while only, so
+agents that hang do not keep others from thinking.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Admission:
 
         Args:
             receive: The request's, whose body has been read.
-            alone: What only one request at a time may do, if it matters.
+            alone: What only one request at a time may do, if there is such a thing.
             thinking: Whether an agent thinks.
 
         Raises:

@@ -1,7 +1,7 @@
 """The games of the server: each under a secret name, kept as a file after every move.
 
-A server that is killed goes on with all of them.  Only the games used last are in memory.  A game without a move for
-two weeks is deleted.
+A server that was killed resumes all of them.  Only the games used last are in memory.  A game without a move for two
+weeks is deleted.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Games:
             self._put_away(kept)
 
     def keep(self, seen: StoredGame, session: Session) -> StoredGame:
-        """Let a game go on with another session, if it has not gone on since it was seen.
+        """Replace the session of a game, if the game has not moved on since it was seen.
 
         Raises:
             StaleGameError: If it has.

@@ -1,9 +1,9 @@
 """What a fresh machine compiles, in the order in which a person needs it, while the page is served.
 
 Compiling takes Python's lock and Numba's, so a server that compiles answers late.  On an empty cache a helper process
-therefore compiles into the cache, one step after the other, and the server loads what it has made.  What a request
-waits for meanwhile a second one compiles.  Nothing depends on them: what is missing is compiled where it is needed.
-The steps share nothing with the server: helpers do them too.
+therefore compiles into the cache, one step after the other, and the server loads what it has made.  Meanwhile a second
+helper compiles what a request waits for.  Nothing depends on them: what is missing is compiled where it is needed.  The
+steps share nothing with the server: helpers do them too.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Step(NamedTuple):
 
 
 class Preparation:
-    """Prepares one step after the other; who waits for a step does it, unless it is being done.
+    """Prepares one step after the other; a request that waits for a step does it, unless it is being done.
 
     Args:
         steps: In the order in which they are needed.
@@ -77,7 +77,7 @@ class Preparation:
         return {"ready": not left, "left": left}
 
     def is_ready(self, name: str) -> bool:
-        """Whether there is nothing to wait for: without helpers, a request compiles what it needs itself."""
+        """Whether there is nothing to wait for; without helpers, a request itself compiles what it needs."""
         return self._helpers is None or name not in self._left
 
     def wait(self, name: str) -> None:

@@ -104,7 +104,7 @@ async def _read(request: Request) -> Json:
         try:
             body = json.loads(content)
         except (ValueError, RecursionError):
-            raise RequestError("the body is no JSON") from None
+            raise RequestError("the body is not JSON") from None
         if not isinstance(body, dict):
             raise RequestError("the body is a JSON object")
     return {**body, **request.path_params, LANGUAGE: request.headers.get(LANGUAGE, "")}

@@ -126,7 +126,7 @@ class Server:
         return game_shape(self.games.replace(game, seat, self.games.check_agent(_text(body, "agent"))))
 
     def undo(self, game: StoredGame, body: Json) -> Json:
-        """Take the person's last decision back; a pass that was forced is none."""
+        """Take the person's last decision back; a forced pass does not count as one."""
         _check_fresh(game, body)
         before = StoredGame(game.name, game.session.copy())
         before.session.undo(seat=game.viewer)
@@ -138,7 +138,7 @@ class Server:
         """What an agent would do in the person's place; the person may play meanwhile."""
         agent = self._asked(body)
         if game.viewer is None:
-            raise NotYourTurnError("nobody sits at this table")
+            raise NotYourTurnError("no person plays at this table")
         return self._thoughts(game.session, agent, game.viewer, language(body))
 
     def solution(self, game: StoredGame, body: Json) -> Json:
@@ -315,7 +315,7 @@ class RefusedError(RequestError):
 
 
 def _is_move(cards: str, rules: Rules) -> bool:
-    """Whether some cards form a move at all."""
+    """Whether some cards form any move."""
     try:
         Move.parse(cards, rules)
     except InvalidMoveError as error:

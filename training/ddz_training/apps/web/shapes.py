@@ -56,7 +56,7 @@ def _position(game: StoredGame, sight: Sight, viewer: int | None) -> Json:
 
 
 def may_only_pass(game: StoredGame) -> bool:
-    """Whether the person whose turn it is has no card that it could play."""
+    """Whether the person to move has no card to play."""
     if game.session.stage != "play" or game.viewer is None:
         return False
     view = game.session.view(game.viewer)

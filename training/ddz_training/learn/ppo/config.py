@@ -86,7 +86,7 @@ class SelfPlayConfig(TrainingSettings):
     """
 
     bookkeeping = TrainingSettings.bookkeeping | {"opponents"}
-    gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
+    gone = {  # noqa: RUF012 - a class attribute without an annotation is not a field
         "lookahead": (0.0, "over hours it made no policy stronger (docs/measurements/policy-training.md)"),
         "candidates": (..., "only looking ahead needed it"),
         "floor": (..., "only looking ahead needed it"),

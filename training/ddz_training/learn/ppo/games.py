@@ -1,4 +1,4 @@
-"""The games of a rollout: what is noted of them, and who plays the sides that the learner does not."""
+"""The games of a rollout: what is recorded, and who plays the sides that the learner does not."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class Collector:
         batch: The games; it must write observations, masks and concealed cards.
         config: The settings: the objective, and the shares of the opponents.
         rng: The generator of every choice made here.
-        key: Names the generator that the agents by name draw from.
+        key: The key of the generator that the agents by name draw from.
 
     Attributes:
         sides: Which side an opponent plays, shape ``[games]``, int8.

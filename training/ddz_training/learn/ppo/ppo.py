@@ -120,7 +120,7 @@ def seat_advantages(
         rewards: What the step brought each seat, shape ``[steps, envs, seats]``.
         seats: The seat that acted, shape ``[steps, envs]``, integers.
         decides: Whether the step was a decision to learn from, shape ``[steps, envs]``, bool.
-        begins: Whether the step began a move (it was no kicker stage), shape ``[steps, envs]``, bool.
+        begins: Whether the step began a move (it was not a kicker stage), shape ``[steps, envs]``, bool.
         done: Whether the step ended the game, shape ``[steps, envs]``, bool.
         gamma: Discount a move.
         lam: λ a move.
@@ -225,7 +225,7 @@ class Learner:
         critic: The critic.
         config: The settings.
         threads: The threads.
-        trusted_critic: The critic whose word counts, a running average; the critic itself if None.
+        trusted_critic: The critic whose values are used, a running average; the critic itself if None.
     """
 
     def __init__(

@@ -167,7 +167,7 @@ class SelfPlay(Training):
         """Move the running averages towards the networks."""
         shares, networks = (self.config.average, self.config.critic_average), (self.learner.policy, self.learner.critic)
         for average, network, past in zip(self.averages, networks, shares, strict=True):
-            # At first the average is over what there is, or it would remember the random weights for long.
+            # At first the average is over few steps, or it would remember the random weights for long.
             weight = max(1.0 - past, 1.0 / (self.counters.update + 1))
             with torch.no_grad():
                 for mean, now in zip(average.parameters(), network.parameters(), strict=True):
@@ -180,7 +180,7 @@ class SelfPlay(Training):
 
     @property
     def critic(self) -> Critic:
-        """The critic to save, and whose word counts in training: the running average if there is one."""
+        """The critic to save, whose values training uses: the running average if there is one."""
         return self.learner.trusted_critic
 
     def player(self) -> CompiledPolicy:
@@ -233,7 +233,7 @@ class SelfPlay(Training):
         return arrays, about | self.provenance.settings()
 
     def save(self, path: Path) -> None:
-        """Write everything that the run is.
+        """Write the whole state of the run.
 
         Raises:
             CheckpointError: If the file cannot be written.

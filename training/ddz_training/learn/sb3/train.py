@@ -116,7 +116,7 @@ class Sb3Run(Training):
     Args:
         config: The settings.
         folder: Where its files are.
-        resume: Whether to go on with the model of the folder, which has been trusted, in new games.
+        resume: Whether to continue with the folder's model, which has been trusted, in new games.
         threads: Threads that step the games, and PyTorch's; None for one a core and PyTorch's own choice.
         tensorboard: A folder for Stable-Baselines3's curves in TensorBoard.
 

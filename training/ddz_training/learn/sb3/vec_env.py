@@ -21,7 +21,7 @@ from ddz_env.envs.gym import DouDizhuVectorEnv
 
 
 def make_games(num_envs: int, opponents: Any = "random", **options: Any) -> DouDizhuVectorEnv:
-    """Games as SB3 wants them: dealt anew in the step that ends them, and illegal actions raise.
+    """Games as SB3 wants them: the step that ends one deals the next, and illegal actions raise.
 
     Args:
         num_envs: How many games.
@@ -35,7 +35,7 @@ def make_games(num_envs: int, opponents: Any = "random", **options: Any) -> DouD
 class MaskedVecEnv(VecEnv):
     """A Gymnasium vector environment with masks, as SB3 wants it.
 
-    What SB3 asks game by game it gets in one go.  The info of a game that has ended, and of no other, holds
+    What SB3 requests game by game, it gets in one go.  Only the info of a game that has ended holds
     ``terminal_observation``, ``TimeLimit.truncated``, ``is_success`` and ``episode``, as a ``Monitor`` writes it.
 
     Args:

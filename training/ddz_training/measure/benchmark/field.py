@@ -1,13 +1,13 @@
 """The fixed parts of the benchmark, its deals and its field of opponents, and checks that neither has changed.
 
-Of the deals there is one list to choose by and another to report on.  A list is a seed; deal ``n`` of it is
-``State.new(seed, "standard", n)``.  A committed SHA-256 is of all its deals as text, so that other
-programs that deal them can compare: a line a deal, the landlord's twenty cards first, then both other hands in playing
-order, with blanks between.
+There are two lists of deals: one to choose by, one to report on.  A list is a seed; deal ``n`` of it is
+``State.new(seed, "standard", n)``.  A committed SHA-256 of all its deals as text lets other programs check that they
+deal the same: a line a deal, the landlord's twenty cards first, then both other hands in playing order, with blanks
+between.
 
 Every option of the field's players is written out.  A committed sample of positions comes with the move that each
-player of the field chose in it.  Before a player plays, it chooses again: another move is another player, and its
-results would not compare with older ones.
+player of the field chose in it.  Before a player plays, it chooses again: if a move differs, it is another player,
+whose results cannot be compared with older ones.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class DealList:
         """Deal them and compare.
 
         Raises:
-            FrozenChangedError: If they are other deals than those that were committed.
+            FrozenChangedError: If they differ from those that were committed.
         """
         if (found := _hash(self)) != self.sha256:
             raise FrozenChangedError(
@@ -235,7 +235,7 @@ def frozen_moves() -> Mapping[str, tuple[str, ...]]:
 
 
 def check_member(name: str) -> str:
-    """Let a player of the field choose in the sample again, once a process.
+    """Let a player of the field choose in the sample again, once per process.
 
     Returns:
         The digest of its moves.

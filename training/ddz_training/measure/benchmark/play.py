@@ -51,7 +51,7 @@ class Contest:
         """Make sure that the deals are the committed ones, and that all agents can be made.
 
         Raises:
-            FrozenChangedError: If the deals are others.
+            FrozenChangedError: If the deals differ.
             UnknownAgentError: If an agent does not exist.
             AgentFailedError: If one cannot be made.
         """
@@ -149,7 +149,7 @@ def play_contest(
 
     Raises:
         InvalidBenchmarkRequestError: If the list has fewer deals, or an agent looks at every hand.
-        FrozenChangedError: If deals or players of the field are others than those committed.
+        FrozenChangedError: If deals or players of the field differ from those committed.
         UnknownAgentError: If an agent does not exist.
         AgentFailedError: If an agent cannot be made.
         WorkerDiedError: If a worker process died.
@@ -232,7 +232,7 @@ def read_file(path: Path) -> Results:
 
 
 def _check_games(results: Results) -> None:
-    """Refuse games that are missing, there twice, or end as no game can."""
+    """Refuse games that are missing, present twice, or end in an impossible way."""
     seats = duplicate.seatings(RULES)
     wanted = [(deal, game) for deal in range(results.deals) for game in range(len(seats))]
     for pair, games in by_pair(results.records).items():
@@ -249,7 +249,7 @@ def _check_games(results: Results) -> None:
 
 
 def _ended(records: Sequence[GameRecord]) -> list[GameRecord]:
-    """Games without what two runs need not share: times, and the words of a fault."""
+    """Games without the fields in which two runs may differ: times, and the wording of a fault."""
     return [
         dataclasses.replace(one, ms_a=0, ms_b=0, decisions_a=0, decisions_b=0, botzone=(), fault="") for one in records
     ]
@@ -263,12 +263,12 @@ def replay(
     processes: int = 1,
     on_progress: OnProgress = no_progress,
 ) -> int:
-    """Play deals of a file again, drawn anew for each pair, and compare how every game ended.
+    """Play some deals of a file again, drawn for each pair, and compare how every game ended.
 
     Args:
         results: What the file holds.
         sample: How many deals a pair; None for all of them.
-        rng: Draws them.  Who submits a file must not know which.
+        rng: Draws them.  The submitter of a file must not be able to predict them.
         processes: Worker processes.
         on_progress: Called with the deals, times pairs, that are done and all of them.
 
@@ -276,10 +276,10 @@ def replay(
         How many deals, times pairs, ended as the file says.
 
     Raises:
-        FrozenChangedError: If deals or players of the field are others here than those committed.
-        AgentChangedError: If an agent reads other files here.
+        FrozenChangedError: If deals or players of the field differ here from those committed.
+        AgentChangedError: If an agent's files differ here.
         UnknownAgentError: If an agent is not installed here.
-        NotReproducedError: If a game ended otherwise.
+        NotReproducedError: If a game ended differently.
     """
     contest = results.contest
     contest.check()

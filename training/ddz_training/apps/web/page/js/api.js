@@ -1,4 +1,4 @@
-// The server's answers; whatever goes wrong becomes an Error whose message can be shown.
+// The server's answers; everything that goes wrong becomes an Error whose message can be shown.
 
 import { make, waitFor } from "./dom.js";
 import { word } from "./words.js";

@@ -3,7 +3,7 @@
 import { adviserChoice, offers } from "./agents.js";
 import { post } from "./api.js";
 import { LETTERS, rankName, readCards, row } from "./cards.js";
-import { choice, field, hush, make, notify, once, told } from "./dom.js";
+import { choice, field, hush, make, messages, notify, once } from "./dom.js";
 import { beliefsElement, thoughtsElement } from "./thoughts.js";
 import { word } from "./words.js";
 
@@ -14,7 +14,7 @@ const SUITS = ["♠", "♥", "♣", "♦"];
 /** What was typed last in this tab, so that a reload loses nothing. */
 const typed = () => JSON.parse(sessionStorage.getItem("ask") ?? "{}");
 
-/** The cards of a text as they are drawn, the highest first, how many they are, and what is no card. */
+/** The cards of a text as they are drawn, the highest first, with their number, and the signs that are not cards. */
 function preview(text, most) {
   const { ranks, unread } = readCards(text);
   const card = (rank, place) => {
@@ -96,7 +96,7 @@ export async function askPage(root) {
     make("h1", {}, word("ask")), make("p", {}, word("ask about")),
     field(word("rules"), rules), field(word("your role"), role), field(word("hand to ask"), hand), drawn, bottomField, field(word("table moves"), moves),
     make("div", { class: "controls ranks", role: "group", "aria-label": word("ranks") }, keys),
-    field(word("adviser"), agent), told(), make("button", { class: "first", id: "question" }, word("question")));
+    field(word("adviser"), agent), messages(), make("button", { class: "first", id: "question" }, word("question")));
   for (const name of FIELDS) if (before[name] && name !== "role") form.querySelector(`#${name}`).value = before[name];
   roles();
   changed();

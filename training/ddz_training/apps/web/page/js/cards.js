@@ -51,7 +51,7 @@ const TOKEN = /10|小王|大王|[3-9TJQKA2BR]/g;
 const NOISE = /[\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f]+/g;
 const SAME = { 10: "T", 小王: "B", 大王: "R" };
 
-/** Typed cards as the server reads them: their ranks, the lowest first, and what is no card. */
+/** Typed cards as the server reads them: their ranks, the lowest first, and the signs that are not cards. */
 export function readCards(text) {
   const plain = text.toUpperCase().replace(NOISE, "");
   const ranks = (plain.match(TOKEN) ?? []).map((sign) => LETTERS.indexOf(SAME[sign] ?? sign)).sort((a, b) => a - b);

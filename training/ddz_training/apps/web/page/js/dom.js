@@ -39,7 +39,7 @@ export function focused(root) {
   return root.contains(element) ? { id: element.id, near: element.closest("[data-focus]")?.dataset.focus } : null;
 }
 
-/** Give the focus back after everything was drawn anew. */
+/** Give the focus back after a redraw. */
 export function focusAgain(root, was) {
   const now = document.activeElement;
   if (!was || (root.contains(now) && !now.disabled)) return;
@@ -49,7 +49,7 @@ export function focusAgain(root, was) {
   (found ?? root.closest("main"))?.focus({ preventScroll: true });
 }
 
-/** Draw a page anew, and keep the focus. */
+/** Redraw a page, and keep the focus. */
 export function redraw(root, ...children) {
   const was = focused(root);
   root.replaceChildren(...children.flat().filter(Boolean));
@@ -71,15 +71,15 @@ export async function once(root, work, complaint = ({ message }) => message) {
   focusAgain(root, was);
 }
 
-// What the person is told stands in a place of the page itself, so it covers nothing.  There is one element of each kind,
-// which every page takes along: a live region has to be there before its text.
+// Messages have a place in the page itself, so they cover nothing.  There is one element of each kind, which moves from
+// page to page: a live region has to be there before its text.
 const notice = document.getElementById("notice");
 const waiting = document.getElementById("waiting");
 
-/** The place of a page where something is said: its own line, what it waits for and what went wrong, one over the other. */
-export const told = (line = null) => make("div", { class: "told" }, line, waiting, notice);
+/** The place of a page for messages: its own line, what it waits for and what went wrong, one above the other. */
+export const messages = (line = null) => make("div", { class: "messages" }, line, waiting, notice);
 
-/** Say what went wrong, until it is mended (`hush`). */
+/** Say what went wrong, until it is settled (`hush`). */
 export function notify(text) {
   notice.className = "";
   notice.textContent = text;
@@ -91,13 +91,13 @@ export function inform(text) {
   notice.className = "news";
 }
 
-/** What was said is of no interest any more. */
+/** Clear the message. */
 export const hush = () => notify("");
 
 /** Say what is waited for; nothing when it has come. */
 export const waitFor = (text) => { if (waiting.textContent !== text) waiting.textContent = text; };
 
-/** Tell a screen reader what everybody else sees. */
+/** Let a screen reader say what everybody else sees. */
 export function announce(text) {
   const place = document.getElementById("announced");
   if (place.textContent !== text) place.textContent = text;

@@ -3,7 +3,7 @@
 import { offers, short } from "./agents.js";
 import { download, get, post } from "./api.js";
 import { said } from "./cards.js";
-import { announce, focusAgain, focused, hush, inform, make, notify, redraw, told } from "./dom.js";
+import { announce, focusAgain, focused, hush, inform, make, messages, notify, redraw } from "./dom.js";
 import { Hand } from "./hand.js";
 import { nextPuzzle } from "./puzzle.js";
 import { mark, puzzles, remember } from "./recent.js";
@@ -33,7 +33,7 @@ export async function gamePage(root, id, number) {
   let asking = false; // for a hint; the cards can be played meanwhile
   let failed = null; // why the others do not go on
   let ended = game.over; // before this page looked
-  let solution = null; // of a puzzle, from where it stands: whether the person still wins, and how
+  let solution = null; // of a puzzle, from the position now: whether the person still wins, and how
   const puzzle = Number(number) || null;
   const buttons = {};
 
@@ -80,7 +80,7 @@ export async function gamePage(root, id, number) {
     show();
   }
 
-  /** The game as it is now, whoever moved. */
+  /** The game as it is now, after moves of any seat. */
   async function fresh() {
     game = await get(`games/${id}`);
     forget();
@@ -110,14 +110,14 @@ export async function gamePage(root, id, number) {
     await others();
   }
 
-  /** What is answered about this position, unless the game has gone on meanwhile. */
+  /** The answer about this position, unless the game has moved on meanwhile. */
   async function ask(path, why) {
-    const { number: asked } = game;
+    const { number: before } = game;
     const found = await post(`games/${id}/${path}`, {}, why);
-    return alive && game.number === asked && !game.over ? found : null;
+    return alive && game.number === before && !game.over ? found : null;
   }
 
-  /** Whether a puzzle can still be won: the person is told after every move. */
+  /** Whether a puzzle can still be won: shown after every move. */
   async function judge() {
     if (!game.puzzle || !game.number || !yours()) return;
     solution = await ask("solution", null).catch(() => null);
@@ -259,7 +259,7 @@ export async function gamePage(root, id, number) {
     remember(game, puzzle);
     const end = game.over && !ended;
     hand = new Hand(game.table.seats[game.seat].hand, () => { hush(); chosen(); }, hand);
-    const below = make("div", { class: "below" }, told(headline()), hand.element, make("div", { class: "controls", "data-focus": "controls" }, controls()));
+    const below = make("div", { class: "below" }, messages(headline()), hand.element, make("div", { class: "controls", "data-focus": "controls" }, controls()));
     ended = game.over;
     const goal = game.puzzle && make("section", { class: "panel" }, puzzle && make("h2", {}, word("puzzle number", { n: puzzle })), make("p", {}, word("puzzle first")));
     const names = game.names.map((_, seat) => whoAs(game, seat));

@@ -9,7 +9,7 @@ const TYPED = { 0: "T", 1: "T" };
 const isChosen = (button) => button.getAttribute("aria-pressed") === "true";
 
 export class Hand {
-  /** @param cards as the server sent them, the lowest first; @param changed is told after every choice; @param before the hand that was drawn last. */
+  /** @param cards as the server sent them, the lowest first; @param changed is called after every choice; @param before the hand that was drawn last. */
   constructor(cards, changed, before = null) {
     this.changed = changed;
     this.cards = [...cards].reverse();

@@ -1,6 +1,6 @@
 // Which page is shown: the part behind `#` names it.
 
-import { announce, hush, make, notify, told } from "./dom.js";
+import { announce, hush, make, messages, notify } from "./dom.js";
 import { askPage } from "./ask.js";
 import { gamePage } from "./game.js";
 import { openPage } from "./open.js";
@@ -22,7 +22,7 @@ async function show() {
   leave?.();
   leave = null;
   const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/");
-  const root = make("div", { class: "page", "aria-busy": "false" }, told());
+  const root = make("div", { class: "page", "aria-busy": "false" }, messages());
   main.replaceChildren(root);
   announce("");
   notify(carried);
@@ -46,7 +46,7 @@ async function show() {
     }
     notify(text);
     const retry = make("button", { type: "button", class: "first", click: () => { hush(); show(); } }, word("retry"));
-    root.replaceChildren(told(), make("div", { class: "controls" }, retry));
+    root.replaceChildren(messages(), make("div", { class: "controls" }, retry));
   }
 }
 

@@ -1,7 +1,7 @@
 // Opening a saved game.
 
 import { post } from "./api.js";
-import { field, hush, make, once, told } from "./dom.js";
+import { field, hush, make, messages, once } from "./dom.js";
 import { word } from "./words.js";
 
 export function openPage(root) {
@@ -18,5 +18,5 @@ export function openPage(root) {
     });
   }
 
-  root.replaceChildren(make("form", { class: "panel", submit, input: hush }, make("h1", {}, word("open")), make("p", {}, word("open about")), field(word("file"), file), field(word("record"), text), told(), make("button", { class: "first", id: "load" }, word("open it"))));
+  root.replaceChildren(make("form", { class: "panel", submit, input: hush }, make("h1", {}, word("open")), make("p", {}, word("open about")), field(word("file"), file), field(word("record"), text), messages(), make("button", { class: "first", id: "load" }, word("open it"))));
 }

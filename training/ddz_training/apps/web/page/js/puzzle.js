@@ -1,7 +1,7 @@
 // The puzzles: a game with open hands, against a player that makes no mistakes.
 
 import { get, post } from "./api.js";
-import { choice, make, once, told } from "./dom.js";
+import { choice, make, messages, once } from "./dom.js";
 import { puzzles } from "./recent.js";
 import { word } from "./words.js";
 
@@ -50,5 +50,5 @@ export async function puzzlePage(root) {
   }
 
   show();
-  root.replaceChildren(make("section", { class: "panel" }, make("h1", {}, word("puzzle")), make("p", {}, word("puzzle first")), count > 0 ? make("p", {}, word("solved so far", { n: count, all: list.length })) : "", filter, told(), place));
+  root.replaceChildren(make("section", { class: "panel" }, make("h1", {}, word("puzzle")), make("p", {}, word("puzzle first")), count > 0 ? make("p", {}, word("solved so far", { n: count, all: list.length })) : "", filter, messages(), place));
 }

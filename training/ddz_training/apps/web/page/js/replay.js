@@ -3,7 +3,7 @@
 import { adviserChoice, offers, short } from "./agents.js";
 import { download, get, post } from "./api.js";
 import { said } from "./cards.js";
-import { announce, hush, make, notify, redraw, told } from "./dom.js";
+import { announce, hush, make, messages, notify, redraw } from "./dom.js";
 import { keysElement } from "./game.js";
 import { ending } from "./result.js";
 import { logElement, tableElement, who, whoAs } from "./table.js";
@@ -25,7 +25,7 @@ export async function replayPage(root, id, at) {
   const choices = await offers();
   let agent = choices.adviser;
   let thoughts = null;
-  let chances = null; // by number of moves, as far as they have been asked for
+  let chances = null; // by number of moves, as far as they have been fetched
   let asking = false;
   let running = null;
   let alive = true;
@@ -114,11 +114,11 @@ export async function replayPage(root, id, at) {
     const steps = make("div", { class: "controls", "data-focus": "controls" },
       button("first", () => go(0), number === 0), button("back", () => go(number - 1), number === 0), button("step", () => go(number + 1), !more),
       button("last", () => go(total), number >= total), button("run", run, !more, word(running ? "halt" : "run")));
-    const asked = adviserChoice("asked", choices, agent, { "aria-label": word("adviser"), change: (event) => { agent = event.target.value; chances = null; thoughts = null; show(); } });
+    const adviser = adviserChoice("adviser", choices, agent, { "aria-label": word("adviser"), change: (event) => { agent = event.target.value; chances = null; thoughts = null; show(); } });
     const questions = make("div", { class: "controls", "data-focus": "questions" },
-      button("look", look, game.over), button("curve", curve, total === 0, word(asking ? "halt" : "curve")), asked, button("play on", branch, game.over), button("save", save));
+      button("look", look, game.over), button("curve", curve, total === 0, word(asking ? "halt" : "curve")), adviser, button("play on", branch, game.over), button("save", save));
     const turn = game.over ? ending(game) : `${number} / ${total} · ${word("to move", { name: whoAs(game, game.turn) })}`;
-    const below = make("div", { class: "below" }, told(make("p", { class: "status" }, turn)), steps, questions);
+    const below = make("div", { class: "below" }, messages(make("p", { class: "status" }, turn)), steps, questions);
     const names = game.names.map((_, seat) => whoAs(game, seat));
     history.replaceState(null, "", `#/replay/${id}/${number}`); // a reload and a link come back here
     const side = [chances && curveElement(chances, total, number, names, go), chances && worstElement(chances, game, names, go), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && beliefsElement(thoughts, names), logElement(game, go), keysElement("keys replay")];

@@ -1,4 +1,4 @@
-// How a game ended: a sentence for everybody, and a banner for who played.
+// How a game ended: a sentence for everybody, and a banner for the person who played.
 
 import { make } from "./dom.js";
 import { results } from "./recent.js";
@@ -8,16 +8,16 @@ export const signed = (result) => `${result > 0 ? "+" : result < 0 ? "−" : ""}
 const points = ({ result, scoring }) => word(scoring === "win" && Math.abs(result) < 1 ? "half" : Math.abs(result) === 1 ? "point" : "points", { n: signed(result) });
 const how = (game) => [word(game.winner === game.table.landlord ? "landlord wins" : "peasants win"), game.table.spring && word("spring")].filter(Boolean).join(" ");
 
-/** How a game ended, for who looks. */
+/** How a game ended, for the viewer. */
 export function ending(game) {
-  if (game.winner == null) return word("nobody bid");
+  if (game.winner == null) return word("no bids");
   if (game.seat == null) return how(game);
   return [word(game.result > 0 ? "won" : "lost"), how(game), points(game)].filter(Boolean).join(" ");
 }
 
 /** The end of a game in short, for a list. */
 export function endingShort({ result, role }) {
-  if (result == null) return word("nobody bid");
+  if (result == null) return word("no bids");
   return word("as", { name: `${word(result > 0 ? "won" : "lost")} ${signed(result)}`, role: word(role) });
 }
 
@@ -31,7 +31,7 @@ export function scoreElement({ scoring }) {
 /** The banner: who won, as what, for how much; `title` and `text` say more than the game knows (a puzzle). */
 export function resultElement(game, title = null, text = null) {
   const won = game.result > 0;
-  if (game.winner == null) return make("div", { class: "result", tabindex: -1 }, make("strong", {}, word("nobody bid")));
+  if (game.winner == null) return make("div", { class: "result", tabindex: -1 }, make("strong", {}, word("no bids")));
   const stake = game.scoring !== "win" && word("stake", { n: game.table.stake }); // what a win counts does not depend on it
   const facts = [word(game.table.seats[game.seat].role), stake, points(game)].filter(Boolean);
   return make("div", { tabindex: -1, class: `result ${won ? "won" : "lost"}` },

@@ -2,7 +2,7 @@
 
 import { agentChoice, offers } from "./agents.js";
 import { post, tellPreparing } from "./api.js";
-import { choice, field, hush, make, once, told } from "./dom.js";
+import { choice, field, hush, make, messages, once } from "./dom.js";
 import { recent } from "./recent.js";
 import { endingShort } from "./result.js";
 import { word } from "./words.js";
@@ -54,7 +54,7 @@ export async function startPage(root) {
   const games = recent().map(kept);
   root.replaceChildren(make("form", { class: "panel", submit: (event) => { event.preventDefault(); deal(); }, input: hush },
     make("h1", {}, word("new game")), field(word("rules"), rules), field(word("seat"), seat), make("fieldset", {}, make("legend", {}, word("opponents")), others), field(word("seed"), seed),
-    told(prepared), make("button", { class: "first", id: "deal" }, word("deal"))),
+    messages(prepared), make("button", { class: "first", id: "deal" }, word("deal"))),
     games.length > 0 ? make("section", { class: "panel narrow" }, make("h2", {}, word("resume")), make("ul", { class: "recent" }, games)) : "");
   tellPreparing(prepared);
 }

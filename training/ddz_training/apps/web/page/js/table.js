@@ -11,7 +11,7 @@ const count = (size) => (size === 1 ? word("card") : word("cards", { n: size }))
 /** Who a seat is, for a sentence. */
 export const who = (game, seat) => (seat === game.seat ? word("you") : short(game.names[seat]));
 
-/** A seat and its role, to tell two agents of one name apart. */
+/** A seat and its role, which distinguish two agents of one name. */
 export function whoAs(game, seat) {
   const { role } = game.table.seats[seat];
   if (game.puzzle) return who(game, seat);
@@ -35,7 +35,7 @@ function played(seat, place) {
   return make("div", { class: kind, "data-move": play.text }, what);
 }
 
-/** A game's table; `hand` is what stands below it (the person's cards), else the cards that lie open there. */
+/** A game's table; `hand` goes below it (the person's cards); without it, the cards that lie open there. */
 export function tableElement(game, hand) {
   const { table } = game;
   const own = game.seat ?? 0;

@@ -46,7 +46,7 @@ export function thoughtsElement(thoughts, choose = null, title = word("thoughts"
 /** How many cards of each hidden rank each seat is expected to hold. */
 export function beliefsElement(thoughts, names, open = true) {
   if (!thoughts.beliefs) return null;
-  const rows = thoughts.beliefs.map(({ seat }) => make("th", { scope: "col" }, names[seat] ?? word("nobody")));
+  const rows = thoughts.beliefs.map(({ seat }) => make("th", { scope: "col" }, names[seat] ?? word("not dealt")));
   const head = make("tr", {}, make("th", { scope: "col" }, word("rank")), rows);
   const lines = [..."3456789TJQKA2BR"].map((rank, place) => {
     const cells = thoughts.beliefs.map(({ expected }) => make("td", {}, expected[place] ? [make("span", { class: "number" }, expected[place].toFixed(2)), bar("visits", expected[place] / 4)] : ""));

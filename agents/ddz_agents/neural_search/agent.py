@@ -90,14 +90,14 @@ class ModelSearchOptions(Options):
         "final": ("visits", "the choice by value gained nothing (ddz reproduce search-options, 0.2.0)"),
         "endgame": ("search", "a solver for the last cards gained nothing (ddz reproduce search-options, 0.2.0)"),
     }
-    iterations: Annotated[int, Range(1, 1_000_000)] = 750
+    iterations: Annotated[int, Range(1, 1_000_000)] = 1000
     _: KW_ONLY
     milliseconds: Annotated[float, Range(0.1)] | None = None
     trees: Annotated[int, Range(1, 64)] = 4
     batch: Annotated[int, Range(1, 256)] = 16
     candidates: Annotated[int, Range(2)] = 5
     settled: Annotated[float, Range(0.5, 1)] = 0.98
-    particles: Annotated[int, Range(0, MOST_PARTICLES)] = 128
+    particles: Annotated[int, Range(0, MOST_PARTICLES)] = 64
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,8 @@ MOST_PARTICLES = 100_000
 """The most that an agent may have: a decision then begins with about half a second of inference, with minutes of it
 where a learned policy is the model."""
 
-_POOLED = 0.5
-"""Power of the weights of proposed deals.  The network has read the moves already, and the likelihood reads them again:
-the deals are those of the geometric mean of the two (a logarithmic opinion pool: Genest and Zidek 1986, "Combining
-probability distributions", Statistical Science 1), which gives true splits the highest probability
-(docs/measurements/hidden-cards.md)."""
+_LEAST_PROPOSED = 0.1
+"""Floor under the effective number of different deals among proposed ones: they are few."""
 _NO_SEAT = np.uint64(NO_SEAT)
 
 
@@ -62,7 +59,6 @@ class _InferenceOptions(Options):
     particles: Annotated[int, Range(1)]
     rounds: Annotated[int, Range(0)]
     least_ess: Annotated[float, Range(0, 1)]
-    power: Annotated[float, Range(0, 1)]
 
 
 def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
@@ -104,7 +100,6 @@ def infer(
     rounds: int = DEFAULT_ROUNDS,
     least_ess: float = 0.02,
     proposal: Proposal | None = None,
-    power: float = 1.0,
 ) -> Particles:
     """Draw determinizations uniformly, move them towards what the hidden seats' moves say, and weigh them by the rest.
 
@@ -122,8 +117,6 @@ def infer(
         least_ess: Floor under the effective number of different deals, as a share of those drawn: the weights are
             flattened until it is reached.
         proposal: Deals to weigh in place of ``particles`` drawn here; with it ``rounds`` has no effect.
-        power: Power of the weights of proposed deals, from 0, which leaves them as drawn, to 1, which weighs them as if
-            they had been dealt.
 
     Raises:
         InvalidInferenceOptionError: If an option is out of range, or a model answers with another shape.
@@ -137,7 +130,7 @@ def infer(
         >>> known.hands.shape, round(float(known.weights.sum()), 9)
         ((100, 4), 1.0)
     """
-    options = _InferenceOptions(particles, rounds, least_ess, power)
+    options = _InferenceOptions(particles, rounds, least_ess)
     chosen = _as_models(models)
     story = read_story(view)
     hands = draw_hands(view, rng, options.particles) if proposal is None else proposal.hands
@@ -155,7 +148,7 @@ def infer(
         hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
         found = tempered(hands, logs, least_ess, exponent)
     else:
-        found = tempered(hands, options.power * (proposal.logs + evaluate(hands)), least_ess)
+        found = tempered(hands, proposal.logs + evaluate(hands), least_ess)
     return replace(found, kinds=_kinds(found, known))
 
 
@@ -238,7 +231,7 @@ def inferred(
         return None
     try:
         if proposal is not None:
-            return infer(view, rng, particles, models, proposal=proposal, power=_POOLED)
+            return infer(view, rng, particles, models, least_ess=_LEAST_PROPOSED, proposal=proposal)
         return infer(view, rng, particles, models, rounds=rounds)
     except InconsistentHistoryError:  # a bare row: there is nothing to infer from
         return None

@@ -111,18 +111,6 @@ def test_worlds_come_as_often_as_their_probabilities_say() -> None:
     assert len(set(np.round(logs, 3))) > 3, "or this says nothing"
 
 
-def test_the_power_says_how_far_the_weights_go() -> None:
-    view = late_view()
-    proposal = network(0.4).proposal(view, RNG(1), 50)
-    none, half, whole = (
-        infer(view, RNG(0), models=(Recorder(),), proposal=proposal, power=power, least_ess=0).weights
-        for power in (0.0, 0.5, 1.0)
-    )
-    assert none == pytest.approx(1 / 50)
-    assert half == pytest.approx(np.sqrt(whole) / np.sqrt(whole).sum())
-    assert np.ptp(whole) > 0.01, "or this says nothing"
-
-
 def test_weighed_worlds_do_not_depend_on_what_the_network_believes() -> None:
     """A deal that the network draws too often counts the less: what is left is plain dealing and what moves say."""
     view, chances, drawn = late_view(), list[Counter[int]](), list[Counter[int]]()

@@ -350,7 +350,6 @@ def test_the_compiled_walk_equals_the_batched_protocol(preset: str) -> None:
         ({"particles": 0}, "particles=0"),
         ({"rounds": -1}, "rounds=-1"),
         ({"least_ess": 1.5}, "least_ess=1.5"),
-        ({"power": -0.1}, "power=-0.1"),
         ({"models": ()}, "models"),
         ({"models": [RulesPlayer(FAITHFUL), 3]}, "models"),
     ],

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from ddz_agents.belief.model import BeliefModel, load_belief, log_ways
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.shipped import shipped_belief_path
-from ddz_agents.worlds.inference import DEFAULT_PARTICLES, Proposal, infer, inferred
+from ddz_agents.worlds.inference import DEFAULT_PARTICLES, infer
 from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_agents.worlds.particles import Particles
 from ddz_agents.worlds.rules_player import FAITHFUL, RESPONSES, RulesPlayer
@@ -322,7 +322,7 @@ SIDES = {"inside": INSIDE, "outside": OUTSIDE}
 BINS = 10
 TIMED = 64
 """Worlds of a timed call."""
-SOURCES = ("particles", "network", "both")
+SOURCES = ("particles", "network")
 _ROUNDS = 2
 """Of annealing, as in the search."""
 _Sums = tuple[Annotated[float, "g"], ...]
@@ -340,15 +340,12 @@ class BeliefResult(Result):
         plain: Sum over them of the log-probability of their true splits under plain dealing, in nats.
         particles: The same under the particles.
         network: The same under as many worlds of the network.
-        both: The same under these worlds weighed, as the search has them.
         plain_bits: The whole hidden hand under plain dealing, in bits.
         network_bits: The same under the network.
         particles_ms: Milliseconds of a processor to weigh 64 particles.
         network_ms: Milliseconds to draw 64 worlds.
-        both_ms: Milliseconds to draw and weigh 64 worlds.
         particles_bins: For each tenth of chances that the particles say: how many, their sum, how many came true.
         network_bins: The same of the network.
-        both_bins: The same of its weighed worlds.
     """
 
     player: str
@@ -359,15 +356,12 @@ class BeliefResult(Result):
     plain: Nats
     particles: Nats
     network: Nats
-    both: Nats
     plain_bits: Nats
     network_bits: Nats
     particles_ms: Nats
     network_ms: Nats
-    both_ms: Nats
     particles_bins: _Sums
     network_bins: _Sums
-    both_bins: _Sums
 
 
 class BeliefOptions(ParallelOptions):
@@ -400,22 +394,14 @@ def look(options: BeliefOptions, player: str, game: int) -> list[BeliefResult]:
     def particles(view: View, count: int) -> Particles:
         return infer(view, rng, count, kinds, rounds=_ROUNDS)
 
-    def proposed(view: View, count: int) -> Proposal:
+    def worlds(view: View, count: int) -> Particles:
         proposal = network.proposal(view, rng, count)
         assert proposal is not None, "a game of three seats after the auction"
-        return proposal
-
-    def worlds(view: View, count: int) -> Particles:
-        return Particles(proposed(view, count).hands, np.full(count, 1 / count), float(count), 1.0)
-
-    def weighed(view: View, count: int) -> Particles:
-        known = inferred(view, rng, count, kinds, proposal=proposed(view, count))
-        assert known is not None, "the history is complete"
-        return known
+        return Particles(proposal.hands, np.full(count, 1 / count), float(count), 1.0)
 
     for view, truth in watched(player, options.seed, game, rng, choices_only=True):
         known, spent = [], []
-        for source in (particles, worlds, weighed):
+        for source in (particles, worlds):
             known.append(source(view, options.worlds))
             began = time.process_time()
             source(view, TIMED)
@@ -465,13 +451,11 @@ def belief_table(saved: Saved[BeliefResult]) -> Table:
     for side, players in SIDES.items():
         if own := [result for result in saved.results if result.player in players]:
             lines.append((f"all {side}", "", *_line(own)))
-    nats, times = ([f"{source}, {unit}" for source in SOURCES] for unit in ("nats", "ms"))
-    units = *nats, "plain, bits", "network, bits", *times
+    units = ("particles, nats", "network, nats", "plain, bits", "network, bits", "particles, ms", "network, ms")
     note = (
         "Nats: gain over plain dealing in the log-probability of the true split of a hidden rank, with 95 % intervals "
-        f"over games, from {saved.settings['worlds']} particles, as many worlds of the network, and these weighed as "
-        "the search weighs them (both). Bits: what the whole hidden hand costs. Milliseconds of a processor: for "
-        f"{TIMED} worlds. Computed from {saved.name}; the "
+        f"over games, from {saved.settings['worlds']} particles and as many worlds of the network. Bits: what the "
+        f"whole hidden hand costs. Milliseconds of a processor: for {TIMED} worlds. Computed from {saved.name}; the "
         f"network is `{saved.settings['weights']}`."
     )
     return Table("What the belief network knows", ("games of", "in training", "positions", *units), lines, note)

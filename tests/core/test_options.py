@@ -154,7 +154,7 @@ class Derived(Base):
 
 def test_a_derived_class_has_all_options_with_their_meanings_and_its_error() -> None:
     meanings = {option.name: option.meaning for option in Derived.options()}
-    assert meanings == {"first": "Of the base.", "second": "Said anew.", "third": "Of its own."}
+    assert meanings == {"first": "Of the base.", "second": "Described again.", "third": "Of its own."}
     assert Everything.options()[0].meaning == "A whole number, on two lines."
     for make in (lambda: Derived.of(), lambda: Derived.of(1, forth=2), lambda: Derived(1, 3), lambda: Derived("1")):  # type: ignore[arg-type]
         with pytest.raises(OfATestError):

@@ -295,7 +295,8 @@ def imported_anew() -> Iterator[None]:
 def test_a_missing_extra_is_named_with_its_command(
     command: str, package: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, imported_anew: None
 ) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
+    for name in [name for name in sys.modules if name.startswith(f"{package}.")] + [package]:
+        monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.chdir(tmp_path)
     assert f"pip install -e '.[{extra}" in refused(*command.split())
     assert not list(tmp_path.iterdir())

@@ -54,6 +54,7 @@ class Rival(NamedTuple):
 
 RIVALS = (
     Rival("policy", 10_000),
+    Rival("policy:path=yardstick", 10_000, binding=False),  # how far all of them have come
     Rival("rlcard-rule", 10_000),
     Rival("rules", 10_000, binding=False),  # the first shipped policy was trained against it
     Rival("rollout:iterations=200", 600),
@@ -125,7 +126,7 @@ def judge(
                 continue
             arena = Arena((spec, rival.agent), names=(name, rival.agent), timing=False)
             played = file_digest(candidate) if name == "candidate" else name
-            file = folder / f"{played}-v-{re.sub('[^a-z]+', '-', rival.agent.partition(':')[0])}.csv"
+            file = folder / f"{played}-v-{re.sub('[^a-z]+', '-', rival.agent)}.csv"
             games = run_arena(
                 arena,
                 rival.deals,

@@ -108,8 +108,9 @@ def test_moves_are_read_as_people_write_them(answer: str, move: str) -> None:
         ("bid 2", IllegalMoveError, "the stage is play; legal are 3"),
         ("Ignore the rules. As the referee I let you play BR", IllegalMoveError, "not enough B, R; legal are 3"),
         ("\ud800\x00\n" * 9, InvalidMoveError, "names no move"),
-        ("3+3 " * (MEGABYTE // 40), InvalidMoveError, "characters are too long"),
+        ("3, " * (MEGABYTE // 40), InvalidMoveError, "characters are too long"),
         ("3" * (MEGABYTE // 10) + "x", InvalidMoveError, "names no move"),
+        ("3+ " * (MEGABYTE // 10), InvalidMoveError, "names no move"),  # once the square of its length
     ],
 )
 def test_what_is_not_a_legal_move_gets_a_sentence(answer: str, error: type[DouDizhuError], why: str) -> None:

@@ -15,6 +15,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from ddz_env import Rules, __version__
+from ddz_env.core.checks import check_integer
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.table.dialogue import answered_move, position_text, rules_text
@@ -48,6 +49,7 @@ class GameTable:
         a deal.
         """
         preset = Rules.preset(rules)
+        check_integer("seat", seat, 0, preset.players - 1)
         deal = Deal(preset, secrets.randbelow(2**32) if seed is None else seed)
         session = Session(Record(deal, seated(self._agents, seat, preset.players)))
         self.close()
@@ -59,12 +61,12 @@ class GameTable:
         session = self._running()
         return f"{rules_text(session.rules)}\n\n" * rules + self._shown(session)
 
-    def play(self, move: str) -> str:
+    def play(self, move: str | int) -> str:
         """Play a move, by its number or its cards; the other players answer, and your next position is shown."""
         session = self._running()
         seat = _seat(session)
         session.let_agents_play()  # where one of them failed before
-        session.play(answered_move(move, session.view(seat)), seat)
+        session.play(answered_move(str(move), session.view(seat)), seat)
         return self._shown(session)
 
     def hint(self) -> str:

@@ -157,6 +157,9 @@ def test_the_key_comes_from_the_environment_and_is_in_no_message(
     agent.act(VIEW, RNG)
     assert refusing.heard[0]["Authorization"] == "Bearer secret-1"
     assert "secret-1" not in (tmp_path / "kept").read_text(encoding="utf-8") + repr(vars(agent.options))
+    refusing.says = 401, b"wrong: secret-1", {}
+    with pytest.raises(EndpointError, match=r"wrong: \(the key\)"):
+        agent.act(VIEW, RNG)
     for wrong in ("sk-secret-2", "BROKEN"):
         monkeypatch.setenv("BROKEN", "secret-3\n")
         with pytest.raises(InvalidAgentOptionError, match="names an environment variable") as refused:
@@ -164,7 +167,15 @@ def test_the_key_comes_from_the_environment_and_is_in_no_message(
         assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("address", ["localhost:8000", "file:///etc/passwd", "http://", "ftp://there"])
+@pytest.mark.parametrize(
+    "address",
+    ["localhost:8000", "file:///etc/passwd", "http://", "ftp://there", "http://[::1", "http://a:b@c", "http://a b"],
+)
 def test_only_addresses_of_the_web_are_taken(address: str) -> None:
     with pytest.raises(InvalidAgentOptionError, match="must begin with http:// or https://"):
         ChatAgent(address, model="stub")
+
+
+def test_a_transcript_that_cannot_be_written_is_refused_before_it_costs_anything(tmp_path: Path) -> None:
+    with pytest.raises(InvalidAgentOptionError, match=r"^transcript=.* cannot be written: "):
+        ChatAgent("http://127.0.0.1:9", model="stub", transcript=tmp_path)

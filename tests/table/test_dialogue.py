@@ -48,7 +48,7 @@ def test_a_text_says_all_that_its_seat_knows() -> None:
     text = position_text(state.view(2))
     assert "You are seat 2.\nseat 0: landlord, 4 cards\nseat 1: peasant down, 17 cards\n" in text
     assert "(you)\nLandlord cards: 352. Stake: 1.\nUnseen cards (21): 3x3 5x1 6x1 7x3 " in text
-    assert text.endswith(" 0 KKKK+2R, 1 pass, 2 pass, 0 4\nseat 1 must beat 4 or pass (of seat 0)")
+    assert text.endswith(" 0 KKKK+2R, 1 pass, 2 pass, 0 4\nseat 1 must beat 4 or pass; seat 0 played it")
     assert "\nseat 0: landlord, 20 cards, among them 352\n" in position_text(State.new(3).view(1))
 
 

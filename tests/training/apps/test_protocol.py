@@ -40,7 +40,9 @@ def test_what_is_wrong_is_said_and_the_game_is_unchanged() -> None:
                 said.append((bool(result.is_error), result.content[0].text))
                 return said[-1][1]
 
-            assert [tool.name for tool in (await client.list_tools()).tools] == ["new_game", "look", "play", "hint"]
+            tools = (await client.list_tools()).tools
+            assert [tool.name for tool in tools] == ["new_game", "look", "play", "hint"]
+            assert not any("\n " in str(tool.description) for tool in tools)
             await call("look")
             await call("new_game", rules="nowhere")
             await call("new_game", seat=3)

@@ -6,6 +6,7 @@ It has one table with one game at a time, as a server on standard input and outp
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 import secrets
 import threading
@@ -121,5 +122,5 @@ def make_server(table: GameTable) -> MCPServer:
     """
     server = MCPServer("ddz-env", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     for do in (table.new_game, table.look, table.play, table.hint):
-        server.add_tool(table.tool(do), structured_output=False)
+        server.add_tool(table.tool(do), description=inspect.getdoc(do), structured_output=False)
     return server

@@ -69,10 +69,10 @@ def _is_address(text: str) -> bool:
     """Whether a text is an address without a password, which every file of results would have."""
     try:
         parts = urlsplit(text)
-        named = parts.hostname and parts.port != 0  # which raises ValueError for what is not a number
-    except ValueError:
+        host = parts.hostname if parts.port != 0 else ""
+    except ValueError:  # of brackets or a port
         return False
-    return parts.scheme in ("http", "https") and bool(named) and "@" not in parts.netloc and text.split() == [text]
+    return parts.scheme in ("http", "https") and bool(host) and "@" not in parts.netloc and text.split() == [text]
 
 
 @dataclass
@@ -121,10 +121,7 @@ class ChatAgent:
         try:
             self._write(b"")  # before the first answer is paid for
         except OSError as error:
-            why = error.strerror or error
-            raise InvalidAgentOptionError(
-                f"transcript={shown(str(chosen.transcript))} cannot be written: {why}"
-            ) from error
+            raise InvalidAgentOptionError(f"the transcript cannot be written: {error}") from error
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Let the model choose, unless there is one legal move.

@@ -105,7 +105,7 @@ class Endpoint:
                     raise HTTPException(f"more than {_MOST_BYTES >> 20} MiB came")
                 if time.monotonic() > until:  # the limit of the socket is that of each piece
                     raise TimeoutError
-        return self._without_key(content)
+        return self._without_key(bytes(content))
 
     def _refusal(self, error: urllib.error.HTTPError) -> str:
         """A code of HTTP with the beginning of what came along."""
@@ -116,7 +116,7 @@ class Endpoint:
 
     def _without_key(self, content: bytes) -> bytes:
         """What an endpoint sent, which may repeat the key; messages and transcripts must not."""
-        return bytes(content).replace(self._key.encode(), b"(the key)") if self._key else bytes(content)
+        return content.replace(self._key.encode(), b"(the key)") if self._key else content
 
 
 class _NoRedirection(urllib.request.HTTPRedirectHandler):

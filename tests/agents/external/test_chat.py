@@ -18,6 +18,7 @@ from ddz_agents.external.chat.agent import ChatAgent, Cost
 from ddz_agents.external.chat.endpoint import EndpointError
 from ddz_env import Move, State, View
 from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent
 from tests.programs import program
 from tests.training.apps.terminal import ddz
@@ -67,6 +68,7 @@ def test_a_hostile_answer_costs_at_most_its_move(answer: str, tmp_path: Path) ->
     assert "legal are pass, 5, 6" in lines[0]["complaint"]
     assert max(len(message["content"]) for message in lines[1]["messages"]) <= 2000
     assert lines[2]["fallback"] == "pass"
+    assert agent_files(f"chat:{stub.address},model=stub,transcript={kept}") == {}  # so a match may be resumed
     assert agent.cost.prompt_tokens == sum(line.get("prompt_tokens", 0) for line in lines) > 300
     assert (agent.cost.requests, agent.cost.refused, agent.cost.fallbacks) == (3, 2, 1)
 

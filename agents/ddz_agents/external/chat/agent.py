@@ -64,6 +64,10 @@ class ChatOptions(Options):
             # What was given may be the key itself, which belongs in no message.
             raise InvalidAgentOptionError("key= names an environment variable, and none of that name holds a key")
 
+    def files(self) -> tuple[Path, ...]:
+        """None: a transcript is written and not read, and a match that is resumed has added to it."""
+        return ()
+
 
 def _is_address(text: str) -> bool:
     """Whether a text is an address without a password, which every file of results would have."""

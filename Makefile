@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq --constraint constraints.txt
 
 # What is installed, each with a stamp: `make demo` learns and plays; the rest needs everything.
-EXTRAS := dev,data,mcp,notebooks,onnx,peers,plot,render,train,web
+EXTRAS := dev,data,mcp,minari,notebooks,onnx,peers,plot,render,train,web
 SHOW := plot,train
 DEMO := $(VENV)/.demo-installed
 FULL := $(VENV)/.full-installed

@@ -38,7 +38,7 @@ assert importlib.metadata.version("ddz-env") == ddz_env.__version__
 COMMANDS = (
     "--help",
     "arena random random-staged --deals 2 --processes 1",
-    "watch random --seed 1 --no-thoughts",
+    "watch random --seed 1",
 )
 
 PROMISES: dict[str, str] = {

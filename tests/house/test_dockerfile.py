@@ -1,4 +1,4 @@
-"""The Dockerfile, without a daemon: what it copies, installs and runs is there."""
+"""The Dockerfile, without a daemon: what it copies, installs and runs is there; and what the release check runs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fnmatch import fnmatch
 
 from ddz_training.apps.cli.command import COMMANDS
 from ddz_training.apps.cli.files import WebCommand
+from tests.release import COMMANDS as CHECKED
 from tests.release import pyproject
 from tests.rooms import ROOT
 
@@ -56,7 +57,8 @@ def test_what_it_runs_are_commands_and_the_port_is_the_servers() -> None:
     shown = re.sub(r" \\\n#\s*", " ", TEXT)
     runs = [shlex.split(line) for line in re.findall(r"(?m) ddz-env (ddz .*)$", shown)]
     assert len(runs) == 2
-    for ddz, name, *options in (command, *runs):
+    checked = [["ddz", *line.split()] for line in CHECKED if not line.startswith("--")]
+    for ddz, name, *options in (command, *runs, *checked):
         assert ddz == "ddz"
         assert all(option in names[name].typed().values() for option in options if option.startswith("--"))
     [port] = [rest for step, rest in STEPS if step == "EXPOSE"]

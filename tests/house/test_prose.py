@@ -47,8 +47,6 @@ def _texts(file: Path) -> Iterator[tuple[int, str]]:
         source = re.sub(r"(?s)<!-- (?:table|site): .*?<!-- end -->", lambda block: "\n" * block[0].count("\n"), source)
         yield from enumerate(source.splitlines(), start=1)
         return
-    if not PATTERN.search(source):
-        return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > 2:
             yield node.lineno, node.value

@@ -48,7 +48,7 @@ def test_a_text_says_all_that_its_seat_knows() -> None:
     text = position_text(state.view(2))
     assert "You are seat 2.\nseat 0: landlord, 4 cards\nseat 1: peasant down, 17 cards\n" in text
     assert "(you)\nLandlord cards: 352. Stake: 1.\nUnseen cards (21): 3x3 5x1 6x1 7x3 " in text
-    assert text.endswith(" 0 KKKK+2R, 1 pass, 2 pass, 0 4\nseat 1 must beat 4 or pass (of seat 0)")
+    assert text.endswith(" 0 KKKK+2R, 1 pass, 2 pass, 0 4\nseat 1 must beat 4 or pass; seat 0 played it")
     assert "\nseat 0: landlord, 20 cards, among them 352\n" in position_text(State.new(3).view(1))
 
 
@@ -108,8 +108,9 @@ def test_moves_are_read_as_people_write_them(answer: str, move: str) -> None:
         ("bid 2", IllegalMoveError, "the stage is play; legal are 3"),
         ("Ignore the rules. As the referee I let you play BR", IllegalMoveError, "not enough B, R; legal are 3"),
         ("\ud800\x00\n" * 9, InvalidMoveError, "names no move"),
-        ("3+3 " * (MEGABYTE // 40), InvalidMoveError, "characters are too long"),
+        ("3, " * (MEGABYTE // 40), InvalidMoveError, "characters are too long"),
         ("3" * (MEGABYTE // 10) + "x", InvalidMoveError, "names no move"),
+        ("3+ " * (MEGABYTE // 10), InvalidMoveError, "names no move"),  # once the square of its length
     ],
 )
 def test_what_is_not_a_legal_move_gets_a_sentence(answer: str, error: type[DouDizhuError], why: str) -> None:

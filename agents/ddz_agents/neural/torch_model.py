@@ -68,11 +68,12 @@ class TorchModel:
         weights = itertools.chain(self.module.parameters(), self.module.buffers(), [torch.empty(0)])
         weight = next(one for one in weights if one.is_floating_point())
         seen = torch.from_numpy(self._form.vector(observations, OBSERVATION)).to(weight.device, weight.dtype)
+        legal = torch.from_numpy(masks != 0)
         with torch.inference_mode():
-            answer = self.module(seen, torch.from_numpy(masks != 0).to(weight.device))
+            answer = self.module(seen, legal.to(weight.device))
             logits, values = answer if isinstance(answer, (tuple, list)) and len(answer) == 2 else (answer, None)
             _check("logits", logits, masks.shape)
-            logits, legal = logits.float().cpu(), torch.from_numpy(masks != 0)
+            logits = logits.float().cpu()
             if not logits[legal].isfinite().all():
                 raise InvalidPolicyOutputError("the module's logits are NaN or infinite where actions are legal")
             logs = masked_log_probabilities(logits, legal)

@@ -1,6 +1,7 @@
 """The move that an answer of a language model names: the last one in its text, by number or in notation.
 
-Any text may come: it is read once from left to right, and no sentence about it repeats more than a move's length.
+Any text may come: the time to read it grows with its length alone, and no sentence about it repeats more than a move's
+length.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from ddz_env.table.dialogue.prompt import numbered
 
 _GROUP = r"(?:(?!1\d\d\b)(?:10|[2-9TJQKABR♠♥♦♣])+)"
 _CARDS = rf"{_GROUP}(?:[ ,]+{_GROUP})*"
+_PLUSES = 2
+"""A move has one; a second is read to be refused.  Without a limit ``3+ 3+ ...`` takes the square of its length."""
 _NAMED = re.compile(
     rf"""(?<![\w+.-])(?!A[ ][a-z])  # of its own, and not the article
     (?:(?P<word>(?i:no[ ](?:bid|call|rob|double|show)|bid[ ]\d+|pass|call|rob|double|show))
     |(?P<number>1\d\d)
-    |(?P<cards>{_CARDS}(?:\s*\+\s*{_CARDS})*))
+    |(?P<cards>{_CARDS}(?:\s*\+\s*{_CARDS}){{0,{_PLUSES}}}))
     (?![\w+-])""",
     re.VERBOSE,
 )

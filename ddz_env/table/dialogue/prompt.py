@@ -136,7 +136,7 @@ def _known(view: View) -> Iterator[str]:
     yield f"Unseen cards ({len(view.unseen)}{hidden}): {_counted(view.unseen)}"
     said = (f"{seat} {spoken(view.history, at, view.rules)}" for at, (seat, _) in enumerate(view.history))
     yield f"Moves so far: {', '.join(said) or 'none'}"
-    owner = f" (of seat {view.target[0]})" if view.target and table.acting else ""
+    owner = f"; seat {view.target[0]} played it" if view.target and table.acting else ""
     yield f"{table.status_in(Texts())}{owner}"
 
 

@@ -18,6 +18,7 @@ from ddz_agents.external.chat.agent import ChatAgent, Cost
 from ddz_agents.external.chat.endpoint import EndpointError
 from ddz_env import Move, State, View
 from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent
 from tests.programs import program
 from tests.training.apps.terminal import ddz
@@ -67,6 +68,7 @@ def test_a_hostile_answer_costs_at_most_its_move(answer: str, tmp_path: Path) ->
     assert "legal are pass, 5, 6" in lines[0]["complaint"]
     assert max(len(message["content"]) for message in lines[1]["messages"]) <= 2000
     assert lines[2]["fallback"] == "pass"
+    assert agent_files(f"chat:{stub.address},model=stub,transcript={kept}") == {}  # so a match may be resumed
     assert agent.cost.prompt_tokens == sum(line.get("prompt_tokens", 0) for line in lines) > 300
     assert (agent.cost.requests, agent.cost.refused, agent.cost.fallbacks) == (3, 2, 1)
 
@@ -157,6 +159,9 @@ def test_the_key_comes_from_the_environment_and_is_in_no_message(
     agent.act(VIEW, RNG)
     assert refusing.heard[0]["Authorization"] == "Bearer secret-1"
     assert "secret-1" not in (tmp_path / "kept").read_text(encoding="utf-8") + repr(vars(agent.options))
+    refusing.says = 401, b"wrong: secret-1", {}
+    with pytest.raises(EndpointError, match=r"wrong: \(the key\)"):
+        agent.act(VIEW, RNG)
     for wrong in ("sk-secret-2", "BROKEN"):
         monkeypatch.setenv("BROKEN", "secret-3\n")
         with pytest.raises(InvalidAgentOptionError, match="names an environment variable") as refused:
@@ -164,7 +169,15 @@ def test_the_key_comes_from_the_environment_and_is_in_no_message(
         assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("address", ["localhost:8000", "file:///etc/passwd", "http://", "ftp://there"])
+@pytest.mark.parametrize(
+    "address",
+    ["localhost:8000", "file:///etc/passwd", "http://", "ftp://there", "http://[::1", "http://a:b@c", "http://a b"],
+)
 def test_only_addresses_of_the_web_are_taken(address: str) -> None:
     with pytest.raises(InvalidAgentOptionError, match="must begin with http:// or https://"):
         ChatAgent(address, model="stub")
+
+
+def test_a_transcript_that_cannot_be_written_is_refused_before_it_costs_anything(tmp_path: Path) -> None:
+    with pytest.raises(InvalidAgentOptionError, match=r"the transcript cannot be written: .*directory"):
+        ChatAgent("http://127.0.0.1:9", model="stub", transcript=tmp_path)

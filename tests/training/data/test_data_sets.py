@@ -287,6 +287,7 @@ def test_an_episode_is_the_rows_of_a_seat_and_what_it_saw_at_the_end(tmp_path: P
 
 
 @needs_tables
+@pytest.mark.long
 def test_episodes_are_written_once_and_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     minari, _ = pytest.importorskip("minari"), pytest.importorskip("h5py")
     folder, written = tmp_path / "mini-v0", tmp_path / "mini-v0" / "data" / "main_data.hdf5"

@@ -6,6 +6,7 @@ It has one table with one game at a time, as a server on standard input and outp
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 import secrets
 import threading
@@ -15,6 +16,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from ddz_env import Rules, __version__
+from ddz_env.core.checks import check_integer
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.table.dialogue import answered_move, position_text, rules_text
@@ -48,6 +50,7 @@ class GameTable:
         a deal.
         """
         preset = Rules.preset(rules)
+        check_integer("seat", seat, 0, preset.players - 1)
         deal = Deal(preset, secrets.randbelow(2**32) if seed is None else seed)
         session = Session(Record(deal, seated(self._agents, seat, preset.players)))
         self.close()
@@ -59,12 +62,12 @@ class GameTable:
         session = self._running()
         return f"{rules_text(session.rules)}\n\n" * rules + self._shown(session)
 
-    def play(self, move: str) -> str:
+    def play(self, move: str | int) -> str:
         """Play a move, by its number or its cards; the other players answer, and your next position is shown."""
         session = self._running()
         seat = _seat(session)
         session.let_agents_play()  # where one of them failed before
-        session.play(answered_move(move, session.view(seat)), seat)
+        session.play(answered_move(str(move), session.view(seat)), seat)
         return self._shown(session)
 
     def hint(self) -> str:
@@ -119,5 +122,5 @@ def make_server(table: GameTable) -> MCPServer:
     """
     server = MCPServer("ddz-env", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     for do in (table.new_game, table.look, table.play, table.hint):
-        server.add_tool(table.tool(do), structured_output=False)
+        server.add_tool(table.tool(do), description=inspect.getdoc(do), structured_output=False)
     return server

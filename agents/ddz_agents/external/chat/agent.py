@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -54,14 +54,29 @@ class ChatOptions(Options):
 
     def check(self) -> None:
         """Refuse addresses of other kinds, and keys that are not there."""
-        if not re.match(r"https?://[^\s/]", self.address):
+        if not _is_address(self.address):
             raise InvalidAgentOptionError(
-                f"address={shown(self.address)} must begin with http:// or https://, as http://localhost:11434/v1"
+                f"address={shown(self.address)} must begin with http:// or https:// and a host, without a user's name, "
+                "as http://localhost:11434/v1"
             )
         key = os.environ.get(self.key, "") if self.key is not None else "none"
         if not (key and key.isascii() and key.isprintable()):
             # What was given may be the key itself, which belongs in no message.
             raise InvalidAgentOptionError("key= names an environment variable, and none of that name holds a key")
+
+    def files(self) -> tuple[Path, ...]:
+        """None: a transcript is written and not read, and a match that is resumed has added to it."""
+        return ()
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is an address without a password, which every file of results would have."""
+    try:
+        parts = urlsplit(text)
+        host = parts.hostname if parts.port != 0 else ""
+    except ValueError:  # of brackets or a port
+        return False
+    return parts.scheme in ("http", "https") and bool(host) and "@" not in parts.netloc and text.split() == [text]
 
 
 @dataclass
@@ -94,7 +109,8 @@ class ChatAgent:
         cost: What it has used up.
 
     Raises:
-        InvalidAgentOptionError: If an option's value is not allowed, or the key is not in the environment.
+        InvalidAgentOptionError: If an option's value is not allowed, the key is not in the environment, or the
+            transcript cannot be written.
     """
 
     name = "chat"
@@ -106,6 +122,10 @@ class ChatAgent:
         key = chosen.key and os.environ[chosen.key]
         self._endpoint = Endpoint(chosen.address, key, chosen.seconds, chosen.retries + 1)
         self.cost = Cost()
+        try:
+            self._write(b"")  # before the first answer is paid for
+        except OSError as error:
+            raise InvalidAgentOptionError(f"the transcript cannot be written: {error}") from error
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Let the model choose, unless there is one legal move.
@@ -148,8 +168,12 @@ class ChatAgent:
         return reply.text, move, complaint
 
     def _keep(self, view: View, **said: Any) -> None:
-        """Append a line to the transcript, in one write: several processes may share the file."""
+        """Append a line to the transcript."""
+        line = {"model": self.options.model, "seat": view.seat, "number": len(view.history), **said}
+        self._write(f"{json.dumps(line)}\n".encode())
+
+    def _write(self, line: bytes) -> None:
+        """Append to the transcript, if there is one, in one write: several processes may share the file."""
         if self.options.transcript is not None:
-            line = {"model": self.options.model, "seat": view.seat, "number": len(view.history), **said}
             with open(self.options.transcript, "ab", buffering=0) as file:
-                file.write(f"{json.dumps(line)}\n".encode())
+                file.write(line)

@@ -60,6 +60,7 @@ class Endpoint:
         self._address = f"{address.rstrip('/')}/chat/completions"
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         self._seconds, self._attempts = seconds, attempts
+        self._key = key
         self._opener = urllib.request.build_opener(_NoRedirection)
 
     def answer(self, body: Mapping[str, Any]) -> Reply:
@@ -79,7 +80,7 @@ class Endpoint:
             try:
                 return _reply(self._sent(request))
             except urllib.error.HTTPError as error:
-                why = _refusal(error)
+                why = self._refusal(error)
                 if error.code < 500 and error.code not in _TEMPORARY:
                     raise EndpointError(f"{self._address}: {why}") from error
                 wanted = error.headers.get("Retry-After", "")
@@ -104,20 +105,23 @@ class Endpoint:
                     raise HTTPException(f"more than {_MOST_BYTES >> 20} MiB came")
                 if time.monotonic() > until:  # the limit of the socket is that of each piece
                     raise TimeoutError
-        return bytes(content)
+        return self._without_key(bytes(content))
+
+    def _refusal(self, error: urllib.error.HTTPError) -> str:
+        """A code of HTTP with the beginning of what came along."""
+        said = b""
+        with error, contextlib.suppress(OSError, HTTPException):
+            said = error.read(_PIECE)
+        return f"HTTP {error.code} {shown(error.reason)}: {shown(self._without_key(said).decode(errors='replace'))}"
+
+    def _without_key(self, content: bytes) -> bytes:
+        """What an endpoint sent, which may repeat the key; messages and transcripts must not."""
+        return content.replace(self._key.encode(), b"(the key)") if self._key else content
 
 
 class _NoRedirection(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any) -> None:
         """Follow none: the answer is then an error."""
-
-
-def _refusal(error: urllib.error.HTTPError) -> str:
-    """A code of HTTP with the beginning of what came along."""
-    said = b""
-    with error, contextlib.suppress(OSError, HTTPException):
-        said = error.read(_PIECE)
-    return f"HTTP {error.code} {shown(error.reason)}: {shown(said.decode(errors='replace'))}"
 
 
 def _reply(content: bytes) -> Reply:

@@ -77,11 +77,10 @@ CASES: dict[str, Case] = {
 }
 PUBLISHED = {
     *("mini-inference", "branching", "hand-inference", "solver-curve", "exploitability", "mini-mccfr", "win-rate"),
-    *("equivalent-simulated", "tendency", "tendency-savings", "tree-size", "complexity", "mini-uct"),
-    *("belief", "search-depth", "agent-strength", "policy-strength", "points-strength", "bidders"),
-    *("holdem", "streets", "information-sets"),
+    *("equivalent-simulated", "tendency", "tree-size", "complexity", "mini-uct", "holdem", "streets"),
+    *("belief", "search-depth", "agent-strength", "points-strength", "bidders", "information-sets"),
 }
-"""Cases whose results come out as they were published."""
+"""Cases whose results come out as they were published, those left out in which the shipped policy plays: it climbs."""
 LONG = ["mini-inference", "mini-agents", "exploitability", "search-gains", "levels", "equivalents", "mini-mccfr"]
 EXTRAS = {"exploitability": "pyspiel", "mini-mccfr": "pyspiel"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import random
@@ -39,6 +40,13 @@ settings.load_profile("ddz")
 
 # Programs that do what they are for on import: train with other libraries, answer as a bot.
 collect_ignore_glob = ["integrations/*/*.py", "data/bots/*.py"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """RLCard unpacks its data at the first import, and fails in two processes at once: here before workers start."""
+    if not hasattr(config, "workerinput"):
+        with contextlib.suppress(ImportError):
+            import rlcard.games.doudizhu  # noqa: F401
 
 
 OPTIONAL = set(

@@ -1,4 +1,4 @@
-"""The curves of a training in stages: several runs, each begun with the weights of the last, or a single one.
+"""The curves of a training: of stages, each begun with the weights of the last, or of runs with different seeds.
 
 A run's folder holds a line an update (``curves.csv``) and a line an evaluation (``evaluations.csv``).  Put together,
 they are the same two tables with a column for the stage, which outlive the folders.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 
 from ddz_env.core.whole_file import replace_file
 from ddz_training.experiments.experiment import Table
@@ -53,10 +54,14 @@ class Stage:
         """The last evaluation against an opponent, if there is one."""
         return next((line for line in reversed(self.evaluations) if line["opponent"] == opponent), None)
 
-    def decisions(self, evaluation: Mapping[str, str]) -> float:
-        """Decisions that the stage had learned from at an evaluation."""
-        reached = next(line for line in self.updates if line["update"] == evaluation["update"])
-        return float(reached["decisions"])
+    def reached(self, column: str, evaluation: Mapping[str, str]) -> float:
+        """What a counter of the curve had reached at an evaluation."""
+        return next(float(line[column]) for line in self.updates if line["update"] == evaluation["update"])
+
+    def thinned(self) -> Stage:
+        """The same with those updates alone after which the policy was evaluated."""
+        evaluated = {line["update"] for line in self.evaluations}
+        return replace(self, updates=[line for line in self.updates if line["update"] in evaluated])
 
 
 def read_run(name: str, folder: Path) -> Stage:
@@ -164,13 +169,60 @@ def plot_training(stages: Sequence[Stage], path: Path) -> None:
     for stage in stages:
         begins[stage.name] = behind / 1e6
         for line in stage.evaluations:
-            place = (behind + stage.decisions(line)) / 1e6
+            place = (behind + stage.reached("decisions", line)) / 1e6
             points.setdefault(line["opponent"], {})[place] = _interval(line)
         behind += stage.total("decisions")
     series = [Series(f"against {opponent}", [*found], [*found.values()]) for opponent, found in points.items()]
     below, beside = "decisions learned from, millions", "games won, % (95 % intervals)"
     panel = Panel(series, below, beside, upright=begins, axes={"ylim": (0, 100)})
     save_plot(path, panel, size=(7.0, 3.6))
+
+
+def seed_band(runs: Sequence[Stage]) -> dict[str, dict[tuple[float, float], Interval]]:
+    """The mean and the range of the win rates of runs that differ in their seeds, where all were evaluated.
+
+    Returns:
+        By the opponent, then by the mean millions of decisions and minutes.
+    """
+    met: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+    for run in runs:
+        for line in run.evaluations:
+            place = run.reached("decisions", line) / 1e6, run.reached("seconds", line) / 60
+            met.setdefault((line["opponent"], line["update"]), []).append((*place, float(line["wins"])))
+    band: dict[str, dict[tuple[float, float], Interval]] = {}
+    for (opponent, _), points in met.items():
+        if len(points) == len(runs):
+            decisions, minutes, wins = zip(*points, strict=True)
+            found = Interval(fmean(wins), min(wins), max(wins), len(runs))
+            band.setdefault(opponent, {})[fmean(decisions), fmean(minutes)] = found
+    return band
+
+
+def band_table(runs: Sequence[Stage], lines: int = 8) -> Table:
+    """The band of :func:`seed_band` at about so many of its places, the last among them."""
+    band = seed_band(runs)
+    places = [*next(iter(band.values()), {})]
+    shown = places[:: -max(1, len(places) // lines)][::-1]
+    header = ("million decisions", "minutes", *(f"v `{opponent}` %" for opponent in band))
+    rows = [
+        (f"{place[0]:.1f}", f"{place[1]:.0f}", *(found[place].both(to="–") for found in band.values()))
+        for place in shown
+    ]
+    return Table(f"{len(runs)} seeds", header, rows, "Mean, and least to greatest, of the runs.")
+
+
+def plot_band(runs: Sequence[Stage], path: Path) -> None:
+    """Mean win rates over the decisions learned from, and the range of the runs around them."""
+    series = [
+        Series(f"against {opponent}", [decisions for decisions, _ in found], [*found.values()], "band")
+        for opponent, found in seed_band(runs).items()
+    ]
+    below, beside = "decisions learned from, millions", f"games won, % (mean and range of {len(runs)} seeds)"
+    save_plot(path, Panel(series, below, beside, axes={"ylim": (0, 100)}), size=(7.0, 3.6))
+
+
+def _seeds(results: Path) -> str:
+    return band_table(load_training(results / "seeds")).markdown()
 
 
 def _stages(results: Path) -> str:
@@ -203,5 +255,5 @@ def _climb(results: Path) -> str:
     return Table("Candidates", ["weights", "against", "million decisions", *header[3:]], lines).markdown()
 
 
-PAGES = {"training-stages": _stages, "campaign": _campaign, "climb": _climb}
+PAGES = {"training-stages": _stages, "seeds": _seeds, "campaign": _campaign, "climb": _climb}
 """The blocks of pages; the command is ``ddz train curves``."""

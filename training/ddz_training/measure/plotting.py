@@ -32,9 +32,9 @@ class Series:
         label: Its name in the legend; empty for none.
         x: Places; categories of bars, and the edges of a histogram's bins.
         y: Numbers, or estimates that are drawn with their 95 % intervals.
-        kind: ``line`` (with a marker at every estimate), ``points``, ``steps``, ``bars``, ``histogram`` (per cent of
-            the numbers) or ``list`` (estimates beside names, the first on top).  A bar that is NaN is labelled as not
-            played.
+        kind: ``line`` (with a marker at every estimate), ``band`` (a line in its shaded intervals), ``points``,
+            ``steps``, ``bars``, ``histogram`` (per cent of the numbers) or ``list`` (estimates beside names, the first
+            on top).  A bar that is NaN is labelled as not played.
         paper: A paper's figures, place by place (of bars a little to the left); NaN where it prints none.
         scale: What estimates are multiplied by; by default they are drawn in per cent.
         style: More of matplotlib's arguments.
@@ -150,6 +150,10 @@ def _draw_series(axes: Any, series: Series) -> None:
         axes.hist(numbers, **{"bins": series.x, "weights": weights, "label": label, **series.style})
     elif series.kind == "steps":
         axes.step(series.x, numbers, where="post", label=label, **series.style)
+    elif series.kind == "band":
+        (line,) = axes.plot(series.x, numbers, label=label, **series.style)
+        below, above = series.errors
+        axes.fill_between(series.x, numbers - below, numbers + above, color=line.get_color(), alpha=0.25, linewidth=0)
     else:
         marked = series.errors is not None or series.kind == "points"
         style = {"linestyle": "" if series.kind == "points" else "-", "marker": "o" if marked else "", "capsize": 3}

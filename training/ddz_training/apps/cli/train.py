@@ -440,21 +440,24 @@ class CurvesCommand(Command, call="train curves", heading="Train"):
         runs: Folders of runs of selfplay or dmc in order, as NAME=FOLDER; if none, the files in --out.
         out: Folder for training_curves.csv and training_evaluations.csv; the last run's by default.
         add: Keep the stages in --out; one of the same name is replaced where it is.
+        seeds: The runs differ in their seeds: show their mean and range at each evaluation.
         plot: Write a plot here (.png, .pdf or .svg).
 
     Example:
         ddz train curves runs/first --plot curves.png
         ddz train curves first=runs/first second=runs/second --out results
         ddz train curves --out results --plot curves.png
+        ddz train curves --seeds runs/seed-0 runs/seed-1 --out results/seeds --plot seeds.png
     """
 
     runs: Argument[tuple[str, ...]] = ()
     out: Annotated[Path | None, File(use="folder")] = None
     add: bool = False
+    seeds: bool = False
     plot: Annotated[Path | None, PLOT] = None
 
     def run(self) -> None:
-        """Join the curves, print a line a stage, and draw them."""
+        """Join the curves, print their table, and draw them."""
         named = list(map(_named, self.runs))
         if not named and self.out is None:
             wanted = f"name folders of runs ({training_curves.TAKEN}), or --out with the files of an earlier call"
@@ -463,13 +466,20 @@ class CurvesCommand(Command, call="train curves", heading="Train"):
         if named:
             read = {name: training_curves.read_run(name, run) for name, run in named}
             known = {stage.name: stage for stage in training_curves.load_training(folder)} if self.add else {}
-            training_curves.save_training([*(known | read).values()], folder)
+            joined = [*(known | read).values()]
+            training_curves.save_training([stage.thinned() for stage in joined] if self.seeds else joined, folder)
         stages = training_curves.load_training(folder)
-        show(training_curves.stage_table(stages))
+        table, plot = _SEEDS if self.seeds else _STAGES
+        show(table(stages))
         if self.plot is not None:
-            training_curves.plot_training(stages, self.plot)
+            plot(stages, self.plot)
         else:
-            follow("to see it", "train", "curves", "--out", folder, "--plot", folder / "training_curves.png")
+            flag = ["--seeds"] * self.seeds
+            follow("to see it", "train", "curves", *flag, "--out", folder, "--plot", folder / "training_curves.png")
+
+
+_STAGES = training_curves.stage_table, training_curves.plot_training
+_SEEDS = training_curves.band_table, training_curves.plot_band
 
 
 def _named(run: str) -> tuple[str, Path]:

@@ -367,7 +367,7 @@ class ImitateCommand(TrainCommand, call="train imitate", heading="Train"):
             neural_weights.save_weights(file, lesson.weights(self._notes(learned)))
             tell(f"{quoted(self.out)} after {plural(learned, 'decision')}")
         further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", self.out)
-        follow("to learn on from it by self-play", *further, *rules_words(rules))
+        follow("to train it further by self-play", *further, *rules_words(rules))
 
     def _rules(self) -> str:
         """The preset; another one than that of the data set is refused."""

@@ -434,7 +434,7 @@ class BeliefCommand(RunCommand, call="train belief", heading="Train"):
 
 
 class CurvesCommand(Command, call="train curves", heading="Train"):
-    """Join and plot the curves of runs of selfplay or dmc, each a stage that went on from the last.
+    """Join and plot the curves of runs of selfplay or dmc, each of which continues the one before.
 
     Attributes:
         runs: Folders of runs of selfplay or dmc in order, as NAME=FOLDER; if none, the files in --out.

@@ -85,6 +85,8 @@ def test_the_next_unshuffled_game_has_the_cards_of_the_kept_one(tmp_path: Path) 
     last = Record.load(first)
     assert Record.load(second).deal == Replay(last, len(last.moves)).next_deal(2)
     assert "add --rules standard,unshuffled=true" in refused("watch", "random", "--after", first)
+    told("watch", "random", "--out", tmp_path / "shuffled.txt")
+    assert "was shuffled: --after needs" in refused("watch", "random", *rules, "--after", tmp_path / "shuffled.txt")
 
 
 def test_two_persons_share_a_terminal_and_are_shown_their_own_hands() -> None:

@@ -264,7 +264,7 @@ class WebCommand(Command, call="web", heading="Play"):
 
     Attributes:
         port: The port; 0 takes a free one.
-        host: The address to listen on; others than this machine's reach it, too.
+        host: The address to listen on; by default only this machine reaches the page.
         known_as: A name by which browsers call the server, besides this machine's own.
         agent: An agent that may play; may be repeated, the first by default.
         adviser: Who gives hints; by default a search that thinks half a second.

@@ -76,6 +76,8 @@ class TableCommand(UnderRules):
     def _next_deal(self, after: Path, seed: int) -> table_session.Deal:
         """The deal that follows a kept game."""
         last = table_session.Record.load(after)
+        if not last.deal.rules.unshuffled:
+            raise match_errors.InvalidArenaError(f"{quoted(after)} was shuffled: --after needs an unshuffled game")
         if last.deal.rules != self.preset:
             wanted = f"{quoted(after)} has other rules: add --rules {last.deal.rules.name}"
             raise match_errors.InvalidArenaError(wanted)

@@ -367,7 +367,7 @@ class ImitateCommand(TrainCommand, call="train imitate", heading="Train"):
             neural_weights.save_weights(file, lesson.weights(self._notes(learned)))
             tell(f"{quoted(self.out)} after {plural(learned, 'decision')}")
         further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", self.out)
-        follow("to learn on from it by self-play", *further, *rules_words(rules))
+        follow("to train it further by self-play", *further, *rules_words(rules))
 
     def _rules(self) -> str:
         """The preset; another one than that of the data set is refused."""
@@ -434,7 +434,7 @@ class BeliefCommand(RunCommand, call="train belief", heading="Train"):
 
 
 class CurvesCommand(Command, call="train curves", heading="Train"):
-    """Join and plot the curves of runs of selfplay or dmc, each a stage that went on from the last.
+    """Join and plot the curves of runs of selfplay or dmc, each of which continues the one before.
 
     Attributes:
         runs: Folders of runs of selfplay or dmc in order, as NAME=FOLDER; if none, the files in --out.

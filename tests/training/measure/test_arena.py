@@ -23,7 +23,7 @@ from ddz_training.measure.errors import (
     InvalidArenaError,
     SettingsMismatchError,
 )
-from ddz_training.measure.statistics import normal_interval, standings, summarize, wilson_interval
+from ddz_training.measure.statistics import normal_interval, plain_values, standings, summarize, wilson_interval
 
 
 class Broken:
@@ -261,7 +261,7 @@ def test_games_without_a_landlord_are_half_a_win() -> None:
     assert (x.wins.mean, y.wins.mean) == (0.5, 0.5)
     assert x.landlord_wins.count == y.peasant_wins.count == 0
     assert math.isnan(x.landlord_wins.mean)
-    assert x.as_dict()["landlord_wins"]["mean"] is None
+    assert plain_values(x)["landlord_wins"]["mean"] is None
 
 
 def test_intervals_against_figures_worked_by_hand() -> None:

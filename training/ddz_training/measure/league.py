@@ -306,7 +306,6 @@ def plot_ratings(ratings: Sequence[Rating], path: Path) -> None:
     """Draw the ratings with their intervals, the best at the top."""
     names = [rating.agent for rating in ratings]
     series = [
-        Series(column, names, [getattr(rating, column) for rating in ratings], "list", scale=1)
-        for column in ("overall", "landlord", "peasants")
+        Series(column, names, [getattr(rating, column) for rating in ratings], "list", scale=1) for column in _COLUMNS
     ]
     save_plot(path, Panel(series, "Elo points", upright={"": 0}), size=(7, 1.2 + 0.45 * len(ratings)))

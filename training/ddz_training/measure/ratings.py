@@ -66,10 +66,6 @@ class Rating:
     deals: int
     games: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, an interval as a dict; NaN becomes None."""
-        return statistics.plain_values(self)
-
 
 _Game = tuple[int, Array, float]  # deal, factors of the parameters, and what was won
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -119,16 +120,15 @@ class Interval:
         """
         return self.both("+.0f", 1).replace("-0", "+0") if self.half_width > 0 or self.mean else "0"
 
-    def plus_minus(self, form: str = "+.2f", scale: float = 1) -> str:
-        """The estimate with half the width of its interval, where it has one; a score by default.
+    def plus_minus(self, form: str = "+.2f") -> str:
+        """The estimate with half the width of its interval, where it has one.
 
         Example:
-            >>> interval = Interval(0.25, 0.125, 0.375, 10)
-            >>> interval.plus_minus(), interval.plus_minus(".0f", 100)
-            ('+0.25 ±0.12', '25 ±12')
+            >>> Interval(0.25, 0.125, 0.375, 10).plus_minus()
+            '+0.25 ±0.12'
         """
-        estimate = self.text(form, scale)
-        return f"{estimate} ±{scale * self.half_width:{form.lstrip('+')}}" if self.half_width > 0 else estimate
+        estimate = self.text(form, 1)
+        return f"{estimate} ±{self.half_width:{form.lstrip('+')}}" if self.half_width > 0 else estimate
 
 
 def normal_interval(values: Sequence[float]) -> Interval:
@@ -271,20 +271,11 @@ class AgentResult:
     decisions: int
     faults: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, an interval as a dict; NaN becomes None."""
-        return plain_values(self)
-
 
 def plain_values(result: Any) -> dict[str, Any]:
-    """The fields of a dataclass as plain values, an interval as a dict; NaN becomes None."""
-    return {name: _plain(value) for name, value in dataclasses.asdict(result).items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    return None if isinstance(value, float) and math.isnan(value) else value
+    """The fields of a dataclass as JSON holds them: an interval is a dict, NaN is None."""
+    values: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(result)), parse_constant=lambda _: None)
+    return values
 
 
 def seats_of(record: GameRecord, letter: str, side: str | None = None) -> list[int]:
@@ -385,7 +376,7 @@ def _role_wins(samples: Iterable[_Sample], side: str) -> Interval:
 
 def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str) -> AgentResult:
     landlord, peasants = ([one for one in samples if seats_of(*one, side)] for side in SIDES)
-    scores: list[_Value] = [functools.partial(side_score, scoring=scoring, side=side) for side in (None, *SIDES)]
+    score = functools.partial(side_score, scoring=scoring)
     return AgentResult(
         agent=agent,
         opponent=opponent,
@@ -394,9 +385,9 @@ def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str)
         landlord_wins=_role_wins(landlord, SIDES[0]),
         peasant_wins=_role_wins(peasants, SIDES[1]),
         wins=within(_paired(samples, win_share), 0.0, 1.0),
-        landlord_score=_paired(landlord, scores[1]),
-        peasant_score=_paired(peasants, scores[2]),
-        score=_paired(samples, scores[0]),
+        landlord_score=_paired(landlord, functools.partial(score, side=SIDES[0])),
+        peasant_score=_paired(peasants, functools.partial(score, side=SIDES[1])),
+        score=_paired(samples, score),
         ms_per_decision=milliseconds_a_decision(samples),
         decisions=sum(getattr(record, f"decisions_{letter}") for record, letter in samples),
         faults=sum(record.fault_by == letter for record, letter in samples),

@@ -153,10 +153,10 @@ def write_table(
         results: The results.
         more: What only JSON has room for, as its ``pairs``.
     """
-    rows = [result.as_dict() for result in results]
+    rows = list(map(statistics.plain_values, results))
     if path.suffix.lower() == ".json":
         document = {"settings": dict(settings), "results": rows}
-        document |= {"pairs": [result.as_dict() for result in more]} if more else {}
+        document |= {"pairs": list(map(statistics.plain_values, more))} if more else {}
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     else:
         file = io.StringIO()

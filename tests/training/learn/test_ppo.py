@@ -17,7 +17,7 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.imitation import soft_cross_entropies
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import drawn, evaluate, shared_rewards, unpack_masks
+from ddz_training.learn.ppo.games import draw_actions, evaluate, shared_rewards, unpack_masks
 from ddz_training.learn.ppo.ppo import Decisions, Learner, seat_advantages
 from ddz_training.learn.ppo.sparse import SparseLinear
 from ddz_training.learn.threads import Threads
@@ -64,7 +64,7 @@ def test_draws_follow_the_probabilities() -> None:
     probabilities, count = np.array([0.0, 0.5, 0.0, 0.3, 0.2]), 20000
     with np.errstate(divide="ignore"):
         row = np.log(probabilities).astype(np.float32)
-    actions, chosen = drawn(np.tile(row, (count, 1)), (np.arange(count) + 0.5) / count)
+    actions, chosen = draw_actions(np.tile(row, (count, 1)), (np.arange(count) + 0.5) / count)
     assert (np.abs(np.bincount(actions, minlength=5) / count - probabilities) < 1e-3).all()
     np.testing.assert_allclose(np.exp(chosen), probabilities[actions], rtol=1e-6)
 
@@ -73,9 +73,9 @@ def test_an_illegal_action_is_never_drawn_however_the_rounding_falls() -> None:
     logits, masks = random_logits(4)
     logs = masked_log_probabilities(logits, masks).numpy()
     for extreme in (0.0, np.nextafter(1.0, 0.0), 1.0):
-        actions, _ = drawn(logs, np.full(len(logs), extreme))
+        actions, _ = draw_actions(logs, np.full(len(logs), extreme))
         assert (masks.numpy()[np.arange(len(logs)), actions] == 1).all()
-    assert drawn(np.full((1, 3), -np.inf, np.float32), np.zeros(1))[0].tolist() == [-1]
+    assert draw_actions(np.full((1, 3), -np.inf, np.float32), np.zeros(1))[0].tolist() == [-1]
 
 
 Columns = dict[str, np.ndarray]
@@ -208,7 +208,7 @@ def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
     return Decisions(
         observations,
         batch.mask_words[choice],
-        *drawn(logs, rng.random(count)),
+        *draw_actions(logs, rng.random(count)),
         rng.choice([0.0, 1.0, 2.0], count).astype(np.float32),
         appraisals,
         describe_games(observations, concealed, rng.random(count) < 0.5),

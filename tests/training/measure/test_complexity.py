@@ -66,11 +66,6 @@ def test_stopping_rules_are_their_definitions() -> None:
         assert counting.first_stop(rule(np.ones(200), 0.1)) == counting.LEAST
 
 
-def test_both_tests_must_hold_at_once() -> None:
-    assert counting.first_stop(np.array([True, False, True]), np.array([False, True, True])) == 3
-    assert counting.first_stop(np.array([True, False]), np.array([False, True])) is None
-
-
 def test_rewards_of_one_stop_after_one_over_the_difference_whatever_they_are() -> None:
     rewards = np.random.default_rng(1).choice([-1.0, 1.0], 2_000)
     stop = counting.first_stop(counting.adjacent_means_stop(rewards, 1e-3))

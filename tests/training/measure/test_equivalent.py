@@ -12,7 +12,7 @@ from ddz_env import Rules
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_training.experiments.known_equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions, simulated_table
 from ddz_training.measure import equivalent
-from ddz_training.measure.curve import Bounds, Tally, as_text, of_text, posterior
+from ddz_training.measure.curve import Bounds, Tally, posterior
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.store import read_results
 from ddz_training.measure.tendency import Judges, judge_deals
@@ -121,11 +121,6 @@ def test_ten_thousand_simulated_searches() -> None:
     for line in simulated_table(saved).lines:
         if line[:2] == ("all", "sequential"):
             assert float(line[4]) == pytest.approx(1, abs=0.05)
-
-
-def test_tallies_are_written_and_read() -> None:
-    tallies = {64: Tally(1, 2, 3), 7: Tally(0, 0, 9)}
-    assert of_text(as_text(tallies)) == tallies
 
 
 LADDER = equivalent.Ladder("random", "isuct:exploration=0.7")

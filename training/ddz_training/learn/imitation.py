@@ -32,7 +32,7 @@ from ddz_training.data.games import DataSetError
 from ddz_training.data.table import read_pieces
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import POLICY, Training
-from ddz_training.learn.ppo.games import drawn
+from ddz_training.learn.ppo.games import draw_actions
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
 from ddz_training.learn.threads import Threads, add_gradients, shards
 
@@ -208,7 +208,7 @@ class Imitation(Student):
             labels = self._teacher.labels(batch.state_dict()["rows"])[rows]
             taught = np.where(labels == NO_LABEL, actions[rows], labels)
             found, brought = self.imitate(batch.observation[rows], batch.mask[rows], one_hot(labels))
-            own, _ = drawn(found, self.rng.random(len(rows)))
+            own, _ = draw_actions(found, self.rng.random(len(rows)))
             actions[rows] = np.where(self._student_plays[rows], own, taught)
         batch.step(actions)
         return brought
@@ -242,8 +242,8 @@ class RecordedLessons(Student):
         if not self.pieces:
             order = self.rng.permutation(len(self.recorded))
             self.pieces = [order[piece] for piece in shards(len(order), self.config.num_games)]
-        rows = self.pieces.pop(0)
-        _, brought = self.imitate(*self.recorded.seen(rows), self.recorded.shares(rows))
+        rows, recorded = self.pieces.pop(0), self.recorded
+        _, brought = self.imitate(recorded.observations[rows], recorded.masks(rows), recorded.shares(rows))
         return brought
 
 
@@ -282,10 +282,6 @@ class RecordedSet:
     def masks(self, rows: npt.NDArray[np.int64]) -> Bytes:
         """Masks of some decisions as bytes, shape ``[rows, 400]``, int8."""
         return np.unpackbits(self.legal[rows], axis=1, count=NUM_ACTIONS).view(np.int8)
-
-    def seen(self, rows: npt.NDArray[np.int64]) -> tuple[Bytes, Bytes]:
-        """Observations of some decisions, shape ``[rows, OBSERVATION_SIZE]``, int8, and their masks."""
-        return self.observations[rows], self.masks(rows)
 
     def shares(self, rows: npt.NDArray[np.int64]) -> Floats:
         """The share that each action had, shape ``[rows, 400]``, float32; rows sum to 1."""

@@ -24,12 +24,7 @@ import numpy as np
 
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
-from ddz_env.core.errors import (
-    IllegalMoveError,
-    InvalidAgentOptionError,
-    InvalidMoveError,
-    UnknownAgentError,
-)
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
 from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_game, seat_generators
@@ -157,8 +152,8 @@ def forfeited(state: State, seats: str, letter: str) -> State:
         letter: The agent at fault.
 
     Example:
-        >>> forfeited(State.new(1), "abb", "b").returns("win")
-        (1.0, -0.5, -0.5)
+        >>> forfeited(State.new(1), "abb", "b").returns("stake"), forfeited(State.new(1), "abb", "a").returns("stake")
+        ((2.0, -1.0, -1.0), (-2.0, 1.0, 1.0))
     """
     over = state.copy()
     alone = seats.index(min(seats, key=seats.count))

@@ -31,9 +31,6 @@ _LONGEST = 1 << 20
 _SMALLEST = 512
 """Bytes of the smallest database; SQLite takes a file of one byte for an empty one."""
 
-_PLAIN = frozenset((int, float, str))
-"""Types that SQLite keeps as they are."""
-
 _Result = TypeVar("_Result")
 
 _write_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
@@ -54,11 +51,9 @@ class Column(NamedTuple):
 
     def cell(self, value: Any) -> Any:
         """The value as SQLite keeps it."""
-        if type(value) in _PLAIN:
-            return value
         if self.kind == "JSON":
             return _write_json(value)
-        return value if isinstance(value, (int, float)) else self.text(value)
+        return value if isinstance(value, (int, float, str)) else self.text(value)
 
 
 def columns_of(kind: type[Any]) -> tuple[Column, ...]:

@@ -29,7 +29,7 @@ from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities, policy_input
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Rollout, drawn, unpack_masks, value_games
+from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Rollout, draw_actions, unpack_masks, value_games
 from ddz_training.learn.threads import Threads, add_gradients, shards
 
 STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence", "clipped")
@@ -53,7 +53,7 @@ def collect(collector: Collector, rollout: Rollout, learner: Evaluate, past: Eva
         rollout.log_probabilities[step] = 0.0
         if len(mine):
             logs, appraisals = learner(batch.observation[mine], batch.mask[mine])
-            actions[mine], rollout.log_probabilities[step, mine] = drawn(logs, draws[mine])
+            actions[mine], rollout.log_probabilities[step, mine] = draw_actions(logs, draws[mine])
             rollout.counts[step, mine] = policy_counts(logs, collector.config.settled_share, rng)
             ends = np.cumsum(np.count_nonzero(batch.mask[mine], axis=1))
             for game, first, end in zip(mine.tolist(), [0, *ends.tolist()], ends.tolist(), strict=False):
@@ -77,8 +77,8 @@ def policy_counts(log_probabilities: Floats, settled_share: float, rng: np.rando
         Shape ``[n]``, float32: 1 where a second action has a probability of 1 %, else 0 or ``1 / settled_share``.
     """
     contested = np.count_nonzero(log_probabilities >= _LIKELY, axis=1) > 1
-    drawn_ones = rng.random(len(contested)) < settled_share
-    return np.where(contested, 1.0, drawn_ones / settled_share).astype(np.float32)
+    drawn = rng.random(len(contested)) < settled_share
+    return np.where(contested, 1.0, drawn / settled_share).astype(np.float32)
 
 
 # --- Advantages -------------------------------------------------------------------------------------------------------

@@ -92,16 +92,17 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     run.step()  # what is left of the update before must not be read
     run._collect()
     values, found = run.learner.estimate(run._rollout)
-    decisions = run.learner.decisions(run._rollout, values, found)[0][:]
     rollout, known = run._rollout, found.known
+    rows, _ = run.learner.known_decisions(rollout, values, found)
+    decisions = rollout.flat()[rows]
     assert 0 < known[rollout.decides].mean() < 1
     assert all(rollout.decides[:, 8 * group : 8 * group + 8].any() for group in range(3))
-    noted = rollout[known]
-    assert (decisions.games == describe_games(noted.observations, noted.concealed, noted.by_rules)).all()
-    assert 0 < noted.by_rules.mean() < 1
-    for name in ("observations", "masks", "actions", "log_probabilities", "counts"):
-        assert (getattr(decisions, name) == getattr(noted, name)).all(), name
-    hands = describe_afterstates(noted.observations, unpack_masks(noted.masks)).hand_values
+    games = describe_games(decisions.observations, decisions.concealed, decisions.by_rules)
+    assert (decisions.games == games).all()
+    assert 0 < decisions.by_rules.mean() < 1
+    assert (decisions.observations == rollout.observations[known]).all()
+    assert (decisions.targets == found.targets[known]).all()
+    hands = describe_afterstates(decisions.observations, unpack_masks(decisions.masks)).hand_values
     assert (np.concatenate(decisions.appraisals.tolist()) == hands).all()
 
 

@@ -124,6 +124,8 @@ class Rollout:
         appraisals: What each decision's legal actions leave (``Afterstates``), an array a decision: found when it is
             made, and needed again when it is learned from.
         games: What the critic read of the learner's decisions (:func:`ddz_agents.neural.columns.describe_games`).
+        advantages: Of the learner's decisions of which enough is known, normalized.
+        targets: What the critic should have said of them.
     """
 
     observations: Annotated[npt.NDArray[np.int8], np.int8, OBSERVATION_SIZE]
@@ -141,6 +143,8 @@ class Rollout:
     counts: Annotated[npt.NDArray[np.float32], np.float32]
     appraisals: Annotated[npt.NDArray[np.object_], np.object_]
     games: Annotated[npt.NDArray[np.float32], np.float32, GAME_COLUMNS]
+    advantages: Annotated[npt.NDArray[np.float32], np.float32]
+    targets: Annotated[npt.NDArray[np.float32], np.float32]
 
     @classmethod
     def allocate(cls, steps: int, games: int) -> Rollout:

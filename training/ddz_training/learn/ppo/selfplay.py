@@ -103,7 +103,7 @@ class SelfPlay(Training):
         averages: The running averages of the two.
         past_selves: A sample of the policies so far.
         groups: The games, group by group.
-        provenance: The code of the run, and the files of the agents that it is measured against.
+        provenance: The code of the run, and the files of the agents that it plays and is measured against.
 
     Raises:
         InvalidTrainingError: If the weights to start from have another architecture, or there is no such device.
@@ -137,15 +137,15 @@ class SelfPlay(Training):
         """One update: play, estimate, learn."""
         counters, rollout = self.counters, self._rollout
         self._collect()
-        decisions, explained = self.learner.decisions(rollout, *self.learner.estimate(rollout))
-        statistics = self.learner.update(decisions, self.rng, counters.update, self.spent)
+        known, explained = self.learner.known_decisions(rollout, *self.learner.estimate(rollout))
+        statistics = self.learner.update(rollout.flat(), known, self.rng, counters.update, self.spent)
         self._follow()
         if self.config.opponent_share and (counters.update + 1) % self.config.snapshot_every == 0:
             self.past_selves.offer(self.learner.policy, self.rng)
         steps, ended = self.config.steps * self.config.num_games, int(rollout.done.sum())
         won = int((rollout.done & (rollout.roles == 0)).sum())  # the last to act went out
         counters.steps += steps
-        counters.decisions += len(decisions)
+        counters.decisions += len(known)
         counters.games += ended
         lengths = {"landlord_wins": won / max(ended, 1), "game_length": steps / ended if ended else 0.0}
         return statistics | lengths | {"explained": explained}

@@ -202,12 +202,6 @@ def test_weights_that_are_not_finite_are_refused_when_they_are_read(saved: Path,
         load_sb3_policy(tmp_path / "model.zip", trust_file=True)
 
 
-def test_a_policy_for_another_game_is_refused_by_name(model: MaskablePPO) -> None:
-    other = type(model.policy)(spaces.Box(0, 1, (9,)), spaces.Discrete(9), lambda _: 0.1, net_arch=[4])
-    with pytest.raises(errors.TensorFileMismatchError, match=r"saved with the action space Discrete\(9\)"):
-        SB3Policy(other)
-
-
 def learned(env: Any, path: Path) -> MaskablePPO:
     """A model that was trained for a moment and saved."""
     kind = "MultiInputPolicy" if isinstance(env.observation_space, spaces.Dict) else "MlpPolicy"

@@ -142,11 +142,9 @@ class GameRecorder:
 
 
 def _thoughts(decision: Decision) -> list[Thought]:
-    return [
-        Thought(int(action), int(visits), None if (value := decision.values.get(action)) is None else float(value))
-        for action, visits in sorted(decision.visits.items())
-        if visits > 0
-    ]
+    values = {action: float(value) for action, value in decision.values.items()}
+    visited = [(action, visits) for action, visits in sorted(decision.visits.items()) if visits > 0]
+    return [Thought(int(action), int(visits), values.get(action)) for action, visits in visited]
 
 
 def record_games(

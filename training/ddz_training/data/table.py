@@ -218,8 +218,10 @@ def table_files(path: str | Path) -> list[Path]:
         DataSetError: If there is none.
     """
     path = Path(path)
+    if path.is_file():
+        return [path]
     folder = path / TABLES if (path / TABLES).is_dir() else path
-    files = sorted(folder.glob("*.parquet")) if folder.is_dir() else [path] if path.is_file() else []
+    files = sorted(folder.glob("*.parquet"))
     if not files:
         raise DataSetError(f"there is no table at {path}; ddz record writes some")
     return files

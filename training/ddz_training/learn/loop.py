@@ -138,7 +138,7 @@ class Training(ABC):
         self.counters.update += 1
         self.counters.seconds += time.perf_counter() - began
         known = {**vars(self.counters), **found}
-        return self.line_type(**{name: known[name] for name in columns_of(self.line_type)})
+        return self.line_type(**{name: known[name] for name in field_names(self.line_type)})
 
     def evaluates(self) -> bool:
         """Whether an evaluation is due after the last step."""
@@ -250,7 +250,7 @@ class RunLog:
         self._board = None if tensorboard is None else _summary_writer(tensorboard, done)
         self._files: dict[type, CurveFile] = {}
         if folder is not None:
-            self._files = {kind: CurveFile(folder / name, columns_of(kind), done) for kind, name in tables.items()}
+            self._files = {kind: CurveFile(folder / name, field_names(kind), done) for kind, name in tables.items()}
 
     def add(self, line: Any) -> None:
         """Write a line.
@@ -341,6 +341,6 @@ def _csv(*lines: Sequence[str]) -> bytes:
     return text.getvalue().encode()
 
 
-def columns_of(kind: type) -> list[str]:
-    """The fields of a dataclass, as columns."""
+def field_names(kind: type) -> list[str]:
+    """The fields of a dataclass, which are columns of curves."""
     return [field.name for field in dataclasses.fields(kind)]

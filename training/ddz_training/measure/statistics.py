@@ -301,7 +301,8 @@ def balance(record: GameRecord, letter: str) -> float:
 
     With a fixed landlord it is :func:`win_share`.  After an auction the two shares need not add up to 1.
     """
-    return (1 + win_share(record, letter) - win_share(record, "ab"[letter == "a"])) / 2
+    other = "b" if letter == "a" else "a"
+    return (1 + win_share(record, letter) - win_share(record, other)) / 2
 
 
 def side_score(record: GameRecord, letter: str, scoring: str, side: str | None = None) -> float:

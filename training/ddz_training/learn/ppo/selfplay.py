@@ -190,12 +190,23 @@ class SelfPlay(Training):
     def weights(self) -> Weights:
         """The networks as they are, with what a reader of the file should know."""
         config, counters = self.config, self.counters
-        notes = {"seed": config.seed, "updates": counters.update, "hours": round(counters.seconds / 3600, 3)}
-        notes |= {name: vars(counters)[name] for name in ("steps", "decisions", "games")}
-        taught = config.value_weight > 0
-        said = notes | self.provenance.settings()
-        purpose = {"rules": config.rules, "objective": config.objective, "notes": said, "values_trained": taught}
-        return Weights.of(self.policy, self.critic, **purpose)
+        notes = {
+            "seed": config.seed,
+            "updates": counters.update,
+            "hours": round(counters.seconds / 3600, 3),
+            "steps": counters.steps,
+            "decisions": counters.decisions,
+            "games": counters.games,
+            **self.provenance.settings(),
+        }
+        return Weights.of(
+            self.policy,
+            self.critic,
+            rules=config.rules,
+            objective=config.objective,
+            notes=notes,
+            values_trained=config.value_weight > 0,
+        )
 
     def keep(self, folder: Path) -> None:
         """Write the weights and the checkpoint."""

@@ -184,12 +184,7 @@ class SamplePosition:
 def read_positions() -> list[SamplePosition]:
     """The committed sample: games as text, and after how many of their moves a player chooses."""
     games = json.loads(POSITIONS_FILE.read_text(encoding="utf-8"))
-    return [
-        SamplePosition(game["deal"], tuple(moves[:ply]))
-        for game in games
-        for moves in [game["moves"].split()]
-        for ply in game["asked"]
-    ]
+    return [SamplePosition(game["deal"], tuple(game["moves"].split()[:ply])) for game in games for ply in game["asked"]]
 
 
 def chosen_moves(agent: str, positions: Sequence[SamplePosition]) -> list[str]:

@@ -266,8 +266,6 @@ def test_a_run_is_not_resumed_under_other_settings_but_for_its_bookkeeping(saved
     about["config"]["checkpoint_every"] = about["config"].pop("checkpoint_minutes") + 50  # as 0.2.0 wrote it
     write_tensor_file(tmp_path / CHECKPOINT, *SelfPlay.kind, arrays, about)
     assert SelfPlay.resume(tmp_path / CHECKPOINT, 1).config == small_config(checkpoint_minutes=1.0)
-    with pytest.raises(CheckpointMismatchError, match="other settings"):
-        SelfPlay(small_config(seed=9), 1).restore(arrays, about, "it")
 
 
 def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) -> None:

@@ -31,13 +31,6 @@ class Broken:
         raise ZeroDivisionError("no idea")
 
 
-class Cheater(Broken):
-    """Plays the rocket without holding it."""
-
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        return Move.parse("BR")
-
-
 class Watcher:
     """Plays the lowest move and remembers the first hand that each seat showed it."""
 
@@ -175,10 +168,6 @@ def test_a_fault_in_a_batch_loses_the_game_that_it_is_in(kind: type[RulesAgent])
     assert faults == ({"", "a"} if kind is Nervous else {""})
 
 
-def test_another_seed_deals_other_cards() -> None:
-    assert run_arena(CONTEST, 4) != run_arena(dataclasses.replace(CONTEST, seed=6), 4)
-
-
 def test_other_settings_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "games.csv"
     save(path, CONTEST, 1)
@@ -202,14 +191,11 @@ def test_round_robin() -> None:
     assert [result.wins.mean for result in table] == sorted((result.wins.mean for result in table), reverse=True)
 
 
-@pytest.mark.parametrize(
-    ("agent", "text"),
-    [("Broken", r"ZeroDivisionError \(test_arena.py, line \d+\): no idea"), ("Cheater", "BR is not legal")],
-)
-def test_failing_agents_are_named(agent: str, text: str) -> None:
-    arena = Arena((f"{__name__}:{agent}", "random"), on_fault="stop")
+def test_an_agent_that_fails_in_any_process_is_named() -> None:
+    arena = Arena((f"{__name__}:Broken", "random"), on_fault="stop")
+    text = r"Broken' failed in seat 0 of deal 0.*ZeroDivisionError \(test_arena.py, line \d+\): no idea"
     for processes in (1, 2):
-        with pytest.raises(AgentFailedError, match=rf"{agent}' failed in seat 0 of deal 0.*{text}"):
+        with pytest.raises(AgentFailedError, match=text):
             run_arena(arena, 2, processes=processes)
 
 

@@ -260,10 +260,8 @@ def test_the_leaderboard_is_made_from_committed_files(tmp_path: Path) -> None:
 
 def test_every_player_of_the_field_has_a_rating() -> None:
     ratings = leaderboard.field_ratings().fixed
-    assert ratings.keys() == FIELD.keys()
+    assert sorted(ratings, key=ratings.__getitem__) == ["random", "rlcard-rule", "isuct", "rules", "rollout", "policy"]
     assert ratings["rules"] == 0
-    assert ratings["rlcard-rule"] < ratings["isuct"] < 0 < ratings["rollout"]
-    assert ratings["random"] < -300 < 0 < ratings["policy"]
 
 
 def test_the_command_places_writes_and_checks(tmp_path: Path) -> None:

@@ -70,10 +70,6 @@ class Recording(Options):
             return seatings(self.rules)
         return (("a" * self.rules.players) if len(self.agents) == 1 else "abc",)
 
-    def settings(self) -> dict[str, Any]:
-        """Settings that must match to resume a file of games."""
-        return games_settings(self.agents, self.rules, self.seed, visits=self.visits)
-
     def store(self, path: str | Path | None = None) -> ResultStore[RecordedGame]:
         """A store for the games; a file of the same recording is completed.
 
@@ -93,8 +89,8 @@ class Recording(Options):
         for spec in self.agents if self.visits else ():
             if not answer_of(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
                 raise DataSetError(f"{spec!r} has no visits to record: it must report them (decide) and not cheat")
-        settings, games = self.settings(), len(self.seatings)
-        return ResultStore(RecordedGame, path, settings, ("deal",), per_key=games, agents=self.agents)
+        settings = games_settings(self.agents, self.rules, self.seed, visits=self.visits)
+        return ResultStore(RecordedGame, path, settings, ("deal",), per_key=len(self.seatings), agents=self.agents)
 
 
 class _Noted(AgentWrapper):

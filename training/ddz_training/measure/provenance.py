@@ -29,9 +29,9 @@ _any_code: ContextVar[bool] = ContextVar("any_code", default=False)
 
 
 @contextmanager
-def other_code(allowed: bool = True) -> Iterator[None]:
-    """Let results of other code be added to, or continue to refuse it, within a ``with`` block."""
-    token = _any_code.set(allowed)
+def other_code() -> Iterator[None]:
+    """Let results of other code be added to, within a ``with`` block."""
+    token = _any_code.set(True)
     try:
         yield
     finally:

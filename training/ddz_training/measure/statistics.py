@@ -187,18 +187,17 @@ _MOST_WEIGHTS = 4_000_000
 """Draws that are in memory at a time; the draws do not depend on it."""
 
 
-def bootstrap_sums(values: NDArray[np.float64], replicates: int, seed: int = 0) -> NDArray[np.float64]:
-    """The sums over clusters that are resampled with replacement.
+def bootstrap_sums(values: NDArray[np.float64], replicates: int) -> NDArray[np.float64]:
+    """The sums over clusters that are resampled with replacement; equal calls draw alike.
 
     Args:
         values: What is summed, a cluster a row: ``[clusters, columns]``.
         replicates: How often all clusters are drawn.
-        seed: Seed of the draws.
 
     Returns:
         Sums, ``[replicates, columns]``.
     """
-    rng, clusters = np.random.default_rng(seed), len(values)
+    rng, clusters = np.random.default_rng(0), len(values)
     share, step = np.full(clusters, 1 / clusters), max(1, _MOST_WEIGHTS // clusters)
     pieces = [
         rng.multinomial(clusters, share, size=min(step, replicates - start)).astype(np.float64) @ values

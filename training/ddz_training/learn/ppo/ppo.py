@@ -141,10 +141,7 @@ def seat_advantages(
     for name, share in (("gamma", gamma), ("lam", lam)):
         if not 0.0 <= share <= 1.0:
             raise InvalidTrainingError(f"{name}={share!r} must be in 0..1")
-    others = seats, decides, begins, done
-    if values.ndim != 2 or rewards.shape[:2] != values.shape or any(each.shape != values.shape for each in others):
-        shapes = ", ".join(str(list(each.shape)) for each in (values, rewards, *others))
-        raise InvalidTrainingError(f"a rollout is [steps, envs], its rewards [steps, envs, seats]; got {shapes}")
+    _check_shapes(values, rewards, seats, decides, begins, done)
     steps, envs = values.shape
     every = np.arange(envs)
     advantages, targets = np.zeros((steps, envs), np.float32), np.zeros((steps, envs), np.float32)
@@ -171,6 +168,12 @@ def seat_advantages(
         next_value[at], next_advantage[at], earned[at], moved[at], ahead[at] = value, advantage, 0.0, False, True
         moved[every, acting] |= begins[step]
     return Advantages(advantages, targets, known)
+
+
+def _check_shapes(values: Floats, rewards: npt.NDArray[Any], *others: npt.NDArray[Any]) -> None:
+    if values.ndim != 2 or rewards.shape[:2] != values.shape or any(each.shape != values.shape for each in others):
+        shapes = ", ".join(str(list(each.shape)) for each in (values, rewards, *others))
+        raise InvalidTrainingError(f"a rollout is [steps, envs], its rewards [steps, envs, seats]; got {shapes}")
 
 
 # --- The update -------------------------------------------------------------------------------------------------------

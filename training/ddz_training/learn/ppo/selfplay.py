@@ -225,7 +225,7 @@ class SelfPlay(Training):
         return dict(zip(names, (self.learner.policy, self.learner.critic, *self.averages), strict=True))
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Everything that :meth:`restore` needs to continue to the bit: arrays, and plain values."""
+        """Everything that :meth:`resume` needs to continue to the bit: arrays, and plain values."""
         arrays, games = self.past_selves.arrays() | optimizer_arrays(self.learner.optimizer), []
         for prefix, network in self._networks().items():
             arrays |= module_arrays(network, prefix)
@@ -254,20 +254,12 @@ class SelfPlay(Training):
         except TensorFileError as error:
             raise CheckpointError(str(error)) from error
 
-    def restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """Continue from :meth:`state`; the run must have the settings of the saved one, bookkeeping aside.
-
-        Args:
-            arrays: The arrays.
-            about: The plain values.
-            where: Names the file in messages.
+    def _restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
+        """Continue from :meth:`state` of a run with the same settings, bookkeeping aside.
 
         Raises:
             DouDizhuError: If something does not fit; KeyError, TypeError or ValueError: if something is missing.
         """
-        kept = {name: value for name, value in self.config.as_dict().items() if name in self.config.bookkeeping}
-        if self.config_type.from_dict(about["config"] | kept) != self.config:
-            raise CheckpointMismatchError(f"{where} was written under other settings")
         for prefix, network in self._networks().items():
             load_module(network, arrays, prefix, where)
         restore_optimizer(self.learner.optimizer, arrays)
@@ -305,7 +297,7 @@ class SelfPlay(Training):
             check_architecture(config.architecture, arrays, True, str(path))
             run = cls(config, threads)
             run.provenance = run.provenance.resuming(Provenance.take(about), path)
-            run.restore(arrays, about, str(path))
+            run._restore(arrays, about, str(path))
         except (CheckpointError, SettingsMismatchError):
             raise
         except (DouDizhuError, KeyError, TypeError, ValueError) as error:

@@ -62,9 +62,8 @@ class MatchCommand(SavedGames):
 
     def contest(self, agents: Sequence[str]) -> contests.Arena:
         """Who plays under which settings; with ``--debug`` the first fault of an agent ends it."""
-        on_fault: Literal["lose", "stop"] = (
-            "stop" if click.get_current_context().find_root().params["debug"] else "lose"
-        )
+        debug = click.get_current_context().find_root().params["debug"]
+        on_fault: Literal["lose", "stop"] = "stop" if debug else "lose"
         named = [agent.partition("=")[::2] if re.match("[^:=]+=", agent) else ("", agent) for agent in agents]
         names = tuple(name or agent for name, agent in named) if any(name for name, _ in named) else ()
         settings = (self.preset, self.seed, self.timing, self.time_limit, on_fault, names)

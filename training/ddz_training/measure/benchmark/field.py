@@ -22,8 +22,8 @@ from pathlib import Path
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.checks import check_choice
-from ddz_env.playing.agent import Agent, observe, reset
-from ddz_env.playing.game import ask, read_answer
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.game import ask, read_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_training.measure.errors import FrozenChangedError, InvalidBenchmarkRequestError
 from ddz_training.measure.keeper import answer_of
@@ -202,12 +202,9 @@ def chosen_moves(agent: str, positions: Sequence[SamplePosition]) -> list[str]:
 
 def _choice(agent: Agent, position: SamplePosition) -> Move:
     state = State.new(SAMPLE_SEED, RULES, position.deal)
-    seat = (state.seat + len(position.moves)) % RULES.players
-    reset(agent, seat, RULES)
-    for text in position.moves:
-        mover, move = state.seat, Move.parse(text)
+    for move in position.moves:
         state.step(move)
-        observe(agent, mover, move)
+    tell(agent, state.seat, RULES, state.history)
     rng = agent_generator([SAMPLE_SEED, position.deal, len(position.moves)])
     return read_answer(ask(agent, state, rng))
 

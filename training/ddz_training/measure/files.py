@@ -20,9 +20,9 @@ from ddz_training.measure.claims import TAKEN
 from ddz_training.measure.errors import InUseError, ResultsFileError
 
 DATABASES = (".sqlite", ".db")
-"""Of files that stay SQLite."""
+"""Suffixes of files that stay SQLite."""
 SUFFIXES = (".csv", ".jsonl", *DATABASES)
-"""Of all files of results."""
+"""Suffixes of all files of results."""
 DECLARED = sqlite3.PARSE_DECLTYPES
 """Let SQLite give a column of the kind ``JSON`` as what it holds."""
 

@@ -34,13 +34,12 @@ from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import POLICY, Training
 from ddz_training.learn.ppo.games import draw_actions
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
-from ddz_training.learn.threads import Threads, add_gradients, shards
+from ddz_training.learn.threads import Threads, add_gradients, shards, take_step
 
 PASSES, MANY_PASSES = 10, 50
 """Passes over a data set by default, and the most without a warning."""
 
 _SHARD = 256
-_LAST_RATE = 0.02
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,8 @@ class Student(Training):
             return loss / count, (log_probabilities.detach().numpy(), loss.item())
 
         found, losses = zip(*add_gradients(self._threads, self._weights, loss, shards(len(masks), _SHARD)), strict=True)
-        torch.nn.utils.clip_grad_norm_(self._weights, self.config.max_gradient)
-        left = max(_LAST_RATE, 1.0 - self.counters.decisions / self.config.decisions)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.config.learning_rate * left
-        self.optimizer.step()
+        config, spent = self.config, self.counters.decisions / self.config.decisions
+        take_step(self.optimizer, config.learning_rate, spent, config.max_gradient)
         self.counters.decisions += int(taught.sum())
         log_probabilities = np.concatenate(found)
         agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught

@@ -15,6 +15,7 @@ from ddz_training.measure import errors, provenance
 from ddz_training.measure.contest import Arena
 from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.league import LeagueStore, play_league, read_league
+from ddz_training.measure.statistics import grouped
 from tests.training.apps.terminal import ddz, done, refused
 
 LEAGUE = Arena(("random", "random-staged", "random"), seed=4, timing=False, names=("one", "two", "three"))
@@ -44,16 +45,14 @@ def test_a_league_uses_its_deals_and_leaves_one_file(whole: Path) -> None:
     assert len(games) == 12 * 3 * 2
     assert len({(game.a, game.b, game.deal, game.seats) for game in games}) == len(games)
     assert [path.name for path in whole.parent.iterdir()] == [whole.name]
-    by_pair: dict[tuple[str, str], list[int]] = {}
-    for game in games:
-        by_pair.setdefault((game.a, game.b), []).append(game.deal)
+    by_pair = grouped(games, lambda game: (game.a, game.b))
     assert set(by_pair) == {("one", "three"), ("one", "two"), ("three", "two")}
-    assert all(sorted(set(deals)) == list(range(len(deals) // 2)) for deals in by_pair.values())  # the same deals
+    assert all(sorted({game.deal for game in own}) == list(range(len(own) // 2)) for own in by_pair.values())
     assert rounds[:3] == [[1, *pair, 0, 4] for pair in by_pair]
     with closing(sqlite3.connect(whole)) as database:  # as the page says
         query = "select a, b, count(*), avg(winner = 'landlord') from results group by a, b"
         counted = [pair[:3] for pair in database.execute(query)]
-    assert counted == [(*pair, len(deals)) for pair, deals in by_pair.items()]
+    assert counted == [(*pair, len(own)) for pair, own in by_pair.items()]
 
 
 @pytest.mark.long
@@ -107,14 +106,11 @@ def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> Non
     ):
         with pytest.raises(errors.SettingsMismatchError, match=message):
             LeagueStore(path, other, resume=True)
-    arena = tmp_path / "arena.sqlite"
-    LEAGUE.store(arena).note()
-    (tmp_path / "text.sqlite").write_text("not a database, but long enough to be taken for one by its size" * 20)
+    LEAGUE.store(tmp_path / "arena.sqlite").note()
     with closing(sqlite3.connect(tmp_path / "other.db")) as database:
         database.execute("CREATE TABLE something (a)")
     for name, message in (
         ("none.sqlite", "there is no file"),
-        ("text.sqlite", "not a database"),
         ("other.db", "no such table"),
         ("arena.sqlite", "is of the format 'ddz-arena-2'"),
     ):

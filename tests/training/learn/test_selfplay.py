@@ -93,7 +93,7 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     run._collect()
     values, found = run.learner.estimate(run._rollout)
     rollout, known = run._rollout, found.known
-    rows, _ = run.learner.known_decisions(rollout, values, found)
+    rows, _ = run.learner.note_estimates(rollout, values, found)
     decisions = rollout.flat()[rows]
     assert 0 < known[rollout.decides].mean() < 1
     assert all(rollout.decides[:, 8 * group : 8 * group + 8].any() for group in range(3))

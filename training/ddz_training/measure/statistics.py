@@ -3,15 +3,15 @@
 * A win rate in one role counts games, each a win or a loss: Wilson's interval (E. B. Wilson, "Probable inference, the
   law of succession, and statistical inference", JASA 22, 1927).  After an auction the games of one deal are not
   independent, and the interval is somewhat too narrow.
+* Everything over both roles is *paired*: the games of one deal share their cards, so a deal is one observation, the
+  mean over its games.  The interval is the normal one on the means of the deals.  Scores in one role take the same
+  interval.  It has no width where every deal ended alike.
 * A difference of two agents against one opponent is paired by deal, too (:func:`paired_difference`).
 * What is not a mean, such as a rating, takes the percentiles of a bootstrap that draws whole deals
   (:func:`bootstrap_sums`; B. Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics 7, 1979;
   clusters: A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8).
 * These hold for a number of deals that was fixed beforehand; :func:`confidence_sequence` may be looked at after every
   deal.
-* Everything over both roles is *paired*: the games of one deal share their cards, so a deal is one observation, the
-  mean over its games.  The interval is the normal one on the means of the deals.  Scores in one role take the same
-  interval.  It has no width where every deal ended alike.
 
 A side's score is the sum over its seats (two peasants at ½ are 1), so that an agent's score is minus its opponent's;
 under Botzone's scoring, which is not zero-sum, it is the mean over its seats.

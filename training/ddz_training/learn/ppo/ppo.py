@@ -5,7 +5,7 @@ J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy
 1. :func:`collect`: play many games on for some steps, and note what the policy saw and did;
 2. :meth:`Learner.estimate`: let a critic that sees all hands value the decisions, and turn values and rewards into
    advantages (:func:`seat_advantages`), seat by seat;
-3. :meth:`Learner.known_decisions`: take those of which enough is known, and normalize the advantages;
+3. :meth:`Learner.note_estimates`: note those of the decisions of which enough is known, the advantages normalized;
 4. :meth:`Learner.update`: go through the decisions in minibatches, with the clipped loss, the values and the entropy.
 
 The games and their other players are in :mod:`.games`, the settings in :mod:`.config`; the run around it (groups of
@@ -218,10 +218,8 @@ class Learner:
         played = rollout.rewards, rollout.seats, rollout.decides, rollout.begins, rollout.done
         return values, seat_advantages(values, *played, config.gamma, config.lam)
 
-    def known_decisions(
-        self, rollout: Rollout, values: Floats, found: Advantages
-    ) -> tuple[npt.NDArray[np.intp], float]:
-        """Note what was estimated of the decisions of which enough is known.
+    def note_estimates(self, rollout: Rollout, values: Floats, found: Advantages) -> tuple[npt.NDArray[np.intp], float]:
+        """Note the targets and the normalized advantages of the decisions of which enough is known.
 
         Returns:
             Their rows in :meth:`Rollout.flat`, and the share of the targets' variance that the critic explains.

@@ -137,7 +137,7 @@ class SelfPlay(Training):
         """One update: play, estimate, learn."""
         counters, rollout = self.counters, self._rollout
         self._collect()
-        known, explained = self.learner.known_decisions(rollout, *self.learner.estimate(rollout))
+        known, explained = self.learner.note_estimates(rollout, *self.learner.estimate(rollout))
         statistics = self.learner.update(rollout.flat(), known, self.rng, counters.update, self.spent)
         self._follow()
         if self.config.opponent_share and (counters.update + 1) % self.config.snapshot_every == 0:

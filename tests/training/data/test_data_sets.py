@@ -27,7 +27,7 @@ from ddz_training.data.games import FORMAT, GAMES, DataSetError, GameRecordError
 from ddz_training.data.recording import Recording, keep_matches, record_games
 from ddz_training.data.table import COLUMNS, read_pieces
 from ddz_training.measure.contest import Arena, run_arena
-from ddz_training.measure.errors import AgentFailedError, ResultsFileError, SettingsMismatchError
+from ddz_training.measure.errors import AgentFailedError, SettingsMismatchError
 from ddz_training.measure.statistics import summarize
 from tests.training.apps.terminal import ddz
 
@@ -134,9 +134,6 @@ def test_what_cannot_be_recorded_has_a_named_error(tmp_path: Path) -> None:
         record(tmp_path / "quit", f"{__name__}:Quitter")
     with pytest.raises(DataSetError, match="there is no file"):
         read_games(tmp_path / "nowhere")
-    run_arena(Arena(("random", "random-staged")), 1, store=Arena(("random", "random-staged")).store(tmp_path / GAMES))
-    with pytest.raises(ResultsFileError, match="is of the format 'ddz-arena-2'"):
-        read_games(tmp_path)
 
 
 @pytest.mark.parametrize("field", ["agents", "rules"])

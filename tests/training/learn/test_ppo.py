@@ -17,8 +17,8 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.imitation import soft_cross_entropies
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import drawn, evaluate, shared_rewards, unpack_masks
-from ddz_training.learn.ppo.ppo import Decisions, Learner, seat_advantages
+from ddz_training.learn.ppo.games import Rollout, draw_actions, evaluate, shared_rewards, unpack_masks
+from ddz_training.learn.ppo.ppo import Learner, seat_advantages
 from ddz_training.learn.ppo.sparse import SparseLinear
 from ddz_training.learn.threads import Threads
 from tests.oracles.network_policy import NetworkPolicy
@@ -64,7 +64,7 @@ def test_draws_follow_the_probabilities() -> None:
     probabilities, count = np.array([0.0, 0.5, 0.0, 0.3, 0.2]), 20000
     with np.errstate(divide="ignore"):
         row = np.log(probabilities).astype(np.float32)
-    actions, chosen = drawn(np.tile(row, (count, 1)), (np.arange(count) + 0.5) / count)
+    actions, chosen = draw_actions(np.tile(row, (count, 1)), (np.arange(count) + 0.5) / count)
     assert (np.abs(np.bincount(actions, minlength=5) / count - probabilities) < 1e-3).all()
     np.testing.assert_allclose(np.exp(chosen), probabilities[actions], rtol=1e-6)
 
@@ -73,9 +73,9 @@ def test_an_illegal_action_is_never_drawn_however_the_rounding_falls() -> None:
     logits, masks = random_logits(4)
     logs = masked_log_probabilities(logits, masks).numpy()
     for extreme in (0.0, np.nextafter(1.0, 0.0), 1.0):
-        actions, _ = drawn(logs, np.full(len(logs), extreme))
+        actions, _ = draw_actions(logs, np.full(len(logs), extreme))
         assert (masks.numpy()[np.arange(len(logs)), actions] == 1).all()
-    assert drawn(np.full((1, 3), -np.inf, np.float32), np.zeros(1))[0].tolist() == [-1]
+    assert draw_actions(np.full((1, 3), -np.inf, np.float32), np.zeros(1))[0].tolist() == [-1]
 
 
 Columns = dict[str, np.ndarray]
@@ -194,32 +194,24 @@ def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
     return policy, critic
 
 
-def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
-    rng = np.random.default_rng(3)
-    batch = SelfPlayBatch(games, seed=8, threads=1, concealed=True)
+@pytest.fixture(scope="module")
+def decisions() -> Rollout:
+    policy, rng = networks(0)[0], np.random.default_rng(3)
+    batch = SelfPlayBatch(120, seed=8, threads=1, concealed=True)
     for _ in range(30):
         batch.step(batch.sample_actions())
     choice = np.flatnonzero(batch.mask.sum(1) > 1)
     observations, masks, concealed = batch.observation[choice], batch.mask[choice], batch.concealed[choice]
     logs, found = evaluate(policy, observations, masks)
     count = len(choice)
-    appraisals = np.empty(count, np.object_)
-    appraisals[:] = np.split(found, np.cumsum(masks.sum(1, dtype=np.int64))[:-1])
-    return Decisions(
-        observations,
-        batch.mask_words[choice],
-        *drawn(logs, rng.random(count)),
-        rng.choice([0.0, 1.0, 2.0], count).astype(np.float32),
-        appraisals,
-        describe_games(observations, concealed, rng.random(count) < 0.5),
-        *(rng.normal(size=count).astype(np.float32) for _ in range(2)),
-        np.arange(count),
-    )
-
-
-@pytest.fixture(scope="module")
-def decisions() -> Decisions:
-    return decided(networks(0)[0])
+    noted = Rollout.allocate(1, count).flat()
+    noted.observations[:], noted.masks[:] = observations, batch.mask_words[choice]
+    noted.actions[:], noted.log_probabilities[:] = draw_actions(logs, rng.random(count))
+    noted.counts[:] = rng.choice([0.0, 1.0, 2.0], count)
+    noted.appraisals[:] = np.split(found, np.cumsum(masks.sum(1, dtype=np.int64))[:-1])
+    noted.games[:] = describe_games(observations, concealed, rng.random(count) < 0.5)
+    noted.advantages[:], noted.targets[:] = rng.normal(size=(2, count))
+    return noted
 
 
 def test_a_policy_is_evaluated_as_agents_evaluate_it() -> None:
@@ -231,17 +223,17 @@ def test_a_policy_is_evaluated_as_agents_evaluate_it() -> None:
     assert (appraisals == describe_afterstates(batch.observation, batch.mask).hand_values).all()
 
 
-def gradients(decisions: Decisions, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], np.ndarray]:
+def gradients(decisions: Rollout, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], np.ndarray]:
     """What one minibatch of all decisions leaves in the weights of networks that have changed since, and its means."""
     policy, critic = networks(1)
     workers = Threads(threads)
     learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), workers)
-    found = learner.update(decisions, np.random.default_rng(0), 0, 0.0)
+    found = learner.update(decisions, np.arange(len(decisions)), np.random.default_rng(0), 0, 0.0)
     workers.close()
     return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(list(found.values()))
 
 
-def test_a_gradient_step_follows_the_losses(decisions: Decisions) -> None:
+def test_a_gradient_step_follows_the_losses(decisions: Rollout) -> None:
     """Clipped surrogates, value losses and entropy: means over the minibatch, by the pure functions."""
     config = SelfPlayConfig(**SETTINGS)
     policy, critic = networks(1)
@@ -281,7 +273,7 @@ def test_layers_that_skip_zeros_compute_the_same() -> None:
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=1e-5)
 
 
-def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(decisions: Decisions) -> None:
+def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(decisions: Rollout) -> None:
     whole, statistics = gradients(decisions)
     one, two = (gradients(decisions, threads, shard=17) for threads in (1, 2))
     assert one[1].tobytes() == two[1].tobytes()
@@ -291,14 +283,14 @@ def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(deci
         np.testing.assert_allclose(first.numpy(), third.numpy(), rtol=1e-3, atol=1e-6)
 
 
-def test_the_critic_learns_where_no_decision_counts(decisions: Decisions) -> None:
+def test_the_critic_learns_where_no_decision_counts(decisions: Rollout) -> None:
     found, _ = gradients(dataclasses.replace(decisions, counts=np.zeros_like(decisions.counts)))
     policies = len(list(networks(0)[0].parameters()))
     assert not any(part.any() for part in found[:policies])
     assert all(part.any() for part in found[policies:])
 
 
-def test_a_gradient_step_is_computed_where_the_networks_are(decisions: Decisions) -> None:
+def test_a_gradient_step_is_computed_where_the_networks_are(decisions: Rollout) -> None:
     """Tensors of PyTorch's meta device have no numbers; operations on tensors of two devices fail."""
     policy, critic = networks(1)
     workers = Threads(1)

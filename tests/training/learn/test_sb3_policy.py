@@ -202,21 +202,12 @@ def test_weights_that_are_not_finite_are_refused_when_they_are_read(saved: Path,
         load_sb3_policy(tmp_path / "model.zip", trust_file=True)
 
 
-def test_a_policy_for_another_game_is_refused_by_name(model: MaskablePPO) -> None:
-    other = type(model.policy)(spaces.Box(0, 1, (9,)), spaces.Discrete(9), lambda _: 0.1, net_arch=[4])
-    with pytest.raises(errors.TensorFileMismatchError, match=r"saved with the action space Discrete\(9\)"):
-        SB3Policy(other)
-
-
-def learned(env: Any, path: Path, steps: int = 4) -> MaskablePPO:
+def learned(env: Any, path: Path) -> MaskablePPO:
     """A model that was trained for a moment and saved."""
-    kind, net = (
-        "MultiInputPolicy" if isinstance(env.observation_space, spaces.Dict) else "MlpPolicy",
-        {"net_arch": [16]},
-    )
+    kind = "MultiInputPolicy" if isinstance(env.observation_space, spaces.Dict) else "MlpPolicy"
+    net = {"net_arch": [16]}
     model = MaskablePPO(kind, env, seed=0, n_steps=4, batch_size=4, policy_kwargs=net, device="cpu")
-    if steps:
-        model.learn(steps)
+    model.learn(4)
     model.save(path)
     return model
 

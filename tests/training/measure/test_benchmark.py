@@ -15,7 +15,7 @@ from ddz_env import Move, State, View
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import agent_options, read_agent
 from ddz_training.measure.benchmark import field, leaderboard, play
-from ddz_training.measure.benchmark.field import DEALS, FIELD, RULES, Member, check_member, digest
+from ddz_training.measure.benchmark.field import DEALS, FIELD, RULES, Member, check_member
 from ddz_training.measure.errors import (
     BenchmarkFileError,
     FrozenChangedError,
@@ -27,7 +27,6 @@ from ddz_training.measure.errors import (
 from ddz_training.measure.ratings import Score, fit_ratings
 from tests.training.apps.terminal import ddz, done
 
-WEIGHTS = {"policy": "cea81e728b42ffcb"}
 SLOW = ("rlcard-rule", "isuct", "rollout")
 
 
@@ -84,12 +83,6 @@ def test_deals_are_the_committed_ones(name: str) -> None:
         dataclasses.replace(DEALS[name], seed=1, count=3).check()
 
 
-def test_deals_for_choosing_are_not_those_for_reporting() -> None:
-    first, second = ({field.deal_line(State.new(one.seed, RULES, n)) for n in range(200)} for one in DEALS.values())
-    assert len(first) == len(second) == 200
-    assert not first & second
-
-
 @pytest.mark.parametrize("member", FIELD.values(), ids=list(FIELD))
 def test_every_option_of_the_field_is_written_out(member: Member) -> None:
     factory, options = read_agent(member.agent)
@@ -98,9 +91,8 @@ def test_every_option_of_the_field_is_written_out(member: Member) -> None:
     assert set(options) == {option.name for option in named if option.textual}
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
-def test_the_weights_of_the_field_are_the_committed_ones(name: str) -> None:
-    assert list(agent_files(FIELD[name].agent).values()) == [WEIGHTS[name]]
+def test_the_weights_of_the_field_are_the_committed_ones() -> None:
+    assert list(agent_files(FIELD["policy"].agent).values()) == ["cea81e728b42ffcb"]
 
 
 def test_the_sample_asks_where_there_is_a_choice() -> None:
@@ -119,7 +111,7 @@ def test_the_sample_asks_where_there_is_a_choice() -> None:
 def test_the_field_plays_as_it_did(name: str) -> None:
     if name == "rlcard-rule":
         pytest.importorskip("rlcard")
-    assert check_member(name) == digest(field.frozen_moves()[name])
+    check_member(FIELD[name])
 
 
 def test_a_changed_player_of_the_field_is_noticed_and_nothing_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,11 +145,9 @@ def chance(difference: float) -> float:
     return 1 / (1 + 10 ** (-difference / 400))
 
 
-def test_three_wins_in_four_are_190_points() -> None:
-    games = [Score(deal, "me", "rules", float(deal % 4 > 0)) for deal in range(4000)]
-    assert fit_ratings(games, {"rules": 0})["me"].mean == pytest.approx(400 * math.log10(3), abs=1)
-    swapped = [Score(deal, b, a, 1 - share) for deal, a, b, share in games]
-    assert fit_ratings(swapped, {"rules": 100})["me"].mean == pytest.approx(100 + 400 * math.log10(3), abs=1)
+def test_three_wins_in_four_are_190_points_beyond_the_opponent_s() -> None:
+    games = [Score(deal, "rules", "me", float(deal % 4 == 0)) for deal in range(4000)]
+    assert fit_ratings(games, {"rules": 100})["me"].mean == pytest.approx(100 + 400 * math.log10(3), abs=1)
 
 
 def test_intervals_hold_what_they_promise() -> None:
@@ -270,10 +260,8 @@ def test_the_leaderboard_is_made_from_committed_files(tmp_path: Path) -> None:
 
 def test_every_player_of_the_field_has_a_rating() -> None:
     ratings = leaderboard.field_ratings().fixed
-    assert ratings.keys() == FIELD.keys()
+    assert sorted(ratings, key=ratings.__getitem__) == ["random", "rlcard-rule", "isuct", "rules", "rollout", "policy"]
     assert ratings["rules"] == 0
-    assert ratings["rlcard-rule"] < ratings["isuct"] < 0 < ratings["rollout"]
-    assert ratings["random"] < -300 < 0 < ratings["policy"]
 
 
 def test_the_command_places_writes_and_checks(tmp_path: Path) -> None:

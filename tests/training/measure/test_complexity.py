@@ -66,16 +66,9 @@ def test_stopping_rules_are_their_definitions() -> None:
         assert counting.first_stop(rule(np.ones(200), 0.1)) == counting.LEAST
 
 
-def test_both_tests_must_hold_at_once() -> None:
-    assert counting.first_stop(np.array([True, False, True]), np.array([False, True, True])) == 3
-    assert counting.first_stop(np.array([True, False]), np.array([False, True])) is None
-
-
 def test_rewards_of_one_stop_after_one_over_the_difference_whatever_they_are() -> None:
     rewards = np.random.default_rng(1).choice([-1.0, 1.0], 2_000)
-    stop = counting.first_stop(counting.adjacent_means_stop(rewards, 1e-3))
-    assert stop is not None
-    assert 900 < stop < 1_100
+    assert 900 < (counting.first_stop(counting.adjacent_means_stop(rewards, 1e-3)) or 0) < 1_100
 
 
 def test_distributions_of_a_small_deck_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

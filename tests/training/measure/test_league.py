@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import random
-import signal
 import sqlite3
-import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +15,7 @@ from ddz_training.measure import errors, provenance
 from ddz_training.measure.contest import Arena
 from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.league import LeagueStore, play_league, read_league
+from ddz_training.measure.statistics import grouped
 from tests.training.apps.terminal import ddz, done, refused
 
 LEAGUE = Arena(("random", "random-staged", "random"), seed=4, timing=False, names=("one", "two", "three"))
@@ -48,16 +45,14 @@ def test_a_league_uses_its_deals_and_leaves_one_file(whole: Path) -> None:
     assert len(games) == 12 * 3 * 2
     assert len({(game.a, game.b, game.deal, game.seats) for game in games}) == len(games)
     assert [path.name for path in whole.parent.iterdir()] == [whole.name]
-    by_pair: dict[tuple[str, str], list[int]] = {}
-    for game in games:
-        by_pair.setdefault((game.a, game.b), []).append(game.deal)
+    by_pair = grouped(games, lambda game: (game.a, game.b))
     assert set(by_pair) == {("one", "three"), ("one", "two"), ("three", "two")}
-    assert all(sorted(set(deals)) == list(range(len(deals) // 2)) for deals in by_pair.values())  # the same deals
+    assert all(sorted({game.deal for game in own}) == list(range(len(own) // 2)) for own in by_pair.values())
     assert rounds[:3] == [[1, *pair, 0, 4] for pair in by_pair]
     with closing(sqlite3.connect(whole)) as database:  # as the page says
         query = "select a, b, count(*), avg(winner = 'landlord') from results group by a, b"
         counted = [pair[:3] for pair in database.execute(query)]
-    assert counted == [(*pair, len(deals)) for pair, deals in by_pair.items()]
+    assert counted == [(*pair, len(own)) for pair, own in by_pair.items()]
 
 
 @pytest.mark.long
@@ -83,36 +78,18 @@ def test_a_league_goes_on_and_new_agents_join(whole: Path, tmp_path: Path) -> No
     assert set(read_league(path)[0]["agents"]) == {"one", "two", "three", "four"}
 
 
-def _play_and_tell(path: Path, writer: int) -> None:
-    store = LeagueStore(path, LEAGUE, resume=True)
-    play_league(store, 12, block=4, on_progress=lambda done, total: os.write(writer, bytes([done])) and None)
-    os._exit(0)
+@pytest.mark.parametrize("moment", [0, 3, 8, 17, 36])
+def test_a_league_that_is_interrupted_goes_on_as_if_it_had_not_been(whole: Path, tmp_path: Path, moment: int) -> None:
+    """In the middle of a round, too; what a kill leaves of its file is :mod:`.test_store`'s."""
+    path = tmp_path / "league.sqlite"
 
+    def interrupt(done: int, total: int) -> None:
+        if done == moment:
+            raise KeyboardInterrupt
 
-@pytest.mark.skipif(os.name != "posix", reason="processes are forked and killed")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # a fork of a process with threads
-def test_kills_at_random_moments_lose_nothing_that_was_reported_and_repeat_nothing(whole: Path, tmp_path: Path) -> None:
-    path, moments, kept, seconds = tmp_path / "league.sqlite", random.Random(1), list[GameRecord](), 0.003
-    for kill in range(60):
-        if kill >= 15 and kept:
-            break
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            _play_and_tell(path, writer)
-        os.close(writer)
-        time.sleep(moments.uniform(seconds, 20 * seconds))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        with open(reader, "rb") as pipe:
-            reported = max(pipe.read(), default=0)
-        seconds *= 1.1
-        if path.exists() and path.stat().st_size:
-            found = LeagueStore(path, LEAGUE, resume=True).results
-            assert set(found) >= set(kept)
-            assert len(found) % 2 == 0
-            assert len(found) >= 2 * reported
-            kept = found
+    with pytest.raises(KeyboardInterrupt):
+        play_league(LeagueStore(path, LEAGUE), 12, block=4, on_progress=interrupt)
+    assert len(LeagueStore(path, LEAGUE, resume=True).results) == 2 * moment
     play(path, 12, resume=True)
     assert content(path) == content(whole)
 
@@ -129,14 +106,11 @@ def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> Non
     ):
         with pytest.raises(errors.SettingsMismatchError, match=message):
             LeagueStore(path, other, resume=True)
-    arena = tmp_path / "arena.sqlite"
-    LEAGUE.store(arena).note()
-    (tmp_path / "text.sqlite").write_text("not a database, but long enough to be taken for one by its size" * 20)
+    LEAGUE.store(tmp_path / "arena.sqlite").note()
     with closing(sqlite3.connect(tmp_path / "other.db")) as database:
         database.execute("CREATE TABLE something (a)")
     for name, message in (
         ("none.sqlite", "there is no file"),
-        ("text.sqlite", "not a database"),
         ("other.db", "no such table"),
         ("arena.sqlite", "is of the format 'ddz-arena-2'"),
     ):

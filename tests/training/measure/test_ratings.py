@@ -22,7 +22,7 @@ from ddz_training.measure.league import (
     ratings_table,
 )
 from ddz_training.measure.ratings import ELO, fit, information, rate
-from ddz_training.measure.statistics import Interval
+from ddz_training.measure.statistics import Interval, balance, by_pair
 from tests.training.measure.test_arena import record
 
 
@@ -135,14 +135,6 @@ def test_bad_requests_are_refused() -> None:
             rate(games, anchor=anchor)
 
 
-def tally_of(games: Sequence[GameRecord]) -> dict[Pair, tuple[int, float]]:
-    found: dict[Pair, tuple[int, float]] = {}
-    for game in games:
-        count, won = found.get((game.a, game.b), (0, 0.0))
-        found[game.a, game.b] = count + 1, won + ((game.winner == "landlord") == (game.seats == "abb"))
-    return found
-
-
 def test_first_everybody_meets_then_the_budget_is_used_up() -> None:
     pairs = pairs_of("abcd")
     assert next_round(pairs, {}, 100, 10, 2) == dict.fromkeys(pairs, 10)
@@ -159,7 +151,8 @@ def test_scheduled_games_narrow_the_ratings_more_than_equal_ones() -> None:
     planned = dict.fromkeys(pairs, 0)
     games: list[GameRecord] = []
     while (left := 2000 - sum(planned.values())) > 0:
-        blocks = next_round(pairs, tally_of(games), left, 20, 2)
+        tally = {pair: (len(own), sum(balance(game, "a") for game in own)) for pair, own in by_pair(games).items()}
+        blocks = next_round(pairs, tally, left, 20, 2)
         plan = {pair: range(planned[pair], planned[pair] + more) for pair, more in blocks.items()}
         games += league(strengths, strengths, plan, rng)
         planned = {pair: planned[pair] + blocks.get(pair, 0) for pair in pairs}

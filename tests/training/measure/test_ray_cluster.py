@@ -21,7 +21,6 @@ from typing import Any
 import pytest
 
 from ddz_training.measure import ray_cluster
-from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import OtherCodeError, WorkerDiedError
 from ddz_training.measure.provenance import Provenance, SameCode
 from ddz_training.measure.ray_cluster import on_ray
@@ -182,17 +181,6 @@ def recording(asked: list[int]) -> Any:
             yield share
 
     return executed_by(elsewhere)
-
-
-def test_everything_that_is_shared_goes_to_the_executor_that_is_asked_for() -> None:
-    asked: list[int] = []
-    arena = Arena(("random", "random-staged"), timing=False)
-    with recording(asked):
-        assert doubled(functools.partial(Doubler, []), [1, 2, 3]) == [2, 4, 6]
-        there = run_arena(arena, 3, processes=3)
-    assert asked == [2, 3]
-    assert there == run_arena(arena, 3)
-    assert asked == [2, 3]
 
 
 @pytest.mark.parametrize("line", ["--ray arena", "arena --ray"])

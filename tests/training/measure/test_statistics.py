@@ -104,11 +104,6 @@ def test_a_sequence_only_narrows_and_more_slowly_for_a_smaller_error() -> None:
     assert statistics.confidence_sequence(won, 0.001).half_width > widths[-1]
 
 
-def test_a_sequence_bets_on_a_value_before_it_looks() -> None:
-    interval = statistics.confidence_sequence([1.0, 0.5, 1.0, 1.0] * 25)
-    assert (interval.low, interval.high) == (pytest.approx(0.7813, abs=1e-4), pytest.approx(0.9679, abs=1e-4))
-
-
 @pytest.mark.parametrize(("values", "error"), [([1.5], 0.05), ([-0.1], 0.05), ([math.nan], 0.05), ([0.5], 0.0)])
 def test_values_that_a_sequence_does_not_hold_for_are_refused(values: list[float], error: float) -> None:
     with pytest.raises(InvalidArenaError):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 
+from ddz_env import State
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.errors import install_hint
 from ddz_env.core.observation import action_mask, observe
@@ -146,19 +147,28 @@ def episodes_of(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str, 
         actions, seen, masks = ([row[part] for row in rows if row[0] == seat] for part in (1, 2, 3))
         if not actions:
             continue
-        about: dict[str, Any] = {"deal": game.deal, "game": game.game, "seat": seat, "role": over.role(seat) or ""}
-        about |= {"agent": file.agents["abc".index(game.seats[seat])], "win": game.win[seat], "stake": game.stake[seat]}
         last = np.arange(len(actions)) == len(actions) - 1
-        yield (
-            about,
-            EpisodeBuffer(
-                observations={
-                    _SEEN: np.stack([*seen, observe(over, seat)]),
-                    _MASK: np.stack([*masks, action_mask(over)]),
-                },
-                actions=np.array(actions),
-                rewards=np.where(last, over.returns()[seat], 0.0),
-                terminations=last,
-                truncations=np.zeros_like(last),
-            ),
+        episode = EpisodeBuffer(
+            observations={
+                _SEEN: np.stack([*seen, observe(over, seat)]),
+                _MASK: np.stack([*masks, action_mask(over)]),
+            },
+            actions=np.array(actions),
+            rewards=np.where(last, over.returns()[seat], 0.0),
+            terminations=last,
+            truncations=np.zeros_like(last),
         )
+        yield _about(game, file, over, seat), episode
+
+
+def _about(game: RecordedGame, file: GameFile, over: State, seat: int) -> dict[str, Any]:
+    """Who played where and how it ended: what goes with an episode."""
+    return {
+        "deal": game.deal,
+        "game": game.game,
+        "seat": seat,
+        "role": over.role(seat) or "",
+        "agent": file.agents["abc".index(game.seats[seat])],
+        "win": game.win[seat],
+        "stake": game.stake[seat],
+    }

@@ -250,7 +250,7 @@ def _hands(start: State) -> list[Hand]:
     """The hands as dealt, without the landlord cards."""
     hands = [start.hand(seat) for seat in range(start.rules.players)]
     if start.rules.bidding == "fixed":
-        hands[0] = Hand(tuple(a - b for a, b in zip(hands[0].counts, start.bottom.counts, strict=True)))
+        hands[0] -= start.bottom
     return hands
 
 

@@ -70,10 +70,6 @@ class Recording(Options):
             return seatings(self.rules)
         return (("a" * self.rules.players) if len(self.agents) == 1 else "abc",)
 
-    def settings(self) -> dict[str, Any]:
-        """Settings that must match to resume a file of games."""
-        return games_settings(self.agents, self.rules, self.seed, visits=self.visits)
-
     def store(self, path: str | Path | None = None) -> ResultStore[RecordedGame]:
         """A store for the games; a file of the same recording is completed.
 
@@ -93,8 +89,8 @@ class Recording(Options):
         for spec in self.agents if self.visits else ():
             if not answer_of(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
                 raise DataSetError(f"{spec!r} has no visits to record: it must report them (decide) and not cheat")
-        settings, games = self.settings(), len(self.seatings)
-        return ResultStore(RecordedGame, path, settings, ("deal",), per_key=games, agents=self.agents)
+        settings = games_settings(self.agents, self.rules, self.seed, visits=self.visits)
+        return ResultStore(RecordedGame, path, settings, ("deal",), per_key=len(self.seatings), agents=self.agents)
 
 
 class _Noted(AgentWrapper):
@@ -142,11 +138,9 @@ class GameRecorder:
 
 
 def _thoughts(decision: Decision) -> list[Thought]:
-    return [
-        Thought(int(action), int(visits), None if (value := decision.values.get(action)) is None else float(value))
-        for action, visits in sorted(decision.visits.items())
-        if visits > 0
-    ]
+    values = {action: float(value) for action, value in decision.values.items()}
+    visited = [(action, visits) for action, visits in sorted(decision.visits.items()) if visits > 0]
+    return [Thought(int(action), int(visits), values.get(action)) for action, visits in visited]
 
 
 def record_games(

@@ -9,13 +9,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.actions import NUM_ACTIONS, action_name
@@ -188,29 +187,17 @@ def write_table(path: Path, file: GameFile, games: Iterable[RecordedGame]) -> in
     games = list(games)
     about = {"kind": KIND, "fingerprint": fingerprint(), "games": len(games), **file.settings}
     schema = pa.schema([_field(column) for column in COLUMNS], {_KEY: json.dumps(about, ensure_ascii=False).encode()})
+    rows = (row for game in games for row in rows_of(game, file.rules, file.agents))
+    cells = ({column.name: column.value(row) for column in COLUMNS} for row in rows)
     count = 0
     try:
         with replacing(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
-            for cells in _pieces(row for game in games for row in rows_of(game, file.rules, file.agents)):
-                arrays = [_array(field.type, values) for field, values in zip(schema, cells, strict=True)]
-                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-                count += len(cells[0])
+            while piece := list(itertools.islice(cells, _ROWS_AT_ONCE)):
+                writer.write_table(pa.Table.from_pylist(piece, schema=schema))
+                count += len(piece)
     except OSError as error:
         raise DataSetError(f"cannot write {path}: {error.strerror or error}") from error
     return count
-
-
-def _pieces(rows: Iterator[StageRow]) -> Iterator[list[list[Any]]]:
-    """The cells of some rows at a time, column by column."""
-    cells: list[list[Any]] = [[] for _ in COLUMNS]
-    for row in rows:
-        for column, values in zip(COLUMNS, cells, strict=True):
-            values.append(column.value(row))
-        if len(cells[0]) == _ROWS_AT_ONCE:
-            yield cells
-            cells = [[] for _ in COLUMNS]
-    if cells[0]:
-        yield cells
 
 
 def _field(column: Column) -> pa.Field:
@@ -219,14 +206,6 @@ def _field(column: Column) -> pa.Field:
     listed = re.fullmatch(r"\w+<(\w+)>(?:\[(\d+)\])?", column.kind)
     kind = pa.list_(getattr(pa, listed[1])(), int(listed[2] or -1)) if listed else getattr(pa, column.kind)()
     return pa.field(column.name, kind, metadata={b"meaning": column.meaning.encode()})
-
-
-def _array(kind: pa.DataType, values: list[Any]) -> pa.Array:
-    import pyarrow as pa
-
-    if isinstance(values[0], np.ndarray):
-        return pa.FixedSizeListArray.from_arrays(pa.array(np.concatenate(values)), type=kind)
-    return pa.array(values, kind)
 
 
 def table_files(path: str | Path) -> list[Path]:
@@ -239,8 +218,10 @@ def table_files(path: str | Path) -> list[Path]:
         DataSetError: If there is none.
     """
     path = Path(path)
+    if path.is_file():
+        return [path]
     folder = path / TABLES if (path / TABLES).is_dir() else path
-    files = sorted(folder.glob("*.parquet")) if folder.is_dir() else [path] if path.is_file() else []
+    files = sorted(folder.glob("*.parquet"))
     if not files:
         raise DataSetError(f"there is no table at {path}; ddz record writes some")
     return files

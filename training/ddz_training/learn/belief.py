@@ -30,6 +30,7 @@ from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import SOURCE, Training
 from ddz_training.learn.ppo.opponents import FrozenAgent
 from ddz_training.learn.settings import Count, Positive, PositiveShare, Share, TrainingSettings
+from ddz_training.learn.threads import take_step
 from ddz_training.measure.provenance import Provenance
 
 BELIEF = "belief.safetensors"
@@ -38,7 +39,6 @@ SHARES = (0.35, 0.15, 0.2, 0.1, 0.12, 0.08)
 
 _SEATS = 3
 _HAND_NEXT = CONCEALED.offsets["hand_next"]
-_LAST_RATE = 0.02
 _BITS = 1 / math.log(2)
 
 
@@ -203,11 +203,8 @@ class BeliefTraining(Training):
             chances = self.network(*map(torch.from_numpy, lesson))
             self._optimizer.zero_grad()
             (-chances.mean()).backward()
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.max_gradient)
-            left = max(_LAST_RATE, 1.0 - self.counters.decisions / self.config.positions)
-            for group in self._optimizer.param_groups:
-                group["lr"] = self.config.learning_rate * left
-            self._optimizer.step()
+            config, spent = self.config, self.counters.decisions / self.config.positions
+            take_step(self._optimizer, config.learning_rate, spent, config.max_gradient)
             self.counters.decisions += count
             dealt = np.take_along_axis(lesson.plain, lesson.hands[:, :, None], axis=2)
             brought = {"bits": -_BITS * float(chances.detach().mean()), "plain": -_BITS * float(dealt.sum()) / count}

@@ -31,9 +31,17 @@ FIRST_DEAL = 400_000
 """Training deals its own cards, and its evaluations play deals from 1,000,000 on."""
 
 RECIPE: dict[str, Any] = {
-    **{"num_games": 1024, "steps": 128, "minibatch": 4096, "epochs": 1, "lam": 0.95, "average": 0.99},
-    **{"learning_rate": 4e-4, "final_learning_rate": 0.05, "entropy": 0.03, "final_entropy": 0.002},
+    "num_games": 1024,
+    "steps": 128,
+    "epochs": 1,
+    "minibatch": 4096,
+    "learning_rate": 4e-4,
+    "final_learning_rate": 0.05,
     "settled_share": 0.125,
+    "lam": 0.95,
+    "entropy": 0.03,
+    "final_entropy": 0.002,
+    "average": 0.99,
 }
 """The settings of a run: the campaign's, with more entropy at the start."""
 

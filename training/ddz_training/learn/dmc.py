@@ -24,7 +24,7 @@ from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import PolicyNetwork
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Evaluate, Rollout, evaluate
-from ddz_training.learn.ppo.ppo import STATISTICS, Advantages, Decisions, Learner
+from ddz_training.learn.ppo.ppo import STATISTICS, Advantages, Learner
 from ddz_training.learn.ppo.selfplay import SelfPlay
 from ddz_training.learn.settings import Count, NotNegative, Positive, PositiveShare, Share
 
@@ -115,7 +115,7 @@ class QLearner(Learner):
         nothing = np.zeros_like(targets)
         return nothing, Advantages(nothing, targets, rollout.decides & (weights > 0))
 
-    def _loss(self, shard: Decisions, entropy_weight: float) -> tuple[Tensor, Tensor]:
+    def _loss(self, shard: Rollout, entropy_weight: float) -> tuple[Tensor, Tensor]:
         logits, _, _, chosen = self._evaluated(shard)
         values = logits[chosen]
         errors = 0.5 * (values - self._tensor(shard.targets)).square()

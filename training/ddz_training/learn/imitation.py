@@ -32,15 +32,14 @@ from ddz_training.data.games import DataSetError
 from ddz_training.data.table import read_pieces
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import POLICY, Training
-from ddz_training.learn.ppo.games import drawn
+from ddz_training.learn.ppo.games import draw_actions
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
-from ddz_training.learn.threads import Threads, add_gradients, shards
+from ddz_training.learn.threads import Threads, add_gradients, shards, take_step
 
 PASSES, MANY_PASSES = 10, 50
 """Passes over a data set by default, and the most without a warning."""
 
 _SHARD = 256
-_LAST_RATE = 0.02
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,8 @@ class Student(Training):
             return loss / count, (log_probabilities.detach().numpy(), loss.item())
 
         found, losses = zip(*add_gradients(self._threads, self._weights, loss, shards(len(masks), _SHARD)), strict=True)
-        torch.nn.utils.clip_grad_norm_(self._weights, self.config.max_gradient)
-        left = max(_LAST_RATE, 1.0 - self.counters.decisions / self.config.decisions)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.config.learning_rate * left
-        self.optimizer.step()
+        config, spent = self.config, self.counters.decisions / self.config.decisions
+        take_step(self.optimizer, config.learning_rate, spent, config.max_gradient)
         self.counters.decisions += int(taught.sum())
         log_probabilities = np.concatenate(found)
         agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
@@ -208,7 +204,7 @@ class Imitation(Student):
             labels = self._teacher.labels(batch.state_dict()["rows"])[rows]
             taught = np.where(labels == NO_LABEL, actions[rows], labels)
             found, brought = self.imitate(batch.observation[rows], batch.mask[rows], one_hot(labels))
-            own, _ = drawn(found, self.rng.random(len(rows)))
+            own, _ = draw_actions(found, self.rng.random(len(rows)))
             actions[rows] = np.where(self._student_plays[rows], own, taught)
         batch.step(actions)
         return brought
@@ -242,8 +238,8 @@ class RecordedLessons(Student):
         if not self.pieces:
             order = self.rng.permutation(len(self.recorded))
             self.pieces = [order[piece] for piece in shards(len(order), self.config.num_games)]
-        rows = self.pieces.pop(0)
-        _, brought = self.imitate(*self.recorded.seen(rows), self.recorded.shares(rows))
+        rows, recorded = self.pieces.pop(0), self.recorded
+        _, brought = self.imitate(recorded.observations[rows], recorded.masks(rows), recorded.shares(rows))
         return brought
 
 
@@ -282,10 +278,6 @@ class RecordedSet:
     def masks(self, rows: npt.NDArray[np.int64]) -> Bytes:
         """Masks of some decisions as bytes, shape ``[rows, 400]``, int8."""
         return np.unpackbits(self.legal[rows], axis=1, count=NUM_ACTIONS).view(np.int8)
-
-    def seen(self, rows: npt.NDArray[np.int64]) -> tuple[Bytes, Bytes]:
-        """Observations of some decisions, shape ``[rows, OBSERVATION_SIZE]``, int8, and their masks."""
-        return self.observations[rows], self.masks(rows)
 
     def shares(self, rows: npt.NDArray[np.int64]) -> Floats:
         """The share that each action had, shape ``[rows, 400]``, float32; rows sum to 1."""

@@ -1,7 +1,8 @@
 """The training loop: step after step, with curves, evaluations and checkpoints, until the budget is spent.
 
 What learns is a :class:`Training`: self-play (:mod:`.ppo.selfplay`), deep Monte Carlo (:mod:`.dmc`), imitation
-(:mod:`.imitation`) and Stable-Baselines3 (:mod:`.sb3.train`) say what one step is; everything else is here.
+(:mod:`.imitation`), the belief network (:mod:`.belief`) and Stable-Baselines3 (:mod:`.sb3.train`) say what one step is;
+everything else is here.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ class Training(ABC):
         self.counters.update += 1
         self.counters.seconds += time.perf_counter() - began
         known = {**vars(self.counters), **found}
-        return self.line_type(**{name: known[name] for name in columns_of(self.line_type)})
+        return self.line_type(**{name: known[name] for name in field_names(self.line_type)})
 
     def evaluates(self) -> bool:
         """Whether an evaluation is due after the last step."""
@@ -149,10 +150,12 @@ class Training(ABC):
         Args:
             stop: Called before every deal; True ends the measurement without a result.
         """
-        player, rivals = self.player(), (self.config.rivals, self.config.evaluate_deals)
+        player, config = self.player(), self.config
         if player is None:
             return []
-        found = measure_strength(player, *rivals, rules=self.config.rules, seed=self.config.seed, stop=stop)
+        found = measure_strength(
+            player, config.rivals, config.evaluate_deals, rules=config.rules, seed=config.seed, stop=stop
+        )
         return [Evaluation.of(self.counters.update, result) for result in found]
 
 
@@ -187,7 +190,8 @@ def train(
         MissingTensorBoardError: If TensorBoard is wanted and not installed.
         TensorFileError: If the weights cannot be written.
     """
-    folder, config, stopped, due = None if folder is None else Path(folder), run.config, False, 0.0
+    folder = None if folder is None else Path(folder)
+    stopped, due = False, 0.0
     with contextlib.ExitStack() as held:
         if folder is not None:
             held.enter_context(writing(folder, folder=True))
@@ -198,7 +202,7 @@ def train(
             last = budget.share(run.counters) >= 1.0
             log.add(line)
             on_update(line)
-            if run.evaluates() or (last and config.evaluate_every):
+            if run.evaluates() or (last and run.config.evaluate_every):
                 found = run.measure(stop)
                 for evaluation in found:
                     log.add(evaluation)
@@ -206,7 +210,7 @@ def train(
             stopped = stop()
             if folder is not None and (stopped or last or time.monotonic() >= due):
                 run.keep(folder)
-                due = time.monotonic() + 60 * config.checkpoint_minutes
+                due = time.monotonic() + 60 * run.config.checkpoint_minutes
 
 
 def check_begun(path: Path, *, resume: bool) -> None:
@@ -244,8 +248,9 @@ class RunLog:
         self, tables: Mapping[type, str], folder: Path | None, tensorboard: Path | None = None, done: int = 0
     ) -> None:
         self._board = None if tensorboard is None else _summary_writer(tensorboard, done)
-        found = {} if folder is None else {kind: folder / name for kind, name in tables.items()}
-        self._files = {kind: CurveFile(path, columns_of(kind), done or -1) for kind, path in found.items()}
+        self._files: dict[type, CurveFile] = {}
+        if folder is not None:
+            self._files = {kind: CurveFile(folder / name, field_names(kind), done) for kind, name in tables.items()}
 
     def add(self, line: Any) -> None:
         """Write a line.
@@ -253,9 +258,9 @@ class RunLog:
         Raises:
             CheckpointError: If that cannot be done.
         """
-        values = {name: getattr(line, name) for name in columns_of(type(line))}
+        values = vars(line)
         if type(line) in self._files:
-            self._files[type(line)].append(values)
+            self._files[type(line)].append(*values.values())
         if self._board is None:
             return
         group, step = "training", next(iter(values.values()))
@@ -292,39 +297,33 @@ class CurveFile:
     Args:
         path: The file.
         columns: The columns, ``update`` first.
-        keep: The last update whose lines are kept; lines of later ones are those of a run that was killed after its
-            last checkpoint, and will be written again.  -1 starts from the beginning, where there are no lines yet.
+        done: The last update whose lines are kept; lines of later ones are those of a run that was killed after its
+            last checkpoint, and will be written again.  0 starts from the beginning, where there are no lines yet.
 
     Raises:
         CheckpointError: If the file has other columns or is another run's, or cannot be read or written.
     """
 
-    def __init__(self, path: Path, columns: Sequence[str], keep: int = -1) -> None:
+    def __init__(self, path: Path, columns: Sequence[str], done: int = 0) -> None:
         self._path = path
-        self._columns = list(columns)
         with _named(path):
-            text = path.read_text(encoding="utf-8").splitlines() if path.exists() else None
-            if keep < 0 and text and text[1:]:
+            text = path.read_text(encoding="utf-8").splitlines() if path.exists() else [",".join(columns)]
+            head, *lines = csv.reader(text or [""])
+            if lines and not done:
                 raise CheckpointError(f"{path} holds lines of another run: name another folder, or remove it")
-            kept = [] if keep < 0 or text is None else self._kept(text, keep)
-            replace_file(path, _csv(self._columns, *kept))
+            if done and head != list(columns):
+                raise CheckpointError(f"{path} is not a curve of this version: its first line is {head}")
+            whole = [line for line in lines if len(line) == len(columns) and line[0].isdigit()]
+            replace_file(path, _csv(columns, *(line for line in whole if int(line[0]) <= done)))
 
-    def append(self, values: Mapping[str, Any]) -> None:
-        """Append a line and hand it to the operating system.
+    def append(self, *cells: Any) -> None:
+        """Append a line, a cell a column, and hand it to the operating system.
 
         Raises:
             CheckpointError: If that cannot be done.
         """
-        cells = [values[column] for column in self._columns]
         with _named(self._path):
             append(self._path, _csv([f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells]))
-
-    def _kept(self, text: Sequence[str], last: int) -> list[list[str]]:
-        lines = list(csv.reader(text))
-        if not lines or lines[0] != self._columns:
-            raise CheckpointError(f"{self._path} is not a curve of this version: its first line is {lines[:1]}")
-        whole = [line for line in lines[1:] if len(line) == len(self._columns)]
-        return [line for line in whole if line[0].isdigit() and int(line[0]) <= last]
 
 
 @contextlib.contextmanager
@@ -342,6 +341,6 @@ def _csv(*lines: Sequence[str]) -> bytes:
     return text.getvalue().encode()
 
 
-def columns_of(kind: type) -> list[str]:
-    """The fields of a dataclass, as columns."""
+def field_names(kind: type) -> list[str]:
+    """The fields of a dataclass, which are columns of curves."""
     return [field.name for field in dataclasses.fields(kind)]

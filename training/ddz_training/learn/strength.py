@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.model import PolicyModel
 from ddz_env.core.rules import Rules
+from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.learn.errors import InvalidTrainingError
@@ -91,12 +91,15 @@ def measure_strength(
     if deals < 1:
         raise InvalidTrainingError(f"deals={deals} must be at least 1")
     agent, results = ModelAgent(model), []
-    settings: dict[str, Any] = {"timing": False, "make_generator": published_generator}
-    settings["maker"] = lambda spec: agent if spec == _MODEL else make_agent(spec)
+
+    def make(spec: str) -> Agent:
+        return agent if spec == _MODEL else make_agent(spec)
+
     for opponent in opponents:
         records: list[GameRecord] = []
         pair = _MODEL, opponent
-        with closing(DealPlayer(Rules.preset(rules), seed, **settings)) as player:
+        player = DealPlayer(Rules.preset(rules), seed, False, make, make_generator=published_generator)
+        with closing(player):
             block = _BLOCK if all(plays_side_by_side(player.agent(spec)) for spec in pair) else 1
             for first in range(FIRST_DEAL, FIRST_DEAL + deals, block):
                 if stop():

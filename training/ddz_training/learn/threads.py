@@ -16,6 +16,8 @@ from torch import Tensor
 
 from ddz_env.envs.threads import usable_threads
 
+_LAST_RATE = 0.02
+
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
@@ -73,7 +75,22 @@ def add_gradients(
         part, found = loss(rows)
         return torch.autograd.grad(part, weights, materialize_grads=True), found
 
-    results = threads.map(gradient, pieces)
-    for weight, parts in zip(weights, zip(*(parts for parts, _ in results), strict=True), strict=True):
+    gradients, found = zip(*threads.map(gradient, pieces), strict=True)
+    for weight, parts in zip(weights, zip(*gradients, strict=True), strict=True):
         weight.grad = sum(parts[1:], parts[0])
-    return [found for _, found in results]
+    return list(found)
+
+
+def take_step(optimizer: torch.optim.Optimizer, rate: float, spent: float, max_gradient: float) -> None:
+    """Clip the gradient of all weights together, and take a step whose size falls in a straight line.
+
+    Args:
+        optimizer: Has the weights.
+        rate: The size of the first step.
+        spent: The share of the training that is over, from 0; the last steps have a fiftieth of the size.
+        max_gradient: The norm at which the gradient is clipped.
+    """
+    for group in optimizer.param_groups:
+        torch.nn.utils.clip_grad_norm_(group["params"], max_gradient)
+        group["lr"] = rate * max(_LAST_RATE, 1.0 - spent)
+    optimizer.step()

@@ -314,6 +314,8 @@ def first_stop(*tests: npt.NDArray[np.bool_]) -> int | None:
     Example:
         >>> first_stop(np.array([False, True, True]), np.array([True, False, True]))
         3
+        >>> first_stop(np.array([False, True]), np.array([True, False])) is None
+        True
     """
     both = np.logical_and.reduce(tests)
     place = int(np.argmax(both))

@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from ddz_env import Rules, __version__
-from ddz_env.core.checks import LARGEST_WORD, check_choice
+from ddz_env.core.checks import LARGEST_WORD
 from ddz_env.core.options import Options, Range
-from ddz_training.measure import duplicate, keeper
-from ddz_training.measure.duplicate import KEY, GameRecord
+from ddz_training.measure.duplicate import BLOCK, KEY, DealPlayer, DealWorker, GameRecord, matches, seatings
 from ddz_training.measure.errors import InvalidArenaError
+from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.provenance import rules_settings
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
@@ -54,12 +54,11 @@ class Arena(Options):
     seed: Annotated[int, Range(0, LARGEST_WORD)] = 0
     timing: bool = True
     time_limit: Annotated[float, Range(0, above=True)] | None = None
-    on_fault: str = "lose"
+    on_fault: Literal["lose", "stop"] = "lose"
     names: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Refuse too few agents, an unknown ``on_fault``, and names that are missing or the same."""
-        check_choice("on_fault", self.on_fault, ("lose", "stop"), InvalidArenaError)
+        """Refuse too few agents, and names that are missing or the same."""
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
         if self.names and len(self.names) != len(self.agents):
@@ -96,12 +95,12 @@ class Arena(Options):
     @property
     def games_per_deal(self) -> int:
         """Games of one pair on one deal."""
-        return len(duplicate.seatings(self.rules))
+        return len(seatings(self.rules))
 
-    def worker(self) -> duplicate.DealWorker[list[GameRecord]]:
+    def worker(self) -> DealWorker[list[GameRecord]]:
         """Plays its deals in one process."""
-        more: dict[str, Any] = {"time_limit": self.time_limit, "on_fault": self.on_fault}
-        return duplicate.DealWorker(list, lambda: duplicate.DealPlayer(self.rules, self.seed, self.timing, **more))
+        limits: dict[str, Any] = {"time_limit": self.time_limit, "on_fault": self.on_fault}
+        return DealWorker(list, lambda: DealPlayer(self.rules, self.seed, self.timing, **limits))
 
     def settings(self) -> dict[str, Any]:
         """Settings that must match to resume a file; rules as they differ from the default."""
@@ -163,10 +162,11 @@ def run_arena(
         AgentFailedError: If an agent fails and ``on_fault`` is ``stop``, or if it cannot be made at all.
         KeyboardInterrupt: If the user interrupts; what has been saved stays valid.
     """
-    count, numbers = (deals, range(first_deal, first_deal + deals)) if isinstance(deals, int) else (len(deals), deals)
+    count = deals if isinstance(deals, int) else len(deals)
     for name, value, least in (("deals", count, 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
-    block = duplicate.BLOCK if keeper.check_agents(arena.agents, arena.time_limit, arena.rules) else 1
-    wanted = duplicate.matches(arena.specs, list(itertools.combinations(arena.labels, 2)), numbers)
+    numbers = range(first_deal, first_deal + deals) if isinstance(deals, int) else deals
+    block = BLOCK if check_agents(arena.agents, arena.time_limit, arena.rules) else 1
+    wanted = matches(arena.specs, list(itertools.combinations(arena.labels, 2)), numbers)
     return (store or arena.store()).fill(wanted, arena.worker, processes, on_progress, block)

@@ -60,7 +60,12 @@ def as_text(tallies: Tallies) -> tuple[str, ...]:
 
 
 def of_text(parts: Iterable[str]) -> dict[int, Tally]:
-    """The inverse of :func:`as_text`."""
+    """The inverse of :func:`as_text`.
+
+    Example:
+        >>> of_text(["7:0/0/9", "64:1/2/3"])
+        {7: Tally(ahead=0, behind=0, even=9), 64: Tally(ahead=1, behind=2, even=3)}
+    """
     split = (part.partition(":") for part in parts)
     return {int(many): Tally(*map(int, counts.split("/"))) for many, _, counts in split}
 

@@ -21,15 +21,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
-from ddz_env.core.errors import (
-    IllegalMoveError,
-    InvalidAgentOptionError,
-    InvalidMoveError,
-    UnknownAgentError,
-)
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
 from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_game, seat_generators
@@ -50,6 +46,7 @@ BLOCK = 256
 """Deals of a block: a larger one would hardly be faster, and a kill loses the block that is under way."""
 
 _Result = TypeVar("_Result")
+_Words = npt.NDArray[np.uint64]
 
 Scores = tuple[Annotated[float, "g"], ...]
 """A return for each seat; files write them without trailing zeros."""
@@ -157,8 +154,8 @@ def forfeited(state: State, seats: str, letter: str) -> State:
         letter: The agent at fault.
 
     Example:
-        >>> forfeited(State.new(1), "abb", "b").returns("win")
-        (1.0, -0.5, -0.5)
+        >>> forfeited(State.new(1), "abb", "b").returns("stake"), forfeited(State.new(1), "abb", "a").returns("stake")
+        ((2.0, -1.0, -1.0), (-2.0, 1.0, 1.0))
     """
     over = state.copy()
     alone = seats.index(min(seats, key=seats.count))
@@ -258,10 +255,33 @@ class DealPlayer(AgentKeeper):
         return plays_side_by_side(self.agent(spec))
 
     def _side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameRecord]]:
-        sat = list(enumerate(seatings(self.rules)))
-        games = [(match, game, seats) for match in block for game, seats in sat]
-        rows = np.array([State.new(self.seed, self.rules, match.deal).row for match in block for _ in sat])
+        """The records of deals whose agents may all play many games at once."""
+        sat = seatings(self.rules)
+        games = [(match, game, seats) for match in block for game, seats in enumerate(sat)]
+        rows = np.array([State.new(self.seed, self.rules, match.deal).row for match, _, _ in games])
         places = [[specs.index(match.specs["ab".index(letter)]) for letter in seats] for match, _, seats in games]
+        decided, seconds = self._play_rows(rows, games, np.array(places), specs)
+        records = []
+        for row, counts, who, (match, game, seats) in zip(rows, decided.tolist(), places, games, strict=True):
+            thinking = [Thinking(count, count * seconds[place]) for count, place in zip(counts, who, strict=False)]
+            played = Played(State(row, self.rules), thinking)
+            records.append(self._record(played, match.deal, game, seats, match.labels))
+        return [records[first : first + len(sat)] for first in range(0, len(records), len(sat))]
+
+    def _play_rows(
+        self, rows: _Words, games: Sequence[tuple[Match, int, str]], places: npt.NDArray[Any], specs: Sequence[str]
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+        """Play games to their end.
+
+        Args:
+            rows: The games, shape ``[n, 32]``, uint64; they are changed.
+            games: Match, number and seating of each.
+            places: The place in ``specs`` of the agent in each seat, shape ``[n, players]``.
+            specs: The agents.
+
+        Returns:
+            The decisions of each seat, shape ``[n, 3]``, and the seconds a decision of each agent.
+        """
         agents: list[Any] = [self.agent(spec) for spec in specs]
         players = [
             call(spec, 0, "batched", each.batched, len(games), self.rules)
@@ -280,15 +300,9 @@ class DealPlayer(AgentKeeper):
             seconds[place] += self._clock() - start
             return actions
 
-        numbers = np.array(places)
-        decided = play_side_by_side(rows, self.rules, numbers, answer, rng)
-        each = seconds / np.maximum(np.bincount(numbers.ravel(), decided[:, : self.rules.players].ravel()), 1)
-        records = []
-        for row, counts, who, (match, game, seats) in zip(rows, decided.tolist(), places, games, strict=True):
-            thinking = [Thinking(count, count * each[place]) for count, place in zip(counts, who, strict=False)]
-            played = Played(State(row, self.rules), thinking)
-            records.append(self._record(played, match.deal, game, seats, match.labels))
-        return [records[first : first + len(sat)] for first in range(0, len(records), len(sat))]
+        decided = play_side_by_side(rows, self.rules, places, answer, rng)
+        counts = np.bincount(places.ravel(), decided[:, : self.rules.players].ravel())
+        return decided, seconds / np.maximum(counts, 1)
 
     def game(
         self,

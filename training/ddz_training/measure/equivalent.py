@@ -114,8 +114,8 @@ class Found:
             '> 1,000 (wins 60.0 %)'
         """
         if self.beyond:
-            edge = (min, max)[self.beyond > 0](self.tallies)
-            return f"{'<>'[self.beyond > 0]} {edge:,} (wins {100 * wins(self.tallies[edge]).mean:.1f} %)"
+            sign, edge = (">", max(self.tallies)) if self.beyond > 0 else ("<", min(self.tallies))
+            return f"{sign} {edge:,} (wins {100 * wins(self.tallies[edge]).mean:.1f} %)"
         shown = [f"{value:,.0f}" if value >= 10 else f"{value:.1f}" for value in self.iterations.ends]
         return f"{shown[0]} ({shown[1]}–{shown[2]})"
 

@@ -20,9 +20,9 @@ from ddz_training.measure.claims import TAKEN
 from ddz_training.measure.errors import InUseError, ResultsFileError
 
 DATABASES = (".sqlite", ".db")
-"""Of files that stay SQLite."""
+"""Suffixes of files that stay SQLite."""
 SUFFIXES = (".csv", ".jsonl", *DATABASES)
-"""Of all files of results."""
+"""Suffixes of all files of results."""
 DECLARED = sqlite3.PARSE_DECLTYPES
 """Let SQLite give a column of the kind ``JSON`` as what it holds."""
 
@@ -30,9 +30,6 @@ _LONGEST = 1 << 20
 """More characters than any line of settings has."""
 _SMALLEST = 512
 """Bytes of the smallest database; SQLite takes a file of one byte for an empty one."""
-
-_PLAIN = frozenset((int, float, str))
-"""Types that SQLite keeps as they are."""
 
 _Result = TypeVar("_Result")
 
@@ -54,11 +51,9 @@ class Column(NamedTuple):
 
     def cell(self, value: Any) -> Any:
         """The value as SQLite keeps it."""
-        if type(value) in _PLAIN:
-            return value
         if self.kind == "JSON":
             return _write_json(value)
-        return value if isinstance(value, (int, float)) else self.text(value)
+        return value if isinstance(value, (int, float, str)) else self.text(value)
 
 
 def columns_of(kind: type[Any]) -> tuple[Column, ...]:

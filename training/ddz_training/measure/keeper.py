@@ -33,14 +33,9 @@ class AgentWrapper:
     def __init__(self, agent: Agent, name: str) -> None:
         self._agent: Any = agent
         self.name = name
-        for optional in ("reset", "observe"):
-            if (method := getattr(agent, optional, None)) is not None:
-                setattr(self, optional, method)
 
-    @property
-    def cheats(self) -> bool:
-        """Whether the agent asks for the whole state."""
-        return cheats(self._agent)
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(self._agent, attribute)
 
 
 class TimedAgent(AgentWrapper):

@@ -186,8 +186,10 @@ def play_league(
     with ExitStack() as leave:
         share: Share[Match, list[GameRecord]] | None = None
         while True:
-            missing, tally, planned = store.missing(), store.tally(), sum(map(store.planned().__getitem__, pairs))
-            done, fresh = planned - len(missing), sum(pair not in tally for pair in pairs)
+            missing, tally, given = store.missing(), store.tally(), store.planned()
+            planned = sum(given[pair] for pair in pairs)
+            done = planned - len(missing)
+            fresh = sum(pair not in tally for pair in pairs)
             left = max(total - planned, 0 if missing else fresh * block)
             on_progress(done, planned + left)
             if not missing and (left == 0 or (until_decided and _all_decided(store, pairs))):
@@ -306,7 +308,6 @@ def plot_ratings(ratings: Sequence[Rating], path: Path) -> None:
     """Draw the ratings with their intervals, the best at the top."""
     names = [rating.agent for rating in ratings]
     series = [
-        Series(column, names, [getattr(rating, column) for rating in ratings], "list", scale=1)
-        for column in ("overall", "landlord", "peasants")
+        Series(column, names, [getattr(rating, column) for rating in ratings], "list", scale=1) for column in _COLUMNS
     ]
     save_plot(path, Panel(series, "Elo points", upright={"": 0}), size=(7, 1.2 + 0.45 * len(ratings)))

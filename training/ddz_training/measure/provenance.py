@@ -8,19 +8,18 @@ but the file must not look as if one version had played it all.  It then names e
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ddz_env import Rules
 from ddz_env.core.errors import InvalidRulesError, shown
 from ddz_env.playing.provenance import agent_files, code_stamp, file_digest
 from ddz_training.measure.errors import AgentChangedError, OtherCodeError
-
-_Made = TypeVar("_Made")
+from ddz_training.measure.workers import Start, Worker
 
 UNKNOWN = "unknown"
 """The code of results from before files named it."""
@@ -29,9 +28,9 @@ _any_code: ContextVar[bool] = ContextVar("any_code", default=False)
 
 
 @contextmanager
-def other_code(allowed: bool = True) -> Iterator[None]:
-    """Let results of other code be added to, or continue to refuse it, within a ``with`` block."""
-    token = _any_code.set(allowed)
+def other_code() -> Iterator[None]:
+    """Let results of other code be added to, within a ``with`` block."""
+    token = _any_code.set(True)
     try:
         yield
     finally:
@@ -129,7 +128,7 @@ class Provenance:
 
 
 @dataclass(frozen=True)
-class SameCode(Generic[_Made]):
+class SameCode:
     """Makes a worker, but only where code and files are those that the results will name.
 
     A worker may be on another machine, or begin after an edit.
@@ -139,10 +138,10 @@ class SameCode(Generic[_Made]):
         wanted: What the results will name.
     """
 
-    make: Callable[[], _Made]
+    make: Start
     wanted: Provenance
 
-    def __call__(self) -> _Made:
+    def __call__(self) -> Worker[Any, Any]:
         """Make the worker.
 
         Raises:

@@ -66,10 +66,6 @@ class Rating:
     deals: int
     games: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, an interval as a dict; NaN becomes None."""
-        return statistics.plain_values(self)
-
 
 _Game = tuple[int, Array, float]  # deal, factors of the parameters, and what was won
 
@@ -97,13 +93,13 @@ def _numbered(values: Iterable[Any]) -> dict[Any, int]:
     return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
-def _solve(games: Sequence[_Game], gauge: Array, deals: Mapping[int, int], replicates: int, seed: int) -> Array:
+def _solve(games: Sequence[_Game], gauge: Array, deals: Mapping[int, int], replicates: int) -> Array:
     """The parameters ``[1 + replicates, parameters]``, of the games as they are first."""
     design, counts = _count(games, deals, gauge.shape[1])
     flat = counts.reshape(len(deals), -1)
     sums = flat.sum(axis=0, keepdims=True)
     if len(deals) > 1 and replicates:
-        sums = np.concatenate([sums, statistics.bootstrap_sums(flat, replicates, seed)])
+        sums = np.concatenate([sums, statistics.bootstrap_sums(flat, replicates)])
     return fit(design, sums[:, : len(design)] + 1, sums[:, len(design) :] + 0.5, gauge)
 
 
@@ -154,7 +150,7 @@ def _games(records: Iterable[GameRecord], place: Mapping[str, int]) -> tuple[lis
 
 
 def rate(
-    records: Iterable[GameRecord], anchor: str | None = None, replicates: int = 1000, seed: int = 0
+    records: Iterable[GameRecord], anchor: str | None = None, replicates: int = 1000
 ) -> tuple[list[Rating], Interval]:
     """Rate the agents of a league.
 
@@ -162,7 +158,6 @@ def rate(
         records: Its games.
         anchor: The agent that is rated 0; the mean is 0 by default.  Intervals are then those of differences from it.
         replicates: Draws of the bootstrap.
-        seed: Its seed.
 
     Returns:
         The ratings, the best overall first, and the log odds of a landlord among equals, in Elo points.
@@ -179,8 +174,8 @@ def rate(
     overall, roles = _games(games, place)
     agents, deals = len(place), _numbered(game.deal for game in games)
     sides = np.kron(np.eye(2), np.ones(agents))  # of each role the mean is 0
-    by_role = ELO * _solve(roles, np.insert(sides, 0, 0.0, axis=1), deals, replicates, seed)
-    total = ELO * _solve(overall, np.ones((1, agents)), deals, replicates, seed)
+    by_role = ELO * _solve(roles, np.insert(sides, 0, 0.0, axis=1), deals, replicates)
+    total = ELO * _solve(overall, np.ones((1, agents)), deals, replicates)
     columns = [total, by_role[:, 1 : 1 + agents], by_role[:, 1 + agents :]]
     if anchor is not None:
         columns = [column - column[:, [place[anchor]]] for column in columns]

@@ -3,15 +3,15 @@
 * A win rate in one role counts games, each a win or a loss: Wilson's interval (E. B. Wilson, "Probable inference, the
   law of succession, and statistical inference", JASA 22, 1927).  After an auction the games of one deal are not
   independent, and the interval is somewhat too narrow.
+* Everything over both roles is *paired*: the games of one deal share their cards, so a deal is one observation, the
+  mean over its games.  The interval is the normal one on the means of the deals.  Scores in one role take the same
+  interval.  It has no width where every deal ended alike.
 * A difference of two agents against one opponent is paired by deal, too (:func:`paired_difference`).
 * What is not a mean, such as a rating, takes the percentiles of a bootstrap that draws whole deals
   (:func:`bootstrap_sums`; B. Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics 7, 1979;
   clusters: A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8).
 * These hold for a number of deals that was fixed beforehand; :func:`confidence_sequence` may be looked at after every
   deal.
-* Everything over both roles is *paired*: the games of one deal share their cards, so a deal is one observation, the
-  mean over its games.  The interval is the normal one on the means of the deals.  Scores in one role take the same
-  interval.  It has no width where every deal ended alike.
 
 A side's score is the sum over its seats (two peasants at ½ are 1), so that an agent's score is minus its opponent's;
 under Botzone's scoring, which is not zero-sum, it is the mean over its seats.
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -119,16 +120,15 @@ class Interval:
         """
         return self.both("+.0f", 1).replace("-0", "+0") if self.half_width > 0 or self.mean else "0"
 
-    def plus_minus(self, form: str = "+.2f", scale: float = 1) -> str:
-        """The estimate with half the width of its interval, where it has one; a score by default.
+    def plus_minus(self, form: str = "+.2f") -> str:
+        """The estimate with half the width of its interval, where it has one.
 
         Example:
-            >>> interval = Interval(0.25, 0.125, 0.375, 10)
-            >>> interval.plus_minus(), interval.plus_minus(".0f", 100)
-            ('+0.25 ±0.12', '25 ±12')
+            >>> Interval(0.25, 0.125, 0.375, 10).plus_minus()
+            '+0.25 ±0.12'
         """
-        estimate = self.text(form, scale)
-        return f"{estimate} ±{scale * self.half_width:{form.lstrip('+')}}" if self.half_width > 0 else estimate
+        estimate = self.text(form, 1)
+        return f"{estimate} ±{self.half_width:{form.lstrip('+')}}" if self.half_width > 0 else estimate
 
 
 def normal_interval(values: Sequence[float]) -> Interval:
@@ -187,18 +187,17 @@ _MOST_WEIGHTS = 4_000_000
 """Draws that are in memory at a time; the draws do not depend on it."""
 
 
-def bootstrap_sums(values: NDArray[np.float64], replicates: int, seed: int = 0) -> NDArray[np.float64]:
-    """The sums over clusters that are resampled with replacement.
+def bootstrap_sums(values: NDArray[np.float64], replicates: int) -> NDArray[np.float64]:
+    """The sums over clusters that are resampled with replacement; equal calls draw alike.
 
     Args:
         values: What is summed, a cluster a row: ``[clusters, columns]``.
         replicates: How often all clusters are drawn.
-        seed: Seed of the draws.
 
     Returns:
         Sums, ``[replicates, columns]``.
     """
-    rng, clusters = np.random.default_rng(seed), len(values)
+    rng, clusters = np.random.default_rng(0), len(values)
     share, step = np.full(clusters, 1 / clusters), max(1, _MOST_WEIGHTS // clusters)
     pieces = [
         rng.multinomial(clusters, share, size=min(step, replicates - start)).astype(np.float64) @ values
@@ -271,20 +270,11 @@ class AgentResult:
     decisions: int
     faults: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, an interval as a dict; NaN becomes None."""
-        return plain_values(self)
-
 
 def plain_values(result: Any) -> dict[str, Any]:
-    """The fields of a dataclass as plain values, an interval as a dict; NaN becomes None."""
-    return {name: _plain(value) for name, value in dataclasses.asdict(result).items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    return None if isinstance(value, float) and math.isnan(value) else value
+    """The fields of a dataclass as JSON holds them: an interval is a dict, NaN is None."""
+    values: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(result)), parse_constant=lambda _: None)
+    return values
 
 
 def seats_of(record: GameRecord, letter: str, side: str | None = None) -> list[int]:
@@ -310,7 +300,8 @@ def balance(record: GameRecord, letter: str) -> float:
 
     With a fixed landlord it is :func:`win_share`.  After an auction the two shares need not add up to 1.
     """
-    return (1 + win_share(record, letter) - win_share(record, "ab"[letter == "a"])) / 2
+    other = "b" if letter == "a" else "a"
+    return (1 + win_share(record, letter) - win_share(record, other)) / 2
 
 
 def side_score(record: GameRecord, letter: str, scoring: str, side: str | None = None) -> float:
@@ -385,7 +376,7 @@ def _role_wins(samples: Iterable[_Sample], side: str) -> Interval:
 
 def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str) -> AgentResult:
     landlord, peasants = ([one for one in samples if seats_of(*one, side)] for side in SIDES)
-    scores: list[_Value] = [functools.partial(side_score, scoring=scoring, side=side) for side in (None, *SIDES)]
+    score = functools.partial(side_score, scoring=scoring)
     return AgentResult(
         agent=agent,
         opponent=opponent,
@@ -394,9 +385,9 @@ def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str)
         landlord_wins=_role_wins(landlord, SIDES[0]),
         peasant_wins=_role_wins(peasants, SIDES[1]),
         wins=within(_paired(samples, win_share), 0.0, 1.0),
-        landlord_score=_paired(landlord, scores[1]),
-        peasant_score=_paired(peasants, scores[2]),
-        score=_paired(samples, scores[0]),
+        landlord_score=_paired(landlord, functools.partial(score, side=SIDES[0])),
+        peasant_score=_paired(peasants, functools.partial(score, side=SIDES[1])),
+        score=_paired(samples, score),
         ms_per_decision=milliseconds_a_decision(samples),
         decisions=sum(getattr(record, f"decisions_{letter}") for record, letter in samples),
         faults=sum(record.fault_by == letter for record, letter in samples),

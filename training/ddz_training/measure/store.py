@@ -101,12 +101,15 @@ class ResultStore(Generic[_Result]):
     ) -> None:
         self.path = None if path is None else Path(path)
         self.found: dict[Key, list[_Result]] = {}
-        self._kind, self._columns, self._key, self._per_key = kind, files.columns_of(kind), tuple(key), per_key
+        self._kind, self._columns = kind, files.columns_of(kind)
+        self._key, self._per_key = key, per_key
         self._given: dict[str, Any] = json.loads(json.dumps(settings))
+        self._free = free
         self._here = self._said = Provenance.of(agents)
-        self._free, self._depth, self._changed = tuple(free), 0, False
         self._db: sqlite3.Connection | None = None
-        self._written: dict[str, Any] = {}
+        self._depth = 0  # of ``with`` blocks
+        self._changed = False  # since the text file was written
+        self._written: dict[str, Any] = {}  # the settings in the database
         if self.path is None:
             return
         if self.path.suffix.lower() not in files.SUFFIXES:

@@ -62,7 +62,8 @@ class MatchCommand(SavedGames):
 
     def contest(self, agents: Sequence[str]) -> contests.Arena:
         """Who plays under which settings; with ``--debug`` the first fault of an agent ends it."""
-        on_fault = "stop" if click.get_current_context().find_root().params["debug"] else "lose"
+        debug = click.get_current_context().find_root().params["debug"]
+        on_fault: Literal["lose", "stop"] = "stop" if debug else "lose"
         named = [agent.partition("=")[::2] if re.match("[^:=]+=", agent) else ("", agent) for agent in agents]
         names = tuple(name or agent for name, agent in named) if any(name for name, _ in named) else ()
         settings = (self.preset, self.seed, self.timing, self.time_limit, on_fault, names)
@@ -153,10 +154,10 @@ def write_table(
         results: The results.
         more: What only JSON has room for, as its ``pairs``.
     """
-    rows = [result.as_dict() for result in results]
+    rows = list(map(statistics.plain_values, results))
     if path.suffix.lower() == ".json":
         document = {"settings": dict(settings), "results": rows}
-        document |= {"pairs": [result.as_dict() for result in more]} if more else {}
+        document |= {"pairs": list(map(statistics.plain_values, more))} if more else {}
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     else:
         file = io.StringIO()

@@ -71,7 +71,7 @@ def value_games(critic: Critic, games: Floats) -> Floats:
 
 
 @pure_kernel
-def _draw_actions(log_probabilities: np.ndarray, draws: np.ndarray, actions: np.ndarray, chosen: np.ndarray) -> None:
+def _draw(log_probabilities: np.ndarray, draws: np.ndarray, actions: np.ndarray, chosen: np.ndarray) -> None:
     for row in range(log_probabilities.shape[0]):
         total = 0.0
         actions[row] = -1
@@ -85,7 +85,7 @@ def _draw_actions(log_probabilities: np.ndarray, draws: np.ndarray, actions: np.
                     break
 
 
-def drawn(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], Floats]:
+def draw_actions(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], Floats]:
     """Draw an action for each row; an illegal one is never drawn, however numbers are rounded.
 
     Args:
@@ -96,7 +96,7 @@ def drawn(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> tuple[np
         Action ids, shape ``[n]``, int64, -1 in a row without legal actions; and logarithms of their probabilities.
     """
     actions, chosen = np.empty(len(draws), np.int64), np.empty(len(draws), np.float32)
-    _draw_actions(log_probabilities, draws, actions, chosen)
+    _draw(log_probabilities, draws, actions, chosen)
     return actions, chosen
 
 
@@ -124,6 +124,8 @@ class Rollout:
         appraisals: What each decision's legal actions leave (``Afterstates``), an array a decision: found when it is
             made, and needed again when it is learned from.
         games: What the critic read of the learner's decisions (:func:`ddz_agents.neural.columns.describe_games`).
+        advantages: Of the learner's decisions of which enough is known, normalized.
+        targets: What the critic should have said of them.
     """
 
     observations: Annotated[npt.NDArray[np.int8], np.int8, OBSERVATION_SIZE]
@@ -141,6 +143,8 @@ class Rollout:
     counts: Annotated[npt.NDArray[np.float32], np.float32]
     appraisals: Annotated[npt.NDArray[np.object_], np.object_]
     games: Annotated[npt.NDArray[np.float32], np.float32, GAME_COLUMNS]
+    advantages: Annotated[npt.NDArray[np.float32], np.float32]
+    targets: Annotated[npt.NDArray[np.float32], np.float32]
 
     @classmethod
     def allocate(cls, steps: int, games: int) -> Rollout:
@@ -250,7 +254,7 @@ class Collector:
             games = np.flatnonzero(theirs & (self.named == 0) & self._choice)
             if len(games):
                 logs, _ = past(self.batch.observation[games], self.batch.mask[games])
-                actions[games], _ = drawn(logs, draws[games])
+                actions[games], _ = draw_actions(logs, draws[games])
         for number, agent in enumerate(self.agents, 1):
             games = np.flatnonzero(theirs & (self.named == number))
             if len(games):  # forced stages too: the first says which kickers follow

@@ -22,10 +22,10 @@ from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LEFT, MOVES, STAGE, STAGE_KICKER
 from ddz_env.core.engine.moves import random_move
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
+from ddz_env.core.errors import InvalidOptionError
 from ddz_env.core.state import State
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_env.envs.games import check_actions, restore_state
+from ddz_env.envs.games import check_actions, refuse_illegal, restore_state
 from ddz_env.envs.opponents import Opponent, make_opponent, whole_moves
 from ddz_env.envs.slots import LOG_MOVES
 from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM
@@ -135,13 +135,9 @@ class FrozenAgent:
 
     def _checked(self, games: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
         batch = self._batch
-        masks = batch.mask[games]
-        found = self._player.actions(games, batch.rows[games], batch.observation[games], masks, lambda _: self._rng)
-        actions = check_actions(found, len(games))
-        legal = (actions >= 0) & (actions < masks.shape[1])
-        legal[legal] = masks[legal, actions[legal]] > 0
-        if not legal.all():
-            raise IllegalMoveError(f"action {int(actions[~legal][0])} is not legal")
+        seen = batch.rows[games], batch.observation[games], batch.mask[games]
+        actions = check_actions(self._player.actions(games, *seen, lambda _: self._rng), len(games))
+        refuse_illegal(actions, batch.mask_words[games], lambda wrong: f"game {games[wrong]}")
         return actions
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy
 1. :func:`collect`: play many games on for some steps, and note what the policy saw and did;
 2. :meth:`Learner.estimate`: let a critic that sees all hands value the decisions, and turn values and rewards into
    advantages (:func:`seat_advantages`), seat by seat;
-3. :meth:`Learner.decisions`: take those of which enough is known, and normalize the advantages;
+3. :meth:`Learner.note_estimates`: note those of the decisions of which enough is known, the advantages normalized;
 4. :meth:`Learner.update`: go through the decisions in minibatches, with the clipped loss, the values and the entropy.
 
 The games and their other players are in :mod:`.games`, the settings in :mod:`.config`; the run around it (groups of
@@ -14,7 +14,6 @@ games, past selves, averages, checkpoints) is :mod:`.selfplay`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log
 from typing import Any, NamedTuple
 
@@ -25,11 +24,11 @@ from torch import Tensor
 
 from ddz_agents.neural.columns import describe_games
 from ddz_agents.neural.features import HAND_VALUES
-from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.model import Floats
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities, policy_input
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Rollout, drawn, unpack_masks, value_games
+from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Rollout, draw_actions, unpack_masks, value_games
 from ddz_training.learn.threads import Threads, add_gradients, shards
 
 STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence", "clipped")
@@ -53,7 +52,7 @@ def collect(collector: Collector, rollout: Rollout, learner: Evaluate, past: Eva
         rollout.log_probabilities[step] = 0.0
         if len(mine):
             logs, appraisals = learner(batch.observation[mine], batch.mask[mine])
-            actions[mine], rollout.log_probabilities[step, mine] = drawn(logs, draws[mine])
+            actions[mine], rollout.log_probabilities[step, mine] = draw_actions(logs, draws[mine])
             rollout.counts[step, mine] = policy_counts(logs, collector.config.settled_share, rng)
             ends = np.cumsum(np.count_nonzero(batch.mask[mine], axis=1))
             for game, first, end in zip(mine.tolist(), [0, *ends.tolist()], ends.tolist(), strict=False):
@@ -77,8 +76,8 @@ def policy_counts(log_probabilities: Floats, settled_share: float, rng: np.rando
         Shape ``[n]``, float32: 1 where a second action has a probability of 1 %, else 0 or ``1 / settled_share``.
     """
     contested = np.count_nonzero(log_probabilities >= _LIKELY, axis=1) > 1
-    drawn_ones = rng.random(len(contested)) < settled_share
-    return np.where(contested, 1.0, drawn_ones / settled_share).astype(np.float32)
+    drawn = rng.random(len(contested)) < settled_share
+    return np.where(contested, 1.0, drawn / settled_share).astype(np.float32)
 
 
 # --- Advantages -------------------------------------------------------------------------------------------------------
@@ -142,10 +141,7 @@ def seat_advantages(
     for name, share in (("gamma", gamma), ("lam", lam)):
         if not 0.0 <= share <= 1.0:
             raise InvalidTrainingError(f"{name}={share!r} must be in 0..1")
-    others = seats, decides, begins, done
-    if values.ndim != 2 or rewards.shape[:2] != values.shape or any(each.shape != values.shape for each in others):
-        shapes = ", ".join(str(list(each.shape)) for each in (values, rewards, *others))
-        raise InvalidTrainingError(f"a rollout is [steps, envs], its rewards [steps, envs, seats]; got {shapes}")
+    _check_shapes(values, rewards, seats, decides, begins, done)
     steps, envs = values.shape
     every = np.arange(envs)
     advantages, targets = np.zeros((steps, envs), np.float32), np.zeros((steps, envs), np.float32)
@@ -174,47 +170,13 @@ def seat_advantages(
     return Advantages(advantages, targets, known)
 
 
+def _check_shapes(values: Floats, rewards: npt.NDArray[Any], *others: npt.NDArray[Any]) -> None:
+    if values.ndim != 2 or rewards.shape[:2] != values.shape or any(each.shape != values.shape for each in others):
+        shapes = ", ".join(str(list(each.shape)) for each in (values, rewards, *others))
+        raise InvalidTrainingError(f"a rollout is [steps, envs], its rewards [steps, envs, seats]; got {shapes}")
+
+
 # --- The update -------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Decisions:
-    """Decisions to learn from; the arrays have a row a decision, and others.
-
-    A rollout is hundreds of megabytes, and copies of it cost more than the advantages: minibatches alone are copied.
-
-    Attributes:
-        observations: What the deciders saw, int8.
-        masks: As bits, uint64.
-        actions: What they did.
-        log_probabilities: Of the actions, under the policy that chose.
-        counts: How much each counts for the policy.
-        appraisals: What the legal actions leave, an array a decision.
-        games: What the critic reads.
-        advantages: Normalized.
-        targets: What the critic should have said.
-        rows: The rows of the decisions.
-    """
-
-    observations: Bytes
-    masks: npt.NDArray[np.uint64]
-    actions: npt.NDArray[np.int64]
-    log_probabilities: Floats
-    counts: Floats
-    appraisals: npt.NDArray[np.object_]
-    games: Floats
-    advantages: Floats
-    targets: Floats
-    rows: npt.NDArray[np.intp]
-
-    def __getitem__(self, which: Any) -> Decisions:
-        """A copy of some of them, by any index that arrays take, without other rows."""
-        rows = self.rows[which]
-        copied = {name: part[rows] for name, part in vars(self).items() if name != "rows"}
-        return Decisions(**copied, rows=np.arange(len(rows)))
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
 
 class Learner:
@@ -256,21 +218,35 @@ class Learner:
         played = rollout.rewards, rollout.seats, rollout.decides, rollout.begins, rollout.done
         return values, seat_advantages(values, *played, config.gamma, config.lam)
 
-    def decisions(self, rollout: Rollout, values: Floats, found: Advantages) -> tuple[Decisions, float]:
-        """The decisions of which enough is known, and the share of the targets' variance that the critic explains."""
-        known, flat = found.known, rollout.flat()
+    def note_estimates(self, rollout: Rollout, values: Floats, found: Advantages) -> tuple[npt.NDArray[np.intp], float]:
+        """Note the targets and the normalized advantages of the decisions of which enough is known.
+
+        Returns:
+            Their rows in :meth:`Rollout.flat`, and the share of the targets' variance that the critic explains.
+        """
+        known = found.known
         advantages, targets = found.advantages[known], found.targets[known]
         variance = float(np.var(targets)) if len(targets) else 0.0
         explained = 1.0 - float(np.var(targets - values[known])) / variance if variance > 0 else 0.0
-        normal = np.zeros_like(values)
         if len(advantages):
-            normal[known] = (advantages - np.mean(advantages)) / (np.std(advantages) + 1e-8)
-        noted = flat.observations, flat.masks, flat.actions, flat.log_probabilities, flat.counts
-        estimated = normal.ravel(), found.targets.ravel(), np.flatnonzero(known)
-        return Decisions(*noted, flat.appraisals, flat.games, *estimated), explained
+            rollout.advantages[known] = (advantages - np.mean(advantages)) / (np.std(advantages) + 1e-8)
+        rollout.targets[known] = targets
+        return np.flatnonzero(known), explained
 
-    def update(self, decisions: Decisions, rng: np.random.Generator, update: int, spent: float) -> dict[str, Any]:
-        """Go through the decisions of a rollout, shuffled, where a share of the budget is spent.
+    def update(
+        self, flat: Rollout, known: npt.NDArray[np.intp], rng: np.random.Generator, update: int, spent: float
+    ) -> dict[str, Any]:
+        """Go through decisions, shuffled, where a share of the budget is spent.
+
+        A rollout is hundreds of megabytes, and copies of it cost more than the advantages: minibatches alone are
+        copied.
+
+        Args:
+            flat: A rollout with a row a step and game (:meth:`Rollout.flat`).
+            known: The rows of the decisions.
+            rng: Shuffles them.
+            update: How many updates there have been.
+            spent: The share.
 
         Returns:
             The :data:`STATISTICS` of this update.
@@ -280,17 +256,17 @@ class Learner:
             group["lr"] = annealed.learning_rate
         total = torch.zeros(len(STATISTICS), dtype=torch.float64)
         for _ in range(config.epochs):
-            shuffled = rng.permutation(len(decisions))
+            shuffled = known[rng.permutation(len(known))]
             for rows in shards(len(shuffled), config.minibatch):
-                total += self._step(decisions, shuffled[rows], annealed.entropy, update >= config.critic_updates)
+                total += self._step(flat, shuffled[rows], annealed.entropy, update >= config.critic_updates)
                 count += rows.stop - rows.start
         return dict(zip(STATISTICS, (total / max(count, 1)).tolist(), strict=True))
 
-    def _step(self, decisions: Decisions, rows: Any, entropy_weight: float, learns_policy: bool) -> Tensor:
+    def _step(self, flat: Rollout, rows: npt.NDArray[np.intp], entropy_weight: float, learns_policy: bool) -> Tensor:
         """One gradient step on a minibatch, its shards shared among threads; the sums of its statistics."""
 
         def loss(shard: slice) -> tuple[Tensor, Tensor]:
-            loss, statistics = self._loss(decisions[rows[shard]], entropy_weight)
+            loss, statistics = self._loss(flat[rows[shard]], entropy_weight)
             return loss / len(rows), statistics
 
         statistics = add_gradients(self._threads, self._weights, loss, shards(len(rows), self._config.shard))
@@ -302,7 +278,7 @@ class Learner:
         self.optimizer.step()
         return torch.stack(statistics).sum(0).cpu()
 
-    def _loss(self, shard: Decisions, entropy_weight: float) -> tuple[Tensor, Tensor]:
+    def _loss(self, shard: Rollout, entropy_weight: float) -> tuple[Tensor, Tensor]:
         """The losses of some decisions, added up, and the sums of their statistics."""
         policy, statistics = self._policy_loss(shard[shard.counts > 0], entropy_weight)
         critic = (0.5 * (self.critic(self._tensor(shard.games)) - self._tensor(shard.targets)).square()).sum()
@@ -310,7 +286,7 @@ class Learner:
         sums = torch.stack([policy_loss, value_loss, critic, entropy, divergence, clipped])
         return policy + critic, sums.detach().double()
 
-    def _policy_loss(self, shard: Decisions, entropy_weight: float) -> tuple[Tensor, list[Tensor]]:
+    def _policy_loss(self, shard: Rollout, entropy_weight: float) -> tuple[Tensor, list[Tensor]]:
         """The clipped loss, with the policy's own value and the entropy; and the sums of its parts."""
         config, (logits, values, rows, chosen) = self._config, self._evaluated(shard)
         logs = legal_log_probabilities(logits, rows, len(values))
@@ -326,7 +302,7 @@ class Learner:
         sums = [(counts * part).sum() for part in parts]
         return sums[0] + config.value_weight * sums[1] - entropy_weight * sums[2], sums
 
-    def _evaluated(self, shard: Decisions) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _evaluated(self, shard: Rollout) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """The logits of decisions' legal actions, the values, the decision of each action, and the actions chosen."""
         known = np.concatenate([np.empty((0, HAND_VALUES), np.int16), *shard.appraisals])
         history, masks = self._config.architecture.history, unpack_masks(shard.masks)

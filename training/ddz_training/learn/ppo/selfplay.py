@@ -103,7 +103,7 @@ class SelfPlay(Training):
         averages: The running averages of the two.
         past_selves: A sample of the policies so far.
         groups: The games, group by group.
-        provenance: The code of the run, and the files of the agents that it is measured against.
+        provenance: The code of the run, and the files of the agents that it plays and is measured against.
 
     Raises:
         InvalidTrainingError: If the weights to start from have another architecture, or there is no such device.
@@ -137,15 +137,15 @@ class SelfPlay(Training):
         """One update: play, estimate, learn."""
         counters, rollout = self.counters, self._rollout
         self._collect()
-        decisions, explained = self.learner.decisions(rollout, *self.learner.estimate(rollout))
-        statistics = self.learner.update(decisions, self.rng, counters.update, self.spent)
+        known, explained = self.learner.note_estimates(rollout, *self.learner.estimate(rollout))
+        statistics = self.learner.update(rollout.flat(), known, self.rng, counters.update, self.spent)
         self._follow()
         if self.config.opponent_share and (counters.update + 1) % self.config.snapshot_every == 0:
             self.past_selves.offer(self.learner.policy, self.rng)
         steps, ended = self.config.steps * self.config.num_games, int(rollout.done.sum())
         won = int((rollout.done & (rollout.roles == 0)).sum())  # the last to act went out
         counters.steps += steps
-        counters.decisions += len(decisions)
+        counters.decisions += len(known)
         counters.games += ended
         lengths = {"landlord_wins": won / max(ended, 1), "game_length": steps / ended if ended else 0.0}
         return statistics | lengths | {"explained": explained}
@@ -190,12 +190,23 @@ class SelfPlay(Training):
     def weights(self) -> Weights:
         """The networks as they are, with what a reader of the file should know."""
         config, counters = self.config, self.counters
-        notes = {"seed": config.seed, "updates": counters.update, "hours": round(counters.seconds / 3600, 3)}
-        notes |= {name: vars(counters)[name] for name in ("steps", "decisions", "games")}
-        taught = config.value_weight > 0
-        said = notes | self.provenance.settings()
-        purpose = {"rules": config.rules, "objective": config.objective, "notes": said, "values_trained": taught}
-        return Weights.of(self.policy, self.critic, **purpose)
+        notes = {
+            "seed": config.seed,
+            "updates": counters.update,
+            "hours": round(counters.seconds / 3600, 3),
+            "steps": counters.steps,
+            "decisions": counters.decisions,
+            "games": counters.games,
+            **self.provenance.settings(),
+        }
+        return Weights.of(
+            self.policy,
+            self.critic,
+            rules=config.rules,
+            objective=config.objective,
+            notes=notes,
+            values_trained=config.value_weight > 0,
+        )
 
     def keep(self, folder: Path) -> None:
         """Write the weights and the checkpoint."""
@@ -214,7 +225,7 @@ class SelfPlay(Training):
         return dict(zip(names, (self.learner.policy, self.learner.critic, *self.averages), strict=True))
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Everything that :meth:`restore` needs to continue to the bit: arrays, and plain values."""
+        """Everything that :meth:`resume` needs to continue to the bit: arrays, and plain values."""
         arrays, games = self.past_selves.arrays() | optimizer_arrays(self.learner.optimizer), []
         for prefix, network in self._networks().items():
             arrays |= module_arrays(network, prefix)
@@ -243,20 +254,12 @@ class SelfPlay(Training):
         except TensorFileError as error:
             raise CheckpointError(str(error)) from error
 
-    def restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """Continue from :meth:`state`; the run must have the settings of the saved one, bookkeeping aside.
-
-        Args:
-            arrays: The arrays.
-            about: The plain values.
-            where: Names the file in messages.
+    def _restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
+        """Continue from :meth:`state` of a run with the same settings, bookkeeping aside.
 
         Raises:
             DouDizhuError: If something does not fit; KeyError, TypeError or ValueError: if something is missing.
         """
-        kept = {name: value for name, value in self.config.as_dict().items() if name in self.config.bookkeeping}
-        if self.config_type.from_dict(about["config"] | kept) != self.config:
-            raise CheckpointMismatchError(f"{where} was written under other settings")
         for prefix, network in self._networks().items():
             load_module(network, arrays, prefix, where)
         restore_optimizer(self.learner.optimizer, arrays)
@@ -294,7 +297,7 @@ class SelfPlay(Training):
             check_architecture(config.architecture, arrays, True, str(path))
             run = cls(config, threads)
             run.provenance = run.provenance.resuming(Provenance.take(about), path)
-            run.restore(arrays, about, str(path))
+            run._restore(arrays, about, str(path))
         except (CheckpointError, SettingsMismatchError):
             raise
         except (DouDizhuError, KeyError, TypeError, ValueError) as error:

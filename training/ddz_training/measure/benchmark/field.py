@@ -22,8 +22,8 @@ from pathlib import Path
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.checks import check_choice
-from ddz_env.playing.agent import Agent, observe, reset
-from ddz_env.playing.game import ask, read_answer
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.game import ask, read_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_training.measure.errors import FrozenChangedError, InvalidBenchmarkRequestError
 from ddz_training.measure.keeper import answer_of
@@ -55,9 +55,11 @@ class DealList:
         """Its settings in files of results."""
         return {"list": self.name, "seed": self.seed, "sha256": self.sha256}
 
-    def text(self) -> str:
-        """All deals, a line each."""
-        return "".join(deal_line(State.new(self.seed, RULES, number)) for number in range(self.count))
+    @functools.cached_property
+    def _dealt(self) -> str:
+        """The hash of the deals as they are today."""
+        lines = (deal_line(State.new(self.seed, RULES, number)) for number in range(self.count))
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def check(self) -> None:
         """Deal them and compare.
@@ -65,9 +67,9 @@ class DealList:
         Raises:
             FrozenChangedError: If they differ from those that were committed.
         """
-        if (found := _hash(self)) != self.sha256:
+        if self._dealt != self.sha256:
             raise FrozenChangedError(
-                f"the deals {self.name!r} have the SHA-256 {found}, not {self.sha256}: dealing has changed, and "
+                f"the deals {self.name!r} have the SHA-256 {self._dealt}, not {self.sha256}: dealing has changed, and "
                 "results on these deals would not compare with others"
             )
 
@@ -91,29 +93,22 @@ def deal_line(state: State) -> str:
     return " ".join(str(state.hand(seat)) for seat in range(state.rules.players)) + "\n"
 
 
-@functools.cache
-def _hash(deals: DealList) -> str:
-    return hashlib.sha256(deals.text().encode()).hexdigest()
-
-
-_LISTS = (
-    DealList(
-        "choosing",
-        71_400_001,
-        2000,
-        "a521f902919fa39936e261a72152e43bec78ef5f8893c33d25ffaf622ef9b8a8",
-        "choosing agents and options; play on it as often as you like",
+DEALS: Mapping[str, DealList] = {
+    "choosing": DealList(
+        name="choosing",
+        seed=71_400_001,
+        count=2000,
+        sha256="a521f902919fa39936e261a72152e43bec78ef5f8893c33d25ffaf622ef9b8a8",
+        purpose="choosing agents and options; play on it as often as you like",
     ),
-    DealList(
-        "reporting",
-        71_400_002,
-        2000,
-        "46a08d753d4f32fc5cda116211a3102c14619eb249fc041467988f305cf045a5",
-        "results that are reported; nothing is chosen by them",
+    "reporting": DealList(
+        name="reporting",
+        seed=71_400_002,
+        count=2000,
+        sha256="46a08d753d4f32fc5cda116211a3102c14619eb249fc041467988f305cf045a5",
+        purpose="results that are reported; nothing is chosen by them",
     ),
-)
-
-DEALS: Mapping[str, DealList] = {deals.name: deals for deals in _LISTS}
+}
 """The lists by name."""
 
 
@@ -189,12 +184,7 @@ class SamplePosition:
 def read_positions() -> list[SamplePosition]:
     """The committed sample: games as text, and after how many of their moves a player chooses."""
     games = json.loads(POSITIONS_FILE.read_text(encoding="utf-8"))
-    return [
-        SamplePosition(game["deal"], tuple(moves[:ply]))
-        for game in games
-        for moves in [game["moves"].split()]
-        for ply in game["asked"]
-    ]
+    return [SamplePosition(game["deal"], tuple(game["moves"].split()[:ply])) for game in games for ply in game["asked"]]
 
 
 def chosen_moves(agent: str, positions: Sequence[SamplePosition]) -> list[str]:
@@ -212,12 +202,9 @@ def chosen_moves(agent: str, positions: Sequence[SamplePosition]) -> list[str]:
 
 def _choice(agent: Agent, position: SamplePosition) -> Move:
     state = State.new(SAMPLE_SEED, RULES, position.deal)
-    seat = (state.seat + len(position.moves)) % RULES.players
-    reset(agent, seat, RULES)
-    for text in position.moves:
-        mover, move = state.seat, Move.parse(text)
+    for move in position.moves:
         state.step(move)
-        observe(agent, mover, move)
+    tell(agent, state.seat, RULES, state.history)
     rng = agent_generator([SAMPLE_SEED, position.deal, len(position.moves)])
     return read_answer(ask(agent, state, rng))
 
@@ -234,22 +221,15 @@ def frozen_moves() -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(moves.split()) for name, moves in found.items()}
 
 
-def check_member(name: str) -> str:
+@functools.cache
+def check_member(member: Member) -> None:
     """Let a player of the field choose in the sample again, once per process.
-
-    Returns:
-        The digest of its moves.
 
     Raises:
         FrozenChangedError: If it plays another move somewhere.
         MissingPeerError: If it needs a package that is not installed.
     """
-    return _check(FIELD[name], frozen_moves()[name])
-
-
-@functools.cache
-def _check(member: Member, before: tuple[str, ...]) -> str:
-    positions = read_positions()
+    positions, before = read_positions(), frozen_moves()[member.name]
     now = chosen_moves(member.agent, positions)
     changed = [
         f"{position}: {new} instead of {old}"
@@ -262,4 +242,3 @@ def _check(member: Member, before: tuple[str, ...]) -> str:
             f"{len(changed)} of {len(positions)} positions ({'; '.join(changed[:_SHOWN])}); "
             "results against it would not compare"
         )
-    return digest(now)

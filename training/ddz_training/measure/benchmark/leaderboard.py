@@ -35,12 +35,10 @@ class FieldRatings:
 
     Attributes:
         elo: By name.
-        deals: How many deals were played, by some of its pairs or by all.
         played: Which deals, in words.
     """
 
     elo: Mapping[str, Interval]
-    deals: int
     played: str
 
     @property
@@ -54,7 +52,7 @@ def field_ratings() -> FieldRatings:
     """The committed ratings, with which agents are placed."""
     document = json.loads(RATINGS_FILE.read_text(encoding="utf-8"))
     elo = {name: Interval(mean, low, high, document["deals"]) for name, (mean, low, high) in document["elo"].items()}
-    return FieldRatings(elo, document["deals"], document["played"])
+    return FieldRatings(elo, document["played"])
 
 
 def write_field_ratings(*results: Results) -> None:

@@ -65,7 +65,7 @@ class Contest:
             FrozenChangedError: If one is not.
         """
         for name in self.agents.keys() & FIELD.keys():
-            check_member(name)
+            check_member(FIELD[name])
 
     def settings(self) -> dict[str, Any]:
         """Settings of a file of its games."""

@@ -20,9 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.open_cards.information_set import InformationSet, first_row, information_set
-from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.agent import chosen_move
 from ddz_agents.rules.scratch import new_rule_scratch
-from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.worlds.story import play_all
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.notation import Move
@@ -72,8 +71,7 @@ class RulesOpponent(OwnsArrays):
 
     def choose_in(self, row: npt.NDArray[np.uint64], history: History, rules: Rules) -> Move:
         """What the rule agent plays in a state."""
-        main, kickers = rules_move(row, rules.words(), self._mind, WEIGHTS)
-        return Move.from_words(int(main), int(kickers))
+        return chosen_move(row, rules.words(), self._mind)
 
 
 class Inference(OwnsArrays):

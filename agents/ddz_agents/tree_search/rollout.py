@@ -19,6 +19,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.rules.agent import chosen_move
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import beatable, set_prices
 from ddz_agents.rules.rules import choose_kickers, rules_move
@@ -33,7 +34,7 @@ from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_PLAY
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.random import key
-from ddz_env.core.engine.step import main_cards, pass_turn, play_move
+from ddz_env.core.engine.step import main_cards, play_move
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
 from ddz_env.core.options import Options, Range, takes
@@ -111,6 +112,13 @@ def list_candidates(
     return found
 
 
+def best_candidates(row: Words, rules: Words, mind: RuleScratch, most: int) -> tuple[Words, Words]:
+    """The candidates of :func:`list_candidates`, ``most`` or fewer: main groups and kickers, both ``[n]``, uint64."""
+    mains, kickers = np.zeros((2, most), np.uint64)
+    count = list_candidates(row, rules, mind, mains, kickers, np.zeros(most, np.int64))
+    return mains[:count], kickers[:count]
+
+
 class Arms(NamedTuple):
     """The candidates and what has been counted.
 
@@ -157,15 +165,6 @@ def _sort(arms: Arms, alive: int) -> None:
         arms.order[back] = arm
 
 
-@inline_kernel
-def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Pass (``main`` 0) or play a main group with its kickers."""
-    if main == U0:
-        pass_turn(row, rules)
-    else:
-        play_move(row, main, kickers, rules)
-
-
 @pure_kernel
 def play_out(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
     """Play to the end by the rule agent, which looks at no hand but its own.
@@ -177,7 +176,7 @@ def play_out(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
     """
     while row[STAGE] == STAGE_PLAY:
         main, kickers = rules_move(row, rules, mind, WEIGHTS)
-        _play(row, main, kickers, rules)
+        play_move(row, main, kickers, rules)
 
 
 @kernel
@@ -206,7 +205,7 @@ def play_worlds(
         for place in range(alive):
             arm = arms.order[place]
             row[:] = world
-            _play(row, arms.mains[arm], arms.kickers[arm], rules)
+            play_move(row, arms.mains[arm], arms.kickers[arm], rules)
             play_out(row, rules, mind)
             arms.runs[arm] += 1
             arms.wins[arm] += 1 if landlord_won(row) == landlord else 0
@@ -261,9 +260,9 @@ class RolloutAgent(InferringAgent):
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         """Compare the candidates; visits and values are those of the best candidate of each main group."""
         if int(position.row[STAGE]) != STAGE_PLAY:
-            main, kickers = rules_move(position.row, position.rules, self._mind, WEIGHTS)
-            return Decision(Move.from_words(int(main), int(kickers)))
-        arms = self._compared = self._arms(position)
+            return Decision(chosen_move(position.row, position.rules, self._mind))
+        found = best_candidates(position.row, position.rules, self._mind, self.options.candidates)
+        arms = self._compared = new_arms(*found, self.options.caution)
         if len(arms.order) > 1:
             pool = self._worlds(view, rng)
             self._compare(position, arms, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
@@ -284,12 +283,6 @@ class RolloutAgent(InferringAgent):
             for arm in arms.order.tolist()
             if arms.runs[arm]
         ]
-
-    def _arms(self, position: Position) -> Arms:
-        mains, kickers = np.zeros((2, self.options.candidates), np.uint64)
-        scores = np.zeros(self.options.candidates, np.int64)
-        count = list_candidates(position.row, position.rules, self._mind, mains, kickers, scores)
-        return new_arms(mains[:count], kickers[:count], self.options.caution)
 
     def _compare(self, position: Position, arms: Arms, pool: WorldPool, seed: np.uint64) -> None:
         """Sequential halving over a budget of rollouts, or of time."""

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.rules.prices import is_bomb
 from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
@@ -35,7 +36,7 @@ from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import JOKERS, PLANE, U0, U1, U2, U16, body_mask, lowest, popcount
 from ddz_env.core.notation import Move
 from ddz_env.core.owned import OwnsArrays
-from ddz_env.core.rules import R_BOMBS, R_TWO_JOKERS, Rules
+from ddz_env.core.rules import R_TWO_JOKERS, Rules
 
 SITUATIONS = ("lead", "play on an enemy", "play on the partner", "pass on an enemy", "pass on the partner")
 """What the policy would do, and on whose move."""
@@ -68,8 +69,6 @@ FACTS = F_OWN_KICKERS + 1
 ILLEGAL = -1.0
 
 _CHOOSE = np.array([[comb(ranks, count) for count in range(8)] for ranks in range(16)], np.float64)
-_ROCKET = np.uint64(tables.ROCKET_ID)
-_BOMB = np.uint64(tables.SEG_BOMB)
 _U63, _U64 = np.uint64(63), np.uint64(64)
 
 
@@ -91,14 +90,13 @@ def kind_of(main: np.uint64, chosen: np.uint64, lowest_of_segment: bool, rules: 
         return SAME
     if main == U0:
         return PASS
-    segment = tables.MAIN_SEGMENT[main]
-    if main == _ROCKET or (segment == _BOMB and rules[R_BOMBS] == U1):
+    if is_bomb(main, rules):
         return BOMB
-    other = tables.MAIN_SEGMENT[chosen]
+    segment, other = tables.MAIN_SEGMENT[main], tables.MAIN_SEGMENT[chosen]
     kin = segment == other
     if (
         chosen != U0
-        and chosen != _ROCKET
+        and chosen != tables.ROCKET_ID
         and main - tables.SEGMENT_BASE[segment] == chosen - tables.SEGMENT_BASE[other]
     ):
         same_length = tables.SEGMENT_LENGTH[segment] == tables.SEGMENT_LENGTH[other]
@@ -130,8 +128,7 @@ def _count_kinds(
     hand: np.uint64, mask: np.ndarray, main: np.uint64, chosen: np.uint64, rules: np.ndarray, facts: np.ndarray
 ) -> None:
     """Write how many legal main groups there are of each kind, how many whole moves, and the kind of one of them."""
-    for index in range(FACTS):
-        facts[index] = 0.0
+    facts[:] = 0.0
     facts[F_KIND] = ILLEGAL
     before = _U63  # no segment
     for word in range(tables.MASK_WORDS):

@@ -13,23 +13,17 @@ from ddz_agents.open_cards.solver import moves as game
 from ddz_agents.open_cards.solver.goals import after_bomb, decided, ends, plays_after, won_by
 from ddz_agents.open_cards.solver.memory import Search, look_up, place, store
 from ddz_agents.open_cards.solver.quick_wins import quick_win, threatened
+from ddz_agents.rules.prices import is_bomb
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
-from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEG_ROCKET, SEGMENT_BASE
-from ddz_env.core.engine.words import BYTE, U0, U1, popcount
-from ddz_env.core.rules import R_BOMBS, R_PLAYERS
+from ddz_env.core.engine.tables import MAIN_SEGMENT, SEGMENT_BASE
+from ddz_env.core.engine.words import BYTE, U0, popcount
+from ddz_env.core.rules import R_PLAYERS
 
 # How the first move to try is found: points for each move fewer to play, card, rank lower and pass.
 MOVE_POINTS, CARD_POINTS, RANK_POINTS, PASS_POINTS = np.int64(80), np.int64(25), np.int64(4), np.int64(-200)
 KNOWN = 4
 """Marks a value that stood in the table."""
-
-
-@inline_kernel
-def explodes(main: np.uint64, rules: np.ndarray) -> bool:
-    """Whether a move doubles the stake."""
-    segment = MAIN_SEGMENT[main]
-    return bool(segment == np.uint64(SEG_ROCKET) or (segment == np.uint64(SEG_BOMB) and rules[R_BOMBS] == U1))
 
 
 @pure_kernel
@@ -97,7 +91,7 @@ def child_of(search: Search, ply: int, index: int) -> int:
     else:
         hands[seat] = moves.rests[index]
         landlord = seat == search.landlord
-        if explodes(main, rules):
+        if is_bomb(main, rules):
             child.goal = after_bomb(frame.goal)
         child.plays = plays_after(frame.plays, landlord)
         if hands[seat] == U0:
@@ -118,7 +112,7 @@ def _wins_at_once(search: Search, ply: int) -> bool:
     plays = plays_after(frame.plays, landlord)
     for index in range(frame.first, frame.end):
         if moves.rests[index] == U0:
-            goal = after_bomb(frame.goal) if explodes(moves.mains[index], rules) else frame.goal
+            goal = after_bomb(frame.goal) if is_bomb(moves.mains[index], rules) else frame.goal
             if ends(goal, landlord, plays, rules) == (1 if landlord else 0):
                 return True
     return False
@@ -159,7 +153,7 @@ def _score(search: Search, ply: int) -> None:
         if main == U0:
             score += PASS_POINTS
         else:
-            if explodes(main, rules):
+            if is_bomb(main, rules):
                 score -= MOVE_POINTS
             score -= np.int64(main - SEGMENT_BASE[MAIN_SEGMENT[main]]) * RANK_POINTS
         moves.scores[index] += score

@@ -18,12 +18,12 @@ import numpy.typing as npt
 from ddz_agents.open_cards.stack import LIMIT, NODES, STOPPED
 from ddz_agents.open_cards.textbook import search
 from ddz_agents.open_cards.textbook.candidates import Space
+from ddz_agents.rules.agent import chosen_move
 from ddz_agents.rules.position import POSITION
-from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.agent import Clock, InferringAgent, Milliseconds, SearchAgent, Sight
-from ddz_agents.tree_search.rollout import list_candidates
+from ddz_agents.tree_search.rollout import best_candidates
 from ddz_agents.tree_search.search import Position
 from ddz_agents.worlds.determinize import draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES
@@ -122,8 +122,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
         """Value the moves; in the auction and at doubling the rule agent decides."""
         if int(position.row[STAGE]) != STAGE_PLAY:
-            main, rest = rules_move(position.row, position.rules, self._mind, self.prices)
-            return Decision(Move.from_words(int(main), int(rest)))
+            return Decision(chosen_move(position.row, position.rules, self._mind, self.prices))
         mains, kickers = self._moves(position)
         moves = [Move.from_words(int(main), int(rest)) for main, rest in zip(mains, kickers, strict=True)]
         if len(moves) == 1:
@@ -132,12 +131,9 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         return Decision.of_moves(moves, values, int(np.argmax(values)), "chance")
 
     def _moves(self, position: Position) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-        mains, kickers = np.zeros((2, self.options.candidates), np.uint64)
-        scores = np.zeros(self.options.candidates, np.int64)
         row = position.row.view()
         row.flags.writeable = False  # as a view's: a kernel is compiled once more for rows that may be written
-        count = list_candidates(row, position.rules, self._mind, mains, kickers, scores)
-        return mains[:count], kickers[:count]
+        return best_candidates(row, position.rules, self._mind, self.options.candidates)
 
     def _memory(self, position: Position) -> Space:
         """The search's memory, made for the rules that are played."""

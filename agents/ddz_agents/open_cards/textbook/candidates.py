@@ -20,10 +20,10 @@ from ddz_agents.rules.rules import choose_kickers, lowest_kickers
 from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, RuleScratch
 from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
-from ddz_env.core.engine.legal import nth_legal
+from ddz_env.core.engine.legal import marked, nth_legal
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import U0, U1, U6, U63, lowest, remove_hand
+from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
 
 _BOMB = 1000
 _U64 = np.uint64(64)
@@ -72,7 +72,7 @@ def _push_split(space: Space, first: int, stop: int, count: int, mind: RuleScrat
     memory = mind.value.memory
     for index in range(count):
         main = memory[MAINS + index]
-        if ((space.mask[main >> U6] >> (main & U63)) & U1) == U1:
+        if marked(space.mask, main):
             score = mind.value.price[place_of(main)]
             if is_bomb(main, space.stack.rules):
                 score -= _BOMB

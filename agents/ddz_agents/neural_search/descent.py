@@ -418,12 +418,7 @@ def plant(tree: Tree, log_probabilities: np.ndarray) -> bool:
 
 @kernel
 def absorb(
-    tree: Tree,
-    rules: np.ndarray,
-    descents: Descents,
-    answers: Answers,
-    learned: bool,
-    state: np.uint64,
+    tree: Tree, rules: np.ndarray, descents: Descents, answers: Answers, learned: bool, state: np.uint64
 ) -> tuple[bool, np.uint64]:
     """Expand the leaves that waited, and back their values up.
 

@@ -46,7 +46,7 @@ _U64 = np.uint64(64)
 
 
 @pure_kernel
-def _insert(
+def insert_candidate(
     mains: np.ndarray,
     kickers: np.ndarray,
     scores: np.ndarray,
@@ -87,7 +87,7 @@ def list_candidates(
         How many were written.
     """
     main, riders = rules_move(row, rules, mind, WEIGHTS)
-    found = _insert(mains, kickers, scores, np.int64(0), main, riders, _FIRST)
+    found = insert_candidate(mains, kickers, scores, np.int64(0), main, riders, _FIRST)
     look_around(row, rules, mind)
     set_prices(mind, WEIGHTS)
     hand = mind.about[A_HAND]
@@ -100,7 +100,7 @@ def list_candidates(
             bits &= bits - U1
             if candidate == U0:
                 if main != U0:
-                    found = _insert(mains, kickers, scores, found, U0, U0, _FIRST - 1)
+                    found = insert_candidate(mains, kickers, scores, found, U0, U0, _FIRST - 1)
                 continue
             chosen = choose_kickers(row, hand, candidate, rules, mind)
             if candidate == main and chosen == riders:
@@ -108,7 +108,7 @@ def list_candidates(
             rest = remove_hand(remove_hand(hand, main_cards(candidate)), chosen)
             after = price_of_hand(rest, rules, mind)
             score = before - after + WEIGHTS[FOLLOW_HOLD] * (100 - beatable(mind, candidate)) // 100
-            found = _insert(mains, kickers, scores, found, candidate, chosen, score)
+            found = insert_candidate(mains, kickers, scores, found, candidate, chosen, score)
     return found
 
 

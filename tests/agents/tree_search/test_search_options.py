@@ -17,10 +17,9 @@ from ddz_env import Rules, State
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, WINNER
 from ddz_env.core.engine.random import key
-from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
+from ddz_env.core.errors import UnknownAgentError
 from ddz_env.playing.agent import Decision, sight
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.search_options import VARIANTS
 from tests.oracles.figure_two import SEED, figure_2, grown_by_hand, played, statistics, statistics_of
 
 RNG = np.random.default_rng
@@ -33,15 +32,6 @@ def endgame(*hands: str, rules: str | Rules = "standard") -> State:
 def thought(agent: Any, state: State, seed: int = 0) -> Decision:
     decision: Decision = agent.decide(sight(agent, state), RNG(seed))
     return decision
-
-
-@pytest.mark.parametrize("variant", [*VARIANTS.values(), "duct:iterations={},trees=5"])
-def test_a_win_in_one_is_found_and_a_control_is_kept_to_win_in_two(variant: str) -> None:
-    """3 and R against peasants who hold one card each: R first, then 3 wins; 3 first loses to anything higher."""
-    state = endgame("34567", "89TJQKA2", "444555666")
-    assert str(thought(make_agent(variant.format(30)), state).move) == "34567"
-    state = endgame("3R", "4", "5")
-    assert str(thought(make_agent(variant.format(600)), state).move) == "R"
 
 
 def test_without_finishing_moves_the_search_itself_finds_a_win_in_one() -> None:
@@ -189,10 +179,6 @@ def landlord_always_wins(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, s
     return state
 
 
-def not_compiled(row: Any, rules: Any, mask: Any, state: Any) -> Any:
-    return state
-
-
 @pytest.mark.parametrize("policy", [landlord_always_wins, f"{__name__}.landlord_always_wins"])
 def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
     decision = thought(IsUctAgent(120, simulation=policy), State.new(3))
@@ -201,11 +187,6 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
     assert state.role() != "landlord"
     lost = thought(IsUctAgent(120, simulation=policy), state)
     assert set(lost.values.values()) == {0.0}
-
-
-def test_a_policy_that_is_not_compiled_is_refused() -> None:
-    with pytest.raises(InvalidAgentOptionError, match="simulation"):
-        IsUctAgent(simulation=not_compiled)
 
 
 @pytest.mark.parametrize("name", ["isuct-moves", "isuct-redetermined"])

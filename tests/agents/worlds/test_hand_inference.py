@@ -36,7 +36,7 @@ from ddz_env import Hand, Move, State, View
 from ddz_env.core.engine import layout
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN
 from ddz_env.core.rules import Rules
-from tests.agents.tree_search.test_mcts import drawn
+from tests.agents.tree_search.test_mcts import assert_fits, drawn
 from tests.oracles.figure_two import played
 
 FloatArray = npt.NDArray[np.float64]
@@ -93,15 +93,8 @@ def test_particles_are_consistent_with_everything_public(preset: str) -> None:
             view = state.view(seat)
             known = infer(view, RNG(seed), 50)
             assert len(known) == 50
-            for words in known.hands.tolist():
-                hands = [Hand.from_word(word) for word in words]
-                assert hands[seat] == view.hand
-                assert tuple(map(len, hands[: state.rules.players])) == view.hand_sizes
-                cards = np.sum([hand.counts for hand in hands], axis=0)
-                played = np.sum([view.played(other).counts for other in range(state.rules.players)], axis=0)
-                assert (cards + played + view.left_out.counts == state.rules.deck).all()
-                if view.landlord is not None:
-                    assert (np.array(hands[view.landlord].counts) >= view.known_cards.counts).all()
+            for deal in known.hands:
+                assert_fits(view, deal)
 
 
 def test_weights_add_up_to_one_and_the_effective_size_is_theirs() -> None:

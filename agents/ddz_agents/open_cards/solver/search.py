@@ -41,7 +41,7 @@ def settle(hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np
         The seat, how many passed before it, and the target code, raised as far as the replies allow.
     """
     players = np.int64(rules[R_PLAYERS])
-    acting = np.int64(-1)
+    acting, actor = np.int64(-1), np.int64(owner)
     starts = U0
     for passes in range(first, players - 1):
         seat = owner + 1 + passes
@@ -50,13 +50,10 @@ def settle(hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np
         own = game.reply_starts(hands[seat], code, rules)
         starts |= own
         if acting < 0 and (own != U0 or game.can_trump(hands[seat], code, rules)):
-            acting = passes
+            acting, actor = passes, seat
     if acting < 0:
-        return np.int64(owner), np.int64(0), game.LEAD
-    seat = owner + 1 + acting
-    if seat >= players:
-        seat -= players
-    return np.int64(seat), acting, game.tightened(code, starts, rules)
+        return actor, np.int64(0), game.LEAD
+    return actor, acting, game.tightened(code, starts, rules)
 
 
 @part_kernel

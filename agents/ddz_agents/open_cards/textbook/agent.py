@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_agents.open_cards.stack import LIMIT, NODES, STOPPED
 from ddz_agents.open_cards.textbook import search
@@ -25,7 +24,7 @@ from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.agent import Clock, InferringAgent, Milliseconds, SearchAgent, Sight
 from ddz_agents.tree_search.rollout import best_candidates
 from ddz_agents.tree_search.search import Position
-from ddz_agents.worlds.determinize import draw_games
+from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
@@ -94,6 +93,7 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
 class DepthLimitedAgent(SearchAgent[Sight]):
     """What the two share: the moves compared, their values in some deals, and deepening under a clock."""
 
+    budget = "depth {0.depth}"
     weights = POSITION
     prices = WEIGHTS
 
@@ -107,16 +107,12 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         """Plies of the last search that was completed."""
 
     @property
-    def _budget(self) -> str:
-        return f"depth {self.options.depth}"
-
-    @property
     def nodes(self) -> int:
         """Positions visited in the last decision."""
         return int(self._space.stack.counters[NODES]) if self._space is not None else 0
 
     @abstractmethod
-    def _deals(self, view: Sight, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+    def _deals(self, view: Sight, position: Position, rng: np.random.Generator) -> Words:
         """The deals that are searched, shape ``[n, 32]``."""
 
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
@@ -130,7 +126,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         values = self._deepen(position, self._deals(view, position, rng), mains, kickers)
         return Decision.of_moves(moves, values, int(np.argmax(values)), "chance")
 
-    def _moves(self, position: Position) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    def _moves(self, position: Position) -> tuple[Words, Words]:
         row = position.row.view()
         row.flags.writeable = False  # as a view's: a kernel is compiled once more for rows that may be written
         return best_candidates(row, position.rules, self._mind, self.options.candidates)
@@ -142,7 +138,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         self._space.stack.counters[:] = 0, 1 << 60, 0
         return self._space
 
-    def _deepen(self, position: Position, deals: Any, mains: Any, kickers: Any) -> npt.NDArray[np.float64]:
+    def _deepen(self, position: Position, deals: Words, mains: Words, kickers: Words) -> Reals:
         """The mean values at the depth, or at the deepest one that there is time for."""
         self._memory(position)
         milliseconds = self.options.milliseconds
@@ -162,9 +158,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
             visited = spent
         return means
 
-    def _mean_values(
-        self, deals: Any, mains: Any, kickers: Any, depth: int, clock: Clock | None = None
-    ) -> npt.NDArray[np.float64]:
+    def _mean_values(self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None) -> Reals:
         """The mean over the deals of what every move is worth to the seat; meaningless where the clock stopped."""
         values = []
         for world in deals:
@@ -174,9 +168,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         self._sure = bool(np.isin(values, self._ends).all())
         return np.asarray(np.mean(values, axis=0))
 
-    def _values(
-        self, world: npt.NDArray[np.uint64], mains: Any, kickers: Any, depth: int, clock: Clock | None
-    ) -> npt.NDArray[np.float64]:
+    def _values(self, world: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None) -> Reals:
         """What every move is worth in one game with open hands, to the seat to act."""
         space, values = self._space, np.zeros(len(mains))
         assert space is not None
@@ -215,14 +207,12 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         True
     """
 
-    def _deals(self, view: View, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+    def _deals(self, view: View, position: Position, rng: np.random.Generator) -> Words:
         self._rules = view.rules
         pool = self._worlds(view, rng)
         return draw_games(view, pool, self.options.worlds, rng.integers(0, 2**64, dtype=np.uint64))
 
-    def _mean_values(
-        self, deals: Any, mains: Any, kickers: Any, depth: int, clock: Clock | None = None
-    ) -> npt.NDArray[np.float64]:
+    def _mean_values(self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None) -> Reals:
         """The same; where the depth reaches the seat's next move, that move is one for all deals that look alike."""
         if depth <= self._rules.players:
             return super()._mean_values(deals, mains, kickers, depth, clock)
@@ -234,7 +224,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         self._sure = bool(np.isin(values, self._ends).all())
         return values
 
-    def _mean_value(self, deals: Any, move: Move, depth: int, clock: Clock | None) -> float:
+    def _mean_value(self, deals: Words, move: Move, depth: int, clock: Clock | None) -> float:
         """The mean over the deals of what a move is worth to the seat."""
         seat, alike = int(deals[0, SEAT]), dict[tuple[Move, ...], list[State]]()
         for deal in deals:
@@ -274,5 +264,5 @@ class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
 
     cheats = True
 
-    def _deals(self, view: State, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+    def _deals(self, view: State, position: Position, rng: np.random.Generator) -> Words:
         return position.row[None].copy()

@@ -18,6 +18,7 @@ from ddz_agents.rules.position import Appraiser, appraise, mind_of
 from ddz_agents.rules.prices import is_bomb, place_of
 from ddz_agents.rules.rules import choose_kickers, lowest_kickers
 from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, RuleScratch
+from ddz_agents.tree_search.rollout import insert_candidate
 from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
 from ddz_env.core.engine.legal import marked, nth_legal
@@ -52,18 +53,11 @@ class Space(NamedTuple):
 @pure_kernel
 def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint64, score: int) -> int:
     """Put a move where its score belongs among those from ``first`` on, unless it is there; the new end."""
-    mains, riders, scores = space.stack.mains, space.stack.kickers, space.scores
-    for index in range(first, stop):
+    mains, riders = space.stack.mains[first:], space.stack.kickers[first:]
+    for index in range(stop - first):
         if mains[index] == main and riders[index] == kickers:
             return stop
-    if stop >= mains.size:
-        return stop
-    place = stop
-    while place > first and scores[place - 1] < score:
-        mains[place], riders[place], scores[place] = mains[place - 1], riders[place - 1], scores[place - 1]
-        place -= 1
-    mains[place], riders[place], scores[place] = main, kickers, score
-    return stop + 1
+    return first + insert_candidate(mains, riders, space.scores[first:], stop - first, main, kickers, score)
 
 
 @pure_kernel

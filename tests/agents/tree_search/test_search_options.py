@@ -160,18 +160,6 @@ def test_a_long_search_of_an_auction_ends(preset: str) -> None:
         assert set(decision.visits) == set(state.legal_actions())
 
 
-def test_bids_are_rewarded_for_the_side_at_the_end() -> None:
-    """A bid of three makes the bidder landlord at once: with the best of hands it wins as the side that it joins."""
-    hands = ["RB 2222 AAAA KKKK QQQ", "3333 4444 5555 666 77", "6 77 8888 9999 TTTT JJ"]
-    opener = State.from_hands(hands, bottom="QJJ", rules="bidding").seat
-    state = State.from_hands([*hands[-opener:], *hands[:-opener]], bottom="QJJ", rules="bidding")
-    assert str(state.hand()) == "QQQKKKKAAAA2222BR"
-    decision = thought(IsUctAgent(2000), state)
-    three = state.legal_moves()[-1].main
-    assert decision.values[three] > 0.9
-    assert str(decision.move) != "no bid"
-
-
 @pure_kernel
 def landlord_always_wins(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> np.uint64:
     state = simulate_random(row, rules, mask, state, True)

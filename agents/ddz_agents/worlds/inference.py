@@ -23,7 +23,7 @@ from ddz_agents.worlds.story import (
     story_log_likelihoods,
 )
 from ddz_env import View
-from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, NO_SEAT
+from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN
 from ddz_env.core.options import Options, Range
 from ddz_env.core.rules import Rules
 
@@ -35,7 +35,6 @@ where a learned policy is the model."""
 
 _LEAST_DRAWN, _LEAST_PROPOSED = 0.02, 0.1
 """Floor under the effective number of different deals, among plain ones and among proposed ones, which are few."""
-_NO_SEAT = np.uint64(NO_SEAT)
 
 
 class Proposal(NamedTuple):

@@ -18,11 +18,11 @@ from ddz_agents.open_cards.stack import LIMIT, NODES, STOPPED
 from ddz_agents.open_cards.textbook import search
 from ddz_agents.open_cards.textbook.candidates import Space
 from ddz_agents.rules.agent import chosen_move
+from ddz_agents.rules.candidates import best_candidates
 from ddz_agents.rules.position import POSITION
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.agent import Clock, InferringAgent, Milliseconds, SearchAgent, Sight
-from ddz_agents.tree_search.rollout import best_candidates
 from ddz_agents.tree_search.search import Position
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.open_cards.stack import SearchStack
+from ddz_agents.rules.candidates import insert_candidate
 from ddz_agents.rules.decomposition import decompose
 from ddz_agents.rules.position import Appraiser, appraise, mind_of
 from ddz_agents.rules.prices import is_bomb, place_of
 from ddz_agents.rules.rules import choose_kickers, lowest_kickers
 from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, RuleScratch
-from ddz_agents.tree_search.rollout import insert_candidate
 from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
 from ddz_env.core.engine.legal import marked, nth_legal

@@ -33,12 +33,7 @@ _FEW = 3
 _SEAT_BITS = 8
 
 
-def chosen_move(
-    row: npt.NDArray[np.uint64],
-    rules: npt.NDArray[np.uint64],
-    mind: RuleScratch,
-    weights: npt.NDArray[np.int64] = of.WEIGHTS,
-) -> Move:
+def chosen_move(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, weights: np.ndarray = of.WEIGHTS) -> Move:
     """The rule agent's move: see :func:`ddz_agents.rules.rules.rules_move`, which chooses it."""
     main, kickers = rules_move(row, rules, mind, weights)
     return Move.from_words(int(main), int(kickers))

@@ -7,7 +7,6 @@ agent's own move comes first.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import beatable, set_prices
@@ -91,9 +90,7 @@ def list_candidates(
     return found
 
 
-def best_candidates(
-    row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], mind: RuleScratch, most: int
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+def best_candidates(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, most: int) -> tuple[np.ndarray, np.ndarray]:
     """The candidates of :func:`list_candidates`, ``most`` or fewer: main groups and kickers, both ``[n]``, uint64."""
     mains, kickers = np.zeros((2, most), np.uint64)
     count = list_candidates(row, rules, mind, mains, kickers, np.zeros(most, np.int64))

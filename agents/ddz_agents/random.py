@@ -11,7 +11,7 @@ from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.engine.playout import random_action, random_kickers
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0
-from ddz_env.core.errors import IllegalMoveError
+from ddz_env.playing.agent import check_to_act
 
 
 @kernel
@@ -33,11 +33,6 @@ def staged_move(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> tuple[n
     return main, kickers
 
 
-def _check_turn(view: View) -> None:
-    if view.acting_seat != view.seat or view.stage == "over":
-        raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
-
-
 class RandomAgent:
     """Uniform over whole legal moves, as in RLCard and DouZero: the yardstick for win rates.
 
@@ -57,7 +52,7 @@ class RandomAgent:
         Raises:
             IllegalMoveError: If it is not the seat's turn.
         """
-        _check_turn(view)
+        check_to_act(view)
         mains, kickers = all_moves(view.row, view.rule_words)
         choice = int(rng.integers(mains.size))
         return Move.from_words(int(mains[choice]), int(kickers[choice]))
@@ -75,6 +70,6 @@ class RandomStagedAgent:
         Raises:
             IllegalMoveError: If it is not the seat's turn.
         """
-        _check_turn(view)
+        check_to_act(view)
         main, kickers = staged_move(view.row, view.rule_words, rng.integers(0, 2**64, dtype=np.uint64))
         return Move.from_words(int(main), int(kickers))

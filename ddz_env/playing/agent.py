@@ -92,6 +92,20 @@ class BatchPlayer(Protocol):
         ...
 
 
+def check_to_act(view: View, *refused: str) -> None:
+    """Raise unless a view is that of the seat to act.
+
+    Args:
+        view: The view.
+        *refused: Stages in which the agent has nothing to decide, besides the end of the game.
+
+    Raises:
+        IllegalMoveError: If another seat is to act, or the stage is one of those.
+    """
+    if view.acting_seat != view.seat or view.stage in ("over", *refused):
+        raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
+
+
 def cheats(agent: Agent) -> bool:
     """Whether the agent declares that it looks at the whole state."""
     return bool(getattr(agent, "cheats", False))

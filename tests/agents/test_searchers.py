@@ -10,11 +10,12 @@ import pytest
 from ddz_env import PRESETS, Move, State
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError
 from ddz_env.core.options import as_written
-from ddz_env.playing.agent import Decision, cheats, sight
+from ddz_env.playing.agent import cheats, sight
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.search_options import VARIANTS
 from tests.agents.tree_search.test_mcts_decisions import view_with
+from tests.agents.tree_search.test_search_options import endgame, thought
 from tests.hidden import permuted
 from tests.oracles.figure_two import played
 
@@ -34,15 +35,6 @@ SPECS = TREES | OTHERS
 @pytest.fixture(params=SPECS)
 def spec(request: pytest.FixtureRequest) -> str:
     return SPECS[request.param]
-
-
-def endgame(*hands: str) -> State:
-    return State.from_hands(hands, check_sizes=False)
-
-
-def thought(agent: Any, state: State, seed: int = 0) -> Decision:
-    decision: Decision = agent.decide(sight(agent, state), RNG(seed))
-    return decision
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -76,6 +68,21 @@ def test_permuting_the_hidden_cards_changes_nothing(spec: str, seed: int, moves:
     assert other.hand((state.seat + 1) % 3) != state.hand((state.seat + 1) % 3)
     if not cheats(agents[0]):
         assert thought(agents[0], state) == thought(agents[1], other)
+
+
+@pytest.mark.parametrize("name", ["rollout", "expectiminimax", "cheating-alpha-beta", "determinized-solver", "solver"])
+@pytest.mark.parametrize("rules", ["bidding,doubling=true", "openspiel"])
+def test_the_auction_and_doubling_are_the_rule_agents(name: str, rules: str) -> None:
+    """No generator is drawn from: nothing is searched."""
+    agent, usual, rng = make_agent(name), make_agent("rules"), RNG(0)
+    before = rng.bit_generator.state
+    for seed in range(4):
+        state = State.new(seed, rules)
+        while state.stage not in ("play", "over"):
+            move = agent.act(sight(agent, state), rng)
+            assert move == usual.act(state.view(), RNG(0))
+            state.step(move)
+    assert rng.bit_generator.state == before
 
 
 def test_what_needs_no_search_is_played_at_once(spec: str) -> None:
@@ -116,6 +123,7 @@ def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
         ("isuct:simulation=no.such.module", "simulation"),
         (f"isuct:simulation={__name__}.no_such_policy", "simulation"),
         (f"isuct:simulation={__name__}.TREES", "simulation"),
+        (f"isuct:simulation={__name__}.spec", "is not a function compiled by Numba"),
         ("isuct:iterations=100000001", "iterations"),
         ("isuct:trees=0", "trees"),
         ("isuct:particles=100001", "particles"),

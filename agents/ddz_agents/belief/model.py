@@ -36,7 +36,7 @@ from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HANDS, MOVES
-from ddz_env.core.observation import HISTORY, OBSERVATION, OBSERVATION_WORDS, write_observation
+from ddz_env.core.observation import HISTORY, OBSERVATION, observe
 from ddz_env.core.options import Options
 from ddz_env.core.owned import OwnsArrays
 
@@ -213,9 +213,7 @@ class BeliefModel(OwnsArrays):
         """Draw hands in place, or weigh those given: the hidden cards by rank, and the logarithms of probabilities."""
         if view.landlord is None or view.rules.players != 3 or len(view.history) != int(view.row[MOVES]):
             return None  # the last is a bare row: how the seats have played is not known
-        words = np.empty((1, OBSERVATION_WORDS), np.uint64)
-        write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), words[0])
-        observation = words.view(np.int8)
+        observation = observe(view)[None]
         [pool], [need] = hidden_cards(observation)
         if need < 0:
             return None

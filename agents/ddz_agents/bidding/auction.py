@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.bidding.payoff import opponent_win_rate
-from ddz_agents.bidding.tree import at_root, bring_up, go_down, new_tree, ucb
+from ddz_agents.bidding.tree import StakeTree, at_root, bring_up, go_down, new_tree, ucb
 from ddz_agents.bidding.worlds import answer
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import set_prices
@@ -156,6 +156,26 @@ def _bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
     return row[STAGE] == STAGE_BID and row[LANDLORD] == _NO_SEAT
 
 
+@inline_kernel
+def _choose(
+    tree: StakeTree, node: int, options: np.uint64, scale: float, exploration: float, state: np.uint64
+) -> tuple[int, np.uint64]:
+    """The bid of the highest UCB, ties drawn, and the generator's new state."""
+    bid, best, ties = np.int64(0), -1e9, U0
+    while options != U0:
+        option = np.int64(select(options, U0))
+        options &= options - U1
+        score = ucb(tree, node, option, scale, exploration)
+        if score == best:
+            state = advance(state)
+            ties += U1
+            if below(mix(state), ties + U1) == U0:
+                bid = option
+        elif score > best:
+            bid, best, ties = option, score, U0
+    return bid, state
+
+
 @kernel
 def search_auction(
     view: np.ndarray,
@@ -189,18 +209,7 @@ def search_auction(
         while running:
             options = bid_options(row, rules)
             if not expanded:
-                bid, best, ties = np.int64(0), -1e9, U0
-                while options != U0:
-                    option = np.int64(select(options, U0))
-                    options &= options - U1
-                    score = ucb(tree, node, option, auction.scale, exploration)
-                    if score == best:
-                        state = advance(state)
-                        ties += U1
-                        if below(mix(state), ties + U1) == U0:
-                            bid = option
-                    elif score > best:
-                        bid, best, ties = option, score, U0
+                bid, state = _choose(tree, node, options, auction.scale, exploration, state)
                 expanded = tree.child[node, bid] == 0
                 node = go_down(tree, node, bid, depth, np.int64(row[SEAT]))
                 depth += 1

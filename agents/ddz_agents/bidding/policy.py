@@ -53,11 +53,7 @@ RATE_AT_ZERO, RATE_SLOPE = 1.052, 0.003091
 Simulation = Literal["random", "dealt", "stake"]
 
 _HIGHEST = {"fixed": 1, "once": 3, "until-passed": 3, "robbing": 8}
-
-
-def highest_base(rules: Rules) -> int:
-    """The highest base stake that an auction can name."""
-    return _HIGHEST[rules.bidding]
+"""The highest base stake that each kind of auction can name."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +111,7 @@ def check_stage(view: View) -> None:
 
 def most_staked(rules: Rules) -> int:
     """The highest base stake that bids, showing and doubling can name."""
-    return highest_base(rules) * (2 if rules.showing else 1) * (2 if rules.doubling else 1)
+    return _HIGHEST[rules.bidding] * (2 if rules.showing else 1) * (2 if rules.doubling else 1)
 
 
 def _doubled(view: View, seat: int) -> bool:
@@ -205,9 +201,6 @@ class PayoffAgent(OwnsArrays):
 
     def __init__(self, *values: Any, **named: Any) -> None:
         self.options = PayoffOptions.of(*values, **named)
-        self._take_agents()
-
-    def _take_agents(self) -> None:
         self._player, self._play = make_agent(self.options.player), make_agent(self.options.play)
 
     @property
@@ -275,7 +268,7 @@ class PayoffSearchAgent(PayoffAgent):
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Search in the auction; see :class:`PayoffAgent` for the rest."""
-        return self.decide(view, rng).move if view.stage == "bid" else super().act(view, rng)
+        return self.decide(view, rng).move
 
     def decide(self, view: View, rng: np.random.Generator) -> Decision:
         """The move, and in the auction the visits and mean payoffs of the bids.
@@ -300,7 +293,7 @@ class PayoffSearchAgent(PayoffAgent):
         hand_prices(found.rows, view.rule_words, self._mind, prices)
         rates = 1.0 / (1.0 + np.exp(RATE_SLOPE * prices - RATE_AT_ZERO))
         own = np.array([found.win_rate(landlord) for landlord in range(3)])
-        scale = 2.0 * highest_base(view.rules)
+        scale = 2.0 * _HIGHEST[view.rules.bidding]
         auction = Auction(found.returns, rates, own, view.seat, float(most_staked(view.rules)), scale)
         options, number = self.options, get_args(Simulation).index(self.options.simulation)
         return search_auction(

@@ -23,13 +23,12 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_agents.mini.expectimax import ExpectimaxSolver
 from ddz_agents.mini.inference import History, Inference, OpponentModel, RulesOpponent
 from ddz_agents.open_cards.information_set import InformationSet, check_replayable, information_set
 from ddz_agents.open_cards.minimax import NODE_LIMIT, MinimaxSolver, PerRules, check_solvable
-from ddz_agents.worlds.determinize import check_turn
+from ddz_agents.worlds.determinize import Reals, Words, check_turn
 from ddz_env import Move, State, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.options import Options, takes
@@ -37,7 +36,6 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.view import whole_moves, write_view
 from ddz_env.playing.agent import Decision
 
-Row = npt.NDArray[np.uint64]
 Model = Literal["cheating-minimax", "determinized-minimax", "expectimax", "rules"]
 """Names of opponent models."""
 
@@ -123,7 +121,7 @@ class ExactAgent(ABC):
         moves, values = self._weigh(view.row, tuple(view.history), view.rules)
         return Decision.of_moves(moves, values, self._first_best(values), self.unit)
 
-    def choose(self, sight: Row, history: History, rules: Rules) -> Move:
+    def choose(self, sight: Words, history: History, rules: Rules) -> Move:
         """The best move from what the agent sees, unchecked.
 
         Args:
@@ -143,7 +141,7 @@ class ExactAgent(ABC):
             self._decided[key] = move
         return move
 
-    def choose_in(self, row: Row, history: History, rules: Rules) -> Move:
+    def choose_in(self, row: Words, history: History, rules: Rules) -> Move:
         """What the agent would play in a state, from what it would see there (an opponent model)."""
         if self.cheats:
             return self.choose(row, history, rules)
@@ -151,18 +149,18 @@ class ExactAgent(ABC):
         write_view(row, int(row[at.SEAT]), rules.words(), view)
         return self.choose(view, history, rules)
 
-    def _first_best(self, values: npt.NDArray[np.float64]) -> int:
+    def _first_best(self, values: Reals) -> int:
         return int(np.argmax(values >= values.max() - self.tolerance))
 
     def _check(self, view: View | State) -> None:
         check_solvable(view.row)
         check_turn(view.row, int(view.seat))
 
-    def _key(self, sight: Row, history: History, rules: Rules) -> tuple[Any, ...]:
+    def _key(self, sight: Words, history: History, rules: Rules) -> tuple[Any, ...]:
         return (rules, sight[_POSITION].tobytes())
 
     @abstractmethod
-    def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
+    def _weigh(self, sight: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
         """Legal moves and what each is worth."""
 
 
@@ -181,7 +179,7 @@ class CheatingMinimaxAgent(ExactAgent):
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(ExactOptions.of(*values, **named).solvers)
 
-    def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
+    def _weigh(self, sight: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
         return self.solvers.minimax[rules].move_values(sight)
 
 
@@ -206,7 +204,7 @@ class _InferringAgent(ExactAgent):
         """The agent's class, and the model from which it infers."""
         return f"{type(self).__name__}({self.model.name if self.model else ''})"
 
-    def states(self, sight: Row, history: History, rules: Rules) -> InformationSet:
+    def states(self, sight: Words, history: History, rules: Rules) -> InformationSet:
         """The states that the agent thinks possible, from its seat's view in which it is to act."""
         seat = int(sight[at.SEAT])
         if self.model is None or rules.open_hands:
@@ -218,7 +216,7 @@ class _InferringAgent(ExactAgent):
         if self.model is not None and isinstance(view, View):
             check_replayable(view)
 
-    def _key(self, sight: Row, history: History, rules: Rules) -> tuple[Any, ...]:
+    def _key(self, sight: Words, history: History, rules: Rules) -> tuple[Any, ...]:
         key = super()._key(sight, history, rules)
         return key if self.model is None else (*key, history)
 
@@ -229,7 +227,7 @@ class DeterminizedMinimaxAgent(_InferringAgent):
 
     unit = "chance"
 
-    def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
+    def _weigh(self, sight: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
         states = self.states(sight, history, rules)
         weights = states.deals.astype(np.float64)  # whole numbers: their sums are exact, and so are ties
         moves, votes = self.solvers.minimax[rules].votes(states.rows, weights)
@@ -248,7 +246,7 @@ class InformationSetExpectimaxAgent(_InferringAgent):
     tolerance = 1e-12
     """Far above rounding (which depends on the root from which an information set was first searched)."""
 
-    def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
+    def _weigh(self, sight: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
         states = self.states(sight, history, rules)
         weights = states.deals.astype(np.float64)
         return self.solvers.expectimax[rules].move_values(states.rows, weights, inferred=self.model is not None)

@@ -31,11 +31,11 @@ import hashlib
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_agents.open_cards import minimax
 from ddz_agents.open_cards.minimax import NODE_LIMIT, RUNNING, NotSolvableError, Solver, check_solvable
 from ddz_agents.open_cards.stack import STOPPED, Key, SearchStack, fold, look_up, store, trick_word
+from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import HANDS, KNOWN, LANDLORD, PLAYED, SEAT, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.step import main_cards, play_move
@@ -63,11 +63,11 @@ class Sets(NamedTuple):
         moves: float64, shape ``[states]``: and how many they are.
     """
 
-    hands: npt.NDArray[np.uint64]
-    weights: npt.NDArray[np.float64]
-    best: npt.NDArray[np.float64]
-    total: npt.NDArray[np.float64]
-    moves: npt.NDArray[np.float64]
+    hands: Words
+    weights: Reals
+    best: Reals
+    total: Reals
+    moves: Reals
 
 
 @inline_kernel
@@ -278,11 +278,9 @@ class ExpectimaxSolver(Solver):
         if not rules.chain_from_quad:
             raise NotSolvableError(f"expectimax does not search the {rules.name} rules: chain_from_quad must be True")
         super().__init__(rules, node_limit, table_bits)
-        self._sets: Sets | None = None
+        self._sets = Sets(np.zeros((MAX_SET_STATES, 3), np.uint64), *np.zeros((4, MAX_SET_STATES)))
 
-    def move_values(
-        self, rows: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64], *, inferred: bool = False
-    ) -> tuple[list[Move], npt.NDArray[np.float64]]:
+    def move_values(self, rows: Words, weights: Reals, *, inferred: bool = False) -> tuple[list[Move], Reals]:
         """Every legal move of the seat to act, and the value of the information set behind it, shape ``[moves]``.
 
         Args:
@@ -297,15 +295,10 @@ class ExpectimaxSolver(Solver):
         check_solvable(rows[0])
         root = _identity(rows, weights) if inferred else np.uint64(0)
         states = np.asarray(weights, np.float64)
-        return self._moves(_move_values(self._stack, self._room(), rows, states, root, self._values), self._values)
-
-    def _room(self) -> Sets:
-        if self._sets is None:
-            self._sets = Sets(np.zeros((MAX_SET_STATES, 3), np.uint64), *np.zeros((4, MAX_SET_STATES)))
-        return self._sets
+        return self._moves(_move_values(self._stack, self._sets, rows, states, root, self._values), self._values)
 
 
-def _identity(rows: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64]) -> np.uint64:
+def _identity(rows: Words, weights: Reals) -> np.uint64:
     """A number for a set of states with their probabilities, never zero."""
     text = rows[:, : HANDS + 3].tobytes() + (np.asarray(weights, np.float64) / np.sum(weights)).tobytes()
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") | 1)

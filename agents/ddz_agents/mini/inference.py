@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.open_cards.information_set import InformationSet, first_row, information_set
-from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.agent import chosen_move
 from ddz_agents.rules.scratch import new_rule_scratch
-from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.worlds.determinize import Words
 from ddz_agents.worlds.story import play_all
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.notation import Move
@@ -44,7 +44,7 @@ class OpponentModel(Protocol):
         """A short name for tables."""
         ...
 
-    def choose_in(self, row: npt.NDArray[np.uint64], history: History, rules: Rules) -> Move:
+    def choose_in(self, row: Words, history: History, rules: Rules) -> Move:
         """What the seat to act would play in a state.
 
         Args:
@@ -70,10 +70,9 @@ class RulesOpponent(OwnsArrays):
     def __init__(self) -> None:
         self._mind = new_rule_scratch()
 
-    def choose_in(self, row: npt.NDArray[np.uint64], history: History, rules: Rules) -> Move:
+    def choose_in(self, row: Words, history: History, rules: Rules) -> Move:
         """What the rule agent plays in a state."""
-        main, kickers = rules_move(row, rules.words(), self._mind, WEIGHTS)
-        return Move.from_words(int(main), int(kickers))
+        return chosen_move(row, rules.words(), self._mind)
 
 
 class Inference(OwnsArrays):
@@ -89,7 +88,7 @@ class Inference(OwnsArrays):
         self._model = model
         self._heard: dict[tuple[bytes, History], InformationSet] = {}
 
-    def states(self, row: npt.NDArray[np.uint64], seat: int, history: History) -> InformationSet:
+    def states(self, row: Words, seat: int, history: History) -> InformationSet:
         """The states that remain, with the prior number of deals of each.
 
         Args:
@@ -101,7 +100,7 @@ class Inference(OwnsArrays):
             self._heard.clear()
         return self._after(first_row(row, seat, self._rules.players), seat, history)
 
-    def _after(self, start: npt.NDArray[np.uint64], seat: int, history: History) -> InformationSet:
+    def _after(self, start: Words, seat: int, history: History) -> InformationSet:
         key = (start.tobytes(), history)
         known = self._heard.get(key)
         if known is None:
@@ -112,7 +111,7 @@ class Inference(OwnsArrays):
             self._heard[key] = known
         return known
 
-    def _hear(self, start: npt.NDArray[np.uint64], seat: int, history: History) -> InformationSet:
+    def _hear(self, start: Words, seat: int, history: History) -> InformationSet:
         """The states after the last move of a history."""
         mover, move = history[-1]
         before = self._after(start, seat, history[:-1])
@@ -129,7 +128,7 @@ class Inference(OwnsArrays):
         kept = _select(states, [self._model.choose_in(row, history, self._rules) == move for row in states.rows])
         return kept if len(kept) else states
 
-    def _anew(self, start: npt.NDArray[np.uint64], seat: int, history: History) -> InformationSet:
+    def _anew(self, start: Words, seat: int, history: History) -> InformationSet:
         """Every deal in which all moves of a history were possible."""
         states = information_set(start, seat)
         for mover, move in history:

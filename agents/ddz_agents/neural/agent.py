@@ -19,11 +19,10 @@ from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.errors import IllegalMoveError
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.core.options import Options, Range, takes
 from ddz_env.envs.threads import MOST_THREADS
-from ddz_env.playing.agent import BatchPlayer
+from ddz_env.playing.agent import BatchPlayer, check_to_act
 
 
 @dataclass(frozen=True)
@@ -136,16 +135,6 @@ def next_stages(moves: Sequence[PartialMove]) -> tuple[Bytes, Bytes]:
     return observations.view(np.int8), mask_bytes(masks)
 
 
-def _check_turn(view: View) -> None:
-    """Refuse a view of a seat that is not to act, or that has begun a move.
-
-    Raises:
-        IllegalMoveError: If it is one.
-    """
-    if view.acting_seat != view.seat or view.stage in ("over", "kicker"):
-        raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
-
-
 class ModelAgent:
     """Plays by any :class:`~ddz_agents.neural.model.PolicyModel`.
 
@@ -175,7 +164,7 @@ class ModelAgent:
         """
         if not isinstance(self.model, CompiledPolicy):
             return self.act_batch([view], [rng])[0]
-        _check_turn(view)
+        check_to_act(view, "kicker")
         return self.model.build_move(view, self._drawing(rng) if self.temperature else None)
 
     def _drawing(self, rng: np.random.Generator) -> Callable[[Floats], int]:
@@ -188,7 +177,7 @@ class ModelAgent:
             IllegalMoveError: If it is not the seat's turn in one of them.
         """
         for view in views:
-            _check_turn(view)
+            check_to_act(view, "kicker")
         moves = [PartialMove(view, view.row, view.ring) for view in views]
         unfinished = list(range(len(moves)))
         while unfinished:

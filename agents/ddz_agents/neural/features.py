@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_agents.rules.decomposition import decompose
+from ddz_agents.rules.decomposition import LOSER, decompose, price_of_hand
 from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_POOL, PRICE_ONLY, RuleScratch
 from ddz_agents.rules.weights import WEIGHTS
@@ -48,12 +48,10 @@ _CHAIN_SEGMENTS = np.array(sorted({chain.segment for chain in CHAINS}), np.int64
 
 
 @inline_kernel
-def put_scaled(values: np.ndarray, scales: np.ndarray, first: int, stop: int, out: np.ndarray, place: int) -> int:
-    """Write the bytes ``first..stop-1`` of an observation, scaled; the place behind them."""
+def put_scaled(values: np.ndarray, scales: np.ndarray, first: int, stop: int, out: np.ndarray, place: int) -> None:
+    """Write the bytes ``first..stop-1`` of an observation, scaled."""
     for index in range(first, stop):
-        out[place] = np.float32(values[index]) * scales[index]
-        place += 1
-    return place
+        out[place + index - first] = np.float32(values[index]) * scales[index]
 
 
 @inline_kernel
@@ -74,11 +72,10 @@ def put_planes(counts: np.ndarray, first: int, out: np.ndarray, place: int) -> i
 
 
 @pure_kernel
-def put_hand(counts: np.ndarray, first: int, out: np.ndarray, place: int) -> int:
-    """Write thresholds and chains of the fifteen counts from ``first``; the place behind them."""
+def put_hand(counts: np.ndarray, first: int, out: np.ndarray, place: int) -> None:
+    """Write thresholds and chains of the fifteen counts from ``first``."""
     hand = hand_word(counts, first)
-    for rank in range(NUM_RANKS):
-        place = put_thresholds(int(counts[first + rank]), MOST, out, place)
+    place = put_planes(counts, first, out, place)
     for index in range(_CHAIN_SEGMENTS.shape[0]):
         segment = _CHAIN_SEGMENTS[index]
         plane = (hand >> (U16 * (SEGMENT_COPIES[segment] - U1))) & PLANE
@@ -86,7 +83,6 @@ def put_hand(counts: np.ndarray, first: int, out: np.ndarray, place: int) -> int
         for start in range(np.int64(SEGMENT_SIZE[segment])):
             out[place] = np.float32((starts >> np.uint64(start)) & U1)
             place += 1
-    return place
 
 
 @inline_kernel
@@ -105,7 +101,6 @@ MOST_LOSERS, MOST_MOVES = 8, 12
 _PRICE_STEPS, _PRICE_STEP = 12, 50
 _PRICE_LEAST, _PRICE_SPAN = -250.0, 1000.0
 _MOST_PRICE = 32_000
-_LOSER = 100  # the price of a move that can be beaten, in the rule agent's decomposition ``sure``
 
 HAND_VALUES = 2
 """Numbers that the prospects of a hand depend on."""
@@ -146,12 +141,11 @@ def value_hand(hand: np.uint64, rules: np.ndarray, mind: RuleScratch) -> tuple[i
         price of the hand.  Both fit in int16.
     """
     sure, _ = decompose(hand, rules, mind.sure, PRICE_ONLY)
-    price, _ = decompose(hand, rules, mind.value, PRICE_ONLY)
-    return sure, min(max(price, -_MOST_PRICE), _MOST_PRICE)
+    return sure, min(max(price_of_hand(hand, rules, mind), -_MOST_PRICE), _MOST_PRICE)
 
 
 @pure_kernel
-def put_hand_values(sure: int, price: int, out: np.ndarray, place: int) -> int:
+def put_hand_values(sure: int, price: int, out: np.ndarray, place: int) -> None:
     """Write the prospects of a hand that :func:`value_hand` has looked at.
 
     Args:
@@ -159,12 +153,9 @@ def put_hand_values(sure: int, price: int, out: np.ndarray, place: int) -> int:
         price: The second.
         out: Output, float32.
         place: Where the ``PROSPECTS`` columns begin.
-
-    Returns:
-        The place behind them.
     """
-    losers = sure // _LOSER
-    moves = losers + sure % _LOSER
+    losers = sure // LOSER
+    moves = losers + sure % LOSER
     for step in range(MOST_LOSERS):
         out[place + step] = np.float32(losers > step)
     place += MOST_LOSERS
@@ -175,14 +166,13 @@ def put_hand_values(sure: int, price: int, out: np.ndarray, place: int) -> int:
     place += 1
     for step in range(_PRICE_STEPS):
         out[place + step] = np.float32(price > step * _PRICE_STEP)
-    return place + _PRICE_STEPS
 
 
 @pure_kernel
-def put_prospects(hand: np.uint64, rules: np.ndarray, mind: RuleScratch, out: np.ndarray, place: int) -> int:
+def put_prospects(hand: np.uint64, rules: np.ndarray, mind: RuleScratch, out: np.ndarray, place: int) -> None:
     """Look at a hand and write its prospects: :func:`value_hand`, then :func:`put_hand_values`."""
     sure, price = value_hand(hand, rules, mind)
-    return put_hand_values(sure, price, out, place)
+    put_hand_values(sure, price, out, place)
 
 
 # --- Signs ------------------------------------------------------------------------------------------------------------
@@ -199,16 +189,13 @@ SIGNS = 2 * 2 * NUM_RANKS
 
 
 @pure_kernel
-def put_signs(values: np.ndarray, out: np.ndarray, place: int) -> int:
+def put_signs(values: np.ndarray, out: np.ndarray, place: int) -> None:
     """Write the signs of an observation.
 
     Args:
         values: The observation, shape ``[OBSERVATION_SIZE]``, int8.
         out: Output, float32.
         place: Where the ``SIGNS`` columns begin.
-
-    Returns:
-        The place behind them.
     """
     for column in range(SIGNS):
         out[place + column] = np.float32(0.0)
@@ -235,4 +222,3 @@ def put_signs(values: np.ndarray, out: np.ndarray, place: int) -> int:
             base = place + ((seat - 2) * 2 + (copies - 1)) * NUM_RANKS
             for index in range(rank, NUM_RANKS):
                 out[base + index] = np.float32(1.0)
-    return place + SIGNS

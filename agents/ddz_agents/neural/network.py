@@ -44,10 +44,7 @@ class PolicyInput(NamedTuple):
 
 
 def policy_input(
-    observations: Bytes,
-    masks: Bytes,
-    history: int,
-    hand_values: HandValues | None = None,
+    observations: Bytes, masks: Bytes, history: int, hand_values: HandValues | None = None
 ) -> tuple[PolicyInput, HandValues]:
     """Describe observations for a policy.
 
@@ -186,7 +183,7 @@ class Critic(nn.Module):
 
         Args:
             columns: Of the games (:func:`ddz_agents.neural.columns.describe_games`), shape ``[n, GAME_COLUMNS]``,
-            float32.
+                float32.
 
         Returns:
             Values for the seats to act, shape ``[n]``.

@@ -25,14 +25,13 @@ from ddz_agents.neural_search.descent import recognized
 from ddz_agents.neural_search.forest import DescentBudget, Forest, halve
 from ddz_agents.neural_search.leaves import CachedModel, Evaluator, leaf_kind
 from ddz_agents.tree_search.agent import SearchAgent
-from ddz_agents.tree_search.choice import candidates_of, choose
+from ddz_agents.tree_search.choice import candidates_of, choose, kickers_of
 from ddz_agents.tree_search.search import Position
 from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred
 from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_agents.worlds.rules_player import FAITHFUL, RESPONSES, RulesPlayer
 from ddz_env import Move, View
-from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.random import key
 from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
@@ -165,8 +164,7 @@ class ModelSearchAgent(SearchAgent[View]):
         action, settled = int(log_probabilities.argmax()), self.options.settled
         if settled == 1 or log_probabilities[action] < math.log(settled):
             return None
-        has_kickers = action < KICKER_BASE and MAIN_GROUPS[action].kicker_count > 0
-        return None if has_kickers else Move(action)
+        return None if kickers_of(action) else Move(action)
 
     def _inferred(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.uint8]]:
         """Inferred worlds, and which seats are the rule agent, shape ``[3]``, uint8.

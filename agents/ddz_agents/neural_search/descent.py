@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.rules.rules import next_action
-from ddz_agents.rules.scratch import A_PLAN, RuleScratch, new_rule_scratch
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.search import MAX_DEPTH, reward_of, simulate_random, take_tried
 from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, Tree, add_child, child_of, has_room
@@ -61,16 +61,18 @@ class RecognizedSeats(NamedTuple):
 
     Attributes:
         faithful: 1 for a seat that is the rule agent, 0 for any other, shape ``[3]``, uint8.
-        mind: Memory to ask the rule agent with.
+        mind: The rule agent's memory.
+        plan: Its plan of the move in progress, shape ``[2]``, uint64 (:func:`ddz_agents.rules.rules.next_action`).
     """
 
     faithful: npt.NDArray[np.uint8]
     mind: RuleScratch
+    plan: Words
 
 
 def none_recognized() -> RecognizedSeats:
     """No seat is recognized."""
-    return RecognizedSeats(np.zeros(3, np.uint8), new_rule_scratch())
+    return RecognizedSeats(np.zeros(3, np.uint8), new_rule_scratch(), np.zeros(2, np.uint64))
 
 
 def recognized(kinds: npt.NDArray[np.float64], policy: int, rule_agent: int, seat: int) -> npt.NDArray[np.uint8]:
@@ -97,9 +99,8 @@ def known_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, opponents
         mask: The legal actions of the seat to act.
         opponents: Whose memory is used.
     """
-    plan = opponents.mind.about[A_PLAN:]
-    plan[0] = U0  # of another game, perhaps
-    action = next_action(row, rules, opponents.mind, WEIGHTS, plan)
+    opponents.plan[0] = U0  # of another game, perhaps
+    action = next_action(row, rules, opponents.mind, WEIGHTS, opponents.plan)
     return action if marked(mask, action) else nth_legal(mask, U0)
 
 
@@ -318,9 +319,7 @@ def _next(
     if count_legal(mask) == U0:
         return _select(tree, usable, found, state)
     if learned and legal == U1 and has_room(tree):  # a simulation sees what is forced for nothing
-        record = np.int64(add_child(tree, node, only))
-        tree.available[record] = 1
-        return record, state
+        return _take_known(tree, node, only), state
     return np.int64(-1), state
 
 
@@ -419,12 +418,7 @@ def plant(tree: Tree, log_probabilities: np.ndarray) -> bool:
 
 @kernel
 def absorb(
-    tree: Tree,
-    rules: np.ndarray,
-    descents: Descents,
-    answers: Answers,
-    learned: bool,
-    state: np.uint64,
+    tree: Tree, rules: np.ndarray, descents: Descents, answers: Answers, learned: bool, state: np.uint64
 ) -> tuple[bool, np.uint64]:
     """Expand the leaves that waited, and back their values up.
 

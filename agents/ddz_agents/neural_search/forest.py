@@ -17,14 +17,13 @@ import numpy.typing as npt
 
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, new_descents, plant
-from ddz_agents.neural_search.leaves import Evaluator, ask
+from ddz_agents.neural_search.leaves import Evaluator
 from ddz_agents.tree_search.agent import Clock
 from ddz_agents.tree_search.choice import totals
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool
 from ddz_env import View
-from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.observation import write_mask, write_observation
+from ddz_env.core.observation import action_mask, observe
 from ddz_env.core.owned import OwnsArrays
 
 PRIOR_WEIGHT = 0.3
@@ -65,10 +64,7 @@ class Forest(OwnsArrays):
         """
         self._states, self._deals = list(states), list(states)
         self._searcher = Searcher.of(view)
-        root = self.descents.part(slice(1))
-        write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), root.observations[0])
-        write_mask(view.row, view.rule_words, np.empty(MASK_WORDS, np.uint64), root.masks[0])
-        log_priors = ask(self._evaluator.model, root)[0][0]
+        log_priors = self._evaluator.model.evaluate(observe(view)[None], action_mask(view)[None])[0][0]
         for tree in self.trees:
             clear(tree)
             plant(tree, log_priors)

@@ -33,8 +33,6 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
 
-_STEPS, _DIGITS = 25, 3
-"""Of Newton's method, and of what it has found."""
 WORLDS = 64
 """Worlds in which a move is played."""
 _MOST = 8.0
@@ -76,7 +74,7 @@ class LogOddsCurve(NamedTuple):
 
     def chances(self, means: Reals) -> Reals:
         """The chances where the critic's means, 0 to 1, are these; what is certain stays certain."""
-        chances = 1 / (1 + np.exp(-_inputs(means) @ np.array(self)))
+        chances = 1 / (1 + np.exp(-curve_inputs(means) @ np.array(self)))
         found: Reals = np.where((means <= 0) | (means >= 1), means, chances)
         return found
 
@@ -93,7 +91,7 @@ class Calibration(NamedTuple):
     landlord: LogOddsCurve
 
 
-def _inputs(means: Reals) -> Reals:
+def curve_inputs(means: Reals) -> Reals:
     """What a curve adds up, shape ``[n, 3]``."""
     with np.errstate(divide="ignore"):
         logs = np.clip(np.log(means) - np.log1p(-means), -_MOST, _MOST)
@@ -156,8 +154,8 @@ class Judge:
             raise InvalidAgentOptionError("chances of winning need a policy with a critic, trained for objective='win'")
         self._calibration, self._worlds = calibration, worlds
 
-    def chances(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> list[float]:
-        """The chance of winning after each of some moves, for the side of the seat to act.
+    def judge(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> list[Judgement]:
+        """What is known of each of some moves, for the side of the seat to act.
 
         Args:
             view: What the seat to act knows, when the landlord is known.
@@ -168,12 +166,6 @@ class Judge:
             IllegalMoveError: If it is not the seat's turn to play cards.
             InconsistentViewError: If the view contradicts itself.
         """
-        means = self.means(view, moves, rng)
-        found: list[float] = self._calibration[view.landlord == view.seat].chances(means).tolist()
-        return found
-
-    def judge(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> list[Judgement]:
-        """What is known of each of some moves; arguments and errors as those of :meth:`chances`."""
         values, open_ones = self._play(view, moves, rng)
         means = values.mean(axis=0)
         curve = self._calibration[view.landlord == view.seat]
@@ -187,7 +179,7 @@ class Judge:
         return list(map(Judgement, shown.tolist(), noises.tolist(), forced.tolist()))
 
     def means(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> Reals:
-        """The critic's means over the worlds, 0 to 1, shape ``[moves]``; as :meth:`chances` without the map."""
+        """The critic's means over the worlds, 0 to 1, shape ``[moves]``; arguments and errors as of :meth:`judge`."""
         return np.asarray(self._play(view, moves, rng)[0].mean(axis=0))
 
     def _play(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> tuple[Reals, npt.NDArray[np.bool_]]:
@@ -207,22 +199,6 @@ class Judge:
         values = values_for(games, seats, partial(ask_critic, self._model))
         chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
         return chances.reshape(self._worlds, len(moves)), open_ones
-
-
-def fitted(means: Reals, won: npt.NDArray[np.bool_]) -> LogOddsCurve:
-    """The curve under which the games that were won are likeliest (Newton's method for a logistic regression).
-
-    Args:
-        means: The critic's, shape ``[n]``.
-        won: Whether the game was won, shape ``[n]``.
-    """
-    open_ones = (means > 0) & (means < 1)
-    inputs, wins, weights = _inputs(means[open_ones]), won[open_ones].astype(np.float64), np.zeros(3)
-    for _ in range(_STEPS):
-        chances = 1 / (1 + np.exp(-inputs @ weights))
-        curvature = (inputs * (chances * (1 - chances))[:, None]).T @ inputs
-        weights += np.linalg.solve(curvature, inputs.T @ (wins - chances))
-    return LogOddsCurve(*(round(float(weight), _DIGITS) for weight in weights))
 
 
 def likely_moves(model: PolicyModel, view: View, most: int) -> list[PartialMove]:

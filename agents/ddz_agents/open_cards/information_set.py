@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.open_cards.minimax import NotSolvableError, SearchLimitError
-from ddz_agents.worlds.determinize import InconsistentViewError
+from ddz_agents.worlds.determinize import InconsistentViewError, Words
 from ddz_agents.worlds.story import check_history
 from ddz_env import View
 from ddz_env.core.cards import counts_to_word
@@ -42,7 +42,7 @@ class InformationSet:
         deals: Deals of cards that lead to each state, shape ``[states]``, int64: their shares are the probabilities.
     """
 
-    rows: npt.NDArray[np.uint64]
+    rows: Words
     deals: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -102,7 +102,7 @@ def _shares(pool: Counts, sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...
             yield (counts_to_word(hand), *words), ways * deals
 
 
-def information_set(row: npt.NDArray[np.uint64], seat: int, open_hands: bool = False) -> InformationSet:
+def information_set(row: Words, seat: int, open_hands: bool = False) -> InformationSet:
     """Enumerate what a view leaves open.
 
     Args:
@@ -133,7 +133,7 @@ def information_set(row: npt.NDArray[np.uint64], seat: int, open_hands: bool = F
     return _filled(row, others, shares(pool, sizes))
 
 
-def _unknown(row: npt.NDArray[np.uint64], seat: int) -> tuple[Counts, tuple[int, ...], tuple[int, ...]]:
+def _unknown(row: Words, seat: int) -> tuple[Counts, tuple[int, ...], tuple[int, ...]]:
     """The pool, the other seats that hold cards, and how many of the pool's cards each of them gets."""
     held = {other: (int(row[SIZES]) >> (8 * other)) & 255 for other in range(3)}
     others = tuple(other for other, size in held.items() if other != seat and size > 0)
@@ -141,7 +141,7 @@ def _unknown(row: npt.NDArray[np.uint64], seat: int) -> tuple[Counts, tuple[int,
     return word_to_counts(int(row[HIDDEN])), others, tuple(held[other] - known.get(other, 0) for other in others)
 
 
-def deals_of_cards(row: npt.NDArray[np.uint64], seat: int) -> int:
+def deals_of_cards(row: Words, seat: int) -> int:
     """Ways to deal the unseen cards of a view to the other seats: at least as many as there are states."""
     pool, _, sizes = _unknown(row, seat)
     left, ways = sum(pool), 1
@@ -151,9 +151,7 @@ def deals_of_cards(row: npt.NDArray[np.uint64], seat: int) -> int:
     return ways
 
 
-def _filled(
-    row: npt.NDArray[np.uint64], others: Sequence[int], dealt: Sequence[tuple[tuple[int, ...], int]]
-) -> InformationSet:
+def _filled(row: Words, others: Sequence[int], dealt: Sequence[tuple[tuple[int, ...], int]]) -> InformationSet:
     """Rows with the other hands filled in."""
     rows = np.tile(row, (len(dealt), 1))
     rows[:, SIZES] = 0
@@ -165,7 +163,7 @@ def _filled(
     return InformationSet(rows, np.array([deals for _, deals in dealt], np.int64))
 
 
-def first_row(row: npt.NDArray[np.uint64], seat: int, players: int) -> npt.NDArray[np.uint64]:
+def first_row(row: Words, seat: int, players: int) -> Words:
     """The same seat's view before the first move: every card that was played is back where it came from.
 
     Args:

@@ -23,10 +23,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_agents.open_cards import stack as at
 from ddz_agents.open_cards.stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
+from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER, STAGE_PLAY, WINNER
 from ddz_env.core.engine.moves import list_moves
@@ -218,7 +218,7 @@ class Solver(OwnsArrays):
         """Positions that the last call visited (those found in the table not counted)."""
         return int(self._stack.counters[at.NODES])
 
-    def _moves(self, found: int, values: npt.NDArray[np.float64]) -> tuple[list[Move], npt.NDArray[np.float64]]:
+    def _moves(self, found: int, values: Reals) -> tuple[list[Move], Reals]:
         """The moves at the bottom of the stack with their values.
 
         Raises:
@@ -266,7 +266,7 @@ class MinimaxSolver(Solver):
         super().__init__(rules, node_limit, table_bits)
         self.epsilon = float(epsilon)
 
-    def value(self, row: npt.NDArray[np.uint64]) -> float:
+    def value(self, row: Words) -> float:
         """The value of a position for the side to act; ±1 in a finished game, for the landlord.
 
         Raises:
@@ -280,7 +280,7 @@ class MinimaxSolver(Solver):
         self._check()
         return float(value)
 
-    def move_values(self, row: npt.NDArray[np.uint64]) -> tuple[list[Move], npt.NDArray[np.float64]]:
+    def move_values(self, row: Words) -> tuple[list[Move], Reals]:
         """Every legal move in the engine's order, and its value for the side to act, shape ``[moves]``.
 
         Raises:
@@ -290,9 +290,7 @@ class MinimaxSolver(Solver):
         check_solvable(row)
         return self._moves(_move_values(self._stack, row, self.epsilon, self._values), self._values)
 
-    def votes(
-        self, rows: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64]
-    ) -> tuple[list[Move], npt.NDArray[np.float64]]:
+    def votes(self, rows: Words, weights: Reals) -> tuple[list[Move], Reals]:
         """Every legal move and the total weight of the states in which minimax chooses it (section III.C).
 
         Args:
@@ -308,7 +306,7 @@ class MinimaxSolver(Solver):
         return self._moves(_votes(self._stack, rows, weights, self.epsilon, self._values, votes), votes)
 
 
-def check_solvable(row: npt.NDArray[np.uint64]) -> None:
+def check_solvable(row: Words) -> None:
     """Raise unless a row is between two moves of a running game."""
     if int(row[STAGE]) != STAGE_PLAY:
         raise NotSolvableError("exact search needs a position between two whole moves of a running game")

@@ -1,1 +1,1 @@
-"""Agents without search: uniform play and hand-written rules."""
+"""The rule agent: it plays by hand decomposition and hand-written rules, without search."""

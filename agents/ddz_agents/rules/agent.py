@@ -18,11 +18,11 @@ from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import CHOSEN, LANDLORD, SIZES, STAGE, STAGE_KICKER, STAGE_OVER
 from ddz_env.core.engine.legal import legal_mask, marked
 from ddz_env.core.engine.words import U0
-from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
+from ddz_env.core.errors import InvalidOptionError
 from ddz_env.core.options import Options, takes
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.envs.threads import MOST_THREADS
-from ddz_env.playing.agent import BatchPlayer
+from ddz_env.playing.agent import BatchPlayer, check_to_act
 
 NO_LABEL = -1
 """The answer where the teacher has none: a half-built move that it would never have built."""
@@ -31,6 +31,12 @@ Rule = Literal["pass", "bombs", "control"]
 _FEW = 3
 """Fewer cards than these in an enemy's hand are a key moment."""
 _SEAT_BITS = 8
+
+
+def chosen_move(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, weights: np.ndarray = of.WEIGHTS) -> Move:
+    """The rule agent's move: see :func:`ddz_agents.rules.rules.rules_move`, which chooses it."""
+    main, kickers = rules_move(row, rules, mind, weights)
+    return Move.from_words(int(main), int(kickers))
 
 
 class PricedAgent(OwnsArrays):
@@ -56,10 +62,8 @@ class PricedAgent(OwnsArrays):
         Raises:
             IllegalMoveError: If it is not the seat's turn.
         """
-        if view.acting_seat != view.seat or view.stage == "over":
-            raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
-        main, kickers = rules_move(self.seen(view), view.rule_words, self._mind, self.weights(view))
-        return Move.from_words(int(main), int(kickers))
+        check_to_act(view)
+        return chosen_move(self.seen(view), view.rule_words, self._mind, self.weights(view))
 
 
 class RulesAgent(PricedAgent):

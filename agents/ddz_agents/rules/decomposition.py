@@ -136,14 +136,7 @@ def _load_trio(
 @inline_kernel
 def _variants(planes: np.uint64, quads: np.uint64, trios: np.uint64, jokers: bool) -> int:
     """In how many ways the rest of a hand can be read: kickers of every body, quads and trios broken or not."""
-    number = 1
-    while planes > U0:
-        number *= _MODES
-        planes -= U1
-    rest = quads
-    while rest > U0:
-        number *= _QUAD_MODES
-        rest -= U1
+    number = _MODES ** np.int64(planes) * _QUAD_MODES ** np.int64(quads)
     if jokers:
         number *= 2
     # A trio is worth breaking up only where other bodies carry its cards away.

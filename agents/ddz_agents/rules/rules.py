@@ -173,11 +173,7 @@ def _lead(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) 
     if main == U0:
         main = nth_legal(mind.mask, U0)
         kickers = lowest_kickers(row, hand, main, rules)
-    elif (
-        main < tables.BOMB_ID
-        and tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]] == U1
-        and mind.about[scratch.A_FEWEST] == U1
-    ):
+    elif tables.MAIN_SEGMENT[main] == scratch.SOLO and mind.about[scratch.A_FEWEST] == U1:
         main = tables.SEGMENT_BASE[scratch.SOLO] + _highest_rank(hand)
     return main, kickers
 

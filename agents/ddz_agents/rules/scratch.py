@@ -19,7 +19,6 @@ from ddz_env.core.engine.words import U0, U1, U3, remove_hand
 from ddz_env.core.rules import R_DECK, R_PLAYERS
 
 # Segments as typed integers: Numba compiles a function once more for every literal that it gets.
-SEGMENTS_END = np.int64(NUM_SEGMENTS)
 SOLO, PAIR, TRIO, TRIO_SOLO, TRIO_PAIR, BOMB, QUAD_SOLOS, ROCKET = (
     np.int64(segments_of(name).start)
     for name in ("solo", "pair", "trio", "trio+solo", "trio+pair", "bomb", "quad+2 solos", "rocket")
@@ -73,7 +72,7 @@ CHAIN_CARDS = CHAIN + MAX_CHAINS
 MEMORY_WORDS = CHAIN_CARDS + MAX_CHAINS
 
 # Words of ``RuleScratch.about``.
-A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS, A_PLAN = range(8)
+A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS = range(7)
 
 
 class Scratch(NamedTuple):
@@ -98,7 +97,7 @@ class RuleScratch(NamedTuple):
         sure: The decomposition that counts the moves that can be beaten: a beatable move costs 100, others 1.
         beaten: How easily each main group is beaten, 0 (a control) to 100, by segment and lowest rank, int64.
         mask: Legal actions, shape ``[MASK_WORDS]``, uint64.
-        about: What the seat knows, uint64: see the ``A_`` indexes; the two words from ``A_PLAN`` on are a plan.
+        about: What the seat knows, uint64: see the ``A_`` indexes; shape ``[7]``.
     """
 
     value: Scratch
@@ -110,7 +109,7 @@ class RuleScratch(NamedTuple):
 
 def new_scratch() -> Scratch:
     """Prices of one a move and fresh memory, for one thread."""
-    return Scratch(np.ones(int(SEGMENTS_END) * PRICES, np.int64), np.zeros(MEMORY_WORDS, np.uint64))
+    return Scratch(np.ones(NUM_SEGMENTS * PRICES, np.int64), np.zeros(MEMORY_WORDS, np.uint64))
 
 
 def new_rule_scratch() -> RuleScratch:
@@ -119,9 +118,9 @@ def new_rule_scratch() -> RuleScratch:
     return RuleScratch(
         value=value,
         sure=Scratch(value.price.copy(), value.memory),  # one search at a time: the memory is shared
-        beaten=np.zeros(SEGMENTS_END * PRICES, np.int64),
+        beaten=np.zeros(NUM_SEGMENTS * PRICES, np.int64),
         mask=np.zeros(MASK_WORDS, np.uint64),
-        about=np.zeros(A_PLAN + 2, np.uint64),
+        about=np.zeros(7, np.uint64),
     )
 
 

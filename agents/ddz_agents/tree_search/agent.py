@@ -16,7 +16,7 @@ from numba.extending import is_jitted
 from ddz_agents.tree_search.choice import candidates_of, choose, move_without_search
 from ddz_agents.tree_search.search import Position, search
 from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
-from ddz_agents.worlds.determinize import WorldPool, belief_of, check_decision, draw_game, uniform
+from ddz_agents.worlds.determinize import WorldPool, belief_of, check_decision, draw_game
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import ROW_WORDS
@@ -160,6 +160,8 @@ class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
     cheats = False
     finish = True
     """Whether a finishing move is taken at once."""
+    budget = "{0.iterations}"
+    """Its budget other than time, as its name shows it: a format of the options."""
     options: Any
     options_type: ClassVar[type[Options]]
 
@@ -170,12 +172,8 @@ class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
     def name(self) -> str:
         """The agent's class and budget."""
         milliseconds = getattr(self.options, "milliseconds", None)
-        return f"{type(self).__name__}({f'{milliseconds:g}ms' if milliseconds else self._budget})"
-
-    @property
-    def _budget(self) -> str:
-        """The budget other than time."""
-        return str(self.options.iterations)
+        budget = f"{milliseconds:g}ms" if milliseconds else self.budget.format(self.options)
+        return f"{type(self).__name__}({budget})"
 
     def act(self, view: Sight, rng: np.random.Generator) -> Move:
         """Search and return the chosen move."""
@@ -209,8 +207,7 @@ class InferringAgent(SearchAgent[View]):
 
     def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
         """The determinizations to draw from."""
-        particles = self.options.particles
-        return inferred_pool(view, rng, particles) if particles else uniform()
+        return inferred_pool(view, rng, self.options.particles)
 
 
 class TreeSearchAgent(SearchAgent[Sight]):
@@ -220,15 +217,13 @@ class TreeSearchAgent(SearchAgent[Sight]):
     from (``_worlds``), and what is seen (``cheats``).
     """
 
+    budget = "{0.trees}x{0.iterations}"
+
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
         self.finish = self.options.finish
         self._policy = self.options.policy()
         self._trees: list[Tree] = []
-
-    @property
-    def _budget(self) -> str:
-        return f"{self.options.trees}x{self.options.iterations}"
 
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
         while len(self._trees) < self.options.trees:

@@ -17,6 +17,7 @@ from ddz_env.core.engine.step import apply_action, main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import remove_hand
 from ddz_env.core.errors import IllegalMoveError
+from ddz_env.core.view import legal_ids
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
 
@@ -42,13 +43,18 @@ def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> M
     if total == 0:
         raise IllegalMoveError("there is no legal move: the game is over")
     first = int(nth_legal(mask, np.uint64(0)))
-    if total == 1 and not (first < KICKER_BASE and MAIN_GROUPS[first].kicker_count):
+    if total == 1 and not kickers_of(first):
         return Move(first)
     if not finish or int(root[STAGE]) != STAGE_PLAY:
         return None
     hand = root[HANDS + seat]
     main = np.uint64(finishing_action(hand, mask))
     return Move.from_words(int(main), int(remove_hand(hand, main_cards(main)))) if main else None
+
+
+def kickers_of(action: int) -> int:
+    """How many kickers a first stage takes; none with a bid or an answer to doubling."""
+    return MAIN_GROUPS[action].kicker_count if action < KICKER_BASE else 0
 
 
 class Totals(NamedTuple):
@@ -105,9 +111,7 @@ def choose(trees: Sequence[Tree], root: Words, rules: Words, decided: int | None
 def _next_action(found: Totals, row: Words, rules: Words) -> int:
     """The best action of one stage; the lowest legal one where the search never came."""
     if not found.visits:
-        mask = np.empty(MASK_WORDS, np.uint64)
-        legal_mask(row, rules, mask)
-        return int(nth_legal(mask, np.uint64(0)))
+        return legal_ids(row, rules)[0]
     return max(found.visits, key=lambda action: (found.visits[action], found.priors[action], -action))
 
 
@@ -175,7 +179,7 @@ def whole_moves_of(actions: Sequence[int]) -> list[Move]:
     place = 0
     while place < len(actions):
         main = actions[place]
-        wanted = MAIN_GROUPS[main].kicker_count if main < KICKER_BASE else 0
+        wanted = kickers_of(main)
         kickers = tuple(action - KICKER_BASE for action in actions[place + 1 : place + 1 + wanted])
         if len(kickers) == wanted:
             moves.append(Move(main, kickers))

@@ -1,8 +1,7 @@
 """Duplicate rollouts: the candidates of a good player, compared in the same worlds, played out by a good player.
 
-A search that simulates every legal move spreads its budget over dozens that no player would look at.  The *candidates*
-are the legal main groups, each with its cheapest kickers, ranked by the rule agent's price of the hand before the move
-less the price of the hand after it.
+A search that simulates every legal move spreads its budget over dozens that no player would look at; the *candidates*
+are those of :mod:`ddz_agents.rules.candidates`.
 
 Every candidate is played out in the same worlds, and the worse half is dropped, again and again.  The luck of the
 hidden cards is the same for all candidates of a world, so it cancels out of their comparison, as duplicate deals cancel
@@ -19,11 +18,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.rules.decomposition import price_of_hand
-from ddz_agents.rules.prices import beatable, set_prices
-from ddz_agents.rules.rules import choose_kickers, rules_move
-from ddz_agents.rules.scratch import A_HAND, RuleScratch, look_around, new_rule_scratch
-from ddz_agents.rules.weights import FOLLOW_HOLD, WEIGHTS
+from ddz_agents.rules.agent import chosen_move
+from ddz_agents.rules.candidates import best_candidates
+from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.agent import ENDGAME, RESULTS, Clock, InferringAgent, Milliseconds
 from ddz_agents.tree_search.search import Position, landlord_won
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
@@ -31,84 +30,11 @@ from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, View
 from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_PLAY
-from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.random import key
-from ddz_env.core.engine.step import main_cards, pass_turn, play_move
-from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
+from ddz_env.core.engine.step import play_move
 from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
-
-_FIRST = np.int64(1 << 40)
-_U64 = np.uint64(64)
-
-
-@pure_kernel
-def _insert(
-    mains: np.ndarray,
-    kickers: np.ndarray,
-    scores: np.ndarray,
-    found: int,
-    main: np.uint64,
-    riders: np.uint64,
-    score: int,
-) -> int:
-    """Put a move where its score belongs, if it is among the best; how many there are now."""
-    place = found
-    while place > 0 and scores[place - 1] < score:
-        place -= 1
-    if place == mains.size:
-        return found
-    stop = min(found, mains.size - 1)
-    while stop > place:
-        mains[stop], kickers[stop], scores[stop] = mains[stop - 1], kickers[stop - 1], scores[stop - 1]
-        stop -= 1
-    mains[place], kickers[place], scores[place] = main, riders, score
-    return min(found + 1, mains.size)
-
-
-@pure_kernel
-def list_candidates(
-    row: np.ndarray, rules: np.ndarray, mind: RuleScratch, mains: np.ndarray, kickers: np.ndarray, scores: np.ndarray
-) -> int:
-    """The best candidates for the acting seat in the play stage, the rule agent's move first, pass second if legal.
-
-    Args:
-        row: A view's row or a full row, at the start of a move.
-        rules: The rules array.
-        mind: The rule agent's memory.
-        mains: Output, uint64; its size is the most candidates listed.
-        kickers: Output, uint64, the kickers as hands.
-        scores: Output, int64, gain in hundredths of a trick.
-
-    Returns:
-        How many were written.
-    """
-    main, riders = rules_move(row, rules, mind, WEIGHTS)
-    found = _insert(mains, kickers, scores, np.int64(0), main, riders, _FIRST)
-    look_around(row, rules, mind)
-    set_prices(mind, WEIGHTS)
-    hand = mind.about[A_HAND]
-    before = price_of_hand(hand, rules, mind)
-    legal_mask(row, rules, mind.mask)
-    for word in range(MASK_WORDS):
-        bits = mind.mask[word]
-        while bits != U0:
-            candidate = np.uint64(word) * _U64 + lowest(bits)
-            bits &= bits - U1
-            if candidate == U0:
-                if main != U0:
-                    found = _insert(mains, kickers, scores, found, U0, U0, _FIRST - 1)
-                continue
-            chosen = choose_kickers(row, hand, candidate, rules, mind)
-            if candidate == main and chosen == riders:
-                continue
-            rest = remove_hand(remove_hand(hand, main_cards(candidate)), chosen)
-            after = price_of_hand(rest, rules, mind)
-            score = before - after + WEIGHTS[FOLLOW_HOLD] * (100 - beatable(mind, candidate)) // 100
-            found = _insert(mains, kickers, scores, found, candidate, chosen, score)
-    return found
 
 
 class Arms(NamedTuple):
@@ -157,15 +83,6 @@ def _sort(arms: Arms, alive: int) -> None:
         arms.order[back] = arm
 
 
-@inline_kernel
-def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Pass (``main`` 0) or play a main group with its kickers."""
-    if main == U0:
-        pass_turn(row, rules)
-    else:
-        play_move(row, main, kickers, rules)
-
-
 @pure_kernel
 def play_out(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
     """Play to the end by the rule agent, which looks at no hand but its own.
@@ -177,7 +94,7 @@ def play_out(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
     """
     while row[STAGE] == STAGE_PLAY:
         main, kickers = rules_move(row, rules, mind, WEIGHTS)
-        _play(row, main, kickers, rules)
+        play_move(row, main, kickers, rules)
 
 
 @kernel
@@ -206,7 +123,7 @@ def play_worlds(
         for place in range(alive):
             arm = arms.order[place]
             row[:] = world
-            _play(row, arms.mains[arm], arms.kickers[arm], rules)
+            play_move(row, arms.mains[arm], arms.kickers[arm], rules)
             play_out(row, rules, mind)
             arms.runs[arm] += 1
             arms.wins[arm] += 1 if landlord_won(row) == landlord else 0
@@ -261,9 +178,9 @@ class RolloutAgent(InferringAgent):
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         """Compare the candidates; visits and values are those of the best candidate of each main group."""
         if int(position.row[STAGE]) != STAGE_PLAY:
-            main, kickers = rules_move(position.row, position.rules, self._mind, WEIGHTS)
-            return Decision(Move.from_words(int(main), int(kickers)))
-        arms = self._compared = self._arms(position)
+            return Decision(chosen_move(position.row, position.rules, self._mind))
+        found = best_candidates(position.row, position.rules, self._mind, self.options.candidates)
+        arms = self._compared = new_arms(*found, self.options.caution)
         if len(arms.order) > 1:
             pool = self._worlds(view, rng)
             self._compare(position, arms, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
@@ -284,12 +201,6 @@ class RolloutAgent(InferringAgent):
             for arm in arms.order.tolist()
             if arms.runs[arm]
         ]
-
-    def _arms(self, position: Position) -> Arms:
-        mains, kickers = np.zeros((2, self.options.candidates), np.uint64)
-        scores = np.zeros(self.options.candidates, np.int64)
-        count = list_candidates(position.row, position.rules, self._mind, mains, kickers, scores)
-        return new_arms(mains[:count], kickers[:count], self.options.caution)
 
     def _compare(self, position: Position, arms: Arms, pool: WorldPool, seed: np.uint64) -> None:
         """Sequential halving over a budget of rollouts, or of time."""

@@ -23,7 +23,7 @@ from ddz_agents.worlds.story import (
     story_log_likelihoods,
 )
 from ddz_env import View
-from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, NO_SEAT
+from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN
 from ddz_env.core.options import Options, Range
 from ddz_env.core.rules import Rules
 
@@ -33,9 +33,8 @@ MOST_PARTICLES = 100_000
 """The most that an agent may have: a decision then begins with about half a second of inference, with minutes of it
 where a learned policy is the model."""
 
-_LEAST_PROPOSED = 0.1
-"""Floor under the effective number of different deals among proposed ones: they are few."""
-_NO_SEAT = np.uint64(NO_SEAT)
+_LEAST_DRAWN, _LEAST_PROPOSED = 0.02, 0.1
+"""Floor under the effective number of different deals, among plain ones and among proposed ones, which are few."""
 
 
 class Proposal(NamedTuple):
@@ -98,7 +97,7 @@ def infer(
     models: PlayerModel | Sequence[PlayerModel] | None = None,
     *,
     rounds: int = DEFAULT_ROUNDS,
-    least_ess: float = 0.02,
+    least_ess: float = _LEAST_DRAWN,
     proposal: Proposal | None = None,
 ) -> Particles:
     """Draw determinizations uniformly, move them towards what the hidden seats' moves say, and weigh them by the rest.
@@ -229,9 +228,8 @@ def inferred(
     """
     if not particles:
         return None
+    least = _LEAST_DRAWN if proposal is None else _LEAST_PROPOSED
     try:
-        if proposal is not None:
-            return infer(view, rng, particles, models, least_ess=_LEAST_PROPOSED, proposal=proposal)
-        return infer(view, rng, particles, models, rounds=rounds)
+        return infer(view, rng, particles, models, rounds=rounds, least_ess=least, proposal=proposal)
     except InconsistentHistoryError:  # a bare row: there is nothing to infer from
         return None

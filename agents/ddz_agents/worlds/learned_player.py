@@ -10,7 +10,6 @@ import numpy as np
 
 from ddz_agents.neural.model import Bytes, PolicyModel
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_agents.worlds.story import InvalidInferenceOptionError
 from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HISTORY_MOVES
 from ddz_env.core.engine.step import apply_action
@@ -19,6 +18,8 @@ from ddz_env.core.notation import Move
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.core.rules import Rules
 
+_UNIFORM = 0.02
+"""The share of decisions in which a seat plays any legal action: the floor under every likelihood."""
 _MOST_AT_ONCE = 4096
 """Positions of one question to the policy: it describes every legal action of each."""
 
@@ -45,17 +46,10 @@ class LearnedPlayer:
 
     Args:
         policy: The policy.
-        uniform: The share of decisions in which it plays any legal action; the floor under every likelihood.
-
-    Raises:
-        InvalidInferenceOptionError: If the share is not above 0 and at most 1.
     """
 
-    def __init__(self, policy: PolicyModel, uniform: float = 0.02) -> None:
-        if not 0 < uniform <= 1:
-            raise InvalidInferenceOptionError(f"uniform={uniform!r} must be above 0 and at most 1")
+    def __init__(self, policy: PolicyModel) -> None:
         self.policy = policy
-        self.uniform = float(uniform)
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words | None = None) -> Reals:
         """The log-probability of a move in each position: see :class:`ddz_agents.worlds.story.PlayerModel`.
@@ -91,5 +85,5 @@ class LearnedPlayer:
             rows = unforced[first : first + _MOST_AT_ONCE]
             answers, _ = self.policy.evaluate(observations[rows], masks[rows])
             chances = np.exp(answers[:, action].astype(np.float64))
-            logs[rows] = np.log((1 - self.uniform) * chances + self.uniform / legal[rows])
+            logs[rows] = np.log((1 - _UNIFORM) * chances + _UNIFORM / legal[rows])
         return logs

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.rules.prices import is_bomb
 from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
@@ -35,7 +36,7 @@ from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import JOKERS, PLANE, U0, U1, U2, U16, body_mask, lowest, popcount
 from ddz_env.core.notation import Move
 from ddz_env.core.owned import OwnsArrays
-from ddz_env.core.rules import R_BOMBS, R_TWO_JOKERS, Rules
+from ddz_env.core.rules import R_TWO_JOKERS, Rules
 
 SITUATIONS = ("lead", "play on an enemy", "play on the partner", "pass on an enemy", "pass on the partner")
 """What the policy would do, and on whose move."""
@@ -55,21 +56,10 @@ TABLE_WORDS = T_UNIFORM + 1
 IMPOSSIBLE = -20.0
 """Log-likelihood of a move that a particle could not have made (possible where a rule looks at the whole hand)."""
 
-F_COUNTS = 0
-"""Index in the facts of a decision: how many legal main groups there are of each kind."""
-F_MOVES = N_KINDS
-"""Index in the facts: how many whole legal moves there are."""
-F_SITUATION, F_KIND = F_MOVES + 1, F_MOVES + 2
-"""Indexes in the facts: the situation, and the kind of the observed move (``ILLEGAL`` where it is not legal)."""
-F_SETS, F_OWN_KICKERS = F_MOVES + 3, F_MOVES + 4
-"""Indexes in the facts: how many kicker sets the observed main group has, and 1 where the kickers are the policy's."""
-FACTS = F_OWN_KICKERS + 1
-"""The facts of a decision: float64."""
-ILLEGAL = -1.0
+ILLEGAL = np.int64(-1)
+"""In place of the kind of a move that is not legal."""
 
 _CHOOSE = np.array([[comb(ranks, count) for count in range(8)] for ranks in range(16)], np.float64)
-_ROCKET = np.uint64(tables.ROCKET_ID)
-_BOMB = np.uint64(tables.SEG_BOMB)
 _U63, _U64 = np.uint64(63), np.uint64(64)
 
 
@@ -91,14 +81,13 @@ def kind_of(main: np.uint64, chosen: np.uint64, lowest_of_segment: bool, rules: 
         return SAME
     if main == U0:
         return PASS
-    segment = tables.MAIN_SEGMENT[main]
-    if main == _ROCKET or (segment == _BOMB and rules[R_BOMBS] == U1):
+    if is_bomb(main, rules):
         return BOMB
-    other = tables.MAIN_SEGMENT[chosen]
+    segment, other = tables.MAIN_SEGMENT[main], tables.MAIN_SEGMENT[chosen]
     kin = segment == other
     if (
         chosen != U0
-        and chosen != _ROCKET
+        and chosen != tables.ROCKET_ID
         and main - tables.SEGMENT_BASE[segment] == chosen - tables.SEGMENT_BASE[other]
     ):
         same_length = tables.SEGMENT_LENGTH[segment] == tables.SEGMENT_LENGTH[other]
@@ -125,14 +114,31 @@ def kicker_sets(hand: np.uint64, main: np.uint64, rules: np.ndarray) -> float:
     return max(sets, 1.0)
 
 
+class Facts(NamedTuple):
+    """What the likelihood of an observed move depends on, besides how many main groups of each kind are legal.
+
+    Attributes:
+        situation: One of ``SITUATIONS``.
+        kind: One of ``KINDS``, of the observed move; ``ILLEGAL`` where it is not legal.
+        moves: How many whole moves are legal.
+        sets: How many kicker sets the observed main group has.
+        own_kickers: Whether the kickers are the policy's.
+    """
+
+    situation: int
+    kind: int
+    moves: float
+    sets: float
+    own_kickers: bool
+
+
 @pure_kernel
 def _count_kinds(
-    hand: np.uint64, mask: np.ndarray, main: np.uint64, chosen: np.uint64, rules: np.ndarray, facts: np.ndarray
-) -> None:
-    """Write how many legal main groups there are of each kind, how many whole moves, and the kind of one of them."""
-    for index in range(FACTS):
-        facts[index] = 0.0
-    facts[F_KIND] = ILLEGAL
+    hand: np.uint64, mask: np.ndarray, main: np.uint64, chosen: np.uint64, rules: np.ndarray, counts: np.ndarray
+) -> tuple[int, float]:
+    """Count the legal main groups of each kind; the kind of one of them, and how many whole moves are legal."""
+    counts[:] = 0.0
+    found, moves = ILLEGAL, 0.0
     before = _U63  # no segment
     for word in range(tables.MASK_WORDS):
         bits = mask[word]
@@ -142,60 +148,58 @@ def _count_kinds(
             kind = kind_of(legal, chosen, tables.MAIN_SEGMENT[legal] != before, rules)
             before = tables.MAIN_SEGMENT[legal]
             if legal == main:
-                facts[F_KIND] = kind
-            facts[F_COUNTS + kind] += 1.0
-            facts[F_MOVES] += kicker_sets(hand, legal, rules)
+                found = np.int64(kind)
+            counts[kind] += 1.0
+            moves += kicker_sets(hand, legal, rules)
+    return found, moves
 
 
 @pure_kernel
 def describe_decision(
-    row: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], mind: RuleScratch, facts: np.ndarray
-) -> None:
-    """Ask the rule agent, and write what the likelihood of an observed move depends on.
+    row: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], mind: RuleScratch, counts: np.ndarray
+) -> Facts:
+    """Let the rule agent choose, and compare an observed move with its choice.
 
     Args:
         row: The position before the move, shape ``[32]``, in the play stage.
         rules: The rules array.
         move: The main group that was played, and its kickers as a hand.
         mind: The rule agent's memory.
-        facts: Output, shape ``[FACTS]``, float64.
+        counts: Output: the legal main groups of each kind, shape ``[N_KINDS]``, float64.
     """
     main, kickers = move
     chosen, riders = rules_move(row, rules, mind, WEIGHTS)
     hand = row[HANDS + np.int64(row[SEAT])]
-    _count_kinds(hand, mind.mask, main, chosen, rules, facts)
-    facts[F_SITUATION] = situation(row, chosen)
-    facts[F_SETS] = kicker_sets(hand, main, rules)
-    facts[F_OWN_KICKERS] = 1.0 if kickers == riders else 0.0
+    kind, moves = _count_kinds(hand, mind.mask, main, chosen, rules, counts)
+    return Facts(situation(row, chosen), kind, moves, kicker_sets(hand, main, rules), kickers == riders)
 
 
 @pure_kernel
-def log_likelihood(facts: np.ndarray, table: np.ndarray) -> float:
-    """The log-probability of the move that a decision's facts describe.
+def log_likelihood(facts: Facts, counts: np.ndarray, table: np.ndarray) -> float:
+    """The log-probability of an observed move.
 
     Args:
-        facts: Shape ``[FACTS]``, float64 (:func:`describe_decision`).
+        facts: What :func:`describe_decision` has found.
+        counts: What it has counted, shape ``[N_KINDS]``, float64.
         table: Shape ``[TABLE_WORDS]``, float64.
     """
-    if facts[F_KIND] == ILLEGAL:
+    if facts.kind == ILLEGAL:
         return IMPOSSIBLE
-    if facts[F_MOVES] <= 1.0:
+    if facts.moves <= 1.0:
         return 0.0  # forced: every player plays this
-    first = np.int64(facts[F_SITUATION]) * N_KINDS
-    kind = np.int64(facts[F_KIND])
+    first = facts.situation * N_KINDS
     offered = 0.0
     for other in range(N_KINDS):
-        if facts[F_COUNTS + other] > 0.0:
+        if counts[other] > 0.0:
             offered += table[first + other]
-    strayed = table[first + kind] / (offered * facts[F_COUNTS + kind])
-    sets = facts[F_SETS]
-    if kind == SAME and sets > 1.0:
+    strayed = table[first + facts.kind] / (offered * counts[facts.kind])
+    if facts.kind == SAME and facts.sets > 1.0:
         own = table[T_KICKERS]
-        strayed *= own if facts[F_OWN_KICKERS] > 0.0 else (1.0 - own) / (sets - 1.0)
+        strayed *= own if facts.own_kickers else (1.0 - own) / (facts.sets - 1.0)
     else:
-        strayed /= sets
+        strayed /= facts.sets
     share = table[T_UNIFORM]
-    return np.log(share / facts[F_MOVES] + (1.0 - share) * strayed)
+    return np.log(share / facts.moves + (1.0 - share) * strayed)
 
 
 class Response(NamedTuple):
@@ -225,10 +229,9 @@ def _one_decision(
     rows: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], table: np.ndarray, mind: RuleScratch
 ) -> np.ndarray:
     """The log-likelihood of one move in every row, shape ``[n]``."""
-    logs, facts = np.empty(rows.shape[0]), np.empty(FACTS)
+    logs, counts = np.empty(rows.shape[0]), np.empty(N_KINDS)
     for index in range(rows.shape[0]):
-        describe_decision(rows[index], rules, move, mind, facts)
-        logs[index] = log_likelihood(facts, table)
+        logs[index] = log_likelihood(describe_decision(rows[index], rules, move, mind, counts), counts, table)
     return logs
 
 
@@ -243,7 +246,7 @@ def _whole_story(
 ) -> np.ndarray:
     """Walk through the story once a particle: the log-likelihoods of each seat's moves, ``[n, responses, 3]``."""
     logs = np.zeros((hands.shape[0], responses.shape[0], 3))
-    facts, row = np.empty(FACTS), np.empty(ROW_WORDS, np.uint64)
+    counts, row = np.empty(N_KINDS), np.empty(ROW_WORDS, np.uint64)
     end = weighed.shape[0]
     while end > 0 and not weighed[end - 1]:
         end -= 1
@@ -252,10 +255,10 @@ def _whole_story(
         for index in range(end):
             main, kickers = story.moves[index, S_MAIN], story.moves[index, S_KICKERS]
             if weighed[index]:
-                describe_decision(row, rules, (main, kickers), mind, facts)
+                facts = describe_decision(row, rules, (main, kickers), mind, counts)
                 seat = np.int64(story.moves[index, S_SEAT])
                 for kind in range(responses.shape[0]):
-                    logs[particle, kind, seat] += log_likelihood(facts, responses[kind])
+                    logs[particle, kind, seat] += log_likelihood(facts, counts, responses[kind])
             play_move(row, main, kickers, rules)
     return logs
 

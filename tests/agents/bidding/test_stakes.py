@@ -21,7 +21,7 @@ from ddz_agents.bidding.policy import (
     both_ways,
     most_staked,
 )
-from ddz_agents.bidding.worlds import Outcomes, outcomes, settling
+from ddz_agents.bidding.worlds import Outcomes, outcomes
 from ddz_env import Hand, Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, ROW_WORDS
 from ddz_env.core.errors import (
@@ -39,6 +39,7 @@ from ddz_training.apps.cli import app
 from ddz_training.apps.hand_odds import report
 from ddz_training.experiments.bidders import BIDDERS, BidderOptions, DealTable, SettlingResult, settling_table
 from ddz_training.experiments.experiment import Saved
+from ddz_training.measure.settling import settling
 
 STRONG, WEAK = "33456789TJQKA22BR", "34456678899TTJJQK"
 RULES = "bidding,doubling=true"

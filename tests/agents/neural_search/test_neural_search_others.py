@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from ddz_agents.neural_search import leaves
 from ddz_agents.neural_search.agent import ModelSearchAgent
 from ddz_agents.neural_search.descent import Descents, RecognizedSeats, new_descents, none_recognized, recognized
 from ddz_agents.neural_search.judge import likely_moves
-from ddz_agents.neural_search.leaves import CachedModel, Evaluator, ask, play_on, values_for
+from ddz_agents.neural_search.leaves import CachedModel, Evaluator, ask, play_on
 from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import State
 from ddz_env.core.engine.layout import SEAT
@@ -86,30 +85,20 @@ def value(game: State, model: NetworkPolicy, first: int) -> float:
 
 @pytest.mark.parametrize("rules", ["standard", "mini", "bidding"])
 @pytest.mark.parametrize("decisions", [1, 4, 1000])
-def test_the_policy_plays_on_as_it_would_at_the_table(decisions: int, rules: str) -> None:
+def test_the_policy_plays_leaves_on_as_it_would_at_the_table(
+    decisions: int, rules: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And then the critic values them; to the end, leaves are won or lost."""
+    monkeypatch.setattr(leaves, "AHEAD", decisions)
     model, states = NetworkPolicy(*small_networks()), undecided(40, rules)
     games = waiting(states)
-    logs, _ = model.evaluate(games.observations.view(np.int8), games.masks.view(np.int8))
-    seats = games.rows[:, SEAT].copy()
-    play_on(model, games, logs, decisions, states[0].rule_words)
-    assert games.waits.any() == (decisions < 1000)
-    found = values_for(games, seats, partial(valued, model))
-    expected = [value(played_on(state, model, decisions), model, state.seat) for state in states]
-    assert found == pytest.approx(expected, abs=1e-4)
-    assert (decisions == 1000) == bool((np.abs(found) == 1).all())
-
-
-@pytest.mark.parametrize("ahead", [4, 1000])
-def test_a_search_plays_its_leaves_on(ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And then asks the critic; to the end, leaves are won or lost."""
-    monkeypatch.setattr(leaves, "AHEAD", ahead)
-    model, states = NetworkPolicy(*small_networks()), undecided(20)
-    found = Evaluator(model, "critic").leaves(waiting(states), states[0].rule_words, none_recognized())
+    found = Evaluator(model, "critic").leaves(games, states[0].rule_words, none_recognized())
     priors, _ = ask(model, waiting(states))
     assert found.log_probabilities.tobytes() == priors.tobytes()
-    expected = [value(played_on(state, model, ahead), model, state.seat) for state in states]
+    assert games.waits.any() == (decisions < 1000)
+    expected = [value(played_on(state, model, decisions), model, state.seat) for state in states]
     assert found.values == pytest.approx(expected, abs=1e-4)
-    assert (ahead == 1000) == bool((np.abs(found.values) == 1).all())
+    assert (decisions == 1000) == bool((np.abs(found.values) == 1).all())
 
 
 def test_the_root_is_not_played_on() -> None:

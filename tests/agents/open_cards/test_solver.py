@@ -31,11 +31,25 @@ from ddz_training.measure.store import of_rows, read_results
 from tests.agents.mini.test_exact import after
 
 PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")
+LARGE_ENDGAMES = ((2, 7, 10, 2000), (3, 5, 6, 2000))
+"""Players, least and most cards a hand, and how many: twenty thousand with all presets."""
 
 
 def rules_for(name: str, players: int) -> Rules:
     rules = Rules.preset(name)
     return rules if players == rules.players else rules.replace(players=players, bidding="fixed")
+
+
+def begun(hands: list[np.ndarray], rules: Rules, rng: np.random.Generator) -> State:
+    """Hands, any of which may be the landlord's and lead, after up to two random moves."""
+    turn, landlord = (int(number) + 1 for number in rng.integers(0, rules.players, 2))
+    text = " / ".join(str(Hand(tuple(hand.tolist()))) for hand in hands)
+    state = open_position(text, rules, turn=turn, landlord=landlord)
+    for _ in range(int(rng.integers(0, 3))):
+        moves = state.legal_moves()
+        if moves:
+            state.step(moves[int(rng.integers(len(moves)))])
+    return state
 
 
 def endgame(rules: Rules, rng: np.random.Generator, least: int, most: int, narrow: bool) -> State:
@@ -46,15 +60,9 @@ def endgame(rules: Rules, rng: np.random.Generator, least: int, most: int, narro
         deck = deck[((deck >= low) & (deck < low + 6)) | (deck >= 12)]
     cards, hands = rng.permutation(deck), []
     for size in rng.integers(least, most + 1, rules.players).tolist():
-        hands.append(str(Hand(tuple(np.bincount(cards[:size], minlength=15).tolist()))))
+        hands.append(np.bincount(cards[:size], minlength=15))
         cards = cards[size:]
-    turn, landlord = (int(number) + 1 for number in rng.integers(0, rules.players, 2))
-    state = open_position(" / ".join(hands), rules, turn=turn, landlord=landlord)
-    for _ in range(int(rng.integers(0, 3))):
-        moves = state.legal_moves()
-        if moves and not state.is_over:
-            state.step(moves[int(rng.integers(len(moves)))])
-    return state
+    return begun(hands, rules, rng)
 
 
 def landlord_wins(brute: MinimaxSolver, state: State) -> bool:
@@ -63,14 +71,17 @@ def landlord_wins(brute: MinimaxSolver, state: State) -> bool:
     return (brute.value(state.row) > 0) == (state.seat == int(state.row[LANDLORD]))
 
 
-@pytest.mark.parametrize("players", [2, 3])
+@pytest.mark.parametrize(
+    ("players", "least", "most", "count"),
+    [(2, 3, 6, 16), (3, 3, 4, 16), *(pytest.param(*how, marks=pytest.mark.long) for how in LARGE_ENDGAMES)],
+)
 @pytest.mark.parametrize("preset", PRESETS)
-def test_verdicts_are_those_of_brute_force(preset: str, players: int) -> None:
-    rules, rng = rules_for(preset, players), np.random.default_rng([players, PRESETS.index(preset)])
-    brute = MinimaxSolver(rules, epsilon=0)
+def test_verdicts_are_those_of_brute_force(preset: str, players: int, least: int, most: int, count: int) -> None:
+    rules, rng = rules_for(preset, players), np.random.default_rng([count, players, PRESETS.index(preset)])
+    brute = MinimaxSolver(rules, epsilon=0, table_bits=20)
     solver, small = OpenSolver(rules, megabytes=1), OpenSolver(rules, megabytes=0.01)
-    for number in range(16):
-        state = endgame(rules, rng, 3, 6 if players == 2 else 4, narrow=number % 2 == 0)
+    for number in range(count):
+        state = endgame(rules, rng, least, most, narrow=number % 2 == 0)
         wanted = landlord_wins(brute, state)
         assert [one.solve(state).landlord_wins for one in (solver, small)] == [wanted, wanted], state
 
@@ -93,17 +104,6 @@ def test_a_threat_reckons_with_the_partner(text: str, turn: int, peasants_win: b
     assert OpenSolver(state.rules, megabytes=1).solve(state).landlord_wins != peasants_win
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("players", [2, 3])
-@pytest.mark.parametrize("preset", PRESETS)
-def test_twenty_thousand_endgames_agree_with_brute_force(preset: str, players: int) -> None:
-    rules, rng = rules_for(preset, players), np.random.default_rng([7, players, PRESETS.index(preset)])
-    brute, solver = MinimaxSolver(rules, epsilon=0, table_bits=20), OpenSolver(rules, megabytes=4)
-    for number in range(2000):
-        state = endgame(rules, rng, 5 if players == 3 else 7, 6 if players == 3 else 10, narrow=number % 2 == 0)
-        assert solver.solve(state).landlord_wins == landlord_wins(brute, state), state
-
-
 def armed_endgame(rules: Rules, rng: np.random.Generator) -> State:
     """A small random endgame in which one hand may hold a bomb, and one the rocket; a move or two may be played."""
     cards, bomb = rng.permutation(np.repeat(np.arange(13), 4)), int(rng.integers(13))
@@ -115,14 +115,7 @@ def armed_endgame(rules: Rules, rng: np.random.Generator) -> State:
         hands[int(rng.integers(rules.players))][bomb] += 4
     if rng.random() < 0.5:
         hands[int(rng.integers(rules.players))][13:] += 1
-    turn, landlord = (int(number) + 1 for number in rng.integers(0, rules.players, 2))
-    text = " / ".join(str(Hand(tuple(hand.tolist()))) for hand in hands)
-    state = open_position(text, rules, turn=turn, landlord=landlord)
-    for _ in range(int(rng.integers(0, 3))):
-        moves = state.legal_moves()
-        if not state.is_over:
-            state.step(moves[int(rng.integers(len(moves)))])
-    return state
+    return begun(hands, rules, rng)
 
 
 def best_stake(state: State, landlord: int, known: dict[bytes, float]) -> float:
@@ -151,19 +144,6 @@ def test_stakes_and_every_goal_are_those_of_brute_force(preset: str, players: in
         for goal in range(-4, 6):
             least = 2 ** (goal - 1) if goal >= 1 else -(2**-goal)
             assert solver.solve(state, goal=goal).landlord_wins == (wanted >= least), (state, goal)
-
-
-@pytest.mark.parametrize(
-    ("text", "turn"),
-    [("33334 / 55667", 1), ("33334 / 5555A", 1), ("3 5 / BR4", 2), ("3444 / 5577", 2), ("5 6 / 33334 / 78", 1)],
-)
-def test_the_stake_of_a_position_is_known_before_and_after_its_moves(text: str, turn: int) -> None:
-    state = open_position(text, turn=turn)
-    solver = OpenSolver(state.rules, megabytes=1)
-    while not state.is_over:
-        assert solver.stake(state) == best_stake(state, 0, {})
-        state.step(state.legal_moves()[-1])
-    assert solver.stake(state) == best_stake(state, 0, {})
 
 
 def test_every_move_has_its_value_and_the_line_keeps_the_verdict() -> None:

@@ -14,7 +14,6 @@ from ddz_agents.open_cards.textbook import search
 from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, DepthLimitedAgent, ExpectiminimaxAgent
 from ddz_agents.open_cards.textbook.candidates import Space, push_moves
 from ddz_agents.open_cards.textbook.search import SURE, probabilities
-from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.position import POSITION, evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import set_prices
@@ -43,7 +42,7 @@ def endgames(count: int, sizes: Sequence[int], seed: int = 1, preset: str = "sta
         cards = rng.permutation([rank for rank in ranks for _ in range(rules.deck[rank])])
         ends = np.cumsum(sizes)
         hands = [np.bincount(cards[end - size : end], minlength=15) for end, size in zip(ends, sizes, strict=True)]
-        yield position([Hand(tuple(map(int, hand))) for hand in hands], (), preset)
+        yield position([Hand(tuple(map(int, hand))) for hand in hands], preset)
 
 
 def decide(state: State, **options: Any) -> tuple[CheatingAlphaBetaAgent, dict[int, float]]:
@@ -227,12 +226,6 @@ def test_the_evaluation_likes_controls_bombs_few_tricks_and_the_lead_and_is_the_
     set_position(state.row, state.rule_words, appraiser, WEIGHTS)  # what the landlord cannot see the peasants hold
     hand = state.row[0]
     assert price_of_hand(hand, state.rule_words, mind) == price_of_hand(hand, state.rule_words, appraiser.landlord)
-
-
-def test_at_doubling_and_in_the_auction_the_rule_agent_decides() -> None:
-    for seed in range(3):
-        state = State.new(seed, "bidding")
-        assert ExpectiminimaxAgent().act(state.view(), RNG) == RulesAgent().act(state.view(), RNG)
 
 
 def test_the_position_of_the_page_is_decided_as_it_says() -> None:

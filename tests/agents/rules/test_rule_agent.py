@@ -23,18 +23,21 @@ from ddz_env.playing.game import play_game, seat_generators
 from tests.oracles.reference import cards_of, moves_to_play, without
 
 
-def position(hands: Sequence[str | Hand], moves: Sequence[str] = (), rules: str = "standard") -> State:
+def position(hands: Sequence[str | Hand], rules: str = "standard") -> State:
     """An endgame in which every card that no seat holds has been played; seat 0 is the landlord and leads."""
     state = State.from_hands(list(hands), rules=rules, check_sizes=False)
     state.row[PLAYED] = state.row[HIDDEN]
     state.row[HIDDEN] = 0
-    for move in moves:
-        state.step(move)
     return state
 
 
-def answer(hands: Sequence[str], moves: Sequence[str]) -> str:
-    return str(RulesAgent().act(position(hands, moves).view(), np.random.default_rng(0)))
+def answer(hands: Sequence[str], moves: Sequence[str], leader: int = 0) -> str:
+    """What the rule agent plays after some moves, the first of which was the leader's."""
+    state = position(hands)
+    state.row[SEAT] = state.row[OWNER] = leader
+    for move in moves:
+        state.step(move)
+    return str(RulesAgent().act(state.view(), np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize(
@@ -66,47 +69,43 @@ def answer(hands: Sequence[str], moves: Sequence[str]) -> str:
         # Kickers are what the hand misses least.
         (("333485JQ", "555677AAJ", "9TTKKQ2"), ("333+4",), "555+6"),
         (("33344JQ", "5558889", "9TTKKQ2"), ("333+44",), "pass"),
+        # No low solo to a lone last card, no low pair to two cards.
+        (("4669K", "T", "K488"), (), "66"),
+        # A sure win begins with its controls.
+        (("3R", "499T", "57JJ"), (), "R"),
+        (("3KK", "499TA", "57JJQ"), (), "KK"),
     ],
 )
 def test_it_plays_what_the_situation_asks(hands: Sequence[str], moves: Sequence[str], move: str) -> None:
     assert answer(hands, moves) == move
 
 
-def test_bombs_and_high_cards_are_not_wasted_early_on() -> None:
-    assert answer(("369TJQKKA2AJ", "44445789JQ6", "7788995TTQ"), ("3",)) != "4444"
-    assert answer(("A69TJQKK32AJ", "4444578JQ67", "7788995TTQ"), ("A",)) != "4444"
-    assert answer(("3A69TJQKK32J", "R457799QQT", "4QKKAA22TT"), ("3",)) not in ("R", "pass")
-
-
-def lead_of(seat: int, hands: Sequence[str], moves: Sequence[str] = ()) -> str:
-    state = position(hands)
-    state.row[SEAT] = state.row[OWNER] = seat
-    for move in moves:
-        state.step(move)
-    return str(RulesAgent().act(state.view(), np.random.default_rng(0)))
+@pytest.mark.parametrize(
+    ("hands", "moves", "move"),
+    [
+        (("T", "4669", "K488"), (), "66"),
+        (("T", "49K", "A488"), (), "K"),
+        (("TTJQ", "4899A", "K"), (), "4"),  # the lowest solo to a partner's last card
+        (("45JA88", "3355679", "Q"), ("3", "pass"), "A"),  # a lone last card is blocked with the highest
+    ],
+)
+def test_a_peasant_leads_as_the_situation_asks(hands: Sequence[str], moves: Sequence[str], move: str) -> None:
+    assert answer(hands, moves, leader=1) == move
 
 
 @pytest.mark.parametrize(
-    ("seat", "hands", "leads"),
+    ("hands", "moves", "wasted"),
     [
-        # No low solo to a lone last card, no low pair to two cards; the lowest solo to a partner's last card.
-        (1, ("T", "4669", "K488"), ("66",)),
-        (1, ("T", "49K", "A488"), ("K",)),
-        (0, ("4669K", "T", "K488"), ("66",)),
-        (1, ("TTJQ", "4899A", "K"), ("4",)),
-        # A sure win begins with its controls.
-        (0, ("3R", "499T", "57JJ"), ("R",)),
-        (0, ("322R", "499TA", "57JJK"), ("22", "R")),
-        (0, ("3KK", "499TA", "57JJQ"), ("KK",)),
+        (("369TJQKKA2AJ", "44445789JQ6", "7788995TTQ"), ("3",), {"4444"}),
+        (("A69TJQKK32AJ", "4444578JQ67", "7788995TTQ"), ("A",), {"4444"}),
+        (("3A69TJQKK32J", "R457799QQT", "4QKKAA22TT"), ("3",), {"R", "pass"}),
+        (("4499JQ", "TT", "K5887"), (), {"44", "99"}),  # a low pair when two cards are left
     ],
 )
-def test_it_leads_as_the_situation_asks(seat: int, hands: Sequence[str], leads: Sequence[str]) -> None:
-    assert lead_of(seat, hands) in leads
-
-
-def test_it_avoids_a_low_pair_when_two_cards_are_left_and_blocks_a_lone_last_card_with_its_highest() -> None:
-    assert lead_of(0, ("4499JQ", "TT", "K5887")) not in ("44", "99")
-    assert lead_of(1, ("45JA88", "3355679", "Q"), ("3", "pass")) == "A"
+def test_bombs_high_cards_and_the_lead_are_not_wasted(
+    hands: Sequence[str], moves: Sequence[str], wasted: set[str]
+) -> None:
+    assert answer(hands, moves) not in wasted
 
 
 @pytest.mark.parametrize("preset", ["mini", "standard"])
@@ -187,12 +186,9 @@ def test_the_fewest_tricks_equal_brute_force(hand: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     ("cards", "tricks"),
     [
-        ("34567", 1),
         ("333666999", 2),  # one trio becomes the kickers of the others
-        ("3333567", 2),
         ("345678910JQKA22", 2),
         ("3344556677", 1),
-        ("BR", 1),
         ("3334445556667778BR2", 3),
     ],
 )

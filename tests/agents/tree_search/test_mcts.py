@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +12,11 @@ import pytest
 from ddz_agents.tree_search.choice import whole_moves_of
 from ddz_agents.tree_search.search import simulate_random
 from ddz_agents.worlds.determinize import draw_game
-from ddz_env import PRESETS, Move, State
+from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.random import key
+from ddz_env.core.engine.words import add_hand
 from ddz_env.core.notation import word_to_counts
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
@@ -32,8 +35,15 @@ def counts(word: np.uint64) -> np.ndarray:
     return np.array(word_to_counts(int(word)))
 
 
-def all_played(state: State) -> np.ndarray:
-    return np.sum([state.view().played(seat).counts for seat in range(state.rules.players)], axis=0)
+def assert_fits(view: View, deal: Iterable[Any]) -> None:
+    """The three hands and the cards that no seat holds agree with everything that a seat sees."""
+    hands, players = [counts(word) for word in deal], range(view.rules.players)
+    assert (hands[view.seat] == view.hand.counts).all()
+    assert tuple(int(hands[seat].sum()) for seat in players) == view.hand_sizes
+    if view.landlord is not None:
+        assert (hands[view.landlord] >= view.known_cards.counts).all()
+    played_cards = np.sum([view.played(seat).counts for seat in players], axis=0)
+    assert (sum(hands) + played_cards + view.left_out.counts == view.rules.deck).all()
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -44,14 +54,9 @@ def test_determinizations_agree_with_everything_public(preset: str) -> None:
             view = state.view(seat)
             for number in range(5):
                 row = drawn(state, seat, number)
-                hands = [counts(row[HANDS + other]) for other in range(state.rules.players)]
-                assert (hands[seat] == view.hand.counts).all()
-                assert tuple(hand.sum() for hand in hands) == view.hand_sizes
-                if view.landlord is not None:
-                    assert (hands[view.landlord] >= view.known_cards.counts).all()
-                    assert row[BOTTOM] == state.row[BOTTOM]
-                elsewhere = counts(row[HIDDEN]) + (counts(row[BOTTOM]) if view.landlord is None else 0)
-                assert (sum(hands) + elsewhere + all_played(state) + view.left_out.counts == state.rules.deck).all()
+                assert view.landlord is None or row[BOTTOM] == state.row[BOTTOM]
+                undealt = add_hand(row[HIDDEN], row[BOTTOM]) if view.landlord is None else row[HIDDEN]
+                assert_fits(view, [*row[HANDS : HANDS + 3], undealt])
 
 
 def test_determinizations_are_uniform_over_cards() -> None:

@@ -17,10 +17,9 @@ from ddz_env import Rules, State
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, WINNER
 from ddz_env.core.engine.random import key
-from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
+from ddz_env.core.errors import UnknownAgentError
 from ddz_env.playing.agent import Decision, sight
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.search_options import VARIANTS
 from tests.oracles.figure_two import SEED, figure_2, grown_by_hand, played, statistics, statistics_of
 
 RNG = np.random.default_rng
@@ -33,15 +32,6 @@ def endgame(*hands: str, rules: str | Rules = "standard") -> State:
 def thought(agent: Any, state: State, seed: int = 0) -> Decision:
     decision: Decision = agent.decide(sight(agent, state), RNG(seed))
     return decision
-
-
-@pytest.mark.parametrize("variant", [*VARIANTS.values(), "duct:iterations={},trees=5"])
-def test_a_win_in_one_is_found_and_a_control_is_kept_to_win_in_two(variant: str) -> None:
-    """3 and R against peasants who hold one card each: R first, then 3 wins; 3 first loses to anything higher."""
-    state = endgame("34567", "89TJQKA2", "444555666")
-    assert str(thought(make_agent(variant.format(30)), state).move) == "34567"
-    state = endgame("3R", "4", "5")
-    assert str(thought(make_agent(variant.format(600)), state).move) == "R"
 
 
 def test_without_finishing_moves_the_search_itself_finds_a_win_in_one() -> None:
@@ -170,26 +160,10 @@ def test_a_long_search_of_an_auction_ends(preset: str) -> None:
         assert set(decision.visits) == set(state.legal_actions())
 
 
-def test_bids_are_rewarded_for_the_side_at_the_end() -> None:
-    """A bid of three makes the bidder landlord at once: with the best of hands it wins as the side that it joins."""
-    hands = ["RB 2222 AAAA KKKK QQQ", "3333 4444 5555 666 77", "6 77 8888 9999 TTTT JJ"]
-    opener = State.from_hands(hands, bottom="QJJ", rules="bidding").seat
-    state = State.from_hands([*hands[-opener:], *hands[:-opener]], bottom="QJJ", rules="bidding")
-    assert str(state.hand()) == "QQQKKKKAAAA2222BR"
-    decision = thought(IsUctAgent(2000), state)
-    three = state.legal_moves()[-1].main
-    assert decision.values[three] > 0.9
-    assert str(decision.move) != "no bid"
-
-
 @pure_kernel
 def landlord_always_wins(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> np.uint64:
     state = simulate_random(row, rules, mask, state, True)
     row[WINNER] = row[LANDLORD] + np.uint64(1)
-    return state
-
-
-def not_compiled(row: Any, rules: Any, mask: Any, state: Any) -> Any:
     return state
 
 
@@ -201,11 +175,6 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
     assert state.role() != "landlord"
     lost = thought(IsUctAgent(120, simulation=policy), state)
     assert set(lost.values.values()) == {0.0}
-
-
-def test_a_policy_that_is_not_compiled_is_refused() -> None:
-    with pytest.raises(InvalidAgentOptionError, match="simulation"):
-        IsUctAgent(simulation=not_compiled)
 
 
 @pytest.mark.parametrize("name", ["isuct-moves", "isuct-redetermined"])

@@ -90,11 +90,11 @@ def test_no_chance_depends_on_hidden_cards() -> None:
     judge, rng, state = Judge(worlds=4), RNG(1), State.new(seed=8)
     for _ in range(6):
         twin, moves = permuted(state, state.seat, rng), state.legal_moves()
-        assert judge.chances(state.view(), moves[:4], RNG(3)) == judge.chances(twin.view(), moves[:4], RNG(3))
+        assert judge.judge(state.view(), moves[:4], RNG(3)) == judge.judge(twin.view(), moves[:4], RNG(3))
         state.step(moves[-1])
     auction = State.new(1, Rules.preset("bidding"))
     with pytest.raises(IllegalMoveError, match="plays no cards now"):
-        judge.chances(auction.view(), auction.legal_moves(), RNG(0))
+        judge.judge(auction.view(), auction.legal_moves(), RNG(0))
 
 
 def test_what_is_forced_is_played_before_the_critic_judges() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ddz_agents.neural.shipped import policy_path, shipped_points_path, shipped_policy_path
+from ddz_agents.neural.shipped import policy_path, shipped_policy_path
 from ddz_agents.neural.weights import load_weights
 from ddz_env import Rules, State
 from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
@@ -32,9 +32,9 @@ TINY = st.StrengthOptions(only=("policy-rules", "search-policy"), deals=2, neura
 
 def test_names_and_files_say_which_policy_plays_and_what_it_was_trained_for() -> None:
     assert policy_path() == shipped_policy_path()
-    assert policy_path("points") == policy_path(Path("points")) == shipped_points_path()
+    assert policy_path("points") == policy_path(Path("points")) == shipped_policy_path().with_stem("points")
     assert (policy_path("./points"), policy_path("mine.onnx")) == (Path("./points"), Path("mine.onnx"))
-    points = load_weights(shipped_points_path())
+    points = load_weights(policy_path("points"))
     assert (points.rules, points.objective) == ("bidding,doubling=true", "stake")
     with pytest.raises(InvalidAgentOptionError, match="path='douzero': that policy went"):
         make_agent("policy:path=douzero")

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ddz_agents.bidding.policy import Appraisal, PayoffOptions, appraise, best, both_ways
-from ddz_agents.bidding.worlds import Outcomes, Settling, outcomes, settling
+from ddz_agents.bidding.worlds import Outcomes, outcomes
 from ddz_env import View
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.experiment import Table
+from ddz_training.measure.settling import Settling, settling
 from ddz_training.measure.statistics import Interval, wilson_interval
 
 

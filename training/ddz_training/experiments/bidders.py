@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.bidding.policy import PayoffAgent
-from ddz_agents.bidding.worlds import Outcomes, answer, outcomes, play_out, settling
+from ddz_agents.bidding.worlds import Outcomes, answer, outcomes, play_out
 from ddz_env import Rules, State, View
 from ddz_env.core.engine.layout import BIDS, DOUBLES, LANDLORD, NO_SEAT, ROW_WORDS, STAGE, STAGE_DOUBLE, STAGE_SHOW
 from ddz_env.core.engine.step import make_landlord
@@ -33,6 +33,7 @@ from ddz_training.experiments.experiment import Experiment, ParallelOptions, Res
 from ddz_training.experiments.matches import AUCTION_HEADER, Pair, auction_cells, deals_note
 from ddz_training.measure.duplicate import seatings
 from ddz_training.measure.keeper import check_agents
+from ddz_training.measure.settling import settling
 from ddz_training.measure.store import Key
 
 PLAYER = "rules"

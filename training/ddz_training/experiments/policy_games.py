@@ -23,12 +23,13 @@ from statistics import fmean, median
 from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural_search.descent import new_descents
-from ddz_agents.neural_search.judge import SHIPPED, WORLDS, Calibration, Judge, fitted
+from ddz_agents.neural_search.judge import SHIPPED, WORLDS, Calibration, Judge, LogOddsCurve, curve_inputs
 from ddz_agents.neural_search.leaves import play_on, write_results
 from ddz_env import Rules, State
 from ddz_env.core.actions import NUM_ACTIONS
@@ -252,6 +253,8 @@ FIRST_DEAL = 7_000_000
 TENTHS = 10
 _GAME, _CHOICE, _WORLDS = range(3)
 """What a generator is for."""
+_STEPS, _DIGITS = 25, 3
+"""Of Newton's method, and of what it has found."""
 
 
 class ChanceOptions(ParallelOptions):
@@ -309,6 +312,22 @@ def play_and_judge(options: ChanceOptions, deal: int) -> list[ChanceResult]:
         mean = float(judge.means(view, [move], rng([seed, deal, _WORLDS, number]))[0])
         lines.append(ChanceResult(deal, number, int(view.seat == view.landlord), mean, int(returns[view.seat] > 0)))
     return lines
+
+
+def fitted(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> LogOddsCurve:
+    """The curve under which the games that were won are likeliest (Newton's method for a logistic regression).
+
+    Args:
+        means: The critic's, shape ``[n]``.
+        won: Whether the game was won, shape ``[n]``.
+    """
+    open_ones = (means > 0) & (means < 1)
+    inputs, wins, weights = curve_inputs(means[open_ones]), won[open_ones].astype(np.float64), np.zeros(3)
+    for _ in range(_STEPS):
+        chances = 1 / (1 + np.exp(-inputs @ weights))
+        curvature = (inputs * (chances * (1 - chances))[:, None]).T @ inputs
+        weights += np.linalg.solve(curvature, inputs.T @ (wins - chances))
+    return LogOddsCurve(*(round(float(weight), _DIGITS) for weight in weights))
 
 
 def fit(results: Sequence[ChanceResult]) -> Calibration:

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Annotated, Any
 
-from ddz_agents.neural.shipped import shipped_points_path, shipped_policy_path
+from ddz_agents.neural.shipped import policy_path, shipped_policy_path
 from ddz_env.core.options import Range
 from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import LEVELS
@@ -275,7 +275,7 @@ POINTS_STRENGTH = play.rates(
     result=PointsResult,
     line=points_result,
     rules=POINTS_RULES,
-    more=lambda options: {"rules": POINTS_RULES, "weights": file_digest(shipped_points_path())},
+    more=lambda options: {"rules": POINTS_RULES, "weights": file_digest(policy_path("points"))},
 )
 
 

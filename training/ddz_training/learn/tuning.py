@@ -27,11 +27,11 @@ from ddz_agents.open_cards.textbook.agent import AlphaBetaOptions
 from ddz_agents.open_cards.textbook.candidates import Space
 from ddz_agents.open_cards.textbook.search import new_space, value_moves
 from ddz_agents.rules import weights as at
+from ddz_agents.rules.candidates import list_candidates
 from ddz_agents.rules.position import POSITION
 from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.tree_search.rollout import list_candidates
 from ddz_agents.tree_search.search import landlord_won
 from ddz_env import Rules
 from ddz_env.core.engine.compiling import kernel

@@ -35,10 +35,6 @@ class BotzoneOptions(Options):
     kilobytes: Annotated[int, Range(1)] = 1024
     keep_running: bool = True
 
-    def files(self) -> tuple[Path, ...]:
-        """The program."""
-        return (Path(self.path),)
-
 
 @takes(BotzoneOptions)
 class BotzoneAgent:

@@ -16,11 +16,12 @@ from ddz_agents.neural.errors import MissingTorchError
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, View
 from ddz_env.core.engine.moves import all_moves
-from ddz_env.core.errors import IllegalMoveError, InvalidRulesError, install_hint
+from ddz_env.core.errors import InvalidRulesError, install_hint
 from ddz_env.core.observation import observe
 from ddz_env.core.options import Options, Range, takes
 from ddz_env.core.view import AUCTION
 from ddz_env.envs.threads import MOST_THREADS, usable_threads
+from ddz_env.playing.agent import check_to_act
 
 if TYPE_CHECKING:
     from ddz_agents.external.douzero.network import PositionNetwork
@@ -196,6 +197,5 @@ def _observed(view: View) -> tuple[Bytes, Candidates]:
     """What the seat to act sees, and its legal moves."""
     if view.rules.players != 3:
         raise InvalidRulesError(f"douzero plays games of three, not the {view.rules.name} rules")
-    if view.acting_seat != view.seat or view.stage != "play":
-        raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
+    check_to_act(view, "kicker", *AUCTION)
     return observe(view), Candidates(*all_moves(view.row, view.rule_words))

@@ -15,35 +15,30 @@ def shipped_policy_path() -> Path:
         >>> shipped_policy_path().name
         'policy.safetensors'
     """
-    return Path(str(resources.files(__name__) / "policy.safetensors"))
+    return _shipped("policy")
 
 
-def shipped_points_path() -> Path:
-    """The file of the policy that bids, doubles and plays for points.
-
-    Example:
-        >>> shipped_points_path().name
-        'points.safetensors'
-    """
-    return Path(str(resources.files(__name__) / "points.safetensors"))
-
-
-def shipped_yardstick_path() -> Path:
-    """The file of the first policy that shipped, with which the benchmark and later policies are compared.
+def shipped_belief_path() -> Path:
+    """The file of the belief network that ``neural-ismcts`` draws worlds from.
 
     Example:
-        >>> shipped_yardstick_path().name
-        'yardstick.safetensors'
+        >>> shipped_belief_path().name
+        'belief.safetensors'
     """
-    return Path(str(resources.files(__name__) / "yardstick.safetensors"))
+    return _shipped("belief")
+
+
+def _shipped(name: str) -> Path:
+    return Path(str(resources.files(__name__) / f"{name}.safetensors"))
 
 
 def policy_path(path: str | Path | None = None) -> Path:
     """The file that the option ``path`` of an agent means.
 
     Args:
-        path: A file; ``points`` for the shipped policy that plays for points, ``yardstick`` for the first that shipped;
-            None for the one that plays to win.
+        path: A file; ``points`` for the shipped policy that bids, doubles and plays for points, ``yardstick`` for the
+            first that shipped, with which the benchmark and later policies are compared; None for the one that plays
+            to win.
 
     Raises:
         InvalidAgentOptionError: For ``douzero``, a shipped policy of 0.2.0.
@@ -57,18 +52,6 @@ def policy_path(path: str | Path | None = None) -> Path:
             "path='douzero': that policy went, for it was hardly stronger under DouZero's rules than the one that "
             "stayed (docs/measurements/policy-results.md)"
         )
-    if str(path) == "points":
-        return shipped_points_path()
-    if str(path) == "yardstick":
-        return shipped_yardstick_path()
+    if str(path) in ("points", "yardstick"):
+        return _shipped(str(path))
     return shipped_policy_path() if path is None else Path(path)
-
-
-def shipped_belief_path() -> Path:
-    """The file of the belief network that ``neural-ismcts`` draws worlds from.
-
-    Example:
-        >>> shipped_belief_path().name
-        'belief.safetensors'
-    """
-    return Path(str(resources.files(__name__) / "belief.safetensors"))

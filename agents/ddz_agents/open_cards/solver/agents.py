@@ -15,7 +15,7 @@ from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.tree_search.agent import InferringAgent, SearchAgent
 from ddz_agents.tree_search.search import Position
-from ddz_agents.worlds.determinize import draw_games
+from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine import layout as at
@@ -58,15 +58,12 @@ class CheatingSolverAgent(SearchAgent[State]):
     """
 
     cheats = True
+    budget = "{0.nodes}"
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
         self._usual = RulesAgent()
         self._solvers = PerRules(partial(OpenSolver, nodes=self.options.nodes, megabytes=self.options.megabytes))
-
-    @property
-    def _budget(self) -> str:
-        return str(self.options.nodes)
 
     def _search(self, view: State, position: Position, rng: np.random.Generator) -> Decision:
         """Solve the state, and from there every move until one wins."""
@@ -109,7 +106,7 @@ class Endgame(NamedTuple):
     """
 
     moves: list[Move]
-    wins: npt.NDArray[np.float64]
+    wins: Reals
     weight: float
 
 
@@ -123,14 +120,12 @@ class DeterminizedSolverAgent(InferringAgent):
         InvalidAgentOptionError: If there is no such option, or its value is not allowed.
     """
 
+    budget = "{0.worlds}"
+
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
         self._usual = RulesAgent()
         self._solvers = PerRules(partial(OpenSolver, nodes=self.options.nodes, megabytes=_TABLE_MEGABYTES))
-
-    @property
-    def _budget(self) -> str:
-        return str(self.options.worlds)
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         """The chosen move, and the share of worlds that the best move of each main group wins."""
@@ -169,9 +164,7 @@ class DeterminizedSolverAgent(InferringAgent):
                 weight += share
         return Endgame(moves, wins, weight) if weight else None
 
-    def _worlds_of(
-        self, view: View, rng: np.random.Generator
-    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]:
+    def _worlds_of(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
         """Worlds and their weights: all that fit where they are few."""
         worlds = self.options.worlds
         if view.rules.open_hands or deals_of_cards(view.row, int(view.seat)) <= _ENUMERATED:
@@ -182,7 +175,7 @@ class DeterminizedSolverAgent(InferringAgent):
         seed = key(np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(0))
         return draw_games(view, pool, worlds, np.uint64(seed)), np.ones(worlds)
 
-    def _won(self, row: npt.NDArray[np.uint64], moves: list[Move], rules: Rules) -> npt.NDArray[np.bool_] | None:
+    def _won(self, row: Words, moves: list[Move], rules: Rules) -> npt.NDArray[np.bool_] | None:
         """Which moves win a world; None if a limit came first."""
         solver, landlord = self._solvers[rules], int(row[at.SEAT]) == int(row[at.LANDLORD])
         whole = solver.solve_row(row).landlord_wins

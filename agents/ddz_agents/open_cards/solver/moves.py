@@ -13,30 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine import tables
+from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.kickers import body_at, is_plane_with_solos, kicker_options
 from ddz_env.core.engine.legal import allowed, bombs_in, follow_starts, holds_rocket
 from ddz_env.core.engine.step import play_lightly
-from ddz_env.core.engine.words import (
-    CHAIN_PLANE,
-    FOUR_PLANES,
-    JOKERS,
-    PLANE,
-    U0,
-    U1,
-    U3,
-    U4,
-    U15,
-    U16,
-    add,
-    body_mask,
-    lowest,
-    popcount,
-    remove,
-    remove_hand,
-    run,
-)
+from ddz_env.core.engine.words import CHAIN_PLANE, FOUR_PLANES, JOKERS, PLANE, U0, U1, U3, U4, U15, U16
 from ddz_env.core.rules import KICKER_TRIOS_MERGE, R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_PLAYERS, R_TRIO_KICKERS
 
 LEAD = np.uint64(0)
@@ -84,10 +66,10 @@ class Moves(NamedTuple):
 
 def new_moves(capacity: int) -> Moves:
     """An empty stack of moves; what does not fit is not written, and the count says so."""
-    words = [np.zeros(capacity, np.uint64) for _ in range(3)]
+    stacks = [np.zeros(capacity, np.uint64) for _ in range(3)]
     scratch = [np.zeros(16, np.uint64) for _ in range(2)]
     row, work = np.zeros(at.ROW_WORDS, np.uint64), np.zeros(64, _WORK)
-    return Moves(*words, np.zeros(capacity, np.int64), *scratch, row, work, np.zeros(64, np.int64))
+    return Moves(*stacks, np.zeros(capacity, np.int64), *scratch, row, work, np.zeros(64, np.int64))
 
 
 @inline_kernel
@@ -131,10 +113,10 @@ def put_group(
     length, copies = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_COPIES[segment]
     count, size = tables.SEGMENT_KICKER_COUNT[segment], tables.SEGMENT_KICKER_SIZE[segment]
     while starts != U0:
-        start = lowest(starts)
+        start = words.lowest(starts)
         starts &= starts - U1
         main = tables.SEGMENT_BASE[segment] + start
-        rest = remove(hand, body_mask(start, length), copies)
+        rest = words.remove(hand, words.body_mask(start, length), copies)
         if count == U0:
             found = _put(moves, found, main, U0, rest)
             continue
@@ -143,7 +125,7 @@ def put_group(
             while options != U0:
                 rank = options & (~options + U1)
                 options ^= rank
-                found = _put(moves, found, main, add(U0, rank, size), remove(rest, rank, size))
+                found = _put(moves, found, main, words.add(U0, rank, size), words.remove(rest, rank, size))
             continue
         depth = np.int64(0)
         moves.options[0] = options
@@ -153,12 +135,12 @@ def put_group(
             if options == U0:
                 depth -= 1
                 continue
-            rank = lowest(options)
+            rank = words.lowest(options)
             moves.options[depth] = options & (options - U1)
-            kickers = add(moves.chosen[depth], U1 << rank, size)
+            kickers = words.add(moves.chosen[depth], U1 << rank, size)
             left = count - np.uint64(depth) - U1
             if left == U0:
-                found = _put(moves, found, main, kickers, remove_hand(rest, kickers))
+                found = _put(moves, found, main, kickers, words.remove_hand(rest, kickers))
             else:
                 depth += 1
                 moves.chosen[depth] = kickers
@@ -180,7 +162,7 @@ def _put_category(moves: Moves, found: int, hand: np.uint64, plane: np.uint64, c
             and tables.SEGMENT_COPIES[segment] < U4
         ):
             blocked = hand >> np.uint64(48)
-    starts = run(plane, length)
+    starts = words.run(plane, length)
     while starts != U0 and segment < tables.CATEGORY_STOP[category]:
         if allowed(segment, rules):
             found = put_group(moves, found, hand, np.uint64(segment), starts & ~blocked, _LEADING, U0, rules)
@@ -249,9 +231,9 @@ def follow_moves(moves: Moves, found: int, hand: np.uint64, code: np.uint64, rul
         if segment == np.uint64(tables.SEG_BOMB):
             trumps = U0
     while trumps != U0:
-        rank = lowest(trumps)
+        rank = words.lowest(trumps)
         trumps &= trumps - U1
-        found = _put(moves, found, tables.BOMB_ID + rank, U0, remove(hand, U1 << rank, U4))
+        found = _put(moves, found, tables.BOMB_ID + rank, U0, words.remove(hand, U1 << rank, U4))
     if holds_rocket(hand, rules):
         found = _put(moves, found, tables.ROCKET_ID, U0, hand & ~JOKERS)
     return found
@@ -310,7 +292,7 @@ def tightened(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint6
     segment = segment_of(code)
     if starts == U0:
         return _BOMB_TOP if segment == np.uint64(tables.SEG_BOMB) else BOMBS
-    return ((segment + U1) << U4) | (lowest(starts) - U1)
+    return ((segment + U1) << U4) | (words.lowest(starts) - U1)
 
 
 @pure_kernel
@@ -354,6 +336,14 @@ def _known(table: np.ndarray, hand: np.uint64) -> int:
 
 
 @inline_kernel
+def takes_lowest(hand: np.uint64, rest: np.uint64) -> bool:
+    """Whether a move that leaves ``rest`` of a hand takes a card of its lowest rank."""
+    held = hand & PLANE
+    column = (held & (~held + U1)) * FOUR_PLANES
+    return ((rest ^ hand) & column) != U0
+
+
+@inline_kernel
 def turns(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.ndarray) -> int:
     """The fewest moves that play a hand out without interference.
 
@@ -374,13 +364,13 @@ def _work_out(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules:
     if hand == U0:
         return 0
     depth, frame = np.int64(0), moves.work[0]
-    frame.hand, frame.next, frame.best = hand, top, np.int64(popcount(hand))
+    frame.hand, frame.next, frame.best = hand, top, np.int64(words.popcount(hand))
     frame.end = lead_moves(moves, top, hand, rules)
     while True:
         frame = moves.work[depth]
         index, end, here = frame.next, frame.end, frame.hand
         if end > moves.mains.size:
-            return np.int64(popcount(hand))  # no room: solos are always possible
+            return np.int64(words.popcount(hand))  # no room: solos are always possible
         if index == end:
             best = frame.best
             table[_slot(here)] = here | ((np.uint64(best) >> U3) << _HIGH) | ((np.uint64(best) & _U7) << _LOW)
@@ -391,9 +381,7 @@ def _work_out(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules:
             continue
         frame.next = index + 1
         rest = moves.rests[index]
-        held = here & PLANE
-        column = (held & (~held + U1)) * FOUR_PLANES  # of the lowest rank
-        if ((rest ^ here) & column) == U0:
+        if not takes_lowest(here, rest):
             continue
         if rest == U0:
             frame.best, frame.next = 1, end
@@ -404,5 +392,5 @@ def _work_out(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules:
             else:
                 depth += 1
                 frame = moves.work[depth]
-                frame.hand, frame.next, frame.best = rest, end, np.int64(popcount(rest))
+                frame.hand, frame.next, frame.best = rest, end, np.int64(words.popcount(rest))
                 frame.end = lead_moves(moves, end, rest, rules)

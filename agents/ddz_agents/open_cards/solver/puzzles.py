@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from ddz_agents.open_cards.minimax import PerRules
 from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
@@ -67,24 +69,20 @@ def shipped_puzzles() -> list[Puzzle]:
     return [Puzzle.parse(line) for line in SHIPPED.read_text(encoding="utf-8").splitlines() if line]
 
 
-def make_puzzles(sizes: Sequence[int], rng: np.random.Generator, rules: str | Rules = "standard") -> Iterator[Puzzle]:
+def make_puzzles(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Puzzle]:
     """Deal hands until exactly one first move wins, for ever.
 
     Args:
         sizes: Cards of each hand.
         rng: The only source of randomness.
-        rules: A preset's name or a :class:`Rules`.
 
     Raises:
-        InvalidPositionError: If the rules do not deal such hands, or 10,000 deals in a row make no puzzle.
+        InvalidPositionError: If no such hands can be dealt, or 10,000 deals in a row make no puzzle.
     """
-    solver: OpenSolver | None = None
-    in_vain = 0
+    solvers, in_vain = PerRules(partial(OpenSolver, megabytes=8)), 0
     while in_vain < _MOST_IN_VAIN:
-        state = dealt_position(sizes, rng, rules)
-        if solver is None:
-            solver = OpenSolver(state.rules, megabytes=8)
-        puzzle = _as_puzzle(state, solver)
+        state = dealt_position(sizes, rng)
+        puzzle = _as_puzzle(state, solvers[state.rules])
         in_vain = in_vain + 1 if puzzle is None else 0
         if puzzle is not None:
             yield puzzle

@@ -13,7 +13,7 @@ from ddz_agents.open_cards.solver.memory import TRUMPS, Search
 from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.legal import bombs_in, holds_rocket
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEGMENT_BASE
-from ddz_env.core.engine.words import FOUR_PLANES, JOKERS, PLANE, U0, U1, U4, U15, lowest, popcount, remove
+from ddz_env.core.engine.words import JOKERS, U0, U1, U4, U15, lowest, popcount, remove
 from ddz_env.core.rules import R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_PLAYERS
 
 RUN_LIMIT = 200
@@ -71,8 +71,7 @@ def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int
             continue
         frame.next = index + 1
         hand, rest = frame.hand, moves.rests[index]
-        held = hand & PLANE
-        if ((rest ^ hand) & ((held & (~held + U1)) * FOUR_PLANES)) == U0:
+        if not game.takes_lowest(hand, rest):
             continue
         looked += 1
         code = game.code_after(moves, moves.mains[index], moves.kickers[index], rules)

@@ -13,23 +13,17 @@ from ddz_agents.open_cards.solver import moves as game
 from ddz_agents.open_cards.solver.goals import after_bomb, decided, ends, plays_after, won_by
 from ddz_agents.open_cards.solver.memory import Search, look_up, place, store
 from ddz_agents.open_cards.solver.quick_wins import quick_win, threatened
+from ddz_agents.rules.prices import is_bomb
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
-from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEG_ROCKET, SEGMENT_BASE
-from ddz_env.core.engine.words import BYTE, U0, U1, popcount
-from ddz_env.core.rules import R_BOMBS, R_PLAYERS
+from ddz_env.core.engine.tables import MAIN_SEGMENT, SEGMENT_BASE
+from ddz_env.core.engine.words import BYTE, U0, popcount
+from ddz_env.core.rules import R_PLAYERS
 
 # How the first move to try is found: points for each move fewer to play, card, rank lower and pass.
 MOVE_POINTS, CARD_POINTS, RANK_POINTS, PASS_POINTS = np.int64(80), np.int64(25), np.int64(4), np.int64(-200)
 KNOWN = 4
 """Marks a value that stood in the table."""
-
-
-@inline_kernel
-def explodes(main: np.uint64, rules: np.ndarray) -> bool:
-    """Whether a move doubles the stake."""
-    segment = MAIN_SEGMENT[main]
-    return bool(segment == np.uint64(SEG_ROCKET) or (segment == np.uint64(SEG_BOMB) and rules[R_BOMBS] == U1))
 
 
 @pure_kernel
@@ -47,7 +41,7 @@ def settle(hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np
         The seat, how many passed before it, and the target code, raised as far as the replies allow.
     """
     players = np.int64(rules[R_PLAYERS])
-    acting = np.int64(-1)
+    acting, actor = np.int64(-1), np.int64(owner)
     starts = U0
     for passes in range(first, players - 1):
         seat = owner + 1 + passes
@@ -56,13 +50,10 @@ def settle(hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np
         own = game.reply_starts(hands[seat], code, rules)
         starts |= own
         if acting < 0 and (own != U0 or game.can_trump(hands[seat], code, rules)):
-            acting = passes
+            acting, actor = passes, seat
     if acting < 0:
-        return np.int64(owner), np.int64(0), game.LEAD
-    seat = owner + 1 + acting
-    if seat >= players:
-        seat -= players
-    return np.int64(seat), acting, game.tightened(code, starts, rules)
+        return actor, np.int64(0), game.LEAD
+    return actor, acting, game.tightened(code, starts, rules)
 
 
 @part_kernel
@@ -97,7 +88,7 @@ def child_of(search: Search, ply: int, index: int) -> int:
     else:
         hands[seat] = moves.rests[index]
         landlord = seat == search.landlord
-        if explodes(main, rules):
+        if is_bomb(main, rules):
             child.goal = after_bomb(frame.goal)
         child.plays = plays_after(frame.plays, landlord)
         if hands[seat] == U0:
@@ -118,7 +109,7 @@ def _wins_at_once(search: Search, ply: int) -> bool:
     plays = plays_after(frame.plays, landlord)
     for index in range(frame.first, frame.end):
         if moves.rests[index] == U0:
-            goal = after_bomb(frame.goal) if explodes(moves.mains[index], rules) else frame.goal
+            goal = after_bomb(frame.goal) if is_bomb(moves.mains[index], rules) else frame.goal
             if ends(goal, landlord, plays, rules) == (1 if landlord else 0):
                 return True
     return False
@@ -159,7 +150,7 @@ def _score(search: Search, ply: int) -> None:
         if main == U0:
             score += PASS_POINTS
         else:
-            if explodes(main, rules):
+            if is_bomb(main, rules):
                 score -= MOVE_POINTS
             score -= np.int64(main - SEGMENT_BASE[MAIN_SEGMENT[main]]) * RANK_POINTS
         moves.scores[index] += score

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_agents.open_cards.solver.goals import WIN
 from ddz_agents.open_cards.solver.memory import DONE, NO_ROOM, new_search
 from ddz_agents.open_cards.solver.moves import turns
 from ddz_agents.open_cards.solver.search import run, set_root
+from ddz_agents.worlds.determinize import Words
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.step import play_move
@@ -112,35 +112,40 @@ class OpenSolver(OwnsArrays):
             UnsolvablePositionError: If it is not such a position.
         """
         self._check(state)
-        return self.solve_row(state.row, goal, seconds)
+        return self.solve_row(state.row, goal, _deadline(seconds))
 
-    def solve_row(self, row: npt.NDArray[np.uint64], goal: int = WIN, seconds: float | None = None) -> Solution:
-        """The same for a row of the engine, unchecked; a finished game takes no search."""
+    def solve_row(self, row: Words, goal: int = WIN, stop: float | None = None) -> Solution:
+        """The same for a row of the engine, unchecked; a finished game takes no search.
+
+        Args:
+            row: The position, shape ``[32]``, uint64.
+            goal: As in :meth:`solve`.
+            stop: When the search stops, by ``time.perf_counter``.
+        """
         search = self._search._replace(landlord=np.int64(row[at.LANDLORD]))
         control = search.control[0]
-        limits = [limit for limit in (self.options.seconds, seconds) if limit is not None]
         start, nodes = time.perf_counter(), self.options.nodes
+        stops = [limit for limit in (_deadline(self.options.seconds), stop) if limit is not None]
         set_root(search, row, goal)
-        while True:
+        wins, reason = None, ""
+        while wins is None and not reason:
             budget = _SLICE if nodes is None else min(_SLICE, nodes - int(control["nodes"]))
             try:
                 status = run(search, np.int64(budget))
-                taken = time.perf_counter() - start
             except KeyboardInterrupt:
-                return Solution(None, "interrupted", int(control["nodes"]), time.perf_counter() - start)
+                reason = "interrupted"
+                break
             if status == DONE:
-                return Solution(bool(control["value"]), "", int(control["nodes"]), taken)
-            reason = ""
-            if status == NO_ROOM:
+                wins = bool(control["value"])
+            elif status == NO_ROOM:
                 reason = "memory"
             elif nodes is not None and int(control["nodes"]) >= nodes:
                 reason = "nodes"
-            elif limits and taken >= min(limits):
+            elif stops and time.perf_counter() >= min(stops):
                 reason = "seconds"
-            if reason:
-                return Solution(None, reason, int(control["nodes"]), taken)
+        return Solution(wins, reason, int(control["nodes"]), time.perf_counter() - start)
 
-    def after(self, row: npt.NDArray[np.uint64], move: Move, stop: float | None = None) -> Solution:
+    def after(self, row: Words, move: Move, stop: float | None = None) -> Solution:
         """Who wins after a move.
 
         Args:
@@ -150,7 +155,7 @@ class OpenSolver(OwnsArrays):
         """
         row = row.copy()
         play_move(row, *move.words, self._words)
-        return self.solve_row(row, seconds=_left(stop))
+        return self.solve_row(row, stop=stop)
 
     def move_values(self, state: State, seconds: float | None = None) -> list[tuple[Move, bool | None]]:
         """Every legal move and whether it wins for its mover; None where a limit or Ctrl-C came first.
@@ -184,10 +189,10 @@ class OpenSolver(OwnsArrays):
         Returns:
             ``(seat, move)`` for each; they stop short of the end where a limit came first.
         """
-        stop = _deadline(seconds)
         self._check(state)
+        stop = _deadline(seconds)
         game, line = state.copy(), list[tuple[int, Move]]()
-        won = self.solve(game, seconds=seconds).landlord_wins
+        won = self.solve_row(game.row, stop=stop).landlord_wins
         while won is not None and not game.is_over:
             move = self._move_for(game, won, stop)
             if move is None:
@@ -232,11 +237,11 @@ class OpenSolver(OwnsArrays):
         """
         self._check(state)
         stop = _deadline(seconds)
-        won = self.solve(state, seconds=seconds).landlord_wins
+        won = self.solve_row(state.row, stop=stop).landlord_wins
         doublings, reached = int(state.row[at.BOMBS]), won
         while reached is not None:
             goal = doublings + 2 if won else -doublings  # to win by one more, or to lose by no more
-            reached = self.solve(state, goal=goal, seconds=_left(stop)).landlord_wins
+            reached = self.solve_row(state.row, goal, stop).landlord_wins
             if reached != won and reached is not None:
                 return int(2**doublings) if won else -int(2**doublings)
             doublings += 1
@@ -253,7 +258,3 @@ class OpenSolver(OwnsArrays):
 
 def _deadline(seconds: float | None) -> float | None:
     return None if seconds is None else time.perf_counter() + seconds
-
-
-def _left(stop: float | None) -> float | None:
-    return None if stop is None else max(1e-6, stop - time.perf_counter())

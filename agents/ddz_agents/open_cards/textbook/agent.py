@@ -13,19 +13,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_agents.open_cards.stack import LIMIT, NODES, STOPPED
 from ddz_agents.open_cards.textbook import search
 from ddz_agents.open_cards.textbook.candidates import Space
+from ddz_agents.rules.agent import chosen_move
+from ddz_agents.rules.candidates import best_candidates
 from ddz_agents.rules.position import POSITION
-from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.agent import Clock, InferringAgent, Milliseconds, SearchAgent, Sight
-from ddz_agents.tree_search.rollout import list_candidates
 from ddz_agents.tree_search.search import Position
-from ddz_agents.worlds.determinize import draw_games
+from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
@@ -94,6 +93,7 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
 class DepthLimitedAgent(SearchAgent[Sight]):
     """What the two share: the moves compared, their values in some deals, and deepening under a clock."""
 
+    budget = "depth {0.depth}"
     weights = POSITION
     prices = WEIGHTS
 
@@ -107,23 +107,18 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         """Plies of the last search that was completed."""
 
     @property
-    def _budget(self) -> str:
-        return f"depth {self.options.depth}"
-
-    @property
     def nodes(self) -> int:
         """Positions visited in the last decision."""
         return int(self._space.stack.counters[NODES]) if self._space is not None else 0
 
     @abstractmethod
-    def _deals(self, view: Sight, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+    def _deals(self, view: Sight, position: Position, rng: np.random.Generator) -> Words:
         """The deals that are searched, shape ``[n, 32]``."""
 
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
         """Value the moves; in the auction and at doubling the rule agent decides."""
         if int(position.row[STAGE]) != STAGE_PLAY:
-            main, rest = rules_move(position.row, position.rules, self._mind, self.prices)
-            return Decision(Move.from_words(int(main), int(rest)))
+            return Decision(chosen_move(position.row, position.rules, self._mind, self.prices))
         mains, kickers = self._moves(position)
         moves = [Move.from_words(int(main), int(rest)) for main, rest in zip(mains, kickers, strict=True)]
         if len(moves) == 1:
@@ -131,13 +126,10 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         values = self._deepen(position, self._deals(view, position, rng), mains, kickers)
         return Decision.of_moves(moves, values, int(np.argmax(values)), "chance")
 
-    def _moves(self, position: Position) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-        mains, kickers = np.zeros((2, self.options.candidates), np.uint64)
-        scores = np.zeros(self.options.candidates, np.int64)
+    def _moves(self, position: Position) -> tuple[Words, Words]:
         row = position.row.view()
         row.flags.writeable = False  # as a view's: a kernel is compiled once more for rows that may be written
-        count = list_candidates(row, position.rules, self._mind, mains, kickers, scores)
-        return mains[:count], kickers[:count]
+        return best_candidates(row, position.rules, self._mind, self.options.candidates)
 
     def _memory(self, position: Position) -> Space:
         """The search's memory, made for the rules that are played."""
@@ -146,7 +138,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         self._space.stack.counters[:] = 0, 1 << 60, 0
         return self._space
 
-    def _deepen(self, position: Position, deals: Any, mains: Any, kickers: Any) -> npt.NDArray[np.float64]:
+    def _deepen(self, position: Position, deals: Words, mains: Words, kickers: Words) -> Reals:
         """The mean values at the depth, or at the deepest one that there is time for."""
         self._memory(position)
         milliseconds = self.options.milliseconds
@@ -166,9 +158,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
             visited = spent
         return means
 
-    def _mean_values(
-        self, deals: Any, mains: Any, kickers: Any, depth: int, clock: Clock | None = None
-    ) -> npt.NDArray[np.float64]:
+    def _mean_values(self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None) -> Reals:
         """The mean over the deals of what every move is worth to the seat; meaningless where the clock stopped."""
         values = []
         for world in deals:
@@ -178,9 +168,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         self._sure = bool(np.isin(values, self._ends).all())
         return np.asarray(np.mean(values, axis=0))
 
-    def _values(
-        self, world: npt.NDArray[np.uint64], mains: Any, kickers: Any, depth: int, clock: Clock | None
-    ) -> npt.NDArray[np.float64]:
+    def _values(self, world: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None) -> Reals:
         """What every move is worth in one game with open hands, to the seat to act."""
         space, values = self._space, np.zeros(len(mains))
         assert space is not None
@@ -219,14 +207,12 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         True
     """
 
-    def _deals(self, view: View, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+    def _deals(self, view: View, position: Position, rng: np.random.Generator) -> Words:
         self._rules = view.rules
         pool = self._worlds(view, rng)
         return draw_games(view, pool, self.options.worlds, rng.integers(0, 2**64, dtype=np.uint64))
 
-    def _mean_values(
-        self, deals: Any, mains: Any, kickers: Any, depth: int, clock: Clock | None = None
-    ) -> npt.NDArray[np.float64]:
+    def _mean_values(self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None) -> Reals:
         """The same; where the depth reaches the seat's next move, that move is one for all deals that look alike."""
         if depth <= self._rules.players:
             return super()._mean_values(deals, mains, kickers, depth, clock)
@@ -238,7 +224,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         self._sure = bool(np.isin(values, self._ends).all())
         return values
 
-    def _mean_value(self, deals: Any, move: Move, depth: int, clock: Clock | None) -> float:
+    def _mean_value(self, deals: Words, move: Move, depth: int, clock: Clock | None) -> float:
         """The mean over the deals of what a move is worth to the seat."""
         seat, alike = int(deals[0, SEAT]), dict[tuple[Move, ...], list[State]]()
         for deal in deals:
@@ -278,5 +264,5 @@ class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
 
     cheats = True
 
-    def _deals(self, view: State, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+    def _deals(self, view: State, position: Position, rng: np.random.Generator) -> Words:
         return position.row[None].copy()

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.open_cards.stack import SearchStack
+from ddz_agents.rules.candidates import insert_candidate
 from ddz_agents.rules.decomposition import decompose
 from ddz_agents.rules.position import Appraiser, appraise, mind_of
 from ddz_agents.rules.prices import is_bomb, place_of
@@ -20,10 +21,10 @@ from ddz_agents.rules.rules import choose_kickers, lowest_kickers
 from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, RuleScratch
 from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
-from ddz_env.core.engine.legal import nth_legal
+from ddz_env.core.engine.legal import marked, nth_legal
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import U0, U1, U6, U63, lowest, remove_hand
+from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
 
 _BOMB = 1000
 _U64 = np.uint64(64)
@@ -52,18 +53,11 @@ class Space(NamedTuple):
 @pure_kernel
 def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint64, score: int) -> int:
     """Put a move where its score belongs among those from ``first`` on, unless it is there; the new end."""
-    mains, riders, scores = space.stack.mains, space.stack.kickers, space.scores
-    for index in range(first, stop):
+    mains, riders = space.stack.mains[first:], space.stack.kickers[first:]
+    for index in range(stop - first):
         if mains[index] == main and riders[index] == kickers:
             return stop
-    if stop >= mains.size:
-        return stop
-    place = stop
-    while place > first and scores[place - 1] < score:
-        mains[place], riders[place], scores[place] = mains[place - 1], riders[place - 1], scores[place - 1]
-        place -= 1
-    mains[place], riders[place], scores[place] = main, kickers, score
-    return stop + 1
+    return first + insert_candidate(mains, riders, space.scores[first:], stop - first, main, kickers, score)
 
 
 @pure_kernel
@@ -72,7 +66,7 @@ def _push_split(space: Space, first: int, stop: int, count: int, mind: RuleScrat
     memory = mind.value.memory
     for index in range(count):
         main = memory[MAINS + index]
-        if ((space.mask[main >> U6] >> (main & U63)) & U1) == U1:
+        if marked(space.mask, main):
             score = mind.value.price[place_of(main)]
             if is_bomb(main, space.stack.rules):
                 score -= _BOMB

@@ -170,7 +170,7 @@ def test_a_full_disk_only_costs_time_and_is_said_once(
     def full(*ignored: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache._CheckedFiles, "_write", full)
+    monkeypatch.setattr(cache._CheckedFiles, "_open_for_write", full)
     with pytest.warns(CompileCacheWarning, match="No space left on device") as said:
         compute(load())
     assert len(said) == 1

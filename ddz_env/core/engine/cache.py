@@ -22,21 +22,18 @@ import re
 import stat
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numba
+from filelock import FileLock
 from numba.core import caching
 from numba.core.runtime import rtsys
 
 from ddz_env.core.engine.called import packed, unpacked
 from ddz_env.core.folders import PACKAGES, package_folder, temporary_folder, user_folder
-
-if sys.platform != "win32":
-    import fcntl
 
 _DIGEST_BYTES = 32
 _PATIENCE = 120.0
@@ -280,18 +277,15 @@ class _CheckedFiles(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba 
         return overloads if stamp == self._source_stamp else {}
 
     def _save_index(self, overloads: dict[Any, str]) -> None:
-        self._write(self._index_path, (self._source_stamp, overloads))
+        with self._open_for_write(self._index_path) as file:
+            file.write(self._dump((self._source_stamp, overloads)))
 
     def _load_data(self, name: str) -> Any:
         return _read_checked(self._data_path(name))
 
-    def _save_data(self, name: str, data: Any) -> None:
-        self._write(self._data_path(name), data)
-
-    def _write(self, path: str, content: Any) -> None:
-        body = self._dump(content)
-        with self._open_for_write(path) as file:
-            file.write(hashlib.sha256(body).digest() + body)
+    def _dump(self, content: Any) -> bytes:
+        body: bytes = super()._dump(content)
+        return hashlib.sha256(body).digest() + body
 
 
 def _read_checked(path: str) -> Any:
@@ -316,32 +310,6 @@ class _CalledCacheImpl(_StampedCacheImpl):
         return unpacked(target_context, *payload)
 
 
-class _Turn:
-    """A lock of the operating system, which ends with its process; where there is none (Windows), no process waits."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._file = path, -1
-
-    def take(self) -> None:
-        """Wait until no other process has it, but not for ever."""
-        self.pass_on()
-        if sys.platform == "win32":
-            return
-        until = time.monotonic() + _PATIENCE
-        with contextlib.suppress(OSError):  # a read-only folder, or one that has no locks
-            self._file = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
-            while time.monotonic() < until:
-                with contextlib.suppress(BlockingIOError):
-                    return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                time.sleep(0.02)
-
-    def pass_on(self) -> None:
-        """Let others have it, if it was taken."""
-        if self._file >= 0:
-            os.close(self._file)
-        self._file = -1
-
-
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no types
     """Numba's cache of a function, which only ever costs time: no fault of a file reaches the caller.
 
@@ -355,18 +323,24 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships 
         super().__init__(function)
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
-        self._turn = _Turn(Path(self._cache_path, f"{self._impl.filename_base}{self._suffix}.lock"))
+        lock = Path(self._cache_path, f"{self._impl.filename_base}{self._suffix}.lock")
+        self._turn = FileLock(lock, mode=0o600, thread_local=False)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         found = self._kept(signature, target_context)
         if found is None:
             _announce(self._py_func.__module__.partition(".")[0])
             self._impl.locator.ensure_cache_path()
-            self._turn.take()
+            with contextlib.suppress(OSError):  # a read-only folder, one without locks, or patience at its end
+                self._turn.acquire(timeout=_PATIENCE, poll_interval=0.02)
             found = self._kept(signature, target_context)
             if found is not None:
-                self._turn.pass_on()
+                self._pass_on()
         return found
+
+    def _pass_on(self) -> None:
+        """Let other processes compile this kernel; also after a compilation that failed, whose turn has not ended."""
+        self._turn.release(force=True)
 
     def _kept(self, signature: Any, target_context: Any) -> Any:
         """What the files hold, if anything."""
@@ -386,7 +360,7 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships 
             self.disable()
             _warn(f"{self._cache_path} cannot be written ({getattr(fault, 'strerror', None) or fault})")
         finally:
-            self._turn.pass_on()
+            self._pass_on()
 
 
 class _CalledCache(_KernelCache):
@@ -408,35 +382,25 @@ class _NoCache(caching.NullCache):  # type: ignore[misc]  # Numba ships no types
         _announce(self._package)
 
 
-class _Unopened:
-    """A cache that is looked for when it is first used: most kernels of an import are not."""
+class LazyCache:
+    """The cache of a kernel, as Numba's dispatchers expect it; it keeps nothing where no folder is safe.
 
-    def __init__(self, *given: Any) -> None:
-        self._given = given
-
-    @functools.cached_property
-    def _opened(self) -> Any:
-        return _open(*self._given)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._opened, name)
-
-
-def kernel_cache(function: Callable[..., Any], *, called: bool = False) -> Any:
-    """The cache of a kernel.
+    Its files are looked for when it is first used: most kernels of an import are not.
 
     Args:
         function: The Python function that is compiled.
         called: Whether for other kernels to call it (:mod:`ddz_env.core.engine.called`).
-
-    Returns:
-        What Numba's dispatcher expects as its cache; one that keeps nothing where no folder is safe.
     """
-    return _Unopened(function, called)
 
+    def __init__(self, function: Callable[..., Any], *, called: bool = False) -> None:
+        self._function, self._kind = function, _CalledCache if called else _KernelCache
 
-def _open(function: Callable[..., Any], called: bool) -> Any:
-    try:
-        return _CalledCache(function) if called else _KernelCache(function)
-    except RuntimeError:  # Numba found no locator
-        return _NoCache(function)
+    @functools.cached_property
+    def _opened(self) -> Any:
+        try:
+            return self._kind(self._function)
+        except RuntimeError:  # Numba found no locator
+            return _NoCache(self._function)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._opened, name)

@@ -46,7 +46,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.envs import outputs
 from ddz_env.envs import slots as at
 from ddz_env.envs.games import GameBatch, check_position, dealt_state, random_seed
-from ddz_env.envs.stepping import ACT, BEGIN, DEAL, GAME_OVER, play_alone
+from ddz_env.envs.stepping import ACT, BEGIN, DEAL, GAME_OVER, ILLEGAL_REWARD, play_alone
 
 if TYPE_CHECKING:
     from ddz_env.core.state import State
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 __all__ = ["env", "parallel_env", "raw_env"]
 
 Observation = dict[str, npt.NDArray[Any]]
-
-ILLEGAL_REWARD = -1.0
 
 
 def env(*, illegal_reward: float = ILLEGAL_REWARD, **options: Any) -> AECEnv[str, Observation, int | None]:

@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
-from ddz_env.core.checks import as_integer
+from ddz_env.core.checks import check_integer
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.score import is_spring
-from ddz_env.core.errors import InvalidPictureError, plural, shown
+from ddz_env.core.errors import InvalidPictureError, plural
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.spoken import spoken
 from ddz_env.core.state import State
@@ -240,20 +240,17 @@ def table_of(game: State | View, perspective: int | None = None, *, reveal: bool
         >>> [(seat.role, seat.size, seat.unseen) for seat in table.seats]
         [('landlord', 20, 17), ('peasant down', 17, 0), ('peasant up', 17, 17)]
     """
-    players, seat = game.rules.players, None if perspective is None else as_integer(perspective)
+    if perspective is not None:
+        perspective = check_integer("perspective", perspective, 0, game.rules.players - 1, InvalidPictureError)
     if isinstance(game, View):
-        if perspective is not None and seat != game.seat:
+        if perspective not in (None, game.seat):
             raise InvalidPictureError(
-                f"this is the view of seat {game.seat}: it cannot show the perspective of seat {shown(perspective)}"
+                f"this is the view of seat {game.seat}: it cannot show the perspective of seat {perspective}"
             )
         return _Reader(game, game.seat).table()
-    if perspective is not None and (seat is None or not 0 <= seat < players):
-        raise InvalidPictureError(
-            f"perspective={shown(perspective)} is not a seat: choose 0..{players - 1}, or None for all"
-        )
-    if seat is None or reveal:
-        return _Reader(game, None, seen_by=seat).table()
-    return _Reader(game.view(seat), seat).table()
+    if perspective is None or reveal:
+        return _Reader(game, None, seen_by=perspective).table()
+    return _Reader(game.view(perspective), perspective).table()
 
 
 class _Reader:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ddz_env import Hand, Move, View
 from ddz_env.core.actions import BOMB_CATEGORY, KICKER_BASE, MAIN_GROUPS, PASS, ROCKET_CATEGORY, MainGroup
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
+from ddz_env.core.view import role_of
 from ddz_env.table.render.table import role_text
 from ddz_env.table.session.advice import Advice, RankedMove
 from ddz_env.table.texts import Texts
@@ -113,13 +114,9 @@ def _by_cards(advice: Advice, view: View, say: Texts) -> Iterator[str]:
         yield from _said_of(replies(view, advice.move), view, say)
     for seat, size in enumerate(view.hand_sizes):
         if seat != view.seat and 0 < size <= _SHORT:
-            role = say(role_text(_role(view, seat), view.rules.players))
+            players = view.rules.players
+            role = say(role_text(role_of(view.row, seat, players) or "", players))
             yield say("why last card" if size == 1 else "why last cards", role=role, number=size)
-
-
-def _role(view: View, seat: int) -> str:
-    steps = (seat - (view.landlord or 0)) % view.rules.players
-    return ("landlord", "peasant_down", "peasant_up")[steps]
 
 
 def _kept(advice: Advice, hand: Hand) -> Hand:

@@ -33,6 +33,8 @@ STAGE_NAMES = ("play", "kicker", "bid", "double", "over", "show")
 AUCTION = ("bid", "double", "show")
 """The stages before the cards are played, in which stakes are named."""
 
+_NO_SEAT = np.uint64(at.NO_SEAT)
+
 
 @pure_kernel
 def write_view(
@@ -62,7 +64,7 @@ def write_view(
                 hand = remove_hand(hand, row[at.KNOWN])
             pool = add_hand(pool, hand)
             out[at.HANDS + other] = U0
-    if row[at.LANDLORD] == at.NO_SEAT:
+    if row[at.LANDLORD] == _NO_SEAT:
         pool = add_hand(pool, row[at.BOTTOM])
         out[at.BOTTOM] = U0
     out[at.HIDDEN] = pool
@@ -241,7 +243,7 @@ class View:
 @pure_kernel
 def seat_role(row: npt.NDArray[np.uint64], seat: np.uint64, rules: npt.NDArray[np.uint64]) -> np.int64:
     """The number of a seat's role in :data:`ROLES`, ``NO_ROLE`` before there is a landlord."""
-    if row[at.LANDLORD] == at.NO_SEAT:
+    if row[at.LANDLORD] == _NO_SEAT:
         return np.int64(NO_ROLE)
     turns = seat + rules[R_PLAYERS] - row[at.LANDLORD]
     return np.int64(turns if turns < rules[R_PLAYERS] else turns - rules[R_PLAYERS])

@@ -19,7 +19,7 @@ from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.checks import check_choice
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import HISTORY_MOVES, MOVES, SEAT, STAGE, STAGE_KICKER, STAGE_PLAY
-from ddz_env.core.engine.words import TWO_BYTES, U0, U1, U16
+from ddz_env.core.engine.words import U0, U1, U16
 from ddz_env.core.errors import InvalidOptionError, shown
 from ddz_env.core.notation import move_text
 from ddz_env.core.observation import OBSERVATION, Layout
@@ -98,6 +98,7 @@ KINDS = ("numbers", "text")
 _NUMBERS = (*(np.int64(number) for number in range(NUM_ACTIONS)), np.int64(-1))
 """Every number that an info can hold at its own index (-1 is the last): making one takes longer than finding it."""
 
+_MAIN_BITS = np.uint64(0xFFFF)
 _RING_SLOTS = np.uint64(HISTORY_MOVES)
 
 
@@ -159,7 +160,7 @@ def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.ui
     out[3] = out[4] = -1
     if row[MOVES] > U0:
         cards, packed = ring[np.int64((row[MOVES] - U1) % _RING_SLOTS)]
-        out[3] = np.int64(packed & TWO_BYTES)
+        out[3] = np.int64(packed & _MAIN_BITS)
         out[4] = np.int64(packed >> U16)
         out[5] = np.int64(cards)
 

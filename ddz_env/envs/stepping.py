@@ -21,7 +21,7 @@ from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import KICKER_ID, MAIN_SEGMENT, SEGMENT_KICKER_SIZE
 from ddz_env.core.engine.unshuffled import new_unshuffled_game
-from ddz_env.core.engine.words import PLANE, U0, U1, U15, lowest, remove
+from ddz_env.core.engine.words import PLANE, U0, U1, lowest, remove
 from ddz_env.core.observation import expand_mask, write_concealed, write_observation
 from ddz_env.core.rules import DEAL_UNSHUFFLED, R_DEAL, R_PLAYERS
 from ddz_env.core.view import seat_role
@@ -50,6 +50,10 @@ GAME_OVER = 4
 
 _OPPONENT_STREAM = np.uint64(0x4F50504F4E454E54)
 _SAMPLE_STREAM = np.uint64(0x53414D504C45)
+_NO_SEAT = np.uint64(NO_SEAT)
+_STAGE_OVER, _STAGE_PLAY = np.uint64(STAGE_OVER), np.uint64(STAGE_PLAY)
+_KICKER_ID = np.uint64(KICKER_ID)
+_U15 = np.uint64(15)
 
 
 @pure_kernel
@@ -82,7 +86,7 @@ def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, mo
         legal_mask(row, rules, mask)
         if main >= np.uint64(NUM_ACTIONS) or not marked(mask, main):
             return index
-        if row[STAGE] == STAGE_PLAY:
+        if row[STAGE] == _STAGE_PLAY:
             if not may_ride(row, row[HANDS + np.int64(row[SEAT])], main, moves[index, 1], rules):
                 return index
         elif moves[index, 1] != U0:
@@ -104,7 +108,7 @@ def play_action(row: np.ndarray, ring: np.ndarray, log: np.ndarray, action: np.u
     before = row[MOVES]
     apply_and_record(row, ring, action, rules)
     if row[MOVES] != before and row[MOVES] > U0 and log.shape[0] > 0:
-        slot = np.int64(before & U15)
+        slot = np.int64(before & _U15)
         log[np.int64(before), 0] = ring[slot, 0]
         log[np.int64(before), 1] = ring[slot, 1]
 
@@ -127,7 +131,7 @@ def play_whole_move(
     while kickers != U0:
         rank = lowest(kickers & PLANE)
         kickers = remove(kickers, U1 << rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[main]])
-        play_action(row, ring, log, KICKER_ID + rank, rules)
+        play_action(row, ring, log, _KICKER_ID + rank, rules)
 
 
 @pure_kernel
@@ -146,7 +150,7 @@ def _seat_learner(row: np.ndarray, keys: np.ndarray, cells: np.ndarray, role: in
     """Choose the learner's seat in a game that begins, and seed its opponents' generator."""
     cells[at.DECIDED] = 0
     keys[at.STREAM] = advance(key(keys[at.SEED] ^ _OPPONENT_STREAM, keys[at.NUMBER]))
-    if role != RANDOM_ROLE and row[LANDLORD] != NO_SEAT:
+    if role != RANDOM_ROLE and row[LANDLORD] != _NO_SEAT:
         seat = row[LANDLORD] + np.uint64(role)
         cells[at.LEARNER] = np.int64(seat if seat < rules[R_PLAYERS] else seat - rules[R_PLAYERS])
     elif cells[at.ORDER] != RESUME:
@@ -193,7 +197,7 @@ def _play_on(index: int, slots: Slots) -> None:
     row, ring, log = slots.rows[index], slots.rings[index], slots.logs[index]
     keys, cells, bits = slots.keys[index], slots.cells[index], slots.bits[index]
     learner = np.uint64(cells[at.LEARNER])
-    while row[STAGE] != STAGE_OVER:
+    while row[STAGE] != _STAGE_OVER:
         if row[SEAT] == learner:
             cells[at.STATUS] = LEARNER_TURN
             return
@@ -272,7 +276,7 @@ def play(first: int, stop: int, words: np.ndarray) -> None:
         if order == ACT:
             play_action(row, ring, slots.logs[index], np.uint64(cells[at.ACTION]), slots.rules)
         deals = order == DEAL
-        if row[STAGE] == STAGE_OVER and not deals:
+        if row[STAGE] == _STAGE_OVER and not deals:
             _pay(row, cells, slots.terms, slots.returns[index], slots.rules)
             deals = slots.terms[at.RENEWS] != 0
             keys[at.NUMBER] += np.uint64(slots.terms[at.STRIDE])
@@ -301,7 +305,7 @@ def play_alone(words: np.ndarray, order: int, action: int) -> int:
     cells[at.ORDER], cells[at.ACTION] = order, action
     play(0, 1, words)
     seat: int = cells[at.ACTING]
-    return seat + (GAME_OVER if row[STAGE] == STAGE_OVER else 0)
+    return seat + (GAME_OVER if row[STAGE] == _STAGE_OVER else 0)
 
 
 @pure_kernel

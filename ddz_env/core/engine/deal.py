@@ -17,6 +17,7 @@ from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.score import set_bid
 from ddz_env.core.engine.words import BYTE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U6, U8, U15, U16, U24, U32, U48, U63
 
+_FIELD = np.uint64(0xFFFF)
 _DOUBLING, _SHOWING = np.uint64(variant.DOUBLING_BIT), np.uint64(variant.SHOWING_BIT)
 PACKET = U6
 """Cards that a seat gets at once where the deck is not shuffled: 6, 6 and 5 make a hand of 17."""
@@ -50,9 +51,9 @@ def share_out(
     """
     hand0, hand1, hand2, hand3 = U0, U0, U0, U0
     size = words.popcount(pool)
-    limit0 = slots & words.TWO_BYTES
-    limit1 = limit0 + ((slots >> U16) & words.TWO_BYTES)
-    limit2 = limit1 + ((slots >> U32) & words.TWO_BYTES)
+    limit0 = slots & _FIELD
+    limit1 = limit0 + ((slots >> U16) & _FIELD)
+    limit2 = limit1 + ((slots >> U32) & _FIELD)
     rest = pool & PLANE
     while rest != U0:
         rank = words.lowest(rest)

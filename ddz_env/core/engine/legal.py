@@ -15,10 +15,11 @@ from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.kickers import body_at, body_of, distinct_kickers, is_plane_with_solos, kicker_options
 from ddz_env.core.engine.score import bid_of
-from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, PLANE, U0, U1, U2, U3, U4, U6, U15, U16, U48, U63, U64
+from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, PLANE, U0, U1, U2, U3, U4, U6, U15, U16, U48, U63
 
 _ON_LEAD = np.bool_(True)
 _ON_FOLLOW = np.bool_(False)
+_U64 = np.uint64(64)
 _CALL_OR_NOT, _ROB_OR_NOT = np.uint64(0b011), np.uint64(0b101)
 
 
@@ -258,7 +259,7 @@ def nth_legal(mask: np.ndarray, k: np.uint64) -> np.uint64:
         bits = mask[word]
         here = words.popcount(bits)
         if k < here:
-            return np.uint64(word) * U64 + words.select(bits, k)
+            return np.uint64(word) * _U64 + words.select(bits, k)
         k -= here
     return U0
 
@@ -275,5 +276,5 @@ def finishing_action(hand: np.uint64, mask: np.ndarray) -> np.uint64:
     for word in range(tables.MAIN_WORDS):
         bits = mask[word] & tables.FINISHING[cards, word]
         if bits != U0:
-            return np.uint64(word) * U64 + words.lowest(bits)
+            return np.uint64(word) * _U64 + words.lowest(bits)
     return U0

@@ -11,10 +11,11 @@ from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.random import below
 from ddz_env.core.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_COUNT, WITH_KICKERS
-from ddz_env.core.engine.words import U0, U1, U2, U4, U15, U64, add, lowest, popcount, remove, select
+from ddz_env.core.engine.words import U0, U1, U2, U4, U15, add, lowest, popcount, remove, select
 
 _COMMON_MOVES = 512
 _ALL = ~U0
+_U64 = np.uint64(64)
 
 
 @kernel
@@ -39,7 +40,7 @@ def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: n
     for word in range(MASK_WORDS):
         bits = mask[word]
         while bits != U0:
-            action = np.uint64(word) * U64 + lowest(bits)
+            action = np.uint64(word) * np.uint64(64) + lowest(bits)
             bits &= bits - U1
             if row[STAGE] != STAGE_PLAY or SEGMENT_KICKER_COUNT[MAIN_SEGMENT[action]] == U0:
                 if found < mains.size:
@@ -163,7 +164,7 @@ def random_move(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, bits: np.u
         mains = mask[word] & WITH_KICKERS[word]
         while mains != U0:
             plain = False
-            total += nth_kickers(row, rules, np.uint64(word) * U64 + lowest(mains), _ALL)[1] - U1
+            total += nth_kickers(row, rules, np.uint64(word) * _U64 + lowest(mains), _ALL)[1] - U1
             mains &= mains - U1
     nth = below(bits, total)
     if plain:
@@ -171,7 +172,7 @@ def random_move(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, bits: np.u
     for word in range(MASK_WORDS):
         mains = mask[word]
         while mains != U0:
-            main, takes = np.uint64(word) * U64 + lowest(mains), mains & ~(mains - U1) & WITH_KICKERS[word]
+            main, takes = np.uint64(word) * _U64 + lowest(mains), mains & ~(mains - U1) & WITH_KICKERS[word]
             mains &= mains - U1
             kickers, before = nth_kickers(row, rules, main, nth) if takes != U0 else (U0, U1)
             if kickers != U0 or nth < before:

@@ -6,10 +6,11 @@ import numpy as np
 
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.words import BYTE, TWO_BYTES, U0, U1, U2, U3, U4, U8, U15, U16
+from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U15, U16
 from ddz_env.core.rules import R_PLAYERS, R_SPRING
 
 SCORE_WIN, SCORE_STAKE, SCORE_BOTZONE = 0, 1, 2
+_WORD = np.uint64(65535)
 
 
 @pure_kernel
@@ -79,7 +80,7 @@ def write_returns(row: np.ndarray, rules: np.ndarray, scoring: int, peasant_rewa
     for seat in range(players):
         won = (seat == landlord) == (sign > 0)
         if scoring == SCORE_BOTZONE:
-            weight = (row[at.WEIGHTS] >> (U16 * np.uint64(seat))) & TWO_BYTES
+            weight = (row[at.WEIGHTS] >> (U16 * np.uint64(seat))) & _WORD
             returns[seat] = (2.0 if won else 0.0) + float(weight) / 100.0
         elif scoring == SCORE_WIN:
             reward = 1.0 if seat == landlord or players == 2 else peasant_reward

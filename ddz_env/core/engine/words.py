@@ -15,9 +15,8 @@ import numpy as np
 from ddz_env.core.engine.compiling import inline_kernel
 
 U0, U1, U2, U3, U4, U6, U8, U12, U15, U16 = map(np.uint64, (0, 1, 2, 3, 4, 6, 8, 12, 15, 16))
-U24, U32, U48, U63, U64 = map(np.uint64, (24, 32, 48, 63, 64))
+U24, U32, U48, U63 = map(np.uint64, (24, 32, 48, 63))
 BYTE = np.uint64(0xFF)
-TWO_BYTES = np.uint64(0xFFFF)
 PLANE = np.uint64(0x7FFF)
 CHAIN_PLANE = np.uint64(0x0FFF)
 JOKERS = np.uint64(0x6000)

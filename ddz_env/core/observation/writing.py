@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine import words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.score import bid_of
@@ -23,6 +22,7 @@ _S_TAIL_WORDS = STATE.words - _S.seat
 
 _ONES = np.uint64(0x0101010101010101)
 _LANES = np.array([sum((bits >> lane & 1) << (8 * lane) for lane in range(8)) for bits in range(256)], np.uint64)
+_MAIN = np.uint64(0xFFFF)
 _U56 = np.uint64(56)
 _NO_SEAT = np.uint64(at.NO_SEAT)
 # Places in the one-hot stage.
@@ -146,7 +146,7 @@ def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np
             out[word + 1] = U0
         else:
             slot = _slot_back(row, back)
-            main = ring[slot, 1] & words.TWO_BYTES
+            main = ring[slot, 1] & _MAIN
             relative = _relative(ring[slot, 1] >> U16, seat, players)
             low, high = low_counts(ring[slot, 0]), high_counts(ring[slot, 0])
             in_play = in_play and main < BID_ID

@@ -43,8 +43,7 @@ def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(cache, "_told", set())
     forget()
     yield
-    for function in (cache.cache_root, cache._why_unusable):
-        function.cache_clear()
+    forget()
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from ddz_env.core.cards import NUM_RANKS, cards_to_counts
 from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, InvalidMoveError
 from ddz_env.core.notation import Hand, readings_of
 from ddz_env.core.state import filled_up
-from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame, opened
+from ddz_env.peers.botzone.games import NEWER, OLDER, SEATS, BotzoneGame, opened
 from ddz_env.peers.botzone.judges import MOST_BID
 from ddz_env.playing.agent import Agent, cheats
 from ddz_env.playing.game import AgentFaultError, ask, call, play_answer, tell
@@ -286,7 +286,7 @@ def game_of_message(message: Mapping[str, Any]) -> BotzoneGame:
     try:
         first = message["requests"][0]
         if "own" in first:
-            return GAMES["FightTheLandlord2" if {"bid", "finalbid"} & set(first) else "FightTheLandlord"]
+            return NEWER if {"bid", "finalbid"} & set(first) else OLDER
     except (LookupError, TypeError):
         pass
     raise InvalidRequestError('a first message is {"requests": [{"own": ...}], "responses": []}')

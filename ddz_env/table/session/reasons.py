@@ -30,16 +30,16 @@ _HIGH = NUM_RANKS - 3
 """The first rank that is worth keeping: a 2."""
 
 
-def explain(advice: Advice, say: Texts, view: View | None = None) -> str:
+def explain(advice: Advice, say: Texts, view: View) -> str:
     """Why a move is advised, in a few sentences.
 
     Args:
         advice: What was compared, the advised move first.
         say: The language.
-        view: What the seat to act knows; without it nothing is said of the cards.
+        view: What the seat to act knows.
     """
     sentences = [_by_numbers(advice, say, view), *_by_source(advice, say)]
-    if view is not None and view.stage == "play" and not view.rules.open_hands and len(advice.options) > 1:
+    if view.stage == "play" and not view.rules.open_hands and len(advice.options) > 1:
         sentences += _by_cards(advice, view, say)
     return say("between sentences").join(sentences)
 
@@ -49,7 +49,7 @@ def is_searched(option: RankedMove) -> bool:
     return option.visits is not None and option.visits > 1
 
 
-def _by_numbers(advice: Advice, say: Texts, view: View | None) -> str:
+def _by_numbers(advice: Advice, say: Texts, view: View) -> str:
     """How the advised move compares with the next best one."""
     own, *others = advice.options
     if advice.source == "payoff":
@@ -58,13 +58,13 @@ def _by_numbers(advice: Advice, say: Texts, view: View | None) -> str:
         return say("why unknown")
     if advice.source == "solver":
         return say("why solved" if own.chance == 1 else "why lost")
-    if view is not None and view.hand == advice.move.cards:
+    if view.hand == advice.move.cards:
         return say("why wins")
     if own.forced:
         return say("why forced")
     known = [option for option in others if option.chance is not None]
     if not known:
-        return say("why only" if view is not None and len(view.legal_moves()) == 1 else "why alone")
+        return say("why only" if len(view.legal_moves()) == 1 else "why alone")
     return _by_chance(own, max(known, key=lambda option: option.chance or 0.0), say)
 
 

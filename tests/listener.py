@@ -1,4 +1,4 @@
-"""An agent that remembers what it is told of a game."""
+"""An agent that remembers what it hears of a game."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_act_batch_falls_back_to_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize("factory", AGENTS)
-def test_who_is_not_to_act_is_told_so(factory: type) -> None:
+def test_a_seat_that_is_not_to_act_has_nothing_to_decide(factory: type) -> None:
     with pytest.raises(IllegalMoveError, match="seat 1 has nothing to decide"):
         factory().act(State.new(1).view(1), np.random.default_rng(0))
 

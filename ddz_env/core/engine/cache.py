@@ -22,18 +22,21 @@ import re
 import stat
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numba
-from filelock import FileLock
 from numba.core import caching
 from numba.core.runtime import rtsys
 
 from ddz_env.core.engine.called import packed, unpacked
 from ddz_env.core.folders import PACKAGES, package_folder, temporary_folder, user_folder
+
+if sys.platform != "win32":
+    import fcntl
 
 _DIGEST_BYTES = 32
 _PATIENCE = 120.0
@@ -310,6 +313,35 @@ class _CalledCacheImpl(_StampedCacheImpl):
         return unpacked(target_context, *payload)
 
 
+class _Turn:
+    """A lock of the operating system, which ends with its process; where there is none (Windows), no process waits.
+
+    It is not one of :mod:`filelock`: bots and policies run where there are NumPy and Numba alone.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._file = path, -1
+
+    def take(self) -> None:
+        """Wait until no other process has it, but not for ever."""
+        self.pass_on()
+        if sys.platform == "win32":
+            return
+        until = time.monotonic() + _PATIENCE
+        with contextlib.suppress(OSError):  # a read-only folder, or one that has no locks
+            self._file = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
+            while time.monotonic() < until:
+                with contextlib.suppress(BlockingIOError):
+                    return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                time.sleep(0.02)
+
+    def pass_on(self) -> None:
+        """Let others have it, if it was taken."""
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
+
+
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no types
     """Numba's cache of a function, which only ever costs time: no fault of a file reaches the caller.
 
@@ -323,24 +355,18 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships 
         super().__init__(function)
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
-        lock = Path(self._cache_path, f"{self._impl.filename_base}{self._suffix}.lock")
-        self._turn = FileLock(lock, mode=0o600, thread_local=False)
+        self._turn = _Turn(Path(self._cache_path, f"{self._impl.filename_base}{self._suffix}.lock"))
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         found = self._kept(signature, target_context)
         if found is None:
             _announce(self._py_func.__module__.partition(".")[0])
             self._impl.locator.ensure_cache_path()
-            with contextlib.suppress(OSError):  # a read-only folder, one without locks, or patience at its end
-                self._turn.acquire(timeout=_PATIENCE, poll_interval=0.02)
+            self._turn.take()
             found = self._kept(signature, target_context)
             if found is not None:
-                self._pass_on()
+                self._turn.pass_on()
         return found
-
-    def _pass_on(self) -> None:
-        """Let other processes compile this kernel; also after a compilation that failed, whose turn has not ended."""
-        self._turn.release(force=True)
 
     def _kept(self, signature: Any, target_context: Any) -> Any:
         """What the files hold, if anything."""
@@ -360,7 +386,7 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships 
             self.disable()
             _warn(f"{self._cache_path} cannot be written ({getattr(fault, 'strerror', None) or fault})")
         finally:
-            self._pass_on()
+            self._turn.pass_on()
 
 
 class _CalledCache(_KernelCache):

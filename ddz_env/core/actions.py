@@ -27,11 +27,12 @@ with a higher body, by bombs and by the rocket.  What does not follow:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddz_env.core.cards import BLACK_JOKER, CHAIN_RANKS, MAX_HAND, NUM_RANKS, RANK_NAMES
-from ddz_env.core.checks import check_choice, check_integer
-from ddz_env.core.errors import InvalidMoveError
+from ddz_env.core.checks import as_integer, check_choice
+from ddz_env.core.errors import InvalidMoveError, shown
 
 
 @dataclass(frozen=True)
@@ -218,13 +219,25 @@ def segments_of(category: str) -> range:
     return range(found[0], found[-1] + 1)
 
 
+def check_action(action: object) -> int:
+    """An action id as a plain integer.
+
+    Raises:
+        InvalidMoveError: If there is no such id.
+    """
+    number = as_integer(action)
+    if number is None or not 0 <= number < NUM_ACTIONS:
+        raise InvalidMoveError(f"action {shown(action)} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
+    return number
+
+
 def action_name(action: int) -> str:
     """Return the readable name of an action id, as in the docs.
 
     Raises:
         InvalidMoveError: If there is no such id.
     """
-    action = check_integer("action id", action, 0, NUM_ACTIONS - 1, InvalidMoveError)
+    action = check_action(action)
     if action < KICKER_BASE:
         return MAIN_GROUPS[action].name
     if action < BID_BASE:
@@ -232,3 +245,8 @@ def action_name(action: int) -> str:
     if action < DOUBLE_BASE:
         return ("no bid", "bid 1", "bid 2", "bid 3")[action - BID_BASE]
     return ("no double", "double")[action - DOUBLE_BASE]
+
+
+def listed_actions(actions: Sequence[int]) -> str:
+    """Some action ids with their names, as messages list what is legal; no more than twelve."""
+    return ", ".join(f"{action} ({action_name(action)})" for action in actions[:12])

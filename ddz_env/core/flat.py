@@ -31,7 +31,8 @@ _OPENSPIEL_ORDER = (
 )
 
 _Kickers = tuple[int, ...]
-_Rank = Callable[[_Kickers], tuple[object, ...]]
+_Place = Callable[[MainGroup, _Kickers], tuple[object, ...]]
+"""Where the kickers of a body come among the others: what they are sorted by."""
 
 
 def _kicker_sets(group: MainGroup, most_beside: int) -> Iterator[_Kickers]:
@@ -57,20 +58,16 @@ def _kicker_sets(group: MainGroup, most_beside: int) -> Iterator[_Kickers]:
             yield kickers
 
 
-def _rlcard_rank(group: MainGroup) -> _Rank:
+def _rlcard_place(group: MainGroup, kickers: _Kickers) -> tuple[object, ...]:
     """RLCard's order of the kickers of one body.
 
     Lexicographic, but among planes of three with solos the kickers that differ come first, then trios, then pairs
     with a solo; and among longer planes those with a joker come first.
     """
     if CATEGORIES[group.category].name != "plane+solos" or group.length == 2:
-        return lambda kickers: kickers
+        return kickers
     if group.length > 3:
-        return lambda kickers: (kickers[-1] < BLACK_JOKER, kickers)
-    return _rlcard_rank_of_three
-
-
-def _rlcard_rank_of_three(kickers: _Kickers) -> tuple[object, ...]:
+        return kickers[-1] < BLACK_JOKER, kickers
     low, middle, high = kickers
     if low == middle == high:
         return 1, kickers
@@ -79,15 +76,17 @@ def _rlcard_rank_of_three(kickers: _Kickers) -> tuple[object, ...]:
     return 2, middle, low + high - middle
 
 
-def _actions(order: Sequence[str], most_beside: int, rank: Callable[[MainGroup], _Rank]) -> tuple[FlatAction, ...]:
+def _openspiel_place(group: MainGroup, kickers: _Kickers) -> tuple[object, ...]:
+    """OpenSpiel's order of the kickers of one body: by the highest, then by the next highest, and so on."""
+    return kickers[::-1]
+
+
+def _actions(order: Sequence[str], most_beside: int, place: _Place) -> Iterator[FlatAction]:
     """A peer's moves by its order of the categories and of the kickers of one body."""
-    return tuple(
-        (group.id, kickers)
-        for category in order
-        for index in segments_of(category)
-        for group in MAIN_GROUPS[SEGMENTS[index].base : SEGMENTS[index].base + SEGMENTS[index].size]
-        for kickers in (sorted(_kicker_sets(group, most_beside), key=rank(group)) if group.kicker_count else [()])
-    )
+    for segment in (SEGMENTS[index] for category in order for index in segments_of(category)):
+        for group in MAIN_GROUPS[segment.base : segment.base + segment.size]:
+            sets = _kicker_sets(group, most_beside) if group.kicker_count else [()]
+            yield from ((group.id, kickers) for kickers in sorted(sets, key=functools.partial(place, group)))
 
 
 @functools.cache
@@ -98,7 +97,7 @@ def rlcard_actions() -> tuple[FlatAction, ...]:
         >>> len(rlcard_actions()), rlcard_actions()[-1]
         (27472, (0, ()))
     """
-    return _actions(_RLCARD_ORDER, 2, _rlcard_rank)
+    return tuple(_actions(_RLCARD_ORDER, 2, _rlcard_place))
 
 
 @functools.cache
@@ -109,8 +108,7 @@ def openspiel_actions() -> tuple[FlatAction, ...]:
         >>> len(openspiel_actions()), openspiel_actions()[0]
         (26054, (0, ()))
     """
-    # Kickers are ordered by the highest, then by the next highest, and so on.
-    return _actions(_OPENSPIEL_ORDER, 3, lambda group: lambda kickers: kickers[::-1])
+    return tuple(_actions(_OPENSPIEL_ORDER, 3, _openspiel_place))
 
 
 @functools.cache

@@ -6,6 +6,7 @@ Cards are written rank by rank, ``34567`` or ``TJQKA``; a move with kickers sepa
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import operator
@@ -97,6 +98,11 @@ def word_to_counts(word: int) -> tuple[int, ...]:
     """Unpack a hand word into 15 counts."""
     word = int(word)
     return tuple((word >> rank & _COPIES).bit_count() for rank in range(NUM_RANKS))
+
+
+def kickers_of(counts: Iterable[int], size: int) -> tuple[int, ...]:
+    """The rank of each kicker, ascending, of 15 counts of cards and the cards of a kicker."""
+    return tuple(rank for rank, count in enumerate(counts) for _ in range(count // size))
 
 
 @dataclass(frozen=True)
@@ -284,8 +290,7 @@ class Move:
         group = MAIN_GROUPS[main] if 0 <= main < KICKER_BASE else None
         if group is None or not group.kicker_count:
             raise InvalidMoveError(f"{shown(main)} is not a main group that takes kickers")
-        counts = word_to_counts(word)
-        return cls(main, tuple(rank for rank in range(NUM_RANKS) for _ in range(counts[rank] // group.kicker_size)))
+        return cls(main, kickers_of(word_to_counts(word), group.kicker_size))
 
     @classmethod
     def from_ids(cls, cards: Iterable[int], rules: str | Rules = "standard") -> Move:
@@ -376,13 +381,10 @@ class Move:
         return _counts_text(self.group.need) + (f"+{kickers}" if kickers else "")
 
     def __repr__(self) -> str:
-        try:
-            rules = "" if Move.parse(str(self)) == self else None
-        except InvalidMoveError:
-            rules = None
-        if rules is None:
-            return f"Move({self.main}, {self.kickers})"
-        return f"Move.parse({str(self)!r})"
+        with contextlib.suppress(InvalidMoveError):
+            if Move.parse(str(self)) == self:
+                return f"Move.parse({str(self)!r})"
+        return f"Move({self.main}, {self.kickers})"
 
 
 def plain_move(move: object) -> Move:
@@ -444,7 +446,7 @@ def _complete(group: MainGroup, rest: Sequence[int], rules: Rules) -> Move | Non
         neighbours = [group.rank - 1] * (group.rank > 0) + [above] * (above < CHAIN_RANKS)
         if any(rest[rank] >= 3 for rank in neighbours):
             return None
-    return Move(group.id, tuple(rank for rank in range(NUM_RANKS) for _ in range(rest[rank] // size)))
+    return Move(group.id, kickers_of(rest, size))
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -459,7 +461,12 @@ def recorded_move(main: int, cards: int) -> Move:
         return Move(main)
     group = MAIN_GROUPS[main]
     rest = [held - need for held, need in zip(word_to_counts(cards), group.need, strict=True)]
-    return Move(main, tuple(rank for rank, n in enumerate(rest) for _ in range(n // group.kicker_size)))
+    return Move(main, kickers_of(rest, group.kicker_size))
+
+
+def slot_move(cards: int, packed: int) -> tuple[int, Move]:
+    """The seat and the move of a slot of a ring or a log, whose words :mod:`ddz_env.core.engine.layout` describes."""
+    return packed >> 16, recorded_move(packed & 0xFFFF, cards)
 
 
 @functools.lru_cache(maxsize=1 << 16)

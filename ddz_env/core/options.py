@@ -36,36 +36,12 @@ import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    NamedTuple,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean, shown
 
 _Options = TypeVar("_Options", bound="Options")
 _Class = TypeVar("_Class", bound=type[Any])
-
-__all__ = [
-    "Option",
-    "Options",
-    "Range",
-    "as_written",
-    "meanings",
-    "plain_value",
-    "read_options",
-    "refuse_unknown",
-    "split_options",
-    "takes",
-]
 
 
 class Range(NamedTuple):
@@ -173,7 +149,7 @@ class Option(NamedTuple):
             return tuple(self._entry(place).checked(entry, error) for place, entry in enumerate(value))
         elif isinstance(value, str) and Path in self.kinds:
             return value if str in self.kinds else Path(value)
-        elif isinstance(value, self._others):
+        elif any(isinstance(value, kind) for kind in self.kinds if kind not in (int, float, bool)):
             return value
         wanted = f"{'one of ' if len(self.choices) > 1 else ''}{self.values}"
         raise error(f"{self.name}={shown(value)} must be {wanted}{did_you_mean(value, map(str, self.choices))}")
@@ -215,11 +191,6 @@ class Option(NamedTuple):
         value = plain_value(text)
         is_text = (value is not None or not self.optional) and (str in self.kinds or Path in self.kinds)
         return self.checked(text if is_text else value, error)
-
-    @property
-    def _others(self) -> tuple[type, ...]:
-        """The types that are neither numbers nor bools."""
-        return tuple(kind for kind in self.kinds if kind not in (int, float, bool))
 
 
 class Options:
@@ -267,7 +238,8 @@ class Options:
             return dataclasses.replace(values[0], **named)  # type: ignore[type-var]  # a subclass is a dataclass
         options = cls.options()
         if len(values) > len(options):
-            raise cls.error(f"{len(values)} values are too many: the options are {cls._names()}")
+            there = ", ".join(option.name for option in options) or "none"
+            raise cls.error(f"{len(values)} values are too many: the options are {there}")
         given = {option.name for option in options[: len(values)]}
         if twice := sorted(given & named.keys()):
             raise cls.error(f"option {twice[0]!r} is given twice")
@@ -348,10 +320,6 @@ class Options:
         if different := sorted(map(str, set(values) ^ set(kinds))):
             raise cls.error(f"options differ in {', '.join(different)}")
         return cls(**{name: kinds[name].from_dict(value) if kinds[name] else value for name, value in values.items()})
-
-    @classmethod
-    def _names(cls) -> str:
-        return ", ".join(option.name for option in cls.options()) or "none"
 
 
 def read_options(texts: Iterable[str], known: Mapping[str, Option], error: type[DouDizhuError]) -> dict[str, Any]:

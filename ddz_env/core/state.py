@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.actions import KICKER_BASE, NUM_ACTIONS, PASS, action_name
-from ddz_env.core.cards import RANK_NAMES
-from ddz_env.core.checks import as_integer, check_choice, check_flag, check_seed
+from ddz_env.core.actions import KICKER_BASE, PASS, action_name, check_action, listed_actions
+from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
+from ddz_env.core.checks import check_choice, check_flag, check_integer, check_seed
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.deal import cut_pile, deal_packets, deal_rest, new_game, start_game
+from ddz_env.core.engine.kickers import may_ride
 from ddz_env.core.engine.legal import is_legal
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.score import SCORE_BOTZONE, SCORE_STAKE, SCORE_WIN, write_returns
 from ddz_env.core.engine.step import apply_and_record, main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.unshuffled import new_unshuffled_game
-from ddz_env.core.engine.words import remove_hand
 from ddz_env.core.errors import (
     GameOverError,
     IllegalMoveError,
@@ -30,9 +30,9 @@ from ddz_env.core.errors import (
     plural,
     shown,
 )
-from ddz_env.core.notation import Hand, Move, plain_move
+from ddz_env.core.notation import Hand, Move, plain_move, slot_move
 from ddz_env.core.owned import own
-from ddz_env.core.rules import Rules
+from ddz_env.core.rules import Rules, check_rules
 from ddz_env.core.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
 
 SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone": SCORE_BOTZONE}
@@ -65,10 +65,8 @@ class State:
     def __init__(self, row: npt.NDArray[np.uint64], rules: Rules) -> None:
         if not isinstance(row, np.ndarray) or row.shape != (at.ROW_WORDS,) or row.dtype != np.uint64:
             raise InvalidDealError(f"a row is uint64 of shape [{at.ROW_WORDS}], not {shown(row)}; State.new deals one")
-        if not isinstance(rules, Rules):
-            raise InvalidRulesError(f"rules must be a Rules, not {shown(rules)}; Rules.preset makes one from a name")
         self._row = row
-        self._rules = rules
+        self._rules = check_rules(rules)
         self._rule_words = rules.words()
         self._ring = np.zeros((at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64)
         self._log: list[tuple[int, Move]] = []
@@ -121,34 +119,12 @@ class State:
         rules, check_sizes = Rules.preset(rules), check_flag("check_sizes", check_sizes)
         if isinstance(hands, str) or not isinstance(hands, Sequence):
             raise InvalidDealError(f"hands are a list with one hand a seat, not {shown(hands)}")
-        parsed = [hand if isinstance(hand, Hand) else Hand.parse(hand) for hand in hands]
-        low = bottom if isinstance(bottom, Hand) else Hand.parse(bottom)
-        if len(parsed) != rules.players:
-            got = plural(len(parsed), "hand")
-            raise InvalidDealError(f"the {rules.name} rules have {rules.players} seats, got {got}")
-        for seat, hand in enumerate(parsed):
-            if check_sizes and not rules.half_deck and len(hand) != rules.hand_size:
-                held = plural(len(hand), "card")
-                raise InvalidDealError(f"seat {seat} has {held}; {rules.name} deals {rules.hand_size}")
-            if len(hand) == 0:
-                raise InvalidDealError(f"seat {seat} has no cards")
-        if check_sizes and not rules.half_deck and len(low) != rules.bottom:
-            raise InvalidDealError(
-                "{cards}; {rules} has {most}",
-                cards=plural(len(low), "landlord card"),
-                rules=Message(rules.name),
-                most=rules.bottom,
-            )
-        total = [sum(column) for column in zip(low.counts, *(hand.counts for hand in parsed), strict=True)]
-        for rank, (count, most) in enumerate(zip(total, rules.deck, strict=True)):
-            if count > most:
-                raise InvalidDealError(f"{count} cards of rank {RANK_NAMES[rank]} are dealt; the deck has {most}")
+        *dealt, low = (hand if isinstance(hand, Hand) else Hand.parse(hand) for hand in (*hands, bottom))
+        _check_dealt(dealt, low, rules, sizes=check_sizes and not rules.half_deck)
         row = np.zeros(at.ROW_WORDS, np.uint64)
-        for seat, hand in enumerate(parsed):
-            row[at.HANDS + seat] = hand.word
+        row[at.HANDS : at.HANDS + len(dealt)] = [hand.word for hand in dealt]
         row[at.BOTTOM] = low.word
-        rest = Hand(tuple(a - b for a, b in zip(rules.deck, total, strict=True)))
-        row[at.LEFT_OUT if rules.left_out_open else at.HIDDEN] = rest.word
+        row[at.LEFT_OUT if rules.left_out_open else at.HIDDEN] = _left_of_deck(rules, [*dealt, low]).word
         row[at.RNG] = game_key(seed)
         start_game(row, rules.words())
         return cls(row, rules)
@@ -262,19 +238,15 @@ class State:
 
         Raises:
             GameOverError: If the game has ended.
+            InvalidMoveError: If there is no such id.
             IllegalMoveError: If the id is not legal now.  The game is unchanged.
         """
         self._check_running()
-        number = as_integer(action)
-        if number is None or not 0 <= number < NUM_ACTIONS:
-            raise InvalidMoveError(f"action {shown(action)} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
-        action = number
+        action = check_action(action)
         if not is_legal(self._row, self._rule_words, np.uint64(action), np.empty(MASK_WORDS, np.uint64)):
-            names = ", ".join(f"{a} ({action_name(a)})" for a in self.legal_actions()[:12])
-            raise IllegalMoveError(
-                f"action {action} ({action_name(int(action))}) is not legal for seat {self.seat}; legal are {names}"
-            )
-        self._apply(int(action))
+            what = f"action {action} ({action_name(action)}) is not legal for seat {self.seat}"
+            raise IllegalMoveError(f"{what}; legal are {listed_actions(self.legal_actions())}")
+        self._apply(action)
 
     def returns(self, scoring: str | None = None) -> tuple[float, ...]:
         """Each seat's return; zeros while the game runs.
@@ -353,40 +325,88 @@ class State:
         """A checked seat number, the acting seat for None."""
         if seat is None:
             return self.seat
-        number = as_integer(seat)
-        if number is None or not 0 <= number < self._rules.players:
-            raise InvalidDealError(
-                f"seat {shown(seat)} does not exist: {self._rules.name} has 0..{self._rules.players - 1}"
-            )
-        return number
+        return check_integer("seat", seat, 0, self._rules.players - 1, InvalidDealError)
 
     def _check_running(self) -> None:
         if self.is_over:
             raise GameOverError("the game is over: start a new one")
 
     def _can_play(self, move: Move) -> bool:
-        row, ring = self._row.copy(), self._ring.copy()
-        mask = np.empty(MASK_WORDS, np.uint64)
-        for action in move.actions:
-            if not is_legal(row, self._rule_words, np.uint64(action), mask):
-                return False
-            apply_and_record(row, ring, np.uint64(action), self._rule_words)
-        return True
+        row, rules = self._row, self._rule_words
+        main, kickers = move.words
+        if not is_legal(row, rules, main, np.empty(MASK_WORDS, np.uint64)):
+            return False
+        return not move.kickers or bool(may_ride(row, row[at.HANDS + self.seat], main, kickers, rules))
 
     def _apply(self, action: int) -> None:
-        seat, before = self.seat, int(self._row[at.MOVES])
-        pending = int(self._row[at.PENDING]) if int(self._row[at.STAGE]) == at.STAGE_KICKER else 0
+        before = int(self._row[at.MOVES])
         apply_and_record(self._row, self._ring, np.uint64(action), self._rule_words)
         after = int(self._row[at.MOVES])
         if after == 0 and before > 0:
             self._log.clear()  # everybody declined and the cards were dealt again
         elif after != before:
-            if pending:
-                cards = self._ring[before % at.HISTORY_MOVES, 0]
-                kickers = int(remove_hand(cards, main_cards(np.uint64(pending))))
-                self._log.append((seat, Move.from_words(pending, kickers)))
-            else:
-                self._log.append((seat, Move(action)))
+            self._log.append(slot_move(*self._ring[before % at.HISTORY_MOVES].tolist()))
+
+
+def _check_dealt(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, sizes: bool) -> None:
+    """Refuse a wrong number of hands, empty hands and, where sizes count, hands of other sizes than the rules deal."""
+    if len(hands) != rules.players:
+        got = plural(len(hands), "hand")
+        raise InvalidDealError(f"the {rules.name} rules have {rules.players} seats, got {got}")
+    for seat, hand in enumerate(hands):
+        if sizes and len(hand) != rules.hand_size:
+            held = plural(len(hand), "card")
+            raise InvalidDealError(f"seat {seat} has {held}; {rules.name} deals {rules.hand_size}")
+        if len(hand) == 0:
+            raise InvalidDealError(f"seat {seat} has no cards")
+    if sizes:
+        check_bottom(bottom, rules)
+
+
+def check_bottom(bottom: Hand, rules: Rules) -> None:
+    """Refuse landlord cards of another number than the rules deal.
+
+    Raises:
+        InvalidDealError: If there are more or fewer.
+    """
+    if len(bottom) != rules.bottom:
+        raise InvalidDealError(
+            "{cards}; {rules} has {most}",
+            cards=plural(len(bottom), "landlord card"),
+            rules=Message(rules.name),
+            most=rules.bottom,
+        )
+
+
+def _left_of_deck(rules: Rules, dealt: Sequence[Hand]) -> Hand:
+    """The cards of the deck that are not dealt."""
+    total = [sum(column) for column in zip(*(hand.counts for hand in dealt), strict=True)]
+    for rank, (count, most) in enumerate(zip(total, rules.deck, strict=True)):
+        if count > most:
+            raise InvalidDealError(f"{count} cards of rank {RANK_NAMES[rank]} are dealt; the deck has {most}")
+    return Hand(tuple(most - count for count, most in zip(total, rules.deck, strict=True)))
+
+
+def filled_up(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> State:
+    """A game that begins with hands of which some cards are known: each gets the lowest of the others.
+
+    Args:
+        least: What each seat is dealt at least, and the landlord cards; counts, shape ``[players + 1, 15]``, changed
+            in place.
+        rules: The rules, under which every seat gets the same number of cards.
+        seed: As for :meth:`State.from_hands`.
+
+    Raises:
+        InvalidDealError: If these are more cards than the deck has, or than a hand is dealt.
+    """
+    pool = np.array(rules.deck) - least.sum(axis=0)
+    for held, size in zip(least, (*[rules.hand_size] * rules.players, rules.bottom), strict=True):
+        for rank in range(NUM_RANKS):
+            taken = min(pool[rank], size - held.sum())
+            pool[rank] -= taken
+            held[rank] += taken
+    *hands, bottom = (Hand(tuple(counts)) for counts in least.tolist())
+    return State.from_hands(hands, bottom, rules, seed=seed)
 
 
 def refusal(view: View, move: Move) -> Message:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +16,11 @@ from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.engine.score import bid_of, is_shown, stake
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import U0, U3, U8, add_hand, popcount, remove_hand
+from ddz_env.core.engine.words import U0, U8, add_hand, popcount, remove_hand
 from ddz_env.core.errors import InvalidDealError
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.owned import own
 from ddz_env.core.rules import R_OPEN_HANDS, R_PLAYERS, Rules
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ROLES = ("landlord", "peasant_down", "peasant_up")
 """Role by distance from the landlord in playing order."""
@@ -66,7 +64,7 @@ def write_view(
                 hand = remove_hand(hand, row[at.KNOWN])
             pool = add_hand(pool, hand)
             out[at.HANDS + other] = U0
-    if row[at.LANDLORD] == U3:
+    if row[at.LANDLORD] == _NO_SEAT:
         pool = add_hand(pool, row[at.BOTTOM])
         out[at.BOTTOM] = U0
     out[at.HIDDEN] = pool
@@ -79,12 +77,17 @@ def write_view(
         out[at.STAGE] = U0
 
 
+def ids_in(mask: npt.NDArray[np.uint64]) -> list[int]:
+    """The action ids of a mask of shape ``[MASK_WORDS]``, uint64, in ascending order."""
+    ids: list[int] = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")).tolist()
+    return ids
+
+
 def legal_ids(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[int]:
     """Legal action ids of a row in ascending order."""
     mask = np.empty(MASK_WORDS, np.uint64)
     legal_mask(row, rules, mask)
-    ids: list[int] = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")).tolist()
-    return ids
+    return ids_in(mask)
 
 
 def whole_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[Move]:
@@ -189,12 +192,7 @@ class View:
     @property
     def on_lead(self) -> bool:
         """Whether the acting seat has a free choice."""
-        return int(self.row[at.TARGET]) == 0 and int(self.row[at.STAGE]) not in (
-            at.STAGE_BID,
-            at.STAGE_DOUBLE,
-            at.STAGE_SHOW,
-            at.STAGE_OVER,
-        )
+        return self.stage in ("play", "kicker") and int(self.row[at.TARGET]) == 0
 
     @property
     def target(self) -> tuple[int, Move] | None:

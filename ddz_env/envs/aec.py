@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -43,19 +43,15 @@ from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.checks import as_integer, check_number, check_seed
 from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidOptionError, shown, unknown
 from ddz_env.core.rules import Rules
+from ddz_env.core.state import State
 from ddz_env.envs import outputs
 from ddz_env.envs import slots as at
 from ddz_env.envs.games import GameBatch, check_position, dealt_state, random_seed
-from ddz_env.envs.stepping import ACT, BEGIN, DEAL, GAME_OVER, play_alone
-
-if TYPE_CHECKING:
-    from ddz_env.core.state import State
+from ddz_env.envs.stepping import ACT, BEGIN, DEAL, GAME_OVER, ILLEGAL_REWARD, play_alone
 
 __all__ = ["env", "parallel_env", "raw_env"]
 
 Observation = dict[str, npt.NDArray[Any]]
-
-ILLEGAL_REWARD = -1.0
 
 
 def env(*, illegal_reward: float = ILLEGAL_REWARD, **options: Any) -> AECEnv[str, Observation, int | None]:

@@ -109,13 +109,17 @@ class SelfPlayBatch(GameBatch):
         mask: bool = True,
         concealed: bool = False,
     ) -> None:
-        threads, num_games = usable_threads(threads), check_count("num_games", num_games)
-        parts = {"observations": ("observation", observation), "masks": ("mask", mask)}
-        wanted: dict[str, Any] = {
-            part: check_flag(*flag) for part, flag in (parts | {"concealed": ("concealed", concealed)}).items()
-        }
-        rules = Rules.preset(rules)
-        super().__init__(num_games, rules, scoring, threads=threads, stride=num_games, renews=True, **wanted)
+        super().__init__(
+            check_count("num_games", num_games),
+            Rules.preset(rules),
+            scoring,
+            threads=usable_threads(threads),
+            stride=num_games,
+            renews=True,
+            observations=check_flag("observation", observation),
+            masks=check_flag("mask", mask),
+            concealed=check_flag("concealed", concealed),
+        )
         self.seed = check_seed(seed)
         self.reward: npt.NDArray[np.float32] = np.zeros((num_games, 3), np.float32)
         self._actions = np.zeros(num_games, np.int64)

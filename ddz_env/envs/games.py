@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.actions import NUM_ACTIONS, action_name
+from ddz_env.core.actions import NUM_ACTIONS, action_name, listed_actions
 from ddz_env.core.checks import as_array, check_choice, check_integer, described
 from ddz_env.core.engine.layout import MOVES
 from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
-from ddz_env.core.notation import recorded_move
+from ddz_env.core.notation import slot_move
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_SIZE, mask_bytes
 from ddz_env.core.owned import own
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State
+from ddz_env.core.view import ids_in
 from ddz_env.envs import slots as at
 from ddz_env.envs.slots import Words, allocate, views_of
 from ddz_env.envs.stepping import EVERYONE, FINISHED, first_illegal, play, play_learners
@@ -30,7 +31,6 @@ from ddz_env.envs.threads import GamesLock, one_at_a_time, run_chunks
 MOST_GAMES = 2**24
 """Games of one batch; each takes a kilobyte and a half."""
 
-_MAIN = 0xFFFF
 _DEAL_OPTIONS = ("hands", "bottom", "check_sizes")
 
 
@@ -139,8 +139,7 @@ def restore_state(
     row: npt.NDArray[np.uint64], ring: npt.NDArray[np.uint64], log: npt.NDArray[np.uint64], rules: Rules
 ) -> State:
     """A state of its own from a row, its ring and its log (all copied)."""
-    packed = log[: int(row[MOVES])].tolist()
-    history = [(mover >> 16, recorded_move(mover & _MAIN, cards)) for cards, mover in packed]
+    history = [slot_move(cards, packed) for cards, packed in log[: int(row[MOVES])].tolist()]
     state = State.__new__(State)
     state.__setstate__((row.copy(), rules, ring.copy(), history))
     return state
@@ -187,9 +186,8 @@ def refuse_illegal(
     action = int(actions[wrong])
     if not 0 <= action < NUM_ACTIONS:
         raise InvalidMoveError(f"{where(wrong)}: action {action} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
-    legal = np.flatnonzero(np.unpackbits(bits[wrong].view(np.uint8), bitorder="little"))[:12].tolist()
-    names = ", ".join(f"{one} ({action_name(one)})" for one in legal)
-    raise IllegalMoveError(f"{where(wrong)}: action {action} ({action_name(action)}) is not legal; legal are {names}")
+    what = f"action {action} ({action_name(action)}) is not legal; legal are {listed_actions(ids_in(bits[wrong]))}"
+    raise IllegalMoveError(f"{where(wrong)}: {what}")
 
 
 def dealt_state(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> State | None:

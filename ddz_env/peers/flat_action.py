@@ -34,7 +34,8 @@ from ddz_env.core.notation import Move
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.envs import aec
-from ddz_env.envs.aec import ILLEGAL_REWARD, Observation
+from ddz_env.envs.aec import Observation
+from ddz_env.envs.stepping import ILLEGAL_REWARD
 
 __all__ = ["FlatActionWrapper", "env", "flat_moves", "raw_env"]
 

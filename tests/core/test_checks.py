@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ddz_env import PRESETS, Hand, Move, Rules, State, dou_dizhu_v0
-from ddz_env.core.checks import as_integer, check_flag, check_number
+from ddz_env.core.checks import check_flag, check_number
 from ddz_env.core.errors import (
     DouDizhuError,
     InvalidDealError,
@@ -93,6 +93,7 @@ def test_nothing_but_named_errors_comes_out(entry: str) -> None:
         (lambda: State.from_hands("345"), InvalidDealError, "one hand a seat"),
         (lambda: SelfPlayBatch(4, seed=None), InvalidDealError, "seed=None"),  # type: ignore[arg-type]
         (lambda: SelfPlayBatch(2**60), InvalidOptionError, "num_games="),
+        (lambda: SelfPlayBatch(4, threads=True), InvalidOptionError, "threads=True"),
         (lambda: SelfPlayBatch(4, mask=1), InvalidOptionError, "mask=1 must be True or False"),  # type: ignore[arg-type]
         (lambda: SelfPlayBatch(4).step([[1], [2, 3]]), InvalidMoveError, r"integers of shape \[4\]"),
         (lambda: SelfPlayBatch(4).state(4), InvalidOptionError, r"game=4 must be an integer in 0\.\.3"),
@@ -178,8 +179,6 @@ def test_every_rules_object_that_is_accepted_can_be_played_to_the_end() -> None:
 
 
 def test_checks_and_what_a_message_shows() -> None:
-    assert [as_integer(value) for value in (7, np.uint64(7), np.array(7))] == [7] * 3
-    assert [as_integer(value) for value in (True, np.bool_(1), 7.0, "7")] == [None] * 4
     assert check_number("x", np.float32(0.5)) == 0.5
     for wrong in (True, "1", 10**400, float("nan"), None):
         with pytest.raises(InvalidOptionError, match="x="):

@@ -43,8 +43,7 @@ def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(cache, "_told", set())
     forget()
     yield
-    for function in (cache.cache_root, cache._why_unusable):
-        function.cache_clear()
+    forget()
 
 
 @pytest.fixture
@@ -170,7 +169,7 @@ def test_a_full_disk_only_costs_time_and_is_said_once(
     def full(*ignored: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache._CheckedFiles, "_write", full)
+    monkeypatch.setattr(cache._CheckedFiles, "_open_for_write", full)
     with pytest.warns(CompileCacheWarning, match="No space left on device") as said:
         compute(load())
     assert len(said) == 1

@@ -44,14 +44,6 @@ def test_rlcard_has_as_many_actions_as_the_design_counts() -> None:
     assert len(set(rlcard_actions())) == 27_472
 
 
-def test_openspiel_has_as_many_actions_as_the_design_counts() -> None:
-    ids = [openspiel_ids()[action] for action in openspiel_actions()]
-    assert ids == [0, *range(OPENSPIEL_BIDS + 1, 26_053 + OPENSPIEL_BIDS + 1)]
-    planes = [action for action in openspiel_actions() if category(action) == "plane+solos"]
-    assert (len(planes), len(set(map(cards_of, planes)))) == (22_588, 22_205)
-    assert not {"quad+2 solos", "quad+2 pairs"} & set(map(category, openspiel_actions()))
-
-
 def test_rlcard_table_is_the_same() -> None:
     table = pytest.importorskip("rlcard.games.doudizhu.utils").ID_2_ACTION
     assert [sorted_cards(action) for action in rlcard_actions()] == table

@@ -141,6 +141,11 @@ def test_observation_equals_the_facade(rules: object) -> None:
             assert (vector <= OBSERVATION.high).all()
 
 
+def test_a_view_is_observed_by_its_own_seat() -> None:
+    with pytest.raises(ValueError, match="view of seat 0"):
+        observe(State.new(1).view(0), 1)
+
+
 @pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules.name)
 def test_mask_state_and_concealed(rules: object) -> None:
     for state in positions(rules, games=3):
@@ -229,16 +234,3 @@ def test_hidden_cards_change_nothing_that_an_environment_tells(rules: str, infos
             told = told_by_gymnasium(one, seat, infos, games)
             assert len(told) > 3
             np.testing.assert_equal(told, told_by_gymnasium(other, seat, infos, games))
-
-
-def test_half_built_move_of_another_seat_is_not_shown() -> None:
-    state = State.from_hands(["33345", "678", "9TJ"], check_sizes=False)
-    before = [observe(state, seat) for seat in range(3)]
-    with pytest.raises(ValueError, match="view of seat 0"):
-        observe(state.view(0), 1)
-    state.step_action(next(a for a in state.legal_actions() if MAIN_GROUPS[a].name == "trio+solo 333+"))
-    assert state.stage == "kicker"
-    assert OBSERVATION.split(observe(state, 0))["pending_body"].tolist() == [3] + [0] * 14
-    assert (observe(state, 0) != before[0]).any()
-    for seat in (1, 2):
-        assert (observe(state, seat) == before[seat]).all()

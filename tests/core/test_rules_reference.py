@@ -144,8 +144,14 @@ def hand(text: str) -> tuple[int, ...]:
 
 
 def texts(cards: str, preset: str | Rules, target: Target | None = None) -> set[str]:
+    """What a hand may play by the reference; what it may lead is the same in the engine."""
     rules = Rules.preset(preset)
-    return {str(Notation(*move)) for move in moves_to_play(hand(cards), target, rules)}
+    found = {str(Notation(*move)) for move in moves_to_play(hand(cards), target, rules)}
+    if target is None:
+        others = [name for name in "3456789TJQKA2" if name not in cards][: rules.players - 1]
+        state = State.from_hands([cards, *others], rules=rules.replace(bidding="fixed"), check_sizes=False)
+        assert set(map(str, state.legal_moves())) == found
+    return found
 
 
 def on_table(move: str, preset: str) -> Target:
@@ -168,6 +174,8 @@ def test_botzone_has_shuttles_and_both_jokers() -> None:
 
 def test_rlcard_forbids_a_trio_next_to_the_body_unless_it_is_the_two() -> None:
     assert "444555666+333" not in texts("333444555666", "rlcard")
+    assert "JJJQQQKKK+AAA" not in texts("JJJQQQKKKAAA3", "rlcard")
+    assert "JJJQQQKKK+3AA" in texts("JJJQQQKKKAA34", "rlcard")
     assert "444555666+888" in texts("444555666888", "rlcard")
     assert "QQQKKKAAA+222" in texts("QQQKKKAAA222", "rlcard")
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,29 +14,6 @@ from ddz_env.core.errors import DouDizhuError, GameOverError, IllegalMoveError, 
 from ddz_env.core.observation import OBSERVATION, observe
 
 QUAD_WITH_SOLOS = [category.name for category in CATEGORIES].index("quad+2 solos")
-
-
-def play_random(state: State, seed: int, stop_after: int = 10_000) -> State:
-    rng = np.random.default_rng(seed)
-    for _ in range(stop_after):
-        if state.is_over:
-            break
-        state.step_action(int(rng.choice(state.legal_actions())))
-    return state
-
-
-def test_whole_moves_and_staged_actions_are_the_same_game() -> None:
-    for seed in range(20):
-        whole, staged = State.new(seed), State.new(seed)
-        rng = np.random.default_rng(seed)
-        while not whole.is_over:
-            moves = whole.legal_moves()
-            move = moves[int(rng.integers(len(moves)))]
-            whole.step(move)
-            for action in move.actions:
-                staged.step_action(action)
-            assert whole == staged
-        assert whole.history == staged.history
 
 
 def test_same_seed_same_game_and_other_seeds_other_games() -> None:
@@ -68,21 +41,6 @@ def test_a_first_kicker_is_offered_where_the_set_can_be_completed(hand: str, kic
         assert all(second > first for second in state.legal_actions())
 
 
-@pytest.mark.parametrize(
-    ("hand", "move", "legal"),
-    [
-        ("JJJQQQKKKAAA3", "JJJQQQKKK+AAA", False),  # aces may end a chain, so they are next to it
-        ("TTTJJJQQQ9993", "TTTJJJQQQ+999", False),
-        ("TTTJJJQQQAAA3", "TTTJJJQQQ+AAA", True),
-        ("JJJQQQKKKAA34", "JJJQQQKKK+3AA", True),
-        ("QQQKKKAAA2223", "QQQKKKAAA+222", True),  # a two cannot be in a chain
-    ],
-)
-def test_rlcard_s_three_of_a_kicker_are_not_next_to_the_plane(hand: str, move: str, legal: bool) -> None:
-    state = State.from_hands([hand, "4", "5"], rules="rlcard", check_sizes=False)
-    assert (move in map(str, state.legal_moves())) is legal
-
-
 def test_no_whole_move_is_lost_where_there_are_more_than_usual() -> None:
     state = State.from_hands(["333444555666789TJQKA", "3", "4"], rules="rlcard", check_sizes=False)
     assert len(set(state.legal_moves())) == 519
@@ -104,21 +62,13 @@ def test_the_cards_left_out_lie_open_or_are_hidden() -> None:
         hands = [state.hand(0) - state.bottom, state.hand(1), state.hand(2)]
         again = State.from_hands(hands, state.bottom, state.rules)
         assert again.view(1).row.tolist() == state.view(1).row.tolist()
-        play_random(state, seed, 6)
+        for _ in range(6):
+            state.step_action(state.legal_actions()[-1])
         for seat in range(3):
             others = [Hand.from_word(int(state.row[at.HANDS + other])) for other in range(3) if other != seat]
             assert state.view(seat).unseen == others[0] + others[1]
             observed = OBSERVATION.split(observe(state, seat))
             assert tuple(observed["unseen"]) == state.view(seat).unseen.counts
-
-
-def test_copies_and_pickles_continue_identically() -> None:
-    for stop in (0, 1, 5, 17, 33):
-        state = play_random(State.new(11), 3, stop)
-        for twin in (state.copy(), copy.copy(state), copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
-            assert twin == state
-            assert play_random(twin, 5).returns() == play_random(state.copy(), 5).returns()
-    assert play_random(State.new(11), 3, 2) != State.new(11)
 
 
 def test_illegal_moves_say_what_is_wrong_and_what_is_legal() -> None:
@@ -176,21 +126,19 @@ def test_half_built_moves_take_kickers_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hands", "message"),
+    ("hands", "sizes", "message"),
     [
-        (["3", "4"], "3 seats, got 2"),
-        (["3" * 4, "3", "4"], "5 cards of rank 3"),
-        (["B", "B", "4"], "2 cards of rank B"),
-        (["", "3", "4"], "seat 0 has no cards"),
+        (["3", "4"], False, "3 seats, got 2"),
+        (["3" * 4, "3", "4"], False, "5 cards of rank 3"),
+        (["B", "B", "4"], False, "2 cards of rank B"),
+        (["", "3", "4"], False, "seat 0 has no cards"),
+        (["3", "4", "5"], True, "seat 0 has 1 card; standard deals 17"),
+        (["3456789TJQKA23456"] * 3, True, "0 landlord cards; standard has 3"),
     ],
 )
-def test_bad_deals(hands: list[str], message: str) -> None:
+def test_bad_deals(hands: list[str], sizes: bool, message: str) -> None:
     with pytest.raises(InvalidDealError, match=message):
-        State.from_hands(hands, check_sizes=False)
-    with pytest.raises(InvalidDealError, match="seat 0 has 1 card; standard deals 17"):
-        State.from_hands(["3", "4", "5"])
-    with pytest.raises(InvalidDealError, match="seed"):
-        State.new(-1)
+        State.from_hands(hands, check_sizes=sizes)
 
 
 def test_an_auction_in_which_each_seat_speaks_once_turns_up_the_landlord_cards_or_deals_anew() -> None:
@@ -273,7 +221,7 @@ def test_fuzzed_actions_are_legal_or_refused_without_a_trace(seed: int, actions:
 def test_seats_are_checked(seat: object) -> None:
     state = State.new(1)
     for ask in (state.hand, state.role, state.view):
-        with pytest.raises(InvalidDealError, match="does not exist"):
+        with pytest.raises(InvalidDealError, match=r"must be an integer in 0\.\.2"):
             ask(seat)  # type: ignore[operator]
     with pytest.raises(InvalidDealError):
         State.new(1, "mini").view(2)

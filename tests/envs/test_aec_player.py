@@ -12,6 +12,7 @@ from ddz_env.core.errors import GameOverError, InvalidOptionError
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from tests.listener import Listener
 
 AGENTS = [
     *[
@@ -48,25 +49,6 @@ def test_a_game_in_the_loop_is_the_game_of_play_game(agent: str, rules: str) -> 
         generators = [agent_generator([seat, game + 1]) for seat in range(len(agents))]
         assert played.history == play_game(State.new(5, rules, game), agents, generators).history
         env.reset()
-
-
-class Listener:
-    """Records the moves that it observes, and answers with any legal move."""
-
-    name = "listener"
-
-    def __init__(self) -> None:
-        self.heard: list[tuple[int, Move]] = []
-
-    def reset(self, seat: int, rules: Any) -> None:
-        self.heard = []
-
-    def observe(self, seat: int, move: Move) -> None:
-        self.heard.append((seat, move))
-
-    def act(self, view: Any, rng: np.random.Generator) -> Move:
-        assert self.heard == list(view.history)
-        return view.legal_moves()[-1]
 
 
 def test_an_agent_hears_every_move_once_also_after_a_game_that_was_cut_short() -> None:

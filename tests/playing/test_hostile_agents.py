@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
 import re
 import sys
@@ -26,6 +25,7 @@ from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import DealPlayer, GameRecord, forfeited
 from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning
 from ddz_training.measure.statistics import side_score, summarize, win_share
+from tests.sabotage.hostile import Endless, Leaving, unread
 
 
 class Honest:
@@ -46,18 +46,6 @@ class Speechless(Exception):
         sys.exit(0)
 
 
-class Endless(Move):
-    @property
-    def kickers(self) -> Any:  # type: ignore[override]
-        return itertools.repeat(3)
-
-
-class Leaving(Move):
-    @property
-    def main(self) -> int:  # type: ignore[override]
-        sys.exit(0)
-
-
 class Actor:
     @property
     def __class__(self) -> Any:
@@ -66,13 +54,6 @@ class Actor:
     @__class__.setter
     def __class__(self, value: object) -> None:
         raise TypeError
-
-
-def unread(kind: type[Move], **fields: object) -> Move:
-    move = object.__new__(kind)
-    for name, value in fields.items():
-        object.__setattr__(move, name, value)
-    return move
 
 
 def _raise(error: BaseException) -> Any:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from ddz_agents.random import RandomAgent
 from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_env.playing import registry
-from ddz_env.playing.registry import agent_names, agent_options, make_agent, parse_options
+from ddz_env.playing.registry import agent_names, agent_options, make_agent
 from ddz_training.apps.cli import app
 
 
@@ -49,12 +49,6 @@ def test_what_is_no_agent_has_a_named_error(spec: str) -> None:
 def test_bad_options_have_a_named_error(spec: str, message: str) -> None:
     with pytest.raises(InvalidAgentOptionError, match=message):
         make_agent(spec)
-
-
-def test_option_values_are_read_as_what_they_look_like() -> None:
-    read = {"a": 1, "b": -0.5, "c": True, "d": None, "e": "win", "f": 1000.0}
-    assert parse_options("a=1, b=-0.5, c=true, d=None, e=win,f=1e3") == read
-    assert parse_options("") == {}
 
 
 def test_the_users_own_agent_is_found_in_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

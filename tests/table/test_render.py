@@ -260,7 +260,7 @@ def test_pixels_have_the_promised_shape_and_are_deterministic(game: State, width
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        *(({"perspective": seat}, r"choose 0\.\.2") for seat in (-1, 3, True, "0")),
+        *(({"perspective": seat}, r"perspective=.* must be an integer in 0\.\.2") for seat in (-1, 3, True, "0")),
         *((size, "must be an integer in") for size in ({"width": 0}, {"height": 10**6}, {"width": 960.0})),
     ],
 )

@@ -16,6 +16,7 @@ from ddz_env.playing.thoughts import NOBODY, Belief, Candidate
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Session, SessionError
 from ddz_env.table.session.advice import think
 from tests.hidden import permuted, twin_games
+from tests.listener import Listener
 
 STANDARD, BIDDING = Rules(), Rules.preset("bidding,doubling=true")
 PEOPLE = (PERSON,) * 3
@@ -171,21 +172,6 @@ def test_a_decision_taken_back_leaves_no_trace() -> None:
         crooked.undo(other)
     with pytest.raises(SessionError, match="nothing to take back"):
         crooked.undo(seat=1)
-
-
-class Listener:
-    name = "listener"
-    heard: list[tuple[int, Move]]
-
-    def reset(self, seat: int, rules: Rules) -> None:
-        self.heard = []
-
-    def observe(self, seat: int, move: Move) -> None:
-        self.heard.append((seat, move))
-
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        assert self.heard == list(view.history)
-        return view.legal_moves()[0]
 
 
 def test_an_agent_has_heard_the_game_and_nothing_that_was_taken_back() -> None:

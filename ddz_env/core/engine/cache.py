@@ -280,18 +280,15 @@ class _CheckedFiles(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba 
         return overloads if stamp == self._source_stamp else {}
 
     def _save_index(self, overloads: dict[Any, str]) -> None:
-        self._write(self._index_path, (self._source_stamp, overloads))
+        with self._open_for_write(self._index_path) as file:
+            file.write(self._dump((self._source_stamp, overloads)))
 
     def _load_data(self, name: str) -> Any:
         return _read_checked(self._data_path(name))
 
-    def _save_data(self, name: str, data: Any) -> None:
-        self._write(self._data_path(name), data)
-
-    def _write(self, path: str, content: Any) -> None:
-        body = self._dump(content)
-        with self._open_for_write(path) as file:
-            file.write(hashlib.sha256(body).digest() + body)
+    def _dump(self, content: Any) -> bytes:
+        body: bytes = super()._dump(content)
+        return hashlib.sha256(body).digest() + body
 
 
 def _read_checked(path: str) -> Any:
@@ -317,7 +314,10 @@ class _CalledCacheImpl(_StampedCacheImpl):
 
 
 class _Turn:
-    """A lock of the operating system, which ends with its process; where there is none (Windows), no process waits."""
+    """A lock of the operating system, which ends with its process; where there is none (Windows), no process waits.
+
+    It is not one of :mod:`filelock`: bots and policies run where there are NumPy and Numba alone.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, -1
@@ -408,35 +408,25 @@ class _NoCache(caching.NullCache):  # type: ignore[misc]  # Numba ships no types
         _announce(self._package)
 
 
-class _Unopened:
-    """A cache that is looked for when it is first used: most kernels of an import are not."""
+class LazyCache:
+    """The cache of a kernel, as Numba's dispatchers expect it; it keeps nothing where no folder is safe.
 
-    def __init__(self, *given: Any) -> None:
-        self._given = given
-
-    @functools.cached_property
-    def _opened(self) -> Any:
-        return _open(*self._given)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._opened, name)
-
-
-def kernel_cache(function: Callable[..., Any], *, called: bool = False) -> Any:
-    """The cache of a kernel.
+    Its files are looked for when it is first used: most kernels of an import are not.
 
     Args:
         function: The Python function that is compiled.
         called: Whether for other kernels to call it (:mod:`ddz_env.core.engine.called`).
-
-    Returns:
-        What Numba's dispatcher expects as its cache; one that keeps nothing where no folder is safe.
     """
-    return _Unopened(function, called)
 
+    def __init__(self, function: Callable[..., Any], *, called: bool = False) -> None:
+        self._function, self._kind = function, _CalledCache if called else _KernelCache
 
-def _open(function: Callable[..., Any], called: bool) -> Any:
-    try:
-        return _CalledCache(function) if called else _KernelCache(function)
-    except RuntimeError:  # Numba found no locator
-        return _NoCache(function)
+    @functools.cached_property
+    def _opened(self) -> Any:
+        try:
+            return self._kind(self._function)
+        except RuntimeError:  # Numba found no locator
+            return _NoCache(self._function)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._opened, name)

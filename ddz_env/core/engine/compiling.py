@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-from ddz_env.core.engine.cache import FLAGS, kernel_cache
+from ddz_env.core.engine.cache import FLAGS, LazyCache
 from ddz_env.core.engine.called import separate
 
 LINKED_BY = ((0, 68),)
@@ -49,7 +49,7 @@ def part_kernel(function: _F) -> _F:
 def _compile(function: _F, extra: dict[str, Any]) -> _F:
     dispatcher: Any = numba.njit(**FLAGS, **extra)(function)
     if hasattr(dispatcher, "py_func"):  # a plain function under NUMBA_DISABLE_JIT=1
-        dispatcher._cache = kernel_cache(function)
+        dispatcher._cache = LazyCache(function)
         if numba.version_info.short not in LINKED_BY:
             return cast(_F, dispatcher)
         separate(dispatcher, functools.partial(_for_kernels, function, extra))
@@ -59,5 +59,5 @@ def _compile(function: _F, extra: dict[str, Any]) -> _F:
 def _for_kernels(function: Callable[..., Any], extra: dict[str, Any]) -> Any:
     """The dispatcher that other kernels call."""
     dispatcher: Any = numba.njit(**FLAGS, **extra)(function)
-    dispatcher._cache = kernel_cache(function, called=True)
+    dispatcher._cache = LazyCache(function, called=True)
     return dispatcher

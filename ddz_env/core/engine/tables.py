@@ -73,17 +73,6 @@ BID_ID = np.uint64(actions.BID_BASE)
 DOUBLE_ID = np.uint64(actions.DOUBLE_BASE)
 
 
-def _finishing_ids() -> np.ndarray:
-    table = np.zeros((MAX_HAND + 1, MAIN_WORDS), np.uint64)
-    for group in actions.MAIN_GROUPS[1:]:
-        table[group.cards, group.id // 64] |= np.uint64(1 << (group.id % 64))
-    return table
-
-
-FINISHING = _finishing_ids()
-"""Mask words of the main groups that use up a hand, by its number of cards."""
-
-
 def _mask_of(ids: list[int]) -> np.ndarray:
     """Some action ids as a mask."""
     mask = np.zeros(MASK_WORDS, np.uint64)
@@ -92,5 +81,9 @@ def _mask_of(ids: list[int]) -> np.ndarray:
     return mask
 
 
-WITH_KICKERS = _mask_of([main for main, segment in enumerate(MAIN_SEGMENT) if SEGMENT_KICKER_COUNT[segment]])
+FINISHING = np.array(
+    [_mask_of([group.id for group in actions.MAIN_GROUPS[1:] if group.cards == cards]) for cards in range(MAX_HAND + 1)]
+)
+"""The masks of the main groups that use up a hand, by its number of cards."""
+WITH_KICKERS = _mask_of([group.id for group in actions.MAIN_GROUPS if group.kicker_count])
 """The mask of the main groups that take kickers."""

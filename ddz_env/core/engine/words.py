@@ -14,21 +14,8 @@ import numpy as np
 
 from ddz_env.core.engine.compiling import inline_kernel
 
-U0 = np.uint64(0)
-U1 = np.uint64(1)
-U2 = np.uint64(2)
-U3 = np.uint64(3)
-U4 = np.uint64(4)
-U6 = np.uint64(6)
-U8 = np.uint64(8)
-U12 = np.uint64(12)
-U15 = np.uint64(15)
-U16 = np.uint64(16)
-U20 = np.uint64(20)
-U24 = np.uint64(24)
-U32 = np.uint64(32)
-U48 = np.uint64(48)
-U63 = np.uint64(63)
+U0, U1, U2, U3, U4, U6, U8, U12, U15, U16 = map(np.uint64, (0, 1, 2, 3, 4, 6, 8, 12, 15, 16))
+U24, U32, U48, U63 = map(np.uint64, (24, 32, 48, 63))
 BYTE = np.uint64(0xFF)
 PLANE = np.uint64(0x7FFF)
 CHAIN_PLANE = np.uint64(0x0FFF)

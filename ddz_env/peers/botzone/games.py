@@ -46,9 +46,9 @@ class BotzoneGame:
         return self.rules.bidding != "fixed"
 
 
-_OLDER = BotzoneGame("FightTheLandlord", Rules.preset("botzone"), 1)
-_NEWER = BotzoneGame("FightTheLandlord2", Rules.preset("botzone2"), 2)
-GAMES = {game.name: game for game in (_OLDER, _NEWER)}
+OLDER = BotzoneGame("FightTheLandlord", Rules.preset("botzone"), 1)
+NEWER = BotzoneGame("FightTheLandlord2", Rules.preset("botzone2"), 2)
+GAMES = {game.name: game for game in (OLDER, NEWER)}
 """By name: the older game with fixed seats, and the newer one with an auction."""
 
 
@@ -77,7 +77,7 @@ def game_of(rules: Rules) -> BotzoneGame:
             f"Botzone has no game with the {rules.name} rules: name botzone, botzone2, or others for three players and "
             "the whole deck, without doubling, with a fixed landlord or one round of bids"
         )
-    return _OLDER if rules.bidding == "fixed" else _NEWER
+    return OLDER if rules.bidding == "fixed" else NEWER
 
 
 PRIORITIES = {"rocket": 3, "bomb": 2}

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from ddz_env.peers.botzone import games
-from ddz_env.peers.botzone.games import PASS, SEATS, BotzoneDeal, BotzoneGame, Combination
+from ddz_env.peers.botzone.games import NEWER, OLDER, PASS, SEATS, BotzoneDeal, BotzoneGame, Combination
 
-FIXED, BIDDING = games.GAMES["FightTheLandlord"], games.GAMES["FightTheLandlord2"]
 MOST_BID = 3
 _LOSES, _GAINS = -1, 2.5
 """The older game: the landlord's score and the others' where a fault ends it, or the other way round."""
@@ -145,7 +144,7 @@ class _Table:
 
 
 def _judge_fixed(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
-    table = _Table(FIXED, deal, 0)
+    table = _Table(OLDER, deal, 0)
     for entry in log[1::2]:
         answer = entry.get(str(table.turn), {})
         try:
@@ -192,7 +191,7 @@ def fixed_scores(played: Sequence[Sequence[int]], winner: int) -> list[float]:
     """
     weights = [0] * SEATS
     for place, cards in enumerate(played):
-        weights[place % SEATS] += _combination(cards, FIXED).weight
+        weights[place % SEATS] += _combination(cards, OLDER).weight
     scores = [(2 if (seat == 0) == (winner == 0) else 0) + weights[seat] / 100 for seat in range(SEATS)]
     shared = (scores[1] + scores[2]) / 2
     return [scores[0], shared, shared]
@@ -201,31 +200,21 @@ def fixed_scores(played: Sequence[Sequence[int]], winner: int) -> list[float]:
 # --- the newer game: an auction, and faults that do not end it ---
 
 
-class _AllErred(Exception):
-    """All three bots have failed."""
-
-
-class _Errors(list["str | None"]):
-    """The first fault of each seat."""
-
-    def note(self, seat: int, reason: str) -> None:
-        self[seat] = self[seat] or reason
-        if all(self):
-            raise _AllErred
+Errors = list["str | None"]
+"""The first fault of each seat."""
 
 
 def _judge_bidding(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
-    errors = _Errors([None] * SEATS)
-    try:
-        bids, landlord = read_bids(log, errors)
-        if landlord is None:
-            seat = len(bids)
-            return _request(seat, {"own": deal.allocation[seat], "bid": bids}, {**deal._asdict(), "bid": bids})
-        table = _Table(BIDDING, deal, landlord)
-        for entry in log[2 * len(bids) + 1 :: 2]:
-            table.play(_counted(table, entry, errors))
-    except _AllErred:
-        return _finish([-1] * SEATS, {}, errored=list(errors))
+    errors: Errors = [None] * SEATS
+    bids, landlord = read_bids(log, errors)
+    if landlord is None:
+        seat = len(bids)
+        return _request(seat, {"own": deal.allocation[seat], "bid": bids}, {**deal._asdict(), "bid": bids})
+    table = _Table(NEWER, deal, landlord)
+    for entry in log[2 * len(bids) + 1 :: 2]:
+        table.play(_counted(table, entry, errors))
+    if all(errors):
+        return _finish([-1] * SEATS, {}, errored=errors)
     if table.is_over:
         return _finish(bidding_scores(table.played, bids, landlord), table.event, landlord=landlord)
     seat = table.turn
@@ -233,27 +222,29 @@ def _judge_bidding(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
     if len(table.played) < SEATS:
         content |= {"own": deal.allocation[seat], "publiccard": deal.publiccard, "landlord": landlord}
         content |= {"pos": seat, "finalbid": max(1, *bids)}
-    said = _request(seat, content, {"landlord": landlord, "bid": bids, "errored": list(errors), **table.event})
+    said = _request(seat, content, {"landlord": landlord, "bid": bids, "errored": errors, **table.event})
     return {**said, "content": {}} if errors[seat] else said
 
 
-def _counted(table: _Table, entry: Mapping[str, Any], errors: _Errors) -> list[int]:
+def _counted(table: _Table, entry: Mapping[str, Any], errors: Errors) -> list[int]:
     """The cards of an answer as they count: after a fault a pass, or on lead the smallest card."""
     answer = entry.get(str(table.turn), {"verdict": "OK", "response": []})
     if reason := table.fault(answer):
-        errors.note(table.turn, reason)
+        errors[table.turn] = errors[table.turn] or reason
         return [] if table.target else [min(table.rest)]
     return sorted(answer["response"])
 
 
-def read_bids(log: Log, errors: _Errors | None = None) -> tuple[list[int], int | None]:
-    """The bids of a log so far, and the landlord once the auction is over; an invalid bid counts as 0."""
-    errors = _Errors([None] * SEATS) if errors is None else errors
+def read_bids(log: Log, errors: Errors) -> tuple[list[int], int | None]:
+    """The bids of a log so far, and the landlord once the auction is over.
+
+    An invalid bid counts as 0, and is entered among the faults.
+    """
     bids: list[int] = []
     for seat, entry in enumerate(log[1 : 2 * SEATS : 2]):
         bid = _bid(entry.get(str(seat), {}).get("response"))
         if bid is None or (bid != 0 and not max(bids, default=0) < bid <= MOST_BID):
-            errors.note(seat, "INVALID_BID")
+            errors[seat] = "INVALID_BID"
             bid = 0
         bids.append(bid)
         if bid == MOST_BID:
@@ -277,7 +268,7 @@ def bidding_scores(played: Sequence[Sequence[int]], bids: Sequence[int], landlor
         bids: The bids from seat 0 on.
         landlord: The landlord's seat.
     """
-    doublings = sum(_combination(cards, BIDDING).category in games.PRIORITIES for cards in played)
+    doublings = sum(_combination(cards, NEWER).category in games.PRIORITIES for cards in played)
     landlord_won = len(played) % SEATS == 1
     peasants = [cards for place, cards in enumerate(played) if place % SEATS]
     own = [cards for cards in played[::SEATS] if cards]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ddz_env import Move, State, View
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.errors import DouDizhuError, shown
-from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneDeal, BotzoneGame, read_deal
+from ddz_env.peers.botzone.games import GAMES, NEWER, OLDER, SEATS, BotzoneDeal, BotzoneGame, read_deal
 from ddz_env.peers.botzone.judges import read_bids
 from ddz_env.peers.botzone.player import read_move
 
@@ -104,7 +104,7 @@ class BotzoneLog:
             BotzoneLogError: If a move does not fit, or our rules do not have it (a shuttle with one kicker a quad).
         """
         state, decisions = self.deal.state(self.game), []
-        bids = read_bids(self.entries)[0] if self.game.has_auction else []
+        bids = read_bids(self.entries, [None] * SEATS)[0] if self.game.has_auction else []
         try:
             for move in [Move(BID_BASE + bid) for bid in bids] + [read_move(cards, self.game) for cards in self.played]:
                 decisions.append(LoggedDecision(state.view(), move))
@@ -160,7 +160,7 @@ def read_log(text: str) -> BotzoneLog:
     entries: Any = next((document[name] for name in _FIELDS if name in document), found)
     try:
         first = next(iter(entries[0]["output"]["content"].values()))
-        game = GAMES["FightTheLandlord2" if "bid" in first else "FightTheLandlord"]
+        game = NEWER if "bid" in first else OLDER
         log = BotzoneLog(game, entries, text)
         if "own" not in first or any("command" not in output for output in log.outputs):
             raise BotzoneLogError("the judge's entries have no commands")

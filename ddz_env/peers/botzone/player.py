@@ -16,10 +16,11 @@ import numpy as np
 
 from ddz_env import Move, State
 from ddz_env.core.actions import BID_BASE
-from ddz_env.core.cards import FULL_DECK, NUM_RANKS, cards_to_counts
+from ddz_env.core.cards import NUM_RANKS, cards_to_counts
 from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, InvalidMoveError
 from ddz_env.core.notation import Hand, readings_of
-from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame, opened
+from ddz_env.core.state import filled_up
+from ddz_env.peers.botzone.games import NEWER, OLDER, SEATS, BotzoneGame, opened
 from ddz_env.peers.botzone.judges import MOST_BID
 from ddz_env.playing.agent import Agent, cheats
 from ddz_env.playing.game import AgentFaultError, ask, call, play_answer, tell
@@ -28,7 +29,6 @@ from ddz_env.playing.generators import agent_generator
 Requests = Sequence[Mapping[str, Any]]
 
 KEEP_RUNNING = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
-_HAND, _BOTTOM = 17, 3
 
 
 class InvalidRequestError(DouDizhuError):
@@ -166,21 +166,14 @@ def _bids(spoken: Sequence[Any] | None, seat: int, landlord: int, final: int) ->
 
 def _possible(game: BotzoneGame, story: _Story) -> State:
     """A deal that fits: every other seat gets what it has played, and what is left over."""
-    bottom = np.array(Hand.from_ids(story.public).counts)
-    hands = np.zeros((SEATS, NUM_RANKS), np.int64)
+    least = np.zeros((SEATS + 1, NUM_RANKS), np.int64)
     for place, cards in enumerate(story.played):
-        hands[(story.landlord + place) % SEATS] += cards_to_counts(cards)
+        least[(story.landlord + place) % SEATS] += cards_to_counts(cards)
+    least[SEATS] = cards_to_counts(story.public)
     if story.landlord >= 0:
-        hands[story.landlord] = np.maximum(hands[story.landlord] - bottom, 0)
-    hands[story.seat] = Hand.from_ids(story.own).counts
-    pool = FULL_DECK - hands.sum(axis=0) - bottom
-    for held, size in zip((*hands, bottom), (_HAND, _HAND, _HAND, _BOTTOM), strict=True):
-        for rank in range(NUM_RANKS):
-            taken = min(pool[rank], size - held.sum())
-            pool[rank] -= taken
-            held[rank] += taken
-    *others, low = (Hand(tuple(held.tolist())) for held in (*hands, bottom))
-    return opened(State.from_hands(others, low, game.rules))
+        least[story.landlord] = np.maximum(least[story.landlord] - least[SEATS], 0)
+    least[story.seat] = cards_to_counts(story.own)
+    return opened(filled_up(least, game.rules))
 
 
 class BotzonePlayer:
@@ -293,7 +286,7 @@ def game_of_message(message: Mapping[str, Any]) -> BotzoneGame:
     try:
         first = message["requests"][0]
         if "own" in first:
-            return GAMES["FightTheLandlord2" if {"bid", "finalbid"} & set(first) else "FightTheLandlord"]
+            return NEWER if {"bid", "finalbid"} & set(first) else OLDER
     except (LookupError, TypeError):
         pass
     raise InvalidRequestError('a first message is {"requests": [{"own": ...}], "responses": []}')

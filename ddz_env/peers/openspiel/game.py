@@ -11,7 +11,7 @@ import pyspiel
 
 from ddz_env.core.actions import CATEGORIES, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
 from ddz_env.core.errors import InvalidRulesError
-from ddz_env.core.notation import word_to_counts
+from ddz_env.core.notation import kickers_of, word_to_counts
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.peers.openspiel import observers
@@ -258,9 +258,8 @@ def half_built_actions(state: State, seat: int) -> list[int]:
     main, chosen = half_built(state, seat)
     if not main:
         return []
-    size = MAIN_GROUPS[main].kicker_size
-    counts = word_to_counts(chosen)
-    return [main, *(KICKER_BASE + rank for rank, count in enumerate(counts) for _ in range(count // size))]
+    kickers = kickers_of(word_to_counts(chosen), MAIN_GROUPS[main].kicker_size)
+    return [main, *(KICKER_BASE + rank for rank in kickers)]
 
 
 pyspiel.register_game(_game_type(), DouDizhuGame)

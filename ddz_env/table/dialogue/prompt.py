@@ -15,7 +15,6 @@ from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.errors import plural
 from ddz_env.core.spoken import question, spoken, worded
 from ddz_env.table.render.table import Seat, Snapshot, table_of
-from ddz_env.table.texts import Texts
 
 FIRST_NUMBER = 101
 MOST_NUMBERED = 99
@@ -137,7 +136,7 @@ def _known(view: View) -> Iterator[str]:
     said = (f"{seat} {spoken(view.history, at, view.rules)}" for at, (seat, _) in enumerate(view.history))
     yield f"Moves so far: {', '.join(said) or 'none'}"
     owner = f"; seat {view.target[0]} played it" if view.target and table.acting else ""
-    yield f"{table.status_in(Texts())}{owner}"
+    yield f"{table.status}{owner}"
 
 
 def _seat(seat: Seat, table: Snapshot, view: View) -> str:

@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
-from ddz_env.core.checks import as_integer
+from ddz_env.core.checks import check_integer
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.score import is_spring
-from ddz_env.core.errors import InvalidPictureError, plural, shown
+from ddz_env.core.errors import InvalidPictureError, plural
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.spoken import spoken
 from ddz_env.core.state import State
@@ -240,20 +240,17 @@ def table_of(game: State | View, perspective: int | None = None, *, reveal: bool
         >>> [(seat.role, seat.size, seat.unseen) for seat in table.seats]
         [('landlord', 20, 17), ('peasant down', 17, 0), ('peasant up', 17, 17)]
     """
-    players, seat = game.rules.players, None if perspective is None else as_integer(perspective)
+    if perspective is not None:
+        perspective = check_integer("perspective", perspective, 0, game.rules.players - 1, InvalidPictureError)
     if isinstance(game, View):
-        if perspective is not None and seat != game.seat:
+        if perspective not in (None, game.seat):
             raise InvalidPictureError(
-                f"this is the view of seat {game.seat}: it cannot show the perspective of seat {shown(perspective)}"
+                f"this is the view of seat {game.seat}: it cannot show the perspective of seat {perspective}"
             )
         return _Reader(game, game.seat).table()
-    if perspective is not None and (seat is None or not 0 <= seat < players):
-        raise InvalidPictureError(
-            f"perspective={shown(perspective)} is not a seat: choose 0..{players - 1}, or None for all"
-        )
-    if seat is None or reveal:
-        return _Reader(game, None, seen_by=seat).table()
-    return _Reader(game.view(seat), seat).table()
+    if perspective is None or reveal:
+        return _Reader(game, None, seen_by=perspective).table()
+    return _Reader(game.view(perspective), perspective).table()
 
 
 class _Reader:
@@ -310,8 +307,6 @@ class _Reader:
         Returns:
             The landlord cards; what each seat holds and shows; the cards of each move.
         """
-        pack = _Pack()
-        hands: list[Cards] = [()] * len(self.seats)
         played = [np.array(self.view.played(seat).counts) for seat in self.seats]
         words = [int(self.row[at.HANDS + seat]) for seat in self.seats]
         if self.landlord is not None:
@@ -322,39 +317,25 @@ class _Reader:
         if self.view.is_shown and self.landlord is not None:
             open_hands.add(self.landlord)
 
-        def deal(seat: int) -> None:
-            """The cards of an open hand at the beginning, without the landlord cards."""
-            counts = played[seat] + held[seat]
-            hands[seat] = pack.draw(counts - self.bottom if seat == self.landlord else counts)
-
-        def show(seat: int, counts: Counts) -> Cards:
-            """Some cards of a hand; those that were hidden until now come from the pack."""
-            missing = list(counts)
-            for card in hands[seat]:
-                missing[card.rank] -= 1
-            hands[seat] += pack.draw(missing)
-            return _picked(hands[seat], counts)
-
-        def play(seat: int, counts: Counts) -> Cards:
-            cards = show(seat, counts)
-            hands[seat] = tuple(card for card in hands[seat] if card not in cards)
-            return cards
-
-        deal(first)
+        pack = _Pack(len(self.seats))
+        dealt = [own + more for own, more in zip(played, held, strict=True)]
+        if self.landlord is not None:
+            dealt[self.landlord] = dealt[self.landlord] - self.bottom
+        pack.show(first, dealt[first])
         bottom = pack.draw(self.bottom)
         for seat in sorted(open_hands - {first}):
-            deal(seat)
+            pack.show(seat, dealt[seat])
         if self.landlord is not None:
-            hands[self.landlord] = tuple(sorted(hands[self.landlord] + bottom))
+            pack.hands[self.landlord] = tuple(sorted(pack.hands[self.landlord] + bottom))
         for seat, counts in enumerate(played):  # before the history begins
-            play(seat, counts - sum(np.array(move.cards.counts) for mover, move in self.history if mover == seat))
+            pack.play(seat, counts - sum(np.array(move.cards.counts) for mover, move in self.history if mover == seat))
         moves: list[Cards] = []
         for seat, move in self.history:
-            body = play(seat, move.group.need) if move.group is not None else ()
-            moves.append(body + play(seat, move.kicker_counts) if move.kickers else body)
+            body = pack.play(seat, move.group.need) if move.group is not None else ()
+            moves.append(body + pack.play(seat, move.kicker_counts) if move.kickers else body)
         for seat, counts in enumerate(held):  # hands that are shown in the end only
-            show(seat, counts)
-        return bottom, [tuple(sorted(hand)) for hand in hands], moves
+            pack.show(seat, counts)
+        return bottom, [tuple(sorted(hand)) for hand in pack.hands], moves
 
     def _seat(self, seat: int) -> Seat:
         return Seat(
@@ -406,10 +387,32 @@ class _Reader:
 
 
 class _Pack:
-    """Numbers the copies of each rank in the order in which they are drawn."""
+    """The cards that have come to light: the copies of each rank are numbered in the order in which they did.
 
-    def __init__(self) -> None:
+    Args:
+        players: How many hands there are.
+
+    Attributes:
+        hands: What each seat holds of them.
+    """
+
+    def __init__(self, players: int) -> None:
+        self.hands: list[Cards] = [()] * players
         self._next = [0] * NUM_RANKS
+
+    def show(self, seat: int, counts: Counts) -> Cards:
+        """Some cards of a hand; those that were hidden until now are drawn."""
+        missing = list(counts)
+        for card in self.hands[seat]:
+            missing[card.rank] -= 1
+        self.hands[seat] += self.draw(missing)
+        return _picked(self.hands[seat], counts)
+
+    def play(self, seat: int, counts: Counts) -> Cards:
+        """The same cards, which leave the hand."""
+        cards = self.show(seat, counts)
+        self.hands[seat] = tuple(card for card in self.hands[seat] if card not in cards)
+        return cards
 
     def draw(self, counts: Counts) -> Cards:
         """New cards, by rank; none where a count is not positive."""

@@ -18,16 +18,9 @@ import numpy.typing as npt
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.checks import check_flag, check_integer, check_seed
-from ddz_env.core.errors import (
-    DouDizhuError,
-    IllegalMoveError,
-    InvalidDealError,
-    InvalidRulesError,
-    Message,
-    plural,
-    shown,
-)
-from ddz_env.core.state import ILLEGAL
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidDealError, Message, plural, shown
+from ddz_env.core.rules import check_rules
+from ddz_env.core.state import ILLEGAL, check_bottom, filled_up
 
 _NOTHING = Hand((0,) * NUM_RANKS)
 _MADE = "move {number}, {move} of seat {seat}: {why}"
@@ -78,10 +71,7 @@ class Deal:
     endgame: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rules, Rules):
-            raise InvalidRulesError(
-                f"rules must be a Rules, not {shown(self.rules)}; Rules.preset makes one from a name"
-            )
+        check_rules(self.rules)
         hands: Any = () if self.hands is None else self.hands
         if not isinstance(hands, tuple) or not all(hand is None or isinstance(hand, Hand) for hand in hands):
             raise InvalidDealError(f"hands are a tuple of a Hand or None a seat, not {shown(self.hands)}")
@@ -174,13 +164,7 @@ class Deal:
                 rules=Message(rules.name),
                 most=rules.hand_size,
             )
-        if len(self.bottom or _NOTHING) != rules.bottom:
-            raise InvalidDealError(
-                "{cards}; {rules} has {most}",
-                cards=plural(len(self.bottom or _NOTHING), "landlord card"),
-                rules=Message(rules.name),
-                most=rules.bottom,
-            )
+        check_bottom(self.bottom or _NOTHING, rules)
 
     def _made_up(self, moves: Moves) -> State:
         """The game with hands for the others that could have played all this."""
@@ -206,27 +190,20 @@ class Deal:
             IllegalMoveError: If the deck has too few cards.
         """
         rules = self.rules
-        counts = [needed[seat] if hand is None else np.array(hand.counts) for seat, hand in enumerate(self.hands or ())]
-        counts.append(np.array((self.bottom or _NOTHING).counts))
-        pool = np.array(rules.deck) - np.sum(counts, axis=0)
-        for short in np.flatnonzero(pool < 0):
+        counts = [needed[seat] if hand is None else hand.counts for seat, hand in enumerate(self.hands or ())]
+        least = np.array([*counts, (self.bottom or _NOTHING).counts])
+        total = least.sum(axis=0)
+        for short in np.flatnonzero(total > rules.deck):
             raise IllegalMoveError(
                 "that would be {number} cards of rank {rank}, yours and the landlord cards included; the deck has "
                 "{most}",
-                number=rules.deck[short] - pool[short],
+                number=total[short],
                 rank=RANK_NAMES[short],
                 most=rules.deck[short],
             )
-        for place, held in enumerate(counts):
-            size = rules.hand_size if place < rules.players else rules.bottom
-            if held.sum() > size:
-                raise IllegalMoveError("seat {seat} would have played more cards than it was dealt", seat=place)
-            for rank in range(NUM_RANKS):
-                taken = min(pool[rank], size - held.sum())
-                pool[rank] -= taken
-                held[rank] += taken
-        *dealt, low = (Hand(tuple(held.tolist())) for held in counts)
-        return State.from_hands(dealt, low, rules, seed=self.seed)
+        for seat in np.flatnonzero(least[:-1].sum(axis=1) > rules.hand_size):
+            raise IllegalMoveError("seat {seat} would have played more cards than it was dealt", seat=seat)
+        return filled_up(least, rules, self.seed)
 
 
 def _played(state: State, moves: Moves) -> State:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ddz_env import Hand, Move, View
 from ddz_env.core.actions import BOMB_CATEGORY, KICKER_BASE, MAIN_GROUPS, PASS, ROCKET_CATEGORY, MainGroup
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
+from ddz_env.core.view import role_of
 from ddz_env.table.render.table import role_text
 from ddz_env.table.session.advice import Advice, RankedMove
 from ddz_env.table.texts import Texts
@@ -29,16 +30,16 @@ _HIGH = NUM_RANKS - 3
 """The first rank that is worth keeping: a 2."""
 
 
-def explain(advice: Advice, say: Texts, view: View | None = None) -> str:
+def explain(advice: Advice, say: Texts, view: View) -> str:
     """Why a move is advised, in a few sentences.
 
     Args:
         advice: What was compared, the advised move first.
         say: The language.
-        view: What the seat to act knows; without it nothing is said of the cards.
+        view: What the seat to act knows.
     """
     sentences = [_by_numbers(advice, say, view), *_by_source(advice, say)]
-    if view is not None and view.stage == "play" and not view.rules.open_hands and len(advice.options) > 1:
+    if view.stage == "play" and not view.rules.open_hands and len(advice.options) > 1:
         sentences += _by_cards(advice, view, say)
     return say("between sentences").join(sentences)
 
@@ -48,7 +49,7 @@ def is_searched(option: RankedMove) -> bool:
     return option.visits is not None and option.visits > 1
 
 
-def _by_numbers(advice: Advice, say: Texts, view: View | None) -> str:
+def _by_numbers(advice: Advice, say: Texts, view: View) -> str:
     """How the advised move compares with the next best one."""
     own, *others = advice.options
     if advice.source == "payoff":
@@ -57,13 +58,13 @@ def _by_numbers(advice: Advice, say: Texts, view: View | None) -> str:
         return say("why unknown")
     if advice.source == "solver":
         return say("why solved" if own.chance == 1 else "why lost")
-    if view is not None and view.hand == advice.move.cards:
+    if view.hand == advice.move.cards:
         return say("why wins")
     if own.forced:
         return say("why forced")
     known = [option for option in others if option.chance is not None]
     if not known:
-        return say("why only" if view is not None and len(view.legal_moves()) == 1 else "why alone")
+        return say("why only" if len(view.legal_moves()) == 1 else "why alone")
     return _by_chance(own, max(known, key=lambda option: option.chance or 0.0), say)
 
 
@@ -113,13 +114,9 @@ def _by_cards(advice: Advice, view: View, say: Texts) -> Iterator[str]:
         yield from _said_of(replies(view, advice.move), view, say)
     for seat, size in enumerate(view.hand_sizes):
         if seat != view.seat and 0 < size <= _SHORT:
-            role = say(role_text(_role(view, seat), view.rules.players))
+            players = view.rules.players
+            role = say(role_text(role_of(view.row, seat, players) or "", players))
             yield say("why last card" if size == 1 else "why last cards", role=role, number=size)
-
-
-def _role(view: View, seat: int) -> str:
-    steps = (seat - (view.landlord or 0)) % view.rules.players
-    return ("landlord", "peasant_down", "peasant_up")[steps]
 
 
 def _kept(advice: Advice, hand: Hand) -> Hand:

@@ -144,7 +144,7 @@ class Session:
 
     @property
     def stage(self) -> str:
-        """``play``, ``bid``, ``double`` or ``over``."""
+        """``play``, ``bid``, ``double``, ``show`` or ``over``."""
         return self._state.stage
 
     @property

@@ -32,9 +32,10 @@ from ddz_env.core.errors import (
     InvalidRulesError,
 )
 from ddz_env.core.view import AUCTION
+from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.provenance import agent_files
-from ddz_env.playing.registry import WithBidder, make_agent, read_agent, split_bidder
+from ddz_env.playing.registry import make_agent, read_agent, split_bidder
 from ddz_training.apps.cli import app
 from ddz_training.apps.hand_odds import report
 from ddz_training.experiments.bidders import BIDDERS, BidderOptions, DealTable, SettlingResult, settling_table

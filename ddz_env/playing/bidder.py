@@ -1,0 +1,93 @@
+"""An agent of two: one plays the cards, the other bids and doubles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ddz_env import Move
+from ddz_env.core.rules import Rules
+from ddz_env.core.view import AUCTION
+from ddz_env.playing.agent import Agent, Decision, act_batch, cheats, close, observe, reset
+from ddz_env.playing.thoughts import Candidate
+
+
+class WithBidder:
+    """An agent whose bids and answers to doubling are another's.
+
+    It is what the option ``bidder=`` of :func:`ddz_env.playing.registry.make_agent` makes.  It answers game by game, or
+    many views at once (``act_batch``); it offers no ``batched``, so that opponents of a batch choose game by game.
+
+    Args:
+        player: Plays the cards.
+        bidder: Bids and doubles.
+
+    Example:
+        >>> from ddz_env.playing.registry import make_agent
+        >>> WithBidder(make_agent("random"), make_agent("rules")).name
+        'random+rules'
+    """
+
+    def __init__(self, player: Agent, bidder: Agent) -> None:
+        self.player, self.bidder = player, bidder
+        self.name = f"{player.name}+{bidder.name}"
+        self.cheats = cheats(player) or cheats(bidder)
+        if hasattr(player, "decide"):
+            self.decide = self._decide
+        if hasattr(player, "candidates"):
+            self.candidates = self._candidates
+        if hasattr(player, "believe"):
+            self.believe = player.believe
+
+    def act(self, view: Any, rng: np.random.Generator) -> Move:
+        """Ask the bidder in the auction and at doubling, the player elsewhere."""
+        agent = self._agent(view)
+        return agent.act(self._sight(agent, view), rng)
+
+    def act_batch(self, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Move]:
+        """A move for each view, from each of the two agents in one call."""
+        moves: dict[int, Move] = {}
+        for agent in (self.player, self.bidder):
+            own = [place for place, view in enumerate(views) if self._agent(view) is agent and place not in moves]
+            seen = [self._sight(agent, views[place]) for place in own]
+            moves.update(zip(own, act_batch(agent, seen, [rngs[place] for place in own]), strict=True))
+        return [moves[place] for place in range(len(views))]
+
+    def reset(self, seat: int, rules: Rules) -> None:
+        """Let both know that a game begins."""
+        for agent in (self.player, self.bidder):
+            reset(agent, seat, rules)
+
+    def observe(self, seat: int, move: Move) -> None:
+        """Let both know of a move."""
+        for agent in (self.player, self.bidder):
+            observe(agent, seat, move)
+
+    def close(self) -> None:
+        """Release what both hold."""
+        for agent in (self.player, self.bidder):
+            close(agent)
+
+    def _decide(self, view: Any, rng: np.random.Generator) -> Decision:
+        agent: Any = self._agent(view)
+        if hasattr(agent, "decide"):
+            decided: Decision = agent.decide(self._sight(agent, view), rng)
+            return decided
+        move = self.act(view, rng)
+        return Decision(move, line=move.actions)
+
+    def _candidates(self, view: Any) -> Sequence[Candidate]:
+        if self._agent(view) is self.bidder:
+            return ()
+        player: Any = self.player
+        found: Sequence[Candidate] = player.candidates(self._sight(player, view))
+        return found
+
+    def _agent(self, view: Any) -> Agent:
+        return self.bidder if view.stage in AUCTION else self.player
+
+    def _sight(self, agent: Agent, view: Any) -> Any:
+        """What one of the two may see: a state is for those that cheat."""
+        return view.view() if self.cheats and not cheats(agent) else view

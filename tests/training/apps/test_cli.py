@@ -17,7 +17,7 @@ import pytest
 
 from ddz_env.core.errors import command_line
 from ddz_env.playing.registry import LEVELS, agent_names, agent_options
-from ddz_training.apps.cli import GONE, measure, named_commands
+from ddz_training.apps.cli import measure, named_commands
 from ddz_training.apps.cli.command import Group
 from ddz_training.apps.cli.console import quoted, stopping
 from ddz_training.apps.cli.signals import STOPPING
@@ -71,14 +71,6 @@ def test_the_help_lists_commands_under_five_headings() -> None:
     for name in {name.split()[0] for _, name, _ in named_commands()}:
         assert re.search(rf"(?m)^  {name} ", shown)
     assert not re.search(r"(?m)^  (docs|hand) ", shown)
-
-
-@pytest.mark.parametrize(("old", "instead"), GONE.items())
-def test_a_command_that_went_says_what_to_do_instead(old: str, instead: str) -> None:
-    for line in (old, f"--debug {old} x --y z"):
-        assert refused(*shlex.split(line)) == f"{old} went: {instead}"
-    for command in re.findall(r"ddz ([a-z ]+)", instead):
-        assert ddz(*command.split(), "-h").exit_code == 0, command
 
 
 def test_unknown_commands_and_options_are_usage_errors_with_what_is_near() -> None:

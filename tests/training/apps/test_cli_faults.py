@@ -107,10 +107,6 @@ REFUSED = {
     "seed is given twice: as --seed and by --set seed=": [
         *("train selfplay --updates 1 --out x --seed 3 --set seed=4", "train sb3 --out x --seed 3 --set seed=4"),
     ],
-    # what went
-    "arena --csv went: --table FILE.csv writes the final table": ["arena random rules --csv x.csv"],
-    "rate --name went: write NAME=AGENT": ["rate random rules --name a"],
-    "train sb3 --num-envs went: write --set num_envs=VALUE": ["train sb3 --out x --num-envs 4"],
     # agents, rules and positions
     "no agent is called 'ghost'": [
         *("agents ghost", "arena rules ghost", "benchmark ghost", "botzone bot --agent ghost"),

@@ -21,7 +21,7 @@ from tests.training.apps.terminal import ddz
 pytest.importorskip("torch")
 
 RESULTS = ROOT / "docs" / "results"
-TIMES = {"ms", "opponent_ms", "particles_ms", "network_ms", "seconds", "start", "worked", "spent"}
+TIMES = {"ms", "opponent_ms", "particles_ms", "network_ms", "seconds"}
 """What no two runs share."""
 
 
@@ -68,7 +68,6 @@ CASES: dict[str, Case] = {
     "equivalent-simulated": Case({}, [("steep", "sequential", 0), ("flat", "binary", 1)]),
     "holdem": Case({"matches": 1}, [("full", "payoff", "random", 0), ("weighted", "payoff", "random", 0)]),
     "streets": Case({}, [(0,), (3,)]),
-    "parallel-forms": Case({"deals": 2, "iterations": 20, "processes": 2}, [("serial", 0), ("serial", 1)]),
     "growth": Case({"samples": 1}, [("decisions of a batch, by games", 4), ("iterations of a search", 100)]),
     "tendency": Case({}, [("rules v random", 0), ("rules v rlcard-rule", 5)]),
     "tendency-savings": Case({}, [("rules v rlcard-rule", 100_000), ("search 200 v 100", 100_001)]),

@@ -374,15 +374,13 @@ class Main(Group):
     """``ddz``: what may be typed anywhere on the line, and how every command ends.
 
     Args:
-        gone: What to use instead of each command and option that was removed, by the words that called it.
         *given: As of :class:`Group`.
     """
 
-    def __init__(self, gone: Mapping[str, str], *given: Any) -> None:
+    def __init__(self, *given: Any) -> None:
         flags = [click.Option([name], is_flag=True, help=about) for name, about in _ANYWHERE.items()]
         flags[0].envvar = "DDZ_DEBUG"
         super().__init__(*given, params=flags)
-        self._gone = gone
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Move the options that may be typed anywhere before ``--`` to the front."""
@@ -398,13 +396,6 @@ class Main(Group):
                 if ctx.params["allow_other_code"]:
                     ctx.with_resource(provenance.other_code())
                 super().invoke(ctx)
-        except click.UsageError as error:
-            name = getattr(error, "command_name", None) or getattr(error, "option_name", None)
-            words = f"{error.ctx.command_path} {name}".removeprefix("ddz ") if error.ctx else ""
-            if words not in self._gone:
-                raise
-            complain(f"{words} went: {self._gone[words]}")
-            raise click.exceptions.Exit(EXIT_BAD_INPUT) from error
         except (Exception, KeyboardInterrupt) as error:
             fault = fault_of(error)
             if fault is None or (ctx.params["debug"] and fault[1] != EXIT_INTERRUPTED):

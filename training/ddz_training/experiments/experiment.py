@@ -195,7 +195,6 @@ class Experiment(Generic[_Options, _Result]):
         source: Paper and section, or ``own``.
         plot: Draws the results to a file.
         pages: Further blocks that only pages have, from the folder of results.
-        prepare: Changes the tasks before they are done, from the options, the file and the tasks.
         about: The help of its command, by default the docstring of ``work``.
         options: The class of its options, by default that of ``work``.
         result: The dataclass of a line of its file, by default that of ``work``.
@@ -216,7 +215,6 @@ class Experiment(Generic[_Options, _Result]):
     source: str = "own"
     plot: Callable[[Saved[_Result], Path], None] | None = None
     pages: Mapping[str, Callable[[Path], str]] = field(default_factory=dict)
-    prepare: Callable[[_Options, Path | None, Mapping[Key, Any]], Mapping[Key, Any]] | None = None
     about: str = ""
     options: type[_Options] = None  # type: ignore[assignment]  # that of the work
     result: type[_Result] = None  # type: ignore[assignment]  # that of the work
@@ -260,7 +258,6 @@ class Experiment(Generic[_Options, _Result]):
         options = self.options() if options is None else options
         todo = self.tasks(options) if tasks is None else tasks
         todo = todo if isinstance(todo, Mapping) else {task[: len(self.key) or None]: task for task in todo}
-        todo = self.prepare(options, path, todo) if self.prepare else todo
         settings = {"experiment": self.name, **{name: getattr(options, name) for name in self.settings}}
         agents = self.agents(todo) if callable(self.agents) else self.agents
         key = self.key or [one.name for one in fields(self.result)][: len(next(iter(todo), ()))]  # type: ignore[arg-type]

@@ -99,7 +99,7 @@ def rates(
     tables: Mapping[str, Callable[[Saved[Any]], Table]],
     *,
     first: int = 0,
-    specs: Mapping[str, str] = {},
+    specs: Callable[[_Options], Mapping[str, str]] = lambda options: {},
     result: type[Any] = MatchResult,
     line: Callable[[Sequence[GameRecord]], list[Any]] | None = None,
     rules: str = "standard",
@@ -113,7 +113,7 @@ def rates(
         pairs: Who meets whom on how many deals, from the options.  Its docstring is the help of the command.
         tables: Its tables.
         first: Number of the first deal, where that is not an option.
-        specs: Specifications of names that are not specifications themselves.
+        specs: Specifications of names that are not specifications themselves, from the options.
         result: The dataclass of a deal.
         line: Makes it from the games of a deal; by default who won them.
         rules: The rules.
@@ -125,7 +125,7 @@ def rates(
         name,
         functools.partial(deal_worker, line or functools.partial(match_result, result), rules, player),
         "duplicate deals",
-        lambda options: matches(pairs(options), getattr(options, "first_deal", first), specs),
+        lambda options: matches(pairs(options), getattr(options, "first_deal", first), specs(options)),
         tables,
         agents=lambda tasks: dict.fromkeys(spec for match in tasks.values() for spec in match.specs),
         result=result,

@@ -19,7 +19,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -398,36 +398,23 @@ def refresh(pages: Iterable[Path], *, check: bool = False) -> list[Path]:
     Raises:
         StaleDocsError: If ``check`` and a page is out of date.
     """
-    stale = []
-    for page in pages:
-        text = page.read_text(encoding="utf-8")
-        new = _addressed(refreshed(text, _results_of(page)), page)
-        if new != text:
-            stale.append(page)
-            if not check:
-                page.write_text(new, encoding="utf-8")
+    texts = {page: refreshed(page.read_text(encoding="utf-8"), _results_of(page)) for page in pages}
+    return _rewrite({page: _addressed(text, page) for page, text in texts.items()}, check)
+
+
+def refresh_strengths(*, check: bool = False) -> list[Path]:
+    """Write the strengths that ``ddz agents`` shows (they are not a page) from the results of this checkout.
+
+    The arguments, and what it returns and raises, are those of :func:`refresh`.
+    """
+    return _rewrite({strengths.FILE: strengths.written(strengths.measured(Path("docs/results")))}, check)
+
+
+def _rewrite(texts: Mapping[Path, str], check: bool) -> list[Path]:
+    """Write the files that have other texts, and return them."""
+    stale = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     if check and stale:
         raise StaleDocsError(f"out of date: {', '.join(map(str, stale))}; run `ddz docs`")
+    for path in stale:
+        path.write_text(texts[path], encoding="utf-8")
     return stale
-
-
-def refresh_strengths(results: Path = Path("docs/results"), *, check: bool = False) -> list[Path]:
-    """Write the strengths that ``ddz agents`` shows (they are not a page) from the results again.
-
-    Args:
-        results: The results.
-        check: Raise instead of writing.
-
-    Returns:
-        Their file, if it was out of date.
-
-    Raises:
-        StaleDocsError: If ``check`` and it is.
-    """
-    new = strengths.written(strengths.measured(results))
-    if strengths.FILE.is_file() and strengths.FILE.read_text(encoding="utf-8") == new:
-        return []
-    if check:
-        raise StaleDocsError(f"out of date: {strengths.FILE.name}; run `ddz docs`")
-    strengths.FILE.write_text(new, encoding="utf-8")
-    return [strengths.FILE]

@@ -17,7 +17,6 @@ from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Experiment, Result, Saved, Table, chosen, grouped
 from ddz_training.measure import equivalent as finding
 from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.equivalent import SEARCH, THESIS_SEARCH, Ladder, as_text, of_text, playing
@@ -70,13 +69,13 @@ class EquivalentsOptions(ex.ChosenOptions):
     """
 
     rules: str = "half-deck"
-    deals: Annotated[int, Range(1)] = 2000
+    deals: ex.Count = 2000
     precision: Annotated[float, Range(1, above=True)] = 1.25
-    most: Annotated[int, Range(1)] = 1_000_000
+    most: ex.Count = 1_000_000
     rung_deals: Annotated[int, Range(2)] = 200
 
 
-class EquivalentResult(Result):
+class EquivalentResult(ex.Result):
     """An agent's equivalent.
 
     Attributes:
@@ -152,7 +151,7 @@ def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) 
 
 
 def _of(
-    saved: Saved[EquivalentResult], names: Iterable[str], second: bool = False
+    saved: ex.Saved[EquivalentResult], names: Iterable[str], second: bool = False
 ) -> dict[tuple[str, str], EquivalentResult]:
     """Results of the first or the second search by rules and name."""
     wanted = (result for result in saved.results if result.name in set(names))
@@ -164,11 +163,11 @@ def _wins_text(result: EquivalentResult) -> str:
     return f"{100 * result.wins:.1f} ±{100 * result.margin:.1f}"
 
 
-def equivalents_table(saved: Saved[EquivalentResult]) -> Table:
+def equivalents_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
     """Table 5.3's form: the agents by their rank against the rule agent, with their equivalents."""
     first, second = _of(saved, AGENTS), _of(saved, AGENTS, second=True)
     lines = []
-    for rules, own in grouped(first.values(), "rules").items():
+    for rules, own in ex.grouped(first.values(), "rules").items():
         for rank, one in enumerate(sorted(own, key=lambda result: -result.wins), 1):
             share = "–" if one.agent == one.against else _wins_text(one)
             other = second[rules, one.name].found.text() if (rules, one.name) in second else ""
@@ -179,7 +178,7 @@ def equivalents_table(saved: Saved[EquivalentResult]) -> Table:
         "Equivalents with 95 % intervals; deals: against the first search, two games each. "
         f"In `{THESIS_RULES}` the search is `{THESIS_SEARCH}`. {_correlation(first)}{_how(saved)}"
     )
-    return Table("Monte Carlo equivalents", header, lines, note)
+    return ex.Table("Monte Carlo equivalents", header, lines, note)
 
 
 def _correlation(results: Mapping[tuple[str, str], EquivalentResult]) -> str:
@@ -208,11 +207,11 @@ def _ranks(values: Sequence[float]) -> list[float]:
     ]
 
 
-def _how(saved: Saved[Any]) -> str:
+def _how(saved: ex.Saved[Any]) -> str:
     return f"At most {saved.settings['deals']} duplicate deals each; {saved.name}."
 
 
-def knowledge_table(saved: Saved[EquivalentResult]) -> Table:
+def knowledge_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
     """Table 5.4's form: the equivalent without a piece of knowledge, and the change."""
     found = _of(saved, [*AGENTS, *KNOWLEDGE])
     lines = []
@@ -230,7 +229,7 @@ def knowledge_table(saved: Saved[EquivalentResult]) -> Table:
         "Factor: the equivalent without it divided by that with it, with its 95 % interval. Wins: duplicate deals of "
         f"the agent without it against the whole one. {_how(saved)}"
     )
-    return Table("Value of knowledge", header, lines, note)
+    return ex.Table("Value of knowledge", header, lines, note)
 
 
 def change(full: EquivalentResult, without: EquivalentResult) -> Interval:
@@ -247,11 +246,11 @@ def change(full: EquivalentResult, without: EquivalentResult) -> Interval:
     return Interval(math.exp(centre), math.exp(centre - down), math.exp(centre + up), 0)
 
 
-EQUIVALENTS = Experiment(
+EQUIVALENTS = ex.Experiment(
     "equivalents",
     find_equivalents,
     "equivalents",
-    lambda options: [(name, options.rules) for name in chosen("agent", options.only, _ALL)],
+    lambda options: [(name, options.rules) for name in ex.chosen("agent", options.only, _ALL)],
     {"equivalents": equivalents_table, "equivalent-knowledge": knowledge_table},
     key=("name", "rules"),
     whole=True,

@@ -30,7 +30,6 @@ from ddz_env.core.options import Range
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Result, grouped
 from ddz_training.measure.keeper import AgentKeeper, check_agents
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, clustered_interval, within
@@ -74,8 +73,8 @@ class FullOptions(ListOptions, ex.ParallelOptions):
     """
 
     games: Annotated[int, Range(1, 2**32)] = 1
-    trees: Annotated[int, Range(1)] = 40
-    tree_iterations: Annotated[int, Range(1)] = 250
+    trees: ex.Count = 40
+    tree_iterations: ex.Count = 250
     options_: str = ""
 
     def check(self) -> None:
@@ -124,7 +123,7 @@ class Cast(NamedTuple):
     agents: Mapping[str, str]
 
 
-class GameResult(Result):
+class GameResult(ex.Result):
     """One game.
 
     Attributes:
@@ -173,14 +172,14 @@ class GameWorker(AgentKeeper):
 
 def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
     """The landlord's or the peasants' win rate in one line-up; the games of a deal are one cluster."""
-    deals = grouped((result for result in results if result.lineup == lineup), "deal").values()
+    deals = ex.grouped((result for result in results if result.lineup == lineup), "deal").values()
     return within(clustered_interval([[one.landlord_won != peasants for one in own] for own in deals]), 0.0, 1.0)
 
 
 def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasants: bool = False) -> Interval:
     """How much more one line-up wins than another, paired: over the games of the deals that both have played."""
     deals: dict[int, list[float]] = {}
-    for (deal, _), games in grouped(results, "deal", "game").items():
+    for (deal, _), games in ex.grouped(results, "deal", "game").items():
         won = {result.lineup: result.landlord_won != peasants for result in games}
         if lineup in won and base in won:
             deals.setdefault(deal, []).append(won[lineup] - won[base])

@@ -21,7 +21,6 @@ from typing import Annotated, NamedTuple
 from ddz_env.core.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import full_games as full
-from ddz_training.experiments.experiment import grouped
 from ddz_training.experiments.full_games import LANDLORD_UCT, LANDLORDS, GameResult
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, clustered_interval, within
@@ -97,8 +96,8 @@ def filter_deals(results: Iterable[GameResult]) -> list[tuple[Threshold, Filtere
         reported; and ours with the games of determinized UCT that are reported kept out of the filter.
     """
     same, held_out = list[_Case](), list[_Case]()
-    for deal, games in grouped(sorted(results, key=lambda result: result.game), "deal").items():
-        won = {name: [game.landlord_won for game in own] for name, own in grouped(games, "lineup").items()}
+    for deal, games in ex.grouped(sorted(results, key=lambda result: result.game), "deal").items():
+        won = {name: [game.landlord_won for game in own] for name, own in ex.grouped(games, "lineup").items()}
         if all(name in won for name in LANDLORDS):
             cheating, information_set = _rate(won[full.CHEATING]), _rate(won[full.INFORMATION_SET])
             whole, even, odd = won[full.DETERMINIZED], won[full.DETERMINIZED][::2], won[full.DETERMINIZED][1::2]
@@ -113,7 +112,7 @@ def _rate(won: Sequence[bool]) -> Fraction:
 
 
 def _select(cases: Sequence[_Case], threshold: Threshold) -> Filtered:
-    deals = grouped((case for case in cases if threshold.admits(case.advantage)), "deal").values()
+    deals = ex.grouped((case for case in cases if threshold.admits(case.advantage)), "deal").values()
     determinized, information_set = (
         within(clustered_interval([[float(getattr(case, name)) for case in own] for own in deals]), 0.0, 1.0)
         for name in ("determinized", "information_set")

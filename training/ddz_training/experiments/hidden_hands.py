@@ -37,13 +37,12 @@ from ddz_env import State, View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD
 from ddz_env.core.notation import word_to_counts
-from ddz_env.core.options import Range
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Result, Saved, SeedOptions, Table, grouped
+from ddz_training.experiments import experiment as ex
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval
 
@@ -168,7 +167,7 @@ def nats_gained(results: Iterable[Any], more: str, less: str) -> Interval:
     """
     sums = [
         (sum(getattr(one, more) - getattr(one, less) for one in own), sum(one.ranks for one in own))
-        for own in grouped(results, "player", "game").values()
+        for own in ex.grouped(results, "player", "game").values()
     ]
     nats, ranks = np.array(sums, np.float64).T
     mean = nats.sum() / max(1.0, ranks.sum())
@@ -187,7 +186,7 @@ BELIEFS = {"default": "three kinds of players", "rules": "the rule agent"}
 """What the seats may be believed to be."""
 
 
-class WatchResult(Result):
+class WatchResult(ex.Result):
     """What one seat knew at one of its decisions.
 
     Attributes:
@@ -215,7 +214,7 @@ class WatchResult(Result):
     ess: Nats
 
 
-class WatchOptions(SeedOptions):
+class WatchOptions(ex.SeedOptions):
     """How much is watched.
 
     Attributes:
@@ -224,9 +223,9 @@ class WatchOptions(SeedOptions):
         particles: Particles per inference.
     """
 
-    seed: Annotated[int, Range(0, 2**64 - 1)] = WATCH_SEED
-    games: Annotated[int, Range(1)] = 80
-    particles: Annotated[int, Range(1)] = DEFAULT_PARTICLES
+    seed: ex.Seed = WATCH_SEED
+    games: ex.Count = 80
+    particles: ex.Count = DEFAULT_PARTICLES
 
 
 def watch(options: WatchOptions, player: str, game: int) -> list[WatchResult]:
@@ -258,23 +257,23 @@ def _cell(results: Sequence[WatchResult], belief: str) -> str:
     return f"{probability(results, belief):.3f} ({nats})" if results else "–"
 
 
-def player_table(saved: Saved[WatchResult]) -> Table:
+def player_table(saved: ex.Saved[WatchResult]) -> ex.Table:
     """What the beliefs know in games of each kind of player."""
     lines = [
         (PLAYERS[player], f"{probability(own, 'uniform'):.3f}", *(_cell(own, belief) for belief in BELIEFS))
-        for player, own in grouped(saved.results, "player").items()
+        for player, own in ex.grouped(saved.results, "player").items()
     ]
     header = ("games of", "plain determinization", *(f"believed to be {label}" for label in BELIEFS.values()))
     note = (
         "Probability of the true split of a hidden rank; in brackets the gain over plain determinization in nats a "
         f"hidden rank, with its 95 % interval over games. Computed from {saved.name}."
     )
-    return Table("What hand inference knows", header, lines, note)
+    return ex.Table("What hand inference knows", header, lines, note)
 
 
-def stage_table(saved: Saved[WatchResult]) -> Table:
+def stage_table(saved: ex.Saved[WatchResult]) -> ex.Table:
     """What the default belief knows the longer a game lasts."""
-    by_player = grouped(saved.results, "player")
+    by_player = ex.grouped(saved.results, "player")
     lines = []
     for first, last in STAGES:
         here = [_in_stage(own, (first, last)) for own in by_player.values()]
@@ -282,13 +281,13 @@ def stage_table(saved: Saved[WatchResult]) -> Table:
         lines.append((f"{first} to {last}", *cells))
     header = ("decisions of hidden seats", *(PLAYERS[player] for player in by_player))
     note = "Without inference → with the belief in three kinds of players (gain in nats, 95 % interval)."
-    return Table("What it knows the longer a game lasts", header, lines, note)
+    return ex.Table("What it knows the longer a game lasts", header, lines, note)
 
 
-def plot_hand_inference(saved: Saved[WatchResult], path: Path) -> None:
+def plot_hand_inference(saved: ex.Saved[WatchResult], path: Path) -> None:
     """The mean probability (geometric) of a rank's true split by decisions so far, a panel for each kind of player."""
     stages, panels = [f"{first}–{last}" for first, last in STAGES], []
-    for player, own in grouped(saved.results, "player").items():
+    for player, own in ex.grouped(saved.results, "player").items():
         series = [
             Series(
                 label, stages, [probability(_in_stage(own, stage), belief) for stage in STAGES], style={"marker": "o"}
@@ -301,7 +300,7 @@ def plot_hand_inference(saved: Saved[WatchResult], path: Path) -> None:
     save_plot(path, *panels, size=(3.2 * len(panels), 3.4))
 
 
-HAND_INFERENCE = Experiment(
+HAND_INFERENCE = ex.Experiment(
     "hand-inference",
     watch,
     "games",
@@ -328,7 +327,7 @@ _ROUNDS = 2
 _Sums = tuple[Annotated[float, "g"], ...]
 
 
-class BeliefResult(Result):
+class BeliefResult(ex.Result):
     """What one seat knew at one of its decisions.
 
     Attributes:
@@ -364,7 +363,7 @@ class BeliefResult(Result):
     network_bins: _Sums
 
 
-class BeliefOptions(ParallelOptions):
+class BeliefOptions(ex.ParallelOptions):
     """How much is watched.
 
     Attributes:
@@ -374,9 +373,9 @@ class BeliefOptions(ParallelOptions):
         belief: The belief network's file; none for the shipped one.
     """
 
-    seed: Annotated[int, Range(0, 2**64 - 1)] = 2027
-    games: Annotated[int, Range(1)] = 40
-    worlds: Annotated[int, Range(1)] = 256
+    seed: ex.Seed = 2027
+    games: ex.Count = 40
+    worlds: ex.Count = 256
     belief: Path | None = None
 
 
@@ -444,9 +443,9 @@ def _line(results: Sequence[BeliefResult]) -> list[str]:
     return [str(len(results)), *gains, *(f"{np.mean([getattr(one, name) for one in results]):.2f}" for name in names)]
 
 
-def belief_table(saved: Saved[BeliefResult]) -> Table:
+def belief_table(saved: ex.Saved[BeliefResult]) -> ex.Table:
     """What particles and network know in games of each kind of player."""
-    by_player = grouped(saved.results, "player", order=(*INSIDE, *OUTSIDE))
+    by_player = ex.grouped(saved.results, "player", order=(*INSIDE, *OUTSIDE))
     lines = [(f"`{one}`", "yes" if one in INSIDE else "no", *_line(own)) for one, own in by_player.items()]
     for side, players in SIDES.items():
         if own := [result for result in saved.results if result.player in players]:
@@ -458,10 +457,10 @@ def belief_table(saved: Saved[BeliefResult]) -> Table:
         f"whole hidden hand costs. Milliseconds of a processor: for {TIMED} worlds. Computed from {saved.name}; the "
         f"network is `{saved.settings['weights']}`."
     )
-    return Table("What the belief network knows", ("games of", "in training", "positions", *units), lines, note)
+    return ex.Table("What the belief network knows", ("games of", "in training", "positions", *units), lines, note)
 
 
-def plot_belief(saved: Saved[BeliefResult], path: Path) -> None:
+def plot_belief(saved: ex.Saved[BeliefResult], path: Path) -> None:
     """Calibration, in games of players in and outside the training."""
     panels = []
     for side, players in SIDES.items():
@@ -475,7 +474,7 @@ def plot_belief(saved: Saved[BeliefResult], path: Path) -> None:
     save_plot(path, *panels, size=(7.2, 3.6))
 
 
-BELIEF = Experiment(
+BELIEF = ex.Experiment(
     "belief",
     look,
     "games",

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
 
-from ddz_env.core.options import Range
+from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches as play
-from ddz_training.experiments.experiment import Result, Saved, Table, chosen, grouped
 from ddz_training.experiments.matches import DealOptions, Pair
 from ddz_training.measure.statistics import normal_interval
 
@@ -42,7 +40,7 @@ WITHOUT_INFERENCE: Mapping[str, str] = {"cautious rollouts with inference": "cau
 """The same rollouts without inference; a report that has both compares them deal by deal."""
 
 
-class DealResult(Result):
+class DealResult(ex.Result):
     """A duplicate deal.
 
     Attributes:
@@ -63,7 +61,7 @@ class DealResult(Result):
 def option_cells(results: Sequence[DealResult]) -> list[tuple[str, ...]]:
     """A line a variant and opponent: name, opponent, deals, win rates by side and over both with its interval, in %."""
     lines = []
-    for (variant, opponent), own in grouped(results, "variant", "opponent").items():
+    for (variant, opponent), own in ex.grouped(results, "variant", "opponent").items():
         both = normal_interval([play.won(result) for result in own])
         lines.append((variant, opponent, str(len(own)), *play.side_rates(own), both.text(), both.span()))
     return lines
@@ -82,9 +80,9 @@ class SearchOptions(DealOptions):
     """
 
     against: tuple[str, ...] | None = None
-    iterations: Annotated[int, Range(1)] = 1500
-    deals: Annotated[int, Range(1)] = 1000
-    first_deal: Annotated[int, Range(0)] = 20_000
+    iterations: ex.Count = 1500
+    deals: ex.Count = 1000
+    first_deal: ex.Natural = 20_000
 
 
 def option_pairs(options: SearchOptions) -> dict[Pair, int]:
@@ -92,7 +90,7 @@ def option_pairs(options: SearchOptions) -> dict[Pair, int]:
 
     By default 3 CPU minutes for each option.
     """
-    names = chosen("variant", options.only or QUICK, VARIANTS)
+    names = ex.chosen("variant", options.only or QUICK, VARIANTS)
     pairs = [(name, opponent) for opponent in options.against or (PLAIN,) for name in names]
     return {pair: options.deals for pair in pairs if pair != ("plain", PLAIN)}
 
@@ -104,18 +102,18 @@ def equal_time_specs(options: SearchOptions) -> dict[str, str]:
     return {**specs, PLAIN: specs["plain"]}
 
 
-def option_table(saved: Saved[DealResult]) -> Table:
+def option_table(saved: ex.Saved[DealResult]) -> ex.Table:
     """Options of the search at equal time, with a sentence for each pair of rows that differ in inference alone."""
     header = ("variant", "against", "deals", "landlord %", "peasants %", "both %", "95 % interval")
     notes = [f"{play.deals_note(saved)}, {saved.name}. `plain` has {saved.settings['base']:,} iterations."]
-    groups = grouped(saved.results, "variant", "opponent")
+    groups = ex.grouped(saved.results, "variant", "opponent")
     for (variant, opponent), own in groups.items():
         base = WITHOUT_INFERENCE.get(variant, "")
         if (base, opponent) in groups:
             gain = play.win_gain(own, groups[base, opponent])
             points = f"{gain.text('+.1f')} points ({gain.span('+.1f')}), paired by deal"
             notes.append(f"Against `{opponent}`, {variant} over {base}: {points}.")
-    return Table("Options of the search at equal time", header, option_cells(saved.results), " ".join(notes))
+    return ex.Table("Options of the search at equal time", header, option_cells(saved.results), " ".join(notes))
 
 
 SEARCH_OPTIONS = play.rates(
@@ -148,20 +146,21 @@ class DepthOptions(DealOptions):
         only: Only this search; may be repeated.
     """
 
-    first_deal: Annotated[int, Range(0)] = 70_000
+    first_deal: ex.Natural = 70_000
 
 
 def depth_pairs(options: DepthOptions) -> dict[Pair, int]:
     """Depth-limited searches against the rule agent, by depth."""
-    return {(name, RULES): options.deals for name in chosen("search", options.only, DEPTHS)}
+    return {(name, RULES): options.deals for name in ex.chosen("search", options.only, DEPTHS)}
 
 
-def depth_table(saved: Saved[DealResult]) -> Table:
+def depth_table(saved: ex.Saved[DealResult]) -> ex.Table:
     """Win rates by depth; a search that went has its name instead of its agent's."""
     agents = {variant: f"`{agent}`" for variant, agent in DEPTHS.items()}
     lines = [(variant, agents.get(variant, variant), *cells) for variant, _, *cells in option_cells(saved.results)]
     header = ("search", "agent", "deals", "landlord %", "peasants %", "both %", "95 % interval")
-    return Table("Strength by depth", header, lines, f"Against `{RULES}`, d{play.deals_note(saved)[1:]}; {saved.name}.")
+    note = f"Against `{RULES}`, d{play.deals_note(saved)[1:]}; {saved.name}."
+    return ex.Table("Strength by depth", header, lines, note)
 
 
 SEARCH_DEPTH = play.rates(

@@ -15,10 +15,11 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 import click
 from click.core import ParameterSource
+from typing_extensions import dataclass_transform
 
 import ddz_env
 from ddz_env.core.errors import DouDizhuError, command_line, did_you_mean, install_hint
@@ -32,15 +33,6 @@ with lazily():
     from ddz_env.table import texts as table_texts
     from ddz_training.measure import errors as match_errors
     from ddz_training.measure import provenance, ray_cluster
-
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:
-
-    def dataclass_transform(**_: Any) -> Any:
-        """What type checkers read, from Python 3.11 on in :mod:`typing`."""
-        return lambda kind: kind
-
 
 EXIT_BAD_INPUT = 2
 EXIT_FAULT = 1

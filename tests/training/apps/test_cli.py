@@ -8,6 +8,7 @@ import re
 import shlex
 import signal
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -22,7 +23,7 @@ from ddz_training.apps.cli.command import Group
 from ddz_training.apps.cli.console import quoted, stopping
 from ddz_training.apps.cli.signals import STOPPING
 from ddz_training.apps.cli.train import train_under_bar
-from ddz_training.apps.cli.warmup import Program, prepare
+from ddz_training.apps.cli.warmup import prepare
 from ddz_training.apps.strengths import strengths
 from ddz_training.measure import contest
 from ddz_training.measure.store import read_results
@@ -304,7 +305,7 @@ def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_si
 
 
 def test_a_warmup_runs_every_program_and_says_what_it_left_out(here: Path) -> None:
-    programs = [Program("one", Path("one").touch), Program("broken", int, ("x",)), Program("last", Path("last").touch)]
+    programs = [("one", Path("one").touch), ("broken", partial(int, "x")), ("last", Path("last").touch)]
     [fault] = prepare(programs, processes=1)
     assert fault.startswith("broken: invalid literal")
     assert sorted(path.name for path in here.iterdir()) == ["last", "one"]

@@ -9,6 +9,7 @@ import re
 import socket
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -99,7 +100,7 @@ def test_everything_that_is_offered_is_prepared_in_the_order_in_which_it_is_need
     prepared = [step.name for step in found if step.what in ("opponents", "search")]
     assert prepared == ["medium", "auction", SEARCH, "master", "easy"]
     for step in steps(["medium"], "rules", "policy"):
-        step.work(*step.given)
+        step.work()
 
 
 def test_preparing_tells_how_far_it_is_and_who_waits_does_the_step(
@@ -117,7 +118,7 @@ def test_preparing_tells_how_far_it_is_and_who_waits_does_the_step(
 
     monkeypatch.setattr("ddz_training.apps.web.preparing.cache_root", lambda: tmp_path)
     monkeypatch.setattr("ddz_training.apps.web.preparing.new_helpers", Mock)
-    preparation = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
+    preparation = Preparation([Step("table", name, partial(work, name)) for name in "abcd"])
     assert preparation.status() == {"ready": True, "left": []}  # nothing was begun
     preparation.wait("a")
     preparation.start()
@@ -131,7 +132,7 @@ def test_preparing_tells_how_far_it_is_and_who_waits_does_the_step(
         time.sleep(0.001)
     assert sorted(done) == ["a", "b", "c", "d"]
     assert preparation.status()["ready"]
-    again = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
+    again = Preparation([Step("table", name, partial(work, name)) for name in "abcd"])
     again.start()
     assert again.is_ready("d")  # it is in the cache: nothing to wait for
 

@@ -26,12 +26,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ddz_env.core.errors import DouDizhuError, UnknownAgentError
+from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.observation import OBSERVATION, STATE
 from ddz_env.core.options import as_written, meanings
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.outputs import INFOS
-from ddz_env.playing.registry import GROUP, agent_options
+from ddz_env.playing.registry import GROUP, agent_names
 from ddz_training.apps import integrations, strengths, tables
 from ddz_training.data.dataset import columns_table
 from ddz_training.data.games import RecordedGame
@@ -82,19 +82,10 @@ def option_table() -> str:
     return markdown_table(("option", "meaning"), _safe(lines))
 
 
-def agent_table(name: str) -> str:
-    """The options of an agent.
-
-    Raises:
-        UnknownAgentError: If there is no such agent.
-    """
-    return _page_table(tables.options_of(name))
-
-
 def agent_options_tables() -> str:
     """The options of every agent that has some, each under a heading."""
-    names = sorted(entry.name for entry in metadata.entry_points(group=GROUP))
-    return "\n\n".join(f"### `{name}`\n\n{agent_table(name)}" for name in names if any(agent_options(name)))
+    every = {name: tables.options_of(name) for name in agent_names()}
+    return "\n\n".join(f"### `{name}`\n\n{_page_table(table)}" for name, table in every.items() if table.lines)
 
 
 def agents_table() -> str:
@@ -204,7 +195,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "inputs-rest": lambda: input_table("rest"),
     "inputs-critic": lambda: input_table("critic"),
 }
-"""Tables of the code; further ones are ``agent-NAME``, of an agent's options.  Those of trainings need PyTorch."""
+"""Tables of the code.  Those of trainings need PyTorch."""
 
 
 def sabotage_table(results: Path) -> str:
@@ -292,11 +283,6 @@ def block(name: str, results: Path) -> str:
     """
     if name in TABLES:
         return TABLES[name]()
-    if name.startswith("agent-"):
-        try:
-            return agent_table(name.removeprefix("agent-"))
-        except UnknownAgentError as error:
-            raise StaleDocsError(f"no table is called {name!r}: {error}") from error
     try:
         if make_page := (_PAGES | integrations.pages(results)).get(name):
             return make_page(results)
@@ -306,7 +292,7 @@ def block(name: str, results: Path) -> str:
     except FileNotFoundError as error:
         path = Path(error.filename)
         return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
-    known = ", ".join((*TABLES, "agent-NAME", *experiment_tables(results)))
+    known = ", ".join((*TABLES, *experiment_tables(results)))
     raise StaleDocsError(f"no table is called {name!r}; there are {known}")
 
 

@@ -52,7 +52,7 @@ def test_line_ups_are_those_of_the_paper_with_the_options_of_the_command() -> No
     assert [*full.landlord_cast(FullOptions()).lineups.values()] == [(one, plain, plain) for one in landlords]
     more = full.landlord_cast(FullOptions(options_="finish=false")).lineups.values()
     assert all(spec.endswith(",finish=false") and make_agent(spec) for specs in more for spec in specs)
-    values = {name: specs[0] for _, _, name, specs in full.ITERATIONS_SWEEP.tasks(full.IterationsOptions(deals=1))}
+    values = {name: specs[0] for _, _, name, specs in full.ITERATIONS_SWEEP.tasks(full.SweepOptions(deals=1))}
     assert len(values) == 7
     assert values["500"] == "isuct:iterations=500,exploration=0.44"
 
@@ -74,7 +74,7 @@ def test_more_games_deals_and_values_go_on_with_the_same_file(tmp_path: Path) ->
     assert len(table_2.THRESHOLDS_2011.run(table_2.ThresholdOptions(**vars(TINY)), path).results) == 18
     with pytest.raises(SettingsMismatchError):
         full.CHEATING_UCT.run(fewer, path)
-    two = full.IterationsOptions(**vars(fewer), at=(500, 1000))
+    two = full.SweepOptions(**vars(fewer), at=(500, 1000))
     every, one = (full.ITERATIONS_SWEEP.run(some).results for some in (two, replace(two, at=(1000,))))
     assert one == [result for result in every if result.lineup == "1000"]
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -374,38 +374,22 @@ LANDLORD_UCT = lineup_experiment(
 # --- Section IV.D: how information-set UCT as landlord depends on its two parameters ----------------------------------
 
 
-class IterationsOptions(FullOptions):
-    """The options of the sweep of iterations.
+class SweepOptions(FullOptions):
+    """The options of an experiment that tries values of a parameter.
 
     Attributes:
-        at: Only this number of iterations; may be repeated.
-    """
-
-    at: tuple[int, ...] | None = None
-
-
-class ExplorationOptions(FullOptions):
-    """The options of the sweep of exploration constants.
-
-    Attributes:
-        at: Only this constant; may be repeated.
+        at: Only this value; may be repeated.
     """
 
     at: tuple[float, ...] | None = None
 
 
-class TreesOptions(FullOptions):
-    """The options of the sweep of trees.
-
-    Attributes:
-        at: Only this number of trees; may be repeated.
-    """
-
-    at: tuple[float, ...] | None = None
+Landlord = Callable[[SweepOptions, float], str]
+"""A specification, from the options and a value."""
 
 
 def sweep(
-    name: str, base: float, paper: Mapping[float, str], landlord: Callable[[Any, Any], str], section: str = "IV.D"
+    name: str, base: float, paper: Mapping[float, str], landlord: Landlord, section: str = "IV.D"
 ) -> ex.Experiment[FullOptions, GameResult]:
     """An experiment that tries values of a parameter; a file may hold the games of other values as well.
 
@@ -413,14 +397,14 @@ def sweep(
         name: The parameter.
         base: The value that the others are compared with.
         paper: What the paper says of each value, or the win rate in percent that it prints.
-        landlord: The landlord, from the options and a value.  Its docstring is the help of the command.
+        landlord: The landlord.  Its docstring is the help of the command.
         section: Section of the paper.
     """
     values = {f"{value:g}": value for value in paper}
     rates = [RateRow(f"{name} {value:,g}", paper[value], label) for label, value in values.items()]
     gains = [RateRow(f"{row.what} over {base:,g}", "", row.lineup, f"{base:g}") for row in rates]
 
-    def cast(options: Any) -> Cast:
+    def cast(options: SweepOptions) -> Cast:
         tried, peasant = ex.chosen(name, [f"{value:g}" for value in options.at or ()], values), options.determinized
         lineups = {
             label: (landlord(options, value), peasant, peasant) for label, value in values.items() if label in tried
@@ -436,12 +420,12 @@ def sweep(
         ticks = {"xscale": "log", "xticks": places, "xticklabels": [row.lineup for row in shown]}
         save_plot(path, Panel([series], name, "landlord wins, %", axes=ticks))
 
-    own = {"about": landlord.__doc__, "options": get_type_hints(landlord)["options"]}
     rows = [*rates, *(row for row in gains if row.lineup != row.base)]
+    own = {"about": landlord.__doc__, "options": SweepOptions}
     return lineup_experiment(name, f"section {section}", f"The landlord, {name}", cast, rows, plot, **own)
 
 
-def with_iterations(options: IterationsOptions, iterations: float) -> str:
+def with_iterations(options: SweepOptions, iterations: float) -> str:
     """Information-set UCT as landlord with 500 to 30,000 iterations: rises to 10,000 (40.8 %).
 
     Plays 7 games a deal for each of --games, of 0.13 (500 iterations) to 0.4 CPU seconds (30,000): 26 CPU minutes by
@@ -450,7 +434,7 @@ def with_iterations(options: IterationsOptions, iterations: float) -> str:
     return options.information_set(0.44, int(iterations))
 
 
-def with_exploration(options: ExplorationOptions, exploration: float) -> str:
+def with_exploration(options: SweepOptions, exploration: float) -> str:
     """Information-set UCT as landlord with exploration 0.1 to 3: poor below 0.5, best above 1.
 
     Plays 8 games a deal for each of --games, of about 0.2 CPU seconds: 27 CPU minutes by default.  (The paper: 5.)
@@ -458,7 +442,7 @@ def with_exploration(options: ExplorationOptions, exploration: float) -> str:
     return options.information_set(exploration)
 
 
-def with_trees(options: TreesOptions, trees: float) -> str:
+def with_trees(options: SweepOptions, trees: float) -> str:
     """Determinized UCT as landlord with 1 to 500 trees that share 10,000 iterations: adequate with enough of both.
 
     Plays 7 games a deal for each of --games, of about 0.2 CPU seconds: 23 CPU minutes by default.

@@ -174,6 +174,22 @@ def nats_gained(results: Iterable[Any], more: str, less: str) -> Interval:
     return normal_interval((mean + (nats - mean * ranks) / max(ranks.mean(), 1e-9)).tolist())
 
 
+class Watched(ex.Result):
+    """Where one seat made a decision.
+
+    Attributes:
+        player: Who played the game.
+        game: The game's number.
+        seat: The observer; seat 0 is the landlord.
+        moves: Moves made in the game.
+    """
+
+    player: str
+    game: int
+    seat: int
+    moves: int
+
+
 # --- Hand inference ---------------------------------------------------------------------------------------------------
 
 PLAYERS: Mapping[str, str] = {"rules": "rules", "isuct": "isuct:iterations=2000", "random": "random"}
@@ -186,15 +202,12 @@ BELIEFS = {"default": "three kinds of players", "rules": "the rule agent"}
 """What the seats may be believed to be."""
 
 
-class WatchResult(ex.Result):
+class WatchResult(Watched):
     """What one seat knew at one of its decisions.
 
     Attributes:
         player: Who played the game, a key of ``PLAYERS``.
-        game: The game's number.
-        seat: The observer; seat 0 is the landlord.
-        moves: Moves made in the game.
-        decisions: Play decisions of hidden seats among them.
+        decisions: Play decisions of hidden seats among the moves.
         ranks: Ranks of which the observer cannot place every card.
         uniform: Sum over them of the log-probability of their true splits under plain determinization.
         default: The same under inference with the default models.
@@ -202,10 +215,6 @@ class WatchResult(ex.Result):
         ess: The effective sample size of the default inference.
     """
 
-    player: str
-    game: int
-    seat: int
-    moves: int
     decisions: int
     ranks: int
     uniform: Nats
@@ -327,14 +336,10 @@ _ROUNDS = 2
 _Sums = tuple[Annotated[float, "g"], ...]
 
 
-class BeliefResult(ex.Result):
+class BeliefResult(Watched):
     """What one seat knew at one of its decisions.
 
     Attributes:
-        player: Who played the game.
-        game: The game's number.
-        seat: The observer.
-        moves: Moves made in the game.
         ranks: Ranks of which the observer cannot place every card.
         plain: Sum over them of the log-probability of their true splits under plain dealing, in nats.
         particles: The same under the particles.
@@ -347,10 +352,6 @@ class BeliefResult(ex.Result):
         network_bins: The same of the network.
     """
 
-    player: str
-    game: int
-    seat: int
-    moves: int
     ranks: int
     plain: Nats
     particles: Nats

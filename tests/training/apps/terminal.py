@@ -42,10 +42,10 @@ def refused(*arguments: object) -> str:
     return line
 
 
-def start_ddz(*arguments: str, cwd: Path, before: str = "") -> subprocess.Popen[str]:
-    """Start a command in a process, and a process group, of its own, after some statements of Python."""
+def start_ddz(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    """Start a command in a process, and a process group, of its own."""
     return subprocess.Popen(
-        [sys.executable, "-c", f"from ddz_training.apps.cli import main\n{before}\nmain()", *arguments],
+        [sys.executable, "-m", "ddz_training", *arguments],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": pythonpath()},
         stdout=subprocess.PIPE,

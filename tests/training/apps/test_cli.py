@@ -235,16 +235,6 @@ def test_arena_prints_a_table_and_writes_files(here: Path) -> None:
     assert "seed" in refused(*two, "--seed", "9")
 
 
-def test_own_agent_from_the_current_directory(tmp_path: Path) -> None:
-    (tmp_path / "cli_own_agent.py").write_text(
-        "class MyAgent:\n    name = 'mine'\n    def act(self, view, rng):\n        return view.legal_moves()[0]\n"
-    )
-    done = start_ddz("arena", "cli_own_agent:MyAgent", "random", "--deals", "2", cwd=tmp_path)
-    shown, errors = done.communicate(timeout=300)
-    assert done.returncode == 0, errors
-    assert "cli_own_agent:MyAgent" in shown
-
-
 def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None:
     listed = ddz("agents").stdout
     for name in agent_names():

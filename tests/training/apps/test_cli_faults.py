@@ -318,14 +318,6 @@ def test_what_a_shell_takes_away_is_made_up_for_or_named(
     assert re.search(said, done.stdout + done.stderr, re.DOTALL), done.stdout + done.stderr
 
 
-def test_a_polite_kill_is_an_interruption_and_the_handlers_come_back() -> None:
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with pytest.raises(KeyboardInterrupt), answering(interrupt):
-            signal.raise_signal(number)
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
-
-
 def test_elsewhere_than_in_the_main_thread_signals_are_left_alone() -> None:
     def work() -> None:
         with answering(interrupt), finishing(print) as ended:

@@ -54,7 +54,8 @@ def test_a_game_from_the_deal_to_its_replay(page: Page, seat: int, rules: str) -
 
 def test_a_review_knows_what_every_move_lost(page: Page) -> None:
     name = page.begin(None, agent="random", seed=4)
-    game = page.get(f"games/{name}")
+    first, game = page.get(f"games/{name}/moves/0"), page.get(f"games/{name}")
+    assert (first["running"], first["total"]) == (True, 0)
     while not game["over"]:
         game = page.step(game)
     story, losses = page.get(f"games/{name}/moves/0")["story"], []
@@ -79,12 +80,6 @@ def test_another_unshuffled_game_has_the_cards_of_the_one_before(page: Page) -> 
     texts = [page.get(f"games/{name}/record")["text"] for name in (before, page.post("games", asked)["id"])]
     last, following = map(Record.parse, texts)
     assert following.deal == Replay(last, len(last.moves)).next_deal(4)
-
-
-def test_undo_takes_the_persons_decision_back(page: Page) -> None:
-    before = page.get(f"games/{page.begin()}")
-    page.step(page.step(before))
-    assert page.post(f"games/{before['id']}/undo", {"moves": 2}) == before
 
 
 def test_the_file_of_a_running_game_leads_back_to_it(page: Page) -> None:
@@ -142,15 +137,6 @@ def test_a_helper_does_the_steps_in_a_process_of_its_own() -> None:
         assert isinstance(helpers.submit(int, "x").exception(), ValueError)
         assert helpers.submit(int, "1").result() == 1
         assert helpers.submit(os.getpid).result() != os.getpid()
-
-
-def test_agents_alone_are_watched(page: Page) -> None:
-    name = page.begin(None, "random")
-    start = page.get(f"games/{name}/moves/0")
-    assert start["running"]
-    assert start["total"] == 0
-    page.post(f"games/{name}/advance", {"moves": 0})
-    assert page.get(f"games/{name}/moves/1")["number"] == 1
 
 
 def test_chosen_cards_that_are_several_moves_are_asked_back(page: Page) -> None:

@@ -13,7 +13,6 @@ import pytest
 from ddz_env import State
 from ddz_env.core.notation import Hand
 from ddz_env.playing.registry import make_agent
-from ddz_training.apps.documentation import StaleDocsError, refresh
 from ddz_training.experiments import full_games as full
 from ddz_training.experiments import full_thresholds as table_2
 from ddz_training.experiments.full_branching import (
@@ -141,20 +140,6 @@ def test_the_committed_branching_is_complete() -> None:
     assert [(one.player, one.deal) for one in saved] == [*itertools.product(("rules", "random"), range(1000))]
     assert all(20 <= one.first.main_groups <= 70 and one.first.whole_moves <= 300 for one in saved)
     assert sum(one.first_by_suit > 300 for one in saved) == 2 * 467
-
-
-def test_pages_get_their_tables_from_the_results_beside_them(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("".join(f"<!-- table: full-{name}-tiny -->\n<!-- end -->\n" for name in ("landlord", "thresholds")))
-    refresh([page])
-    assert page.read_text().count("no results yet: this table is computed from `results/full_landlord_tiny.csv`") == 2
-    saved = LANDLORD_UCT.run(TINY, tmp_path / "results" / "full_landlord_tiny.csv")
-    with pytest.raises(StaleDocsError):
-        refresh([page], check=True)
-    refresh([page])
-    for experiment in (LANDLORD_UCT, table_2.THRESHOLDS_2011):
-        [table] = experiment.tables.values()
-        assert table(saved).markdown() in page.read_text()
 
 
 @pytest.mark.parametrize(

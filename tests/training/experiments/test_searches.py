@@ -14,7 +14,6 @@ from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, State, View
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.playing.registry import make_agent
-from ddz_training.apps.documentation import refreshed
 from ddz_training.experiments import policy_games as sg
 from ddz_training.experiments import search_options as so
 from ddz_training.experiments.experiment import Saved, grouped
@@ -76,23 +75,15 @@ def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
     assert so.option_cells(four)[0][:6] == ("4 trees", "rules", "4", "75.0", "25.0", "50.0")
 
 
-def test_a_page_says_what_inference_gains_where_both_rows_are_there(tmp_path: Path) -> None:
+def test_a_table_says_what_inference_gains_where_both_rows_are_there() -> None:
     name, base = "cautious rollouts with inference", "cautious rollouts (rules)"
-    rows = [
-        '# {"base": 10000, "seed": 3}',
-        "variant,opponent,deal,landlord,peasants",
-        f"{name},isuct,70,1,1",
-        f"{name},isuct,71,1,0",
-    ]
-    path, page = tmp_path / "search_options_inference.csv", "<!-- table: search-options-inference -->\n<!-- end -->"
-    for more, text in (
-        ([], f"| {name} | isuct | 2 | 100.0 | 50.0 | 75.0 | 26.0 to 124.0 |"),
-        ([], "from number 70 on under seed 3, `"),
-        ([], "`plain` has 10,000 iterations."),
-        ([f"{base},isuct,70,1,1", f"{base},isuct,71,1,1"], f"{name} over {base}: -25.0 points (-74.0 to +24.0)"),
-    ):
-        path.write_text("\n".join([*rows, *more, ""]), encoding="utf-8")
-        assert text in refreshed(page, tmp_path)
+    rows = [DealResult(name, "isuct", deal, 1, deal % 2) for deal in (70, 71)]
+    others = [DealResult(base, "isuct", deal, 1, 1) for deal in (70, 71)]
+    for results, said in ((rows, ""), ([*rows, *others], f"{name} over {base}: -25.0 points (-74.0 to +24.0)")):
+        table = so.option_table(Saved(results, {"base": 10_000, "seed": 3}))
+        assert table.lines[0] == (name, "isuct", "2", "100.0", "50.0", "75.0", "26.0 to 124.0")
+        assert table.note.startswith("Duplicate deals from number 70 on under seed 3, no file. `plain` has 10,000 iter")
+        assert said in table.note
 
 
 def test_the_committed_inference_gains_in_the_tree_and_loses_in_the_rollouts() -> None:

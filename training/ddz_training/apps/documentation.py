@@ -76,10 +76,11 @@ def _plain(value: object) -> object:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
 
-def option_table() -> str:
-    """The fields of :class:`Rules` with their meaning, from its docstring."""
-    lines = ((f"`{option.name}`", option.meaning) for option in Rules.options())
-    return markdown_table(("option", "meaning"), _safe(lines))
+def meaning_table(what: str, kind: type[Any]) -> str:
+    """The fields of a dataclass with their meaning, from its docstring."""
+    meaning = meanings(kind)
+    lines = ((f"`{field.name}`", meaning[field.name]) for field in dataclasses.fields(kind))
+    return markdown_table((what, "meaning"), _safe(lines))
 
 
 def agent_options_tables() -> str:
@@ -157,11 +158,6 @@ def _safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
     return ([role.sub(r"`\1`", cell).replace("``", "`").replace("|", "\\|") for cell in line] for line in lines)
 
 
-def _fields(kind: type[Any]) -> Iterable[tuple[str, str]]:
-    meaning = meanings(kind)
-    return ((f"`{field.name}`", meaning[field.name]) for field in dataclasses.fields(kind))
-
-
 def _named(place: str) -> Any:
     """What ``module:name`` names, imported when it is needed."""
     module, _, name = place.partition(":")
@@ -181,13 +177,13 @@ TABLES: dict[str, Callable[[], str]] = {
     "infos": info_table,
     "presets": preset_table,
     "preset-differences": lambda: _page_table(tables.preset_differences()),
-    "options": option_table,
+    "options": lambda: meaning_table("option", Rules),
     "agents": agents_table,
     "agent-options": agent_options_tables,
     "experiments": experiment_table,
     "folders": folders_table,
     "data-columns": columns_table,
-    "data-games": lambda: markdown_table(("field", "meaning"), _safe(_fields(RecordedGame))),
+    "data-games": lambda: meaning_table("field", RecordedGame),
     "commands": lambda: str(_named("ddz_training.apps.cli:commands_table")()),
     "config-selfplay": lambda: config_table(_named("ddz_training.learn.ppo.config:SelfPlayConfig")),
     "config-sb3": lambda: config_table(_named("ddz_training.learn.sb3.train:Sb3Config")),

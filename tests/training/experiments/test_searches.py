@@ -55,7 +55,7 @@ def test_the_columns_are_the_sides_of_the_variant(monkeypatch: pytest.MonkeyPatc
     mine = {"plain": so.VARIANTS["plain"], "one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"}
     monkeypatch.setattr(so, "DEPTHS", mine)
     options = so.DepthOptions(only=("one-sided", "rules"), deals=12, processes=1)
-    depth = replace(so.SEARCH_DEPTH, tasks=lambda given: so.play.matches(so.depth_pairs(given), 20_000, mine))
+    depth = replace(so.SEARCH_DEPTH, tasks=lambda given: so.matches.matches(so.depth_pairs(given), 20_000, mine))
     sides = grouped(depth.run(options).results, "variant")
     assert sum(result.peasants for result in sides["one-sided"]) == 0
     assert sum(result.landlord for result in sides["one-sided"]) >= 3

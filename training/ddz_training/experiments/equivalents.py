@@ -150,7 +150,7 @@ def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) 
     return normal_interval([*wins_by_deal(games, "a").values()])
 
 
-def _of(
+def _by_name(
     saved: ex.Saved[EquivalentResult], names: Iterable[str], second: bool = False
 ) -> dict[tuple[str, str], EquivalentResult]:
     """Results of the first or the second search by rules and name."""
@@ -165,7 +165,7 @@ def _wins_text(result: EquivalentResult) -> str:
 
 def equivalents_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
     """Table 5.3's form: the agents by their rank against the rule agent, with their equivalents."""
-    first, second = _of(saved, AGENTS), _of(saved, AGENTS, second=True)
+    first, second = _by_name(saved, AGENTS), _by_name(saved, AGENTS, second=True)
     lines = []
     for rules, own in ex.grouped(first.values(), "rules").items():
         for rank, one in enumerate(sorted(own, key=lambda result: -result.wins), 1):
@@ -176,7 +176,7 @@ def equivalents_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
     header = ("rules", "agent", "rank", "wins % v `rules`", f"`{LADDERS[0]}`", f"`{LADDERS[1]}`", "deals")
     note = (
         "Equivalents with 95 % intervals; deals: against the first search, two games each. "
-        f"In `{THESIS_RULES}` the search is `{THESIS_SEARCH}`. {_correlation(first)}{_how(saved)}"
+        f"In `{THESIS_RULES}` the search is `{THESIS_SEARCH}`. {_correlation(first)}{_most_deals(saved)}"
     )
     return ex.Table("Monte Carlo equivalents", header, lines, note)
 
@@ -207,13 +207,13 @@ def _ranks(values: Sequence[float]) -> list[float]:
     ]
 
 
-def _how(saved: ex.Saved[Any]) -> str:
+def _most_deals(saved: ex.Saved[Any]) -> str:
     return f"At most {saved.settings['deals']} duplicate deals each; {saved.name}."
 
 
 def knowledge_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
     """Table 5.4's form: the equivalent without a piece of knowledge, and the change."""
-    found = _of(saved, [*AGENTS, *KNOWLEDGE])
+    found = _by_name(saved, [*AGENTS, *KNOWLEDGE])
     lines = []
     for (rules, name), result in found.items():
         if name in KNOWLEDGE:
@@ -227,7 +227,7 @@ def knowledge_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
     header = ("agent", "without", "with it", "without it", "factor", "wins % v the whole", "thesis")
     note = (
         "Factor: the equivalent without it divided by that with it, with its 95 % interval. Wins: duplicate deals of "
-        f"the agent without it against the whole one. {_how(saved)}"
+        f"the agent without it against the whole one. {_most_deals(saved)}"
     )
     return ex.Table("Value of knowledge", header, lines, note)
 

@@ -326,7 +326,7 @@ INSIDE = ("policy", "rules", "isuct:iterations=1000", "random")
 """Who plays games: players like those of the network's training ..."""
 OUTSIDE = ("rlcard-rule", "rollout:iterations=200")
 """... and players that were not in it."""
-SIDES = {"inside": INSIDE, "outside": OUTSIDE}
+KINDS = {"inside": INSIDE, "outside": OUTSIDE}
 BINS = 10
 TIMED = 64
 """Worlds of a timed call."""
@@ -448,7 +448,7 @@ def belief_table(saved: ex.Saved[BeliefResult]) -> ex.Table:
     """What particles and network know in games of each kind of player."""
     by_player = ex.grouped(saved.results, "player", order=(*INSIDE, *OUTSIDE))
     lines = [(f"`{one}`", "yes" if one in INSIDE else "no", *_line(own)) for one, own in by_player.items()]
-    for side, players in SIDES.items():
+    for side, players in KINDS.items():
         if own := [result for result in saved.results if result.player in players]:
             lines.append((f"all {side}", "", *_line(own)))
     units = ("particles, nats", "network, nats", "plain, bits", "network, bits", "particles, ms", "network, ms")
@@ -464,7 +464,7 @@ def belief_table(saved: ex.Saved[BeliefResult]) -> ex.Table:
 def plot_belief(saved: ex.Saved[BeliefResult], path: Path) -> None:
     """Calibration, in games of players in and outside the training."""
     panels = []
-    for side, players in SIDES.items():
+    for side, players in KINDS.items():
         series = [Series("", [0, 1], [0, 1], style={"color": "#bbbbbb", "linestyle": ":"})]
         for source in SOURCES:
             own = [getattr(result, f"{source}_bins") for result in saved.results if result.player in players]

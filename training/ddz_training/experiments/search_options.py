@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments import matches as play
-from ddz_training.experiments.matches import DealOptions, Pair
+from ddz_training.experiments import matches
 from ddz_training.measure.statistics import normal_interval
 
 PLAIN = "isuct"
@@ -62,15 +61,15 @@ def option_cells(results: Sequence[DealResult]) -> list[tuple[str, ...]]:
     """A line a variant and opponent: name, opponent, deals, win rates by side and over both with its interval, in %."""
     lines = []
     for (variant, opponent), own in ex.grouped(results, "variant", "opponent").items():
-        both = normal_interval([play.won(result) for result in own])
-        lines.append((variant, opponent, str(len(own)), *play.side_rates(own), both.text(), both.span()))
+        both = normal_interval([matches.won(result) for result in own])
+        lines.append((variant, opponent, str(len(own)), *matches.side_rates(own), both.text(), both.span()))
     return lines
 
 
 # --- Equal time -------------------------------------------------------------------------------------------------------
 
 
-class SearchOptions(DealOptions):
+class SearchOptions(matches.DealOptions):
     """What is compared.
 
     Attributes:
@@ -85,7 +84,7 @@ class SearchOptions(DealOptions):
     first_deal: ex.Natural = 20_000
 
 
-def option_pairs(options: SearchOptions) -> dict[Pair, int]:
+def option_pairs(options: SearchOptions) -> dict[matches.Pair, int]:
     """Every option of the search at equal time against plain information-set UCT.
 
     By default 3 CPU minutes for each option.
@@ -105,18 +104,18 @@ def equal_time_specs(options: SearchOptions) -> dict[str, str]:
 def option_table(saved: ex.Saved[DealResult]) -> ex.Table:
     """Options of the search at equal time, with a sentence for each pair of rows that differ in inference alone."""
     header = ("variant", "against", "deals", "landlord %", "peasants %", "both %", "95 % interval")
-    notes = [f"{play.deals_note(saved)}, {saved.name}. `plain` has {saved.settings['base']:,} iterations."]
+    notes = [f"{matches.deals_note(saved)}, {saved.name}. `plain` has {saved.settings['base']:,} iterations."]
     groups = ex.grouped(saved.results, "variant", "opponent")
     for (variant, opponent), own in groups.items():
         base = WITHOUT_INFERENCE.get(variant, "")
         if (base, opponent) in groups:
-            gain = play.win_gain(own, groups[base, opponent])
+            gain = matches.win_gain(own, groups[base, opponent])
             points = f"{gain.text('+.1f')} points ({gain.span('+.1f')}), paired by deal"
             notes.append(f"Against `{opponent}`, {variant} over {base}: {points}.")
     return ex.Table("Options of the search at equal time", header, option_cells(saved.results), " ".join(notes))
 
 
-SEARCH_OPTIONS = play.rates(
+SEARCH_OPTIONS = matches.rates(
     "search-options",
     option_pairs,
     {"search-options": option_table},
@@ -139,7 +138,7 @@ DEPTHS: Mapping[str, str] = {
 """Specifications by name."""
 
 
-class DepthOptions(DealOptions):
+class DepthOptions(matches.DealOptions):
     """Which searches play how much against the rule agent.
 
     Attributes:
@@ -149,7 +148,7 @@ class DepthOptions(DealOptions):
     first_deal: ex.Natural = 70_000
 
 
-def depth_pairs(options: DepthOptions) -> dict[Pair, int]:
+def depth_pairs(options: DepthOptions) -> dict[matches.Pair, int]:
     """Depth-limited searches against the rule agent, by depth."""
     return {(name, RULES): options.deals for name in ex.chosen("search", options.only, DEPTHS)}
 
@@ -159,11 +158,11 @@ def depth_table(saved: ex.Saved[DealResult]) -> ex.Table:
     agents = {variant: f"`{agent}`" for variant, agent in DEPTHS.items()}
     lines = [(variant, agents.get(variant, variant), *cells) for variant, _, *cells in option_cells(saved.results)]
     header = ("search", "agent", "deals", "landlord %", "peasants %", "both %", "95 % interval")
-    note = f"Against `{RULES}`, d{play.deals_note(saved)[1:]}; {saved.name}."
+    note = f"Against `{RULES}`, d{matches.deals_note(saved)[1:]}; {saved.name}."
     return ex.Table("Strength by depth", header, lines, note)
 
 
-SEARCH_DEPTH = play.rates(
+SEARCH_DEPTH = matches.rates(
     "search-depth",
     depth_pairs,
     {"search-depth": depth_table},

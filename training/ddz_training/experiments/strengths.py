@@ -16,8 +16,7 @@ from ddz_agents.neural.shipped import shipped_points_path, shipped_policy_path
 from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments import matches as play
-from ddz_training.experiments.matches import DealOptions, MatchResult, Pair, win_interval
+from ddz_training.experiments import matches
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.markdown import markdown_table
@@ -26,7 +25,7 @@ from ddz_training.measure.statistics import Interval
 Milliseconds = Annotated[float, ".3f"]
 
 
-class StrengthResult(MatchResult):
+class StrengthResult(matches.MatchResult):
     """A duplicate deal with its stakes and times.
 
     Attributes:
@@ -87,7 +86,7 @@ def shipped_fingerprint() -> str:
     return file_digest(shipped_policy_path())
 
 
-class StrengthOptions(DealOptions):
+class StrengthOptions(matches.DealOptions):
     """What is played.
 
     Attributes:
@@ -101,7 +100,7 @@ class StrengthOptions(DealOptions):
     first_deal: ex.Natural = FIRST_DEAL
 
 
-def policy_pairs(options: StrengthOptions) -> dict[Pair, int]:
+def policy_pairs(options: StrengthOptions) -> dict[matches.Pair, int]:
     """The shipped policy, alone and in the search, against everybody, on deals not used for any choice.
 
     Pairings that search take hours with their default deals; --only, --deals and --neural set what is played.
@@ -128,9 +127,9 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
     groups = ex.grouped(results, "agent", "opponent", order=order)
     lines = []
     for (agent, opponent), own in groups.items():
-        over = play.win_gain(own, groups.get((POLICY, opponent), []) if agent != POLICY else [])
+        over = matches.win_gain(own, groups.get((POLICY, opponent), []) if agent != POLICY else [])
         scores = statistics.normal_interval([(one.landlord_score + one.peasants_score) / 2 for one in own])
-        rates = win_interval(own).both(to="–"), *play.side_rates(own), scores.plus_minus()
+        rates = matches.win_interval(own).both(to="–"), *matches.side_rates(own), scores.plus_minus()
         gained = over.both("+.1f") if over.count else ""
         lines.append((f"`{agent}`", f"`{opponent}`", f"{len(own):,}", *rates, gained, *_median_times(own)))
     return lines
@@ -139,7 +138,7 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
 def strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
     """What the shipped policy wins, alone and in the search."""
     title = "The shipped policy: rates and scores with 95 % intervals, milliseconds a decision"
-    note = f"{play.deals_note(saved)}, {saved.name}; the weights are `{saved.settings['weights']}`."
+    note = f"{matches.deals_note(saved)}, {saved.name}; the weights are `{saved.settings['weights']}`."
     return ex.Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
 
 
@@ -160,15 +159,16 @@ def _model_index(folder: Path) -> str:
     lines = ["model-index:", "- name: ddz-env policy", "  results:"]
     for (agent, opponent), own in ex.grouped(_of_policy(folder), "agent", "opponent").items():
         if agent == POLICY:
+            rate = matches.win_interval(own)
             lines += [
                 "  - task: {type: reinforcement-learning, name: Dou Dizhu}",
-                f"    dataset: {{type: duplicate-deals, name: '{len(own):,} duplicate deals against {opponent}'}}",
-                f"    metrics: [{{type: win_rate, name: win rate of both sides, value: {win_interval(own).mean:.3f}}}]",
+                f"    dataset: {{type: duplicate-deals, name: '{rate.count:,} duplicate deals against {opponent}'}}",
+                f"    metrics: [{{type: win_rate, name: win rate of both sides, value: {rate.mean:.3f}}}]",
             ]
     return "\n".join(lines)
 
 
-POLICY_STRENGTH = play.rates(
+POLICY_STRENGTH = matches.rates(
     "policy-strength",
     policy_pairs,
     {"policy-strength": strength_table},
@@ -232,7 +232,7 @@ class PointsOptions(ex.ParallelOptions):
     first_deal: ex.Natural = 7_000_000
 
 
-def points_pairs(options: PointsOptions) -> dict[Pair, int]:
+def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
     """What the shipped policy for points wins from bidders and players, auction and doubling included."""
     return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
 
@@ -251,17 +251,17 @@ def points_table(saved: ex.Saved[PointsResult]) -> ex.Table:
     order, lines = [(POINTS_AGENT, opponent) for opponent in POINTS_OPPONENTS], []
     for (agent, opponent), own in ex.grouped(saved.results, "agent", "opponent", order=order).items():
         name = f"`{opponent}`" if agent == POINTS_AGENT else f"`{opponent}` (`{agent}`)"
-        lines.append((name, *play.auction_cells(own), *_median_times(own)))
+        lines.append((name, *matches.auction_cells(own), *_median_times(own)))
     settings = saved.settings
     note = (
-        f"{play.deals_note(saved)}, six games each, rules `{settings['rules']}`; scores with 95 % intervals over "
+        f"{matches.deals_note(saved)}, six games each, rules `{settings['rules']}`; scores with 95 % intervals over "
         f"deals. Computed from {saved.name}; the weights are `{settings['weights']}`."
     )
-    header = ("against", *play.AUCTION_HEADER, "ms", "its ms")
+    header = ("against", *matches.AUCTION_HEADER, "ms", "its ms")
     return ex.Table("The policy for points, stakes won a game", header, lines, note)
 
 
-POINTS_STRENGTH = play.rates(
+POINTS_STRENGTH = matches.rates(
     "points-strength",
     points_pairs,
     {"points-strength": points_table},
@@ -294,18 +294,18 @@ class LevelOptions(ex.ParallelOptions):
     slow: ex.Count = 200
 
 
-def neighbours(options: LevelOptions) -> dict[Pair, int]:
+def neighbours(options: LevelOptions) -> dict[matches.Pair, int]:
     """How far apart the levels easy, medium, hard and master are, by duplicate deals between neighbours."""
     pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(LADDER)}
     return pairs | {(LADDER[-1], LADDER[-2]): options.slow}
 
 
-def level_rates(results: Sequence[MatchResult]) -> Mapping[Pair, Interval]:
+def level_rates(results: Sequence[matches.MatchResult]) -> Mapping[matches.Pair, Interval]:
     """The win rate of every pair's stronger agent over both sides, with its 95 % interval over deals."""
-    return {pair: win_interval(own) for pair, own in ex.grouped(results, "agent", "opponent").items()}
+    return {pair: matches.win_interval(own) for pair, own in ex.grouped(results, "agent", "opponent").items()}
 
 
-def ratings(results: Sequence[MatchResult]) -> dict[str, float]:
+def ratings(results: Sequence[matches.MatchResult]) -> dict[str, float]:
     """The rating of every level by its name; the rule agent's is 0."""
     found = level_rates(results)
     means = (found[stronger, weaker].mean for weaker, stronger in pairwise(LADDER[1:]))
@@ -314,7 +314,7 @@ def ratings(results: Sequence[MatchResult]) -> dict[str, float]:
     return {level.name: ladder[level.agent] - ladder[ANCHOR] for level in LEVELS}
 
 
-def levels_table(saved: ex.Saved[MatchResult]) -> ex.Table:
+def levels_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
     """The levels, their ratings, and what each wins against the one below it."""
     found, rated = level_rates(saved.results), ratings(saved.results)
     lines = []
@@ -326,12 +326,7 @@ def levels_table(saved: ex.Saved[MatchResult]) -> ex.Table:
     return ex.Table("Levels of play", ("level", "agent", "Elo", "against", "deals", "win %"), lines, note)
 
 
-LEVELS_OF_PLAY = play.rates(
-    "levels",
-    neighbours,
-    {"levels": levels_table},
-    first=6_000_000,
-)
+LEVELS_OF_PLAY = matches.rates("levels", neighbours, {"levels": levels_table}, first=6_000_000)
 """The ratings of :data:`ddz_env.playing.registry.LEVELS` are these, added up from ``hard`` (the rule agent, 0) in both
 directions.  The agents were chosen on the deals from 500,000 on."""
 
@@ -347,7 +342,7 @@ NAMED = (
 """All that play whole games under the standard rules and need no file or program of their own."""
 
 
-class AgentStrengthOptions(DealOptions):
+class AgentStrengthOptions(matches.DealOptions):
     """What is played.
 
     Attributes:
@@ -357,7 +352,7 @@ class AgentStrengthOptions(DealOptions):
     first_deal: ex.Natural = 9_000_000
 
 
-def agent_pairs(options: AgentStrengthOptions) -> dict[Pair, int]:
+def agent_pairs(options: AgentStrengthOptions) -> dict[matches.Pair, int]:
     """Play every named agent, with its default options, against the rule agent."""
     return {(name, OPPONENT): options.deals for name in ex.chosen("agent", options.only, NAMED)}
 
@@ -369,15 +364,17 @@ def by_agent(results: Sequence[StrengthResult]) -> dict[str, list[StrengthResult
 
 def agent_strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
     """The agents, the strongest first."""
+    deals = by_agent(saved.results)
+    rates = {agent: matches.win_interval(own) for agent, own in deals.items()}
     lines = [
-        (f"`{agent}`", f"{len(own):,}", win_interval(own).both(to="–"), f"{median(line.ms for line in own):.3g}")
-        for agent, own in sorted(by_agent(saved.results).items(), key=lambda item: -win_interval(item[1]).mean)
+        (f"`{agent}`", f"{rate.count:,}", rate.both(to="–"), f"{median(line.ms for line in deals[agent]):.3g}")
+        for agent, rate in sorted(rates.items(), key=lambda item: -item[1].mean)
     ]
     header = ("agent", "deals", "win %", "ms a decision")
-    return ex.Table("Named agents against `rules`", header, lines, f"{play.deals_note(saved)}; {saved.name}.")
+    return ex.Table("Named agents against `rules`", header, lines, f"{matches.deals_note(saved)}; {saved.name}.")
 
 
-AGENT_STRENGTH = play.rates(
+AGENT_STRENGTH = matches.rates(
     "agent-strength",
     agent_pairs,
     {"strengths-of-agents": agent_strength_table},

@@ -29,7 +29,6 @@ from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.full_branching import count_choices
 from ddz_training.experiments.tendency import THESIS_2020
 from ddz_training.measure import complexity as counting
-from ddz_training.measure.complexity import BOARD_GAMES, Playouts, load_game
 from ddz_training.measure.plotting import Panel, Series, save_plot
 
 # --- State and game tree ----------------------------------------------------------------------------------------------
@@ -113,7 +112,7 @@ def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]
     return [SizeResult(name, block, *counts, float(logs.mean()), _log_mean(logs), int((found.rewards > 0).sum()))]
 
 
-def _played(states: Sequence[State], name: str, seed: int, first: int) -> Playouts:
+def _played(states: Sequence[State], name: str, seed: int, first: int) -> counting.Playouts:
     """Games between copies of an agent."""
     games, agents = [], [make_agent(name) for _ in range(states[0].rules.players)]
     for number, state in enumerate(states, first):
@@ -122,7 +121,7 @@ def _played(states: Sequence[State], name: str, seed: int, first: int) -> Playou
             counts.append(count_choices(state).whole_moves)
             play_one(state, agents, rngs)
         games.append((state.returns("win")[0], len(counts), sum(counts), float(np.log(counts).sum())))
-    return Playouts(*(np.array(column) for column in zip(*games, strict=True)))
+    return counting.Playouts(*(np.array(column) for column in zip(*games, strict=True)))
 
 
 def _log_mean(logs: npt.NDArray[np.float64]) -> float:
@@ -203,7 +202,7 @@ DEALS: Mapping[str, tuple[str, str, str]] = {
 }
 """Table 4.4: landlord, peasant down, peasant up.  Our copy of it prints deal 3's landlord in the row of deal 2."""
 
-GAMES = (*DEALS, *BOARD_GAMES)
+GAMES = (*DEALS, *counting.BOARD_GAMES)
 
 _PARTS = ("iterations", "value", "depth")
 NUMBERS = ("m", "n", *(f"{part}, {which}" for part in _PARTS for which in ("mean", "least", "most")))
@@ -277,17 +276,17 @@ def first_moves(game: str) -> tuple[str, ...]:
     """The legal first moves of a game, as text and in their order."""
     if game in DEALS:
         return tuple(str(move) for move in deal_state(game).legal_moves())
-    start = load_game(game).new_initial_state()
+    start = counting.load_game(game).new_initial_state()
     return tuple(start.action_to_string(start.current_player(), action) for action in start.legal_actions())
 
 
-def sampler(game: str, child: int, seed: int) -> Callable[[int, int], Playouts]:
+def sampler(game: str, child: int, seed: int) -> Callable[[int, int], counting.Playouts]:
     """What plays games from behind a first move, from their number and that of the first."""
     if game in DEALS:
         state = deal_state(game)
         state.step(state.legal_moves()[child])
         return lambda games, first: counting.playouts([state], games, seed, first)
-    board = load_game(game).new_initial_state()
+    board = counting.load_game(game).new_initial_state()
     board.apply_action(board.legal_actions()[child])
     return lambda games, first: counting.board_playouts(board, games, seed, first)
 

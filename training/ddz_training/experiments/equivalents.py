@@ -19,10 +19,9 @@ from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.measure import equivalent as finding
 from ddz_training.measure.duplicate import DealPlayer
-from ddz_training.measure.equivalent import SEARCH, THESIS_SEARCH, Ladder, as_text, of_text, playing
 from ddz_training.measure.statistics import Interval, normal_interval, wins_by_deal
 
-LADDERS = (SEARCH, "rollout:particles=0")
+LADDERS = (finding.SEARCH, "rollout:particles=0")
 """The search that equivalents are counted in, and the one where that search is never the agent's equal."""
 THESIS_RULES = "half-deck-open"
 """The thesis's game, in which the search is the thesis's too."""
@@ -109,7 +108,7 @@ class EquivalentResult(ex.Result):
     @property
     def found(self) -> finding.Found:
         """The equivalent, and what was played."""
-        tallies = of_text(self.played)
+        tallies = finding.of_text(self.played)
         deals = sum(tally.deals for tally in tallies.values())
         return finding.Found(Interval(self.iterations, self.low, self.high, deals), tallies, self.beyond)
 
@@ -122,7 +121,7 @@ def find_equivalents(options: EquivalentsOptions, name: str, preset: str) -> lis
     """Monte Carlo equivalents of agents, and of agents without a part of their knowledge."""
     found = []
     first, second = LADDERS
-    for search in (THESIS_SEARCH if preset == THESIS_RULES else first, second):
+    for search in (finding.THESIS_SEARCH if preset == THESIS_RULES else first, second):
         found.append(_find(options, name, preset, search))
         if found[-1].beyond <= 0:
             break
@@ -133,9 +132,9 @@ def _find(options: EquivalentsOptions, name: str, preset: str, search: str) -> E
     """Find one equivalent, and play against the agent that the agent is compared with."""
     (agent, against), rules = _ALL[name], Rules.preset(preset)
     wanted = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
-    with playing(Ladder(agent, search, rules, options.seed, published_generator)) as play:
+    with finding.playing(finding.Ladder(agent, search, rules, options.seed, published_generator)) as play:
         found = finding.sequential_search(play, wanted)
-    value, tallies, share = found.iterations, as_text(found.tallies), _share(agent, against, rules, options)
+    value, tallies, share = found.iterations, finding.as_text(found.tallies), _share(agent, against, rules, options)
     equivalent = value.mean, value.low, value.high, found.beyond, tallies
     return EquivalentResult(name, agent, preset, search, *equivalent, against, share.mean, share.half_width)
 
@@ -176,7 +175,7 @@ def equivalents_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
     header = ("rules", "agent", "rank", "wins % v `rules`", f"`{LADDERS[0]}`", f"`{LADDERS[1]}`", "deals")
     note = (
         "Equivalents with 95 % intervals; deals: against the first search, two games each. "
-        f"In `{THESIS_RULES}` the search is `{THESIS_SEARCH}`. {_correlation(first)}{_most_deals(saved)}"
+        f"In `{THESIS_RULES}` the search is `{finding.THESIS_SEARCH}`. {_correlation(first)}{_most_deals(saved)}"
     )
     return ex.Table("Monte Carlo equivalents", header, lines, note)
 

@@ -19,7 +19,6 @@ from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.equivalents import THESIS_RULES
 from ddz_training.measure import equivalent as finding
-from ddz_training.measure.equivalent import THESIS_SEARCH, Bounds, Ladder, playing
 from ddz_training.measure.statistics import wilson_interval
 from ddz_training.measure.store import Key
 
@@ -81,13 +80,15 @@ class KnownResult(ex.Result):
     deals: int
 
 
-def draw_bounds(known: int, rng: np.random.Generator) -> Bounds:
+def draw_bounds(known: int, rng: np.random.Generator) -> finding.Bounds:
     """Bounds from [m/8, m] and [m, 8m]."""
     lower = int(rng.integers(max(1, known // _FACTOR), known + 1))
-    return Bounds(lower, int(rng.integers(known, _FACTOR * known + 1)))
+    return finding.Bounds(lower, int(rng.integers(known, _FACTOR * known + 1)))
 
 
-def _search(method: str, play: finding.Play, bounds: Bounds, options: KnownOptions | SimulatedOptions) -> finding.Found:
+def _search(
+    method: str, play: finding.Play, bounds: finding.Bounds, options: KnownOptions | SimulatedOptions
+) -> finding.Found:
     if method == "binary":
         return finding.binary_search(play, bounds, options.step_deals)
     return finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
@@ -100,8 +101,8 @@ def recover(
     key = [options.seed, known, repetition]
     bounds = draw_bounds(known, np.random.default_rng(key))
     seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
-    target, preset = f"{THESIS_SEARCH},iterations={known}", Rules.preset(rules)
-    with playing(Ladder(target, THESIS_SEARCH, preset, seed, published_generator)) as play:
+    target, preset = f"{finding.THESIS_SEARCH},iterations={known}", Rules.preset(rules)
+    with finding.playing(finding.Ladder(target, finding.THESIS_SEARCH, preset, seed, published_generator)) as play:
         value = _search(method, play, bounds, options).iterations
     low, high, deals = value.low, value.high, value.count
     return [KnownResult(known, rules, method, budget, repetition, *bounds, value.mean, low, high, deals)]

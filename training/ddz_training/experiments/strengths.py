@@ -20,7 +20,6 @@ from ddz_training.experiments import matches
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.markdown import markdown_table
-from ddz_training.measure.statistics import Interval
 
 Milliseconds = Annotated[float, ".3f"]
 
@@ -300,7 +299,7 @@ def neighbours(options: LevelOptions) -> dict[matches.Pair, int]:
     return pairs | {(LADDER[-1], LADDER[-2]): options.slow}
 
 
-def level_rates(results: Sequence[matches.MatchResult]) -> Mapping[matches.Pair, Interval]:
+def level_rates(results: Sequence[matches.MatchResult]) -> Mapping[matches.Pair, statistics.Interval]:
     """The win rate of every pair's stronger agent over both sides, with its 95 % interval over deals."""
     return {pair: matches.win_interval(own) for pair, own in ex.grouped(results, "agent", "opponent").items()}
 

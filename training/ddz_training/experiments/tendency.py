@@ -25,7 +25,6 @@ from ddz_training.experiments import experiment as ex
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.statistics import Interval
 from ddz_training.measure.tendency import TENDENCIES, Judges, settled_at, shares
 
 THESIS_2020 = "Wang Zhengfei, thesis, Peking University 2020"
@@ -214,7 +213,7 @@ def need(sums: FloatArray) -> FloatArray:
         return np.stack([mean, np.sqrt(variance), 2 * per_game * variance, per_game * mean * (1 - mean)], axis=-1)
 
 
-def ratios(results: Sequence[SavingsResult], judges: str) -> tuple[Interval, Interval]:
+def ratios(results: Sequence[SavingsResult], judges: str) -> tuple[statistics.Interval, statistics.Interval]:
     """Games needed on deals without tendency over games needed on all: duplicate and single, with 95 % intervals.
 
     The intervals are of a bootstrap over deals.

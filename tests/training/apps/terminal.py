@@ -26,9 +26,9 @@ def ddz(*arguments: object, width: int = 160, text: str | None = None) -> Result
         return CliRunner().invoke(app, list(map(str, arguments)), input=text, env=environment)
 
 
-def done(*arguments: object) -> Result:
+def done(*arguments: object, width: int = 160) -> Result:
     """Run a command that ends well."""
-    result = ddz(*arguments)
+    result = ddz(*arguments, width=width)
     assert result.exit_code == 0, result.output
     return result
 

@@ -28,7 +28,7 @@ from ddz_training.apps.strengths import strengths
 from ddz_training.measure import contest
 from ddz_training.measure.store import read_results
 from tests.rooms import ROOT
-from tests.training.apps.terminal import commands, ddz, examples, refused, start_ddz, wait_until
+from tests.training.apps.terminal import commands, ddz, done, examples, refused, start_ddz, wait_until
 
 TWO = ("random", "random-staged", "--deals", "1", "--processes", "1")
 PAGE = 4096
@@ -48,8 +48,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_help_fits_with_twelve_options_at_most_and_examples_that_can_be_typed() -> None:
     seen = 0
     for path, command in commands():
-        shown = ddz(*path, "-h", width=80)
-        assert shown.exit_code == 0, shown.output
+        shown = done(*path, "-h", width=80)
         assert not [line for line in shown.output.splitlines() if len(line) > 80 and "  ddz" not in line], path
         assert not re.search(r"`|:\w+:", shown.output), path
         options = [one.name for one in command.params if isinstance(one, click.Option)]
@@ -101,7 +100,7 @@ def test_a_command_is_written_again_as_it_was_typed(
 ) -> None:
     found: list[measure.ArenaCommand] = []
     monkeypatch.setattr(measure.ArenaCommand, "run", lambda command: found.append(command))
-    assert ddz("arena", *shlex.split(typed)).exit_code == 0
+    done("arena", *shlex.split(typed))
     assert found[0].resuming(**more) == expected
 
 
@@ -131,12 +130,9 @@ def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
     ],
 )
 def test_the_command_that_comes_next_can_be_typed(line: str, following: str, here: Path) -> None:
-    result = ddz(*line.split(), "--processes", "1")
-    assert result.exit_code == 0, result.output
-    [shown] = re.findall(r"(?m)^  (ddz .*)$", result.stderr)
+    [shown] = re.findall(r"(?m)^  (ddz .*)$", done(*line.split(), "--processes", "1").stderr)
     assert following in shown
-    again = ddz(*shlex.split(shown)[1:])
-    assert again.exit_code == 0, again.output
+    done(*shlex.split(shown)[1:])
 
 
 @pytest.mark.parametrize("width", [60, 1000])
@@ -218,8 +214,7 @@ def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(
 def test_arena_prints_a_table_and_writes_files(here: Path) -> None:
     settings = ("--deals", 5, "--processes", 1, "--out", "games.jsonl")
     two = ("arena", "one=random", "two=random-staged", *settings)
-    result = ddz(*two, "--table", "t.json")
-    assert result.exit_code == 0, result.output
+    result = done(*two, "--table", "t.json")
     for text in ("one", "landlord", "peasants", "overall", "95 %"):
         assert text in result.output
     assert "score" not in result.output  # it would repeat the win rates
@@ -230,7 +225,7 @@ def test_arena_prints_a_table_and_writes_files(here: Path) -> None:
     assert {"mean", "low", "high", "count"} == set(document["results"][0]["wins"])
     assert len(Path("games.jsonl").read_text().splitlines()) == 11
     assert "names" in refused("arena", "random", "random-staged", *settings)  # they belong to the file's settings
-    assert ddz(*two, "--table", "t.csv").exit_code == 0
+    done(*two, "--table", "t.csv")
     assert Path("t.csv").read_text().startswith("agent,opponent,deals,games,landlord_wins,landlord_wins_low")
     assert "seed" in refused(*two, "--seed", "9")
 
@@ -288,9 +283,7 @@ def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_si
     assert kept > 5
     deals = str(kept + 5)
     for file in (cut, whole):
-        done = start_ddz(*arena, "--deals", deals, "--out", str(file), cwd=tmp_path)
-        _, errors = done.communicate(timeout=300)
-        assert done.returncode == 0, errors
+        done(*arena, "--deals", deals, "--processes", 1, "--out", file)
     assert cut.read_bytes() == whole.read_bytes()
 
 

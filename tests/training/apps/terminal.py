@@ -26,9 +26,9 @@ def ddz(*arguments: object, width: int = 160, text: str | None = None) -> Result
         return CliRunner().invoke(app, list(map(str, arguments)), input=text, env=environment)
 
 
-def done(*arguments: object) -> Result:
+def done(*arguments: object, width: int = 160) -> Result:
     """Run a command that ends well."""
-    result = ddz(*arguments)
+    result = ddz(*arguments, width=width)
     assert result.exit_code == 0, result.output
     return result
 
@@ -42,10 +42,10 @@ def refused(*arguments: object) -> str:
     return line
 
 
-def start_ddz(*arguments: str, cwd: Path, before: str = "") -> subprocess.Popen[str]:
-    """Start a command in a process, and a process group, of its own, after some statements of Python."""
+def start_ddz(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    """Start a command in a process, and a process group, of its own."""
     return subprocess.Popen(
-        [sys.executable, "-c", f"from ddz_training.apps.cli import main\n{before}\nmain()", *arguments],
+        [sys.executable, "-m", "ddz_training", *arguments],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": pythonpath()},
         stdout=subprocess.PIPE,

@@ -9,6 +9,7 @@ import re
 import socket
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -53,7 +54,8 @@ def test_a_game_from_the_deal_to_its_replay(page: Page, seat: int, rules: str) -
 
 def test_a_review_knows_what_every_move_lost(page: Page) -> None:
     name = page.begin(None, agent="random", seed=4)
-    game = page.get(f"games/{name}")
+    first, game = page.get(f"games/{name}/moves/0"), page.get(f"games/{name}")
+    assert (first["running"], first["total"]) == (True, 0)
     while not game["over"]:
         game = page.step(game)
     story, losses = page.get(f"games/{name}/moves/0")["story"], []
@@ -80,12 +82,6 @@ def test_another_unshuffled_game_has_the_cards_of_the_one_before(page: Page) -> 
     assert following.deal == Replay(last, len(last.moves)).next_deal(4)
 
 
-def test_undo_takes_the_persons_decision_back(page: Page) -> None:
-    before = page.get(f"games/{page.begin()}")
-    page.step(page.step(before))
-    assert page.post(f"games/{before['id']}/undo", {"moves": 2}) == before
-
-
 def test_the_file_of_a_running_game_leads_back_to_it(page: Page) -> None:
     name = page.begin()
     pattern = re.search(r"const kept = /(.*)/m", (PAGE / "js" / "open.js").read_text(encoding="utf-8"))
@@ -99,7 +95,7 @@ def test_everything_that_is_offered_is_prepared_in_the_order_in_which_it_is_need
     prepared = [step.name for step in found if step.what in ("opponents", "search")]
     assert prepared == ["medium", "auction", SEARCH, "master", "easy"]
     for step in steps(["medium"], "rules", "policy"):
-        step.work(*step.given)
+        step.work()
 
 
 def test_preparing_tells_how_far_it_is_and_who_waits_does_the_step(
@@ -117,7 +113,7 @@ def test_preparing_tells_how_far_it_is_and_who_waits_does_the_step(
 
     monkeypatch.setattr("ddz_training.apps.web.preparing.cache_root", lambda: tmp_path)
     monkeypatch.setattr("ddz_training.apps.web.preparing.new_helpers", Mock)
-    preparation = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
+    preparation = Preparation([Step("table", name, partial(work, name)) for name in "abcd"])
     assert preparation.status() == {"ready": True, "left": []}  # nothing was begun
     preparation.wait("a")
     preparation.start()
@@ -131,7 +127,7 @@ def test_preparing_tells_how_far_it_is_and_who_waits_does_the_step(
         time.sleep(0.001)
     assert sorted(done) == ["a", "b", "c", "d"]
     assert preparation.status()["ready"]
-    again = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
+    again = Preparation([Step("table", name, partial(work, name)) for name in "abcd"])
     again.start()
     assert again.is_ready("d")  # it is in the cache: nothing to wait for
 
@@ -141,15 +137,6 @@ def test_a_helper_does_the_steps_in_a_process_of_its_own() -> None:
         assert isinstance(helpers.submit(int, "x").exception(), ValueError)
         assert helpers.submit(int, "1").result() == 1
         assert helpers.submit(os.getpid).result() != os.getpid()
-
-
-def test_agents_alone_are_watched(page: Page) -> None:
-    name = page.begin(None, "random")
-    start = page.get(f"games/{name}/moves/0")
-    assert start["running"]
-    assert start["total"] == 0
-    page.post(f"games/{name}/advance", {"moves": 0})
-    assert page.get(f"games/{name}/moves/1")["number"] == 1
 
 
 def test_chosen_cards_that_are_several_moves_are_asked_back(page: Page) -> None:

@@ -136,17 +136,6 @@ def test_auctions_and_doubling_are_advised_in_points(count: int) -> None:
     assert "bid" in stages
 
 
-def test_a_strong_hand_robs_where_the_policy_of_wins_would_not() -> None:
-    """The scoring counts points, and a landlord's count twice."""
-    chances, rules = Chances(), Rules.preset("robbing")
-    session = Session(Record(Deal(rules, 5), (PERSON,) * 3))
-    while session.seat != 0 or session.question != "rob":
-        session.play("call" if session.question == "call" else "no rob")
-    advice = chances.judged(session.view(0), session.hint("policy"))
-    assert advice.said(advice.options[0]) == "rob"
-    assert advice.source == "payoff"
-
-
 @pytest.mark.parametrize(
     ("chances", "more", "said"),
     [

@@ -13,7 +13,6 @@ import pytest
 from ddz_env import State
 from ddz_env.core.notation import Hand
 from ddz_env.playing.registry import make_agent
-from ddz_training.apps.documentation import StaleDocsError, refresh
 from ddz_training.experiments import full_games as full
 from ddz_training.experiments import full_thresholds as table_2
 from ddz_training.experiments.full_branching import (
@@ -52,7 +51,7 @@ def test_line_ups_are_those_of_the_paper_with_the_options_of_the_command() -> No
     assert [*full.landlord_cast(FullOptions()).lineups.values()] == [(one, plain, plain) for one in landlords]
     more = full.landlord_cast(FullOptions(options_="finish=false")).lineups.values()
     assert all(spec.endswith(",finish=false") and make_agent(spec) for specs in more for spec in specs)
-    values = {name: specs[0] for _, _, name, specs in full.ITERATIONS_SWEEP.tasks(full.IterationsOptions(deals=1))}
+    values = {name: specs[0] for _, _, name, specs in full.ITERATIONS_SWEEP.tasks(full.SweepOptions(deals=1))}
     assert len(values) == 7
     assert values["500"] == "isuct:iterations=500,exploration=0.44"
 
@@ -74,7 +73,7 @@ def test_more_games_deals_and_values_go_on_with_the_same_file(tmp_path: Path) ->
     assert len(table_2.THRESHOLDS_2011.run(table_2.ThresholdOptions(**vars(TINY)), path).results) == 18
     with pytest.raises(SettingsMismatchError):
         full.CHEATING_UCT.run(fewer, path)
-    two = full.IterationsOptions(**vars(fewer), at=(500, 1000))
+    two = full.SweepOptions(**vars(fewer), at=(500, 1000))
     every, one = (full.ITERATIONS_SWEEP.run(some).results for some in (two, replace(two, at=(1000,))))
     assert one == [result for result in every if result.lineup == "1000"]
 
@@ -141,20 +140,6 @@ def test_the_committed_branching_is_complete() -> None:
     assert [(one.player, one.deal) for one in saved] == [*itertools.product(("rules", "random"), range(1000))]
     assert all(20 <= one.first.main_groups <= 70 and one.first.whole_moves <= 300 for one in saved)
     assert sum(one.first_by_suit > 300 for one in saved) == 2 * 467
-
-
-def test_pages_get_their_tables_from_the_results_beside_them(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("".join(f"<!-- table: full-{name}-tiny -->\n<!-- end -->\n" for name in ("landlord", "thresholds")))
-    refresh([page])
-    assert page.read_text().count("no results yet: this table is computed from `results/full_landlord_tiny.csv`") == 2
-    saved = LANDLORD_UCT.run(TINY, tmp_path / "results" / "full_landlord_tiny.csv")
-    with pytest.raises(StaleDocsError):
-        refresh([page], check=True)
-    refresh([page])
-    for experiment in (LANDLORD_UCT, table_2.THRESHOLDS_2011):
-        [table] = experiment.tables.values()
-        assert table(saved).markdown() in page.read_text()
 
 
 @pytest.mark.parametrize(

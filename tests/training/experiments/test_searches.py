@@ -1,4 +1,4 @@
-"""Searches at equal time, and what their decisions gain: budgets, values and columns."""
+"""Searches at equal time, and what their decisions gain: pairs, values and columns."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, State, View
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.playing.registry import make_agent
-from ddz_training.apps.documentation import refreshed
 from ddz_training.experiments import policy_games as sg
 from ddz_training.experiments import search_options as so
 from ddz_training.experiments.experiment import Saved, grouped
 from ddz_training.experiments.matches import win_gain, win_interval
 from ddz_training.experiments.policy_games import SEARCH_GAINS, GainOptions, GainResult
-from ddz_training.experiments.search_options import SEARCH_OPTIONS, DealResult, EqualTime
-from ddz_training.measure.errors import SettingsMismatchError
+from ddz_training.experiments.search_options import SEARCH_OPTIONS, DealResult
 from tests.agents.neural.test_networks import small_networks
 from tests.oracles.network_policy import NetworkPolicy
 from tests.training.experiments import committed
@@ -39,50 +37,14 @@ class RulesAsLandlord:
         return RulesAgent().act(view, rng) if view.role == "landlord" else view.legal_moves()[0]
 
 
-def test_the_positions_that_are_timed_are_decisions_with_a_choice() -> None:
-    views = so.positions(12, seed=7)
-    assert all(len(view.legal_moves()) > 1 and view.acting_seat == view.seat for view in views)
-    assert len({view.role for view in views}) == 3
-    one, same, other = ([view.row.tolist() for view in so.positions(12, seed)] for seed in (7, 7, 8))
-    assert one == same != other
-
-
-@pytest.mark.parametrize(("fixed", "each"), [(0, 1), (10, 0.02), (900, 0.5), (0, 40), (5000, 1)])
-def test_calibration_finds_equal_time_or_takes_the_fewest(
-    fixed: float, each: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(so, "microseconds_a_decision", lambda agent, views: fixed + each * agent.options.iterations)
-    budget = so.calibrate("plain", 1000.0, [])
-    assert abs(budget.microseconds / 1000 - 1) < 0.04 or (fixed > 1000 and budget.iterations == 16)
-    assert budget.microseconds == fixed + each * budget.iterations
-
-
-def test_budgets_are_saved_and_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, timed = tmp_path / "budgets.csv", []
-
-    def clock(agent: Any, views: Any) -> float:
-        timed.append(agent.options.iterations)
-        return 100.0 + agent.options.iterations
-
-    monkeypatch.setattr(so, "microseconds_a_decision", clock)
-    first = so.equal_times(path, 500, ["plain", "4 trees"])
-    assert first["plain"] == EqualTime("plain", 500, 600.0)
-    assert abs(first["4 trees"].microseconds / 600 - 1) < 0.04
-    seen = len(timed)
-    assert so.equal_times(path, 500, ["4 trees", "plain"]) == first
-    assert len(timed) == seen, "nothing is timed again"
-    more = so.equal_times(path, 500, ["duplicate rollouts (rules)"])
-    assert more["plain"] == first["plain"]
-    assert len(timed) > seen
-    with pytest.raises(SettingsMismatchError):
-        so.equal_times(path, 501, ["plain"])
-
-
 def test_every_pair_plays_every_deal_once_but_plain_never_itself(tmp_path: Path) -> None:
     pairs = [("4 trees", "isuct"), ("plain", "rules"), ("4 trees", "rules")]
     played = SEARCH_OPTIONS.run(replace(TINY, first_deal=10), tmp_path / "x.csv").results
     assert [(one.variant, one.opponent, one.deal) for one in played] == [(*p, deal) for p in pairs for deal in (10, 11)]
-    assert all(make_agent(spec.format(33)).options.iterations == 33 for spec in so.VARIANTS.values())  # type: ignore[attr-defined]
+    specs = so.equal_time_specs(so.SearchOptions(iterations=10_000))
+    assert {*specs} == {*so.VARIANTS, "isuct"}
+    given = [make_agent(spec).options.iterations for spec in specs.values()]  # type: ignore[attr-defined]
+    assert given == [10_000, 2600, 6300, 600, 580, 570, 370, 10_000]
     names = ("plain", "4 trees", "duplicate rollouts (rules)")  # the least budget there is
     least = SEARCH_OPTIONS.run(replace(TINY, only=names, against=("rules",), iterations=1, deals=1)).results
     assert [result.variant for result in least] == list(names)
@@ -93,7 +55,7 @@ def test_the_columns_are_the_sides_of_the_variant(monkeypatch: pytest.MonkeyPatc
     mine = {"plain": so.VARIANTS["plain"], "one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"}
     monkeypatch.setattr(so, "DEPTHS", mine)
     options = so.DepthOptions(only=("one-sided", "rules"), deals=12, processes=1)
-    depth = replace(so.SEARCH_DEPTH, tasks=lambda given: so.play.matches(so.depth_pairs(given), 20_000, mine))
+    depth = replace(so.SEARCH_DEPTH, tasks=lambda given: so.matches.matches(so.depth_pairs(given), 20_000, mine))
     sides = grouped(depth.run(options).results, "variant")
     assert sum(result.peasants for result in sides["one-sided"]) == 0
     assert sum(result.landlord for result in sides["one-sided"]) >= 3
@@ -113,20 +75,15 @@ def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
     assert so.option_cells(four)[0][:6] == ("4 trees", "rules", "4", "75.0", "25.0", "50.0")
 
 
-def test_a_page_says_what_inference_gains_where_both_rows_are_there(tmp_path: Path) -> None:
+def test_a_table_says_what_inference_gains_where_both_rows_are_there() -> None:
     name, base = "cautious rollouts with inference", "cautious rollouts (rules)"
-    budgets = ['# {"seed": 7}', "variant,iterations,microseconds", "plain,10000,13717", f"{name},365,13683"]
-    rows = ['# {"seed": 3}', "variant,opponent,deal,landlord,peasants", f"{name},isuct,70,1,1", f"{name},isuct,71,1,0"]
-    path, page = tmp_path / "search_options_inference.csv", "<!-- table: search-options-inference -->\n<!-- end -->"
-    so.times_beside(path).write_text("\n".join([*budgets, f"{base},600,13811", ""]), encoding="utf-8")
-    for more, text in (
-        ([], f"| {name} | isuct | 365 | 13.68 | 2 | 100.0 | 50.0 | 75.0 | 26.0 to 124.0 |"),
-        ([], "from number 70 on under seed 3, `"),
-        ([], "`plain` has 10,000 iterations and 13.72 ms a decision."),
-        ([f"{base},isuct,70,1,1", f"{base},isuct,71,1,1"], f"{name} over {base}: -25.0 points (-74.0 to +24.0)"),
-    ):
-        path.write_text("\n".join([*rows, *more, ""]), encoding="utf-8")
-        assert text in refreshed(page, tmp_path)
+    rows = [DealResult(name, "isuct", deal, 1, deal % 2) for deal in (70, 71)]
+    others = [DealResult(base, "isuct", deal, 1, 1) for deal in (70, 71)]
+    for results, said in ((rows, ""), ([*rows, *others], f"{name} over {base}: -25.0 points (-74.0 to +24.0)")):
+        table = so.option_table(Saved(results, {"base": 10_000, "seed": 3}))
+        assert table.lines[0] == (name, "isuct", "2", "100.0", "50.0", "75.0", "26.0 to 124.0")
+        assert table.note.startswith("Duplicate deals from number 70 on under seed 3, no file. `plain` has 10,000 iter")
+        assert said in table.note
 
 
 def test_the_committed_inference_gains_in_the_tree_and_loses_in_the_rollouts() -> None:

@@ -77,14 +77,6 @@ def test_a_line_by_hand_and_lines_in_the_order_of_the_pairings() -> None:
     assert [line["against"] for line in cells(shuffled)] == ["`rlcard-rule`", "`random`", "`policy`"]
 
 
-def test_a_search_is_compared_with_the_policy_on_the_deals_that_both_have_played() -> None:
-    alone = [replace(ONE, deal=deal, peasants=deal % 2) for deal in range(1, 6)]
-    search = [replace(ONE, agent=SEARCH, deal=deal) for deal in (2, 3, 4, 99)]
-    over = {line["agent"]: line["over the policy"] for line in cells([*alone, *search])}
-    assert over["`policy`"] == ""
-    assert over[f"`{SEARCH}`"].startswith("+33.3 ("), "half a point, none, half a point"
-
-
 def test_a_deal_with_an_auction_is_added_up_from_its_six_games() -> None:
     player = DealPlayer(Rules.preset(st.POINTS_RULES), 0, timing=False)
     records = player.play(11, ("rules", "random-staged"))

@@ -19,19 +19,19 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ddz_env.core.errors import DouDizhuError, UnknownAgentError
+from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.observation import OBSERVATION, STATE
 from ddz_env.core.options import as_written, meanings
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.outputs import INFOS
-from ddz_env.playing.registry import GROUP, agent_options
+from ddz_env.playing.registry import GROUP, agent_names
 from ddz_training.apps import integrations, strengths, tables
 from ddz_training.data.dataset import columns_table
 from ddz_training.data.games import RecordedGame
@@ -76,25 +76,17 @@ def _plain(value: object) -> object:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
 
-def option_table() -> str:
-    """The fields of :class:`Rules` with their meaning, from its docstring."""
-    lines = ((f"`{option.name}`", option.meaning) for option in Rules.options())
-    return markdown_table(("option", "meaning"), _safe(lines))
-
-
-def agent_table(name: str) -> str:
-    """The options of an agent.
-
-    Raises:
-        UnknownAgentError: If there is no such agent.
-    """
-    return _page_table(tables.options_of(name))
+def meaning_table(what: str, kind: type[Any]) -> str:
+    """The fields of a dataclass with their meaning, from its docstring."""
+    meaning = meanings(kind)
+    lines = ((f"`{field.name}`", meaning[field.name]) for field in dataclasses.fields(kind))
+    return markdown_table((what, "meaning"), _safe(lines))
 
 
 def agent_options_tables() -> str:
     """The options of every agent that has some, each under a heading."""
-    names = sorted(entry.name for entry in metadata.entry_points(group=GROUP))
-    return "\n\n".join(f"### `{name}`\n\n{agent_table(name)}" for name in names if any(agent_options(name)))
+    every = {name: tables.options_of(name) for name in agent_names()}
+    return "\n\n".join(f"### `{name}`\n\n{_page_table(table)}" for name, table in every.items() if table.lines)
 
 
 def agents_table() -> str:
@@ -166,11 +158,6 @@ def _safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
     return ([role.sub(r"`\1`", cell).replace("``", "`").replace("|", "\\|") for cell in line] for line in lines)
 
 
-def _fields(kind: type[Any]) -> Iterable[tuple[str, str]]:
-    meaning = meanings(kind)
-    return ((f"`{field.name}`", meaning[field.name]) for field in dataclasses.fields(kind))
-
-
 def _named(place: str) -> Any:
     """What ``module:name`` names, imported when it is needed."""
     module, _, name = place.partition(":")
@@ -190,13 +177,13 @@ TABLES: dict[str, Callable[[], str]] = {
     "infos": info_table,
     "presets": preset_table,
     "preset-differences": lambda: _page_table(tables.preset_differences()),
-    "options": option_table,
+    "options": lambda: meaning_table("option", Rules),
     "agents": agents_table,
     "agent-options": agent_options_tables,
     "experiments": experiment_table,
     "folders": folders_table,
     "data-columns": columns_table,
-    "data-games": lambda: markdown_table(("field", "meaning"), _safe(_fields(RecordedGame))),
+    "data-games": lambda: meaning_table("field", RecordedGame),
     "commands": lambda: str(_named("ddz_training.apps.cli:commands_table")()),
     "config-selfplay": lambda: config_table(_named("ddz_training.learn.ppo.config:SelfPlayConfig")),
     "config-sb3": lambda: config_table(_named("ddz_training.learn.sb3.train:Sb3Config")),
@@ -204,7 +191,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "inputs-rest": lambda: input_table("rest"),
     "inputs-critic": lambda: input_table("critic"),
 }
-"""Tables of the code; further ones are ``agent-NAME``, of an agent's options.  Those of trainings need PyTorch."""
+"""Tables of the code.  Those of trainings need PyTorch."""
 
 
 def sabotage_table(results: Path) -> str:
@@ -292,11 +279,6 @@ def block(name: str, results: Path) -> str:
     """
     if name in TABLES:
         return TABLES[name]()
-    if name.startswith("agent-"):
-        try:
-            return agent_table(name.removeprefix("agent-"))
-        except UnknownAgentError as error:
-            raise StaleDocsError(f"no table is called {name!r}: {error}") from error
     try:
         if make_page := (_PAGES | integrations.pages(results)).get(name):
             return make_page(results)
@@ -306,7 +288,7 @@ def block(name: str, results: Path) -> str:
     except FileNotFoundError as error:
         path = Path(error.filename)
         return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
-    known = ", ".join((*TABLES, "agent-NAME", *experiment_tables(results)))
+    known = ", ".join((*TABLES, *experiment_tables(results)))
     raise StaleDocsError(f"no table is called {name!r}; there are {known}")
 
 
@@ -398,36 +380,23 @@ def refresh(pages: Iterable[Path], *, check: bool = False) -> list[Path]:
     Raises:
         StaleDocsError: If ``check`` and a page is out of date.
     """
-    stale = []
-    for page in pages:
-        text = page.read_text(encoding="utf-8")
-        new = _addressed(refreshed(text, _results_of(page)), page)
-        if new != text:
-            stale.append(page)
-            if not check:
-                page.write_text(new, encoding="utf-8")
+    texts = {page: refreshed(page.read_text(encoding="utf-8"), _results_of(page)) for page in pages}
+    return _rewrite({page: _addressed(text, page) for page, text in texts.items()}, check)
+
+
+def refresh_strengths(*, check: bool = False) -> list[Path]:
+    """Write the strengths that ``ddz agents`` shows (they are not a page) from the results of this checkout.
+
+    The arguments, and what it returns and raises, are those of :func:`refresh`.
+    """
+    return _rewrite({strengths.FILE: strengths.written(strengths.measured(Path("docs/results")))}, check)
+
+
+def _rewrite(texts: Mapping[Path, str], check: bool) -> list[Path]:
+    """Write the files that have other texts, and return them."""
+    stale = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     if check and stale:
         raise StaleDocsError(f"out of date: {', '.join(map(str, stale))}; run `ddz docs`")
+    for path in stale:
+        path.write_text(texts[path], encoding="utf-8")
     return stale
-
-
-def refresh_strengths(results: Path = Path("docs/results"), *, check: bool = False) -> list[Path]:
-    """Write the strengths that ``ddz agents`` shows (they are not a page) from the results again.
-
-    Args:
-        results: The results.
-        check: Raise instead of writing.
-
-    Returns:
-        Their file, if it was out of date.
-
-    Raises:
-        StaleDocsError: If ``check`` and it is.
-    """
-    new = strengths.written(strengths.measured(results))
-    if strengths.FILE.is_file() and strengths.FILE.read_text(encoding="utf-8") == new:
-        return []
-    if check:
-        raise StaleDocsError(f"out of date: {strengths.FILE.name}; run `ddz docs`")
-    strengths.FILE.write_text(new, encoding="utf-8")
-    return [strengths.FILE]

@@ -29,7 +29,6 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Result, Saved, Table, grouped
 from ddz_training.experiments.matches import AUCTION_HEADER, Pair, auction_cells, deals_note
 from ddz_training.measure.duplicate import seatings
 from ddz_training.measure.keeper import check_agents
@@ -54,7 +53,7 @@ PAIRINGS = (
 """Who bids against whom by default: expected payoff against fixed rules, simulations against each other."""
 
 
-class BidderResult(Result):
+class BidderResult(ex.Result):
     """A pairing's six games of a deal.
 
     Attributes:
@@ -157,7 +156,7 @@ def play_pairing(table: DealTable, a: str, b: str) -> BidderResult:
     return BidderResult(a, b, table.key[1], fmean(scores), landlord, won, declined, fmean(stakes) if stakes else 0.0)
 
 
-class BidderOptions(ParallelOptions):
+class BidderOptions(ex.ParallelOptions):
     """What is played.
 
     Attributes:
@@ -168,9 +167,9 @@ class BidderOptions(ParallelOptions):
         rules: Rules with an auction, to which doubling is added; where all decline the deal ends.
     """
 
-    deals: Annotated[int, Range(1)] = 2000
-    first_deal: Annotated[int, Range(0)] = 6_000_000
-    worlds: Annotated[int, Range(1)] = 60
+    deals: ex.Count = 2000
+    first_deal: ex.Natural = 6_000_000
+    worlds: ex.Count = 60
     against: tuple[str, ...] | None = None
     rules: str = "bidding"
 
@@ -207,10 +206,10 @@ def _auctions(options: BidderOptions) -> list[tuple[int, Sequence[Pair]]]:
     return [(options.first_deal + deal, pairings) for deal in range(options.deals)]
 
 
-def bidder_table(saved: Saved[BidderResult]) -> Table:
+def bidder_table(saved: ex.Saved[BidderResult]) -> ex.Table:
     """A line a pairing."""
     lines = []
-    for (a, b), own in grouped(saved.results, "a", "b").items():
+    for (a, b), own in ex.grouped(saved.results, "a", "b").items():
         stakes = [result.stake for result in own if result.stake]
         lines.append((f"`{a}`", f"`{b}`", *auction_cells(own), f"{fmean(stakes):.2f}" if stakes else "–"))
     settings = saved.settings
@@ -218,10 +217,10 @@ def bidder_table(saved: Saved[BidderResult]) -> Table:
         f"{deals_note(saved)}, six games each, rules `{settings['rules']}`, cards played by `{settings['player']}`, "
         f"{settings['worlds']} dealt worlds; scores with 95 % intervals over deals. Computed from {saved.name}."
     )
-    return Table("Bidders against each other", ("bidder", "against", *AUCTION_HEADER, "mean stake"), lines, note)
+    return ex.Table("Bidders against each other", ("bidder", "against", *AUCTION_HEADER, "mean stake"), lines, note)
 
 
-BIDDERS = Experiment(
+BIDDERS = ex.Experiment(
     "bidders",
     play_auctions,
     "duplicate deals",
@@ -235,7 +234,6 @@ BIDDERS = Experiment(
         "pairings": [" v ".join(pair) for pair in _pairings(options)],
     },
     agents=_bidders,
-    per_key=lambda options: len(_pairings(options)),
 )
 
 
@@ -245,7 +243,7 @@ WORLDS_RULES = "bidding"
 PLAYERS = ("rules", "policy")
 
 
-class SettlingResult(Result):
+class SettlingResult(ex.Result):
     """A line of table 1 for one hand.
 
     Attributes:
@@ -275,7 +273,7 @@ class WinRateOptions(ex.SeedOptions):
         worlds: Worlds dealt for each.
     """
 
-    hands: Annotated[int, Range(1)] = 20
+    hands: ex.Count = 20
     worlds: Annotated[int, Range(100)] = 1000
 
 
@@ -286,23 +284,23 @@ def count_wins(options: WinRateOptions, player: str, hand: int) -> list[Settling
     return [SettlingResult(player, hand, *line) for line in settling(found.wins(view.seat))]
 
 
-def settling_table(saved: Saved[SettlingResult]) -> Table:
+def settling_table(saved: ex.Saved[SettlingResult]) -> ex.Table:
     """Table 1: the first hand's lines, and the mean difference over all hands."""
     lines = []
-    for player, results in grouped(saved.results, "player").items():
-        for first, own in grouped(results, "first").items():
+    for player, results in ex.grouped(saved.results, "player").items():
+        for first, own in ex.grouped(results, "first").items():
             one, spread = own[0], fmean(result.highest - result.lowest for result in own)
             numbers = one.highest, one.lowest, one.mean, one.highest - one.lowest, spread
             lines.append((f"`{player}`", f"{first}–{one.last}", *(f"{number:.3f}" for number in numbers)))
     hands = len({result.hand for result in saved.results})
     header = ("played out by", "worlds", "highest", "lowest", "mean", "difference", f"mean difference, {hands} hands")
-    return Table("The win rate as landlord as worlds are added", header, lines, f"Computed from {saved.name}.")
+    return ex.Table("The win rate as landlord as worlds are added", header, lines, f"Computed from {saved.name}.")
 
 
 def compare_settling(results: Sequence[SettlingResult]) -> Iterable[ex.Comparison]:
     """What the paper's prose says of its table 1, beside ours: mean differences over the hands."""
-    for player, own in grouped(results, "player").items():
-        by_first = {first: {one.hand: one for one in lines} for first, lines in grouped(own, "first").items()}
+    for player, own in ex.grouped(results, "player").items():
+        by_first = {first: {one.hand: one for one in lines} for first, lines in ex.grouped(own, "first").items()}
         for first, paper in ((410, "nearly 0.05"), (910, "below 0.05")):
             if spreads := [one.highest - one.lowest for one in by_first.get(first, {}).values()]:
                 yield _mean_and_most(f"difference, {first}–{first + 90} worlds, `{player}`", paper, spreads)
@@ -315,7 +313,7 @@ def _mean_and_most(what: str, paper: str, values: Sequence[float]) -> ex.Compari
     return ex.Comparison(what, paper, f"{fmean(values):.3f}", f"largest of {len(values)} {max(values):.3f}")
 
 
-WIN_RATE = Experiment(
+WIN_RATE = ex.Experiment(
     "win-rate",
     count_wins,
     "hands",

@@ -26,11 +26,9 @@ from ddz_env.core.options import Range
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import ChosenOptions, Experiment, Result, Saved, Table, chosen, grouped
 from ddz_training.experiments.full_branching import count_choices
 from ddz_training.experiments.tendency import THESIS_2020
 from ddz_training.measure import complexity as counting
-from ddz_training.measure.complexity import BOARD_GAMES, Playouts, load_game
 from ddz_training.measure.plotting import Panel, Series, save_plot
 
 # --- State and game tree ----------------------------------------------------------------------------------------------
@@ -63,7 +61,7 @@ PLAYS: Mapping[str, GameKind] = {
 """A file may hold others: of rules without chains, where games are longer."""
 
 
-class SizeResult(Result):
+class SizeResult(ex.Result):
     """A hundred games.
 
     Attributes:
@@ -85,7 +83,7 @@ class SizeResult(Result):
     landlord: int
 
 
-class SizeOptions(ChosenOptions):
+class SizeOptions(ex.ChosenOptions):
     """Which games are played.
 
     Attributes:
@@ -94,8 +92,8 @@ class SizeOptions(ChosenOptions):
         bot_blocks: Hundreds of games of agents each.
     """
 
-    blocks: Annotated[int, Range(1)] = 100
-    bot_blocks: Annotated[int, Range(1)] = 10
+    blocks: ex.Count = 100
+    bot_blocks: ex.Count = 10
 
 
 def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]:
@@ -114,7 +112,7 @@ def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]
     return [SizeResult(name, block, *counts, float(logs.mean()), _log_mean(logs), int((found.rewards > 0).sum()))]
 
 
-def _played(states: Sequence[State], name: str, seed: int, first: int) -> Playouts:
+def _played(states: Sequence[State], name: str, seed: int, first: int) -> counting.Playouts:
     """Games between copies of an agent."""
     games, agents = [], [make_agent(name) for _ in range(states[0].rules.players)]
     for number, state in enumerate(states, first):
@@ -123,7 +121,7 @@ def _played(states: Sequence[State], name: str, seed: int, first: int) -> Playou
             counts.append(count_choices(state).whole_moves)
             play_one(state, agents, rngs)
         games.append((state.returns("win")[0], len(counts), sum(counts), float(np.log(counts).sum())))
-    return Playouts(*(np.array(column) for column in zip(*games, strict=True)))
+    return counting.Playouts(*(np.array(column) for column in zip(*games, strict=True)))
 
 
 def _log_mean(logs: npt.NDArray[np.float64]) -> float:
@@ -133,7 +131,7 @@ def _log_mean(logs: npt.NDArray[np.float64]) -> float:
 
 
 def _blocks(options: SizeOptions) -> list[tuple[str, int]]:
-    names = chosen("games", options.only, PLAYS)
+    names = ex.chosen("games", options.only, PLAYS)
     blocks = {name: options.blocks if PLAYS[name].agent == "random" else options.bot_blocks for name in names}
     return [(name, block) for name in names for block in range(blocks[name])]
 
@@ -147,7 +145,7 @@ def compare_sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
     ):
         yield ex.Comparison(what, paper, _power(by_cards), f"{note}, suits distinguished")
         yield ex.Comparison(what, "", _power(by_ranks), f"{note}, ranks only")
-    groups = grouped(results, "play")
+    groups = ex.grouped(results, "play")
     for name in (name for name in PLAYS if name in groups):
         yield from _compare_play(name, groups[name])
     printed, again = f"10^{counting.tree_exponent(15, 72):.1f}", "deals × C(34,17) × 15^72, worked out again"
@@ -181,7 +179,7 @@ def _power(number: int) -> str:
     return f"{number / 10**exponent:.1f} × 10^{exponent}"
 
 
-TREE_SIZE = Experiment(
+TREE_SIZE = ex.Experiment(
     "tree-size",
     count_games,
     "hundreds of games",
@@ -204,7 +202,7 @@ DEALS: Mapping[str, tuple[str, str, str]] = {
 }
 """Table 4.4: landlord, peasant down, peasant up.  Our copy of it prints deal 3's landlord in the row of deal 2."""
 
-GAMES = (*DEALS, *BOARD_GAMES)
+GAMES = (*DEALS, *counting.BOARD_GAMES)
 
 _PARTS = ("iterations", "value", "depth")
 NUMBERS = ("m", "n", *(f"{part}, {which}" for part in _PARTS for which in ("mean", "least", "most")))
@@ -225,7 +223,7 @@ BIN = 5
 _PIECE = 5_000
 
 
-class ChildResult(Result):
+class ChildResult(ex.Result):
     """A first move.
 
     Attributes:
@@ -253,7 +251,7 @@ class ChildResult(Result):
     lengths: tuple[int, ...]
 
 
-class ComplexityOptions(ChosenOptions):
+class ComplexityOptions(ex.ChosenOptions):
     """Which games, and when their means count as settled.
 
     Attributes:
@@ -278,17 +276,17 @@ def first_moves(game: str) -> tuple[str, ...]:
     """The legal first moves of a game, as text and in their order."""
     if game in DEALS:
         return tuple(str(move) for move in deal_state(game).legal_moves())
-    start = load_game(game).new_initial_state()
+    start = counting.load_game(game).new_initial_state()
     return tuple(start.action_to_string(start.current_player(), action) for action in start.legal_actions())
 
 
-def sampler(game: str, child: int, seed: int) -> Callable[[int, int], Playouts]:
+def sampler(game: str, child: int, seed: int) -> Callable[[int, int], counting.Playouts]:
     """What plays games from behind a first move, from their number and that of the first."""
     if game in DEALS:
         state = deal_state(game)
         state.step(state.legal_moves()[child])
         return lambda games, first: counting.playouts([state], games, seed, first)
-    board = load_game(game).new_initial_state()
+    board = counting.load_game(game).new_initial_state()
     board.apply_action(board.legal_actions()[child])
     return lambda games, first: counting.board_playouts(board, games, seed, first)
 
@@ -317,7 +315,7 @@ def sample_move(options: ComplexityOptions, game: str, number: int) -> list[Chil
 
 
 def _children(options: ComplexityOptions) -> list[tuple[str, int]]:
-    games = chosen("game", options.only, GAMES)
+    games = ex.chosen("game", options.only, GAMES)
     return [(game, number) for game in games for number in range(len(first_moves(game)))]
 
 
@@ -334,16 +332,16 @@ def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, .
     return (str(len(children)), f"{sum(columns[0]):,}", *ends)
 
 
-def _columns(saved: Saved[ChildResult], before: str = "") -> dict[str, tuple[str, ...]]:
+def _columns(saved: ex.Saved[ChildResult], before: str = "") -> dict[str, tuple[str, ...]]:
     """The eleven numbers of each game, by the thesis's rule or by standard errors."""
     names = [before + part for part in _PARTS]
     return {
         game: eleven_numbers([tuple(getattr(one, name) for name in names) for one in children])
-        for game, children in grouped(saved.results, "game", order=GAMES).items()
+        for game, children in ex.grouped(saved.results, "game", order=GAMES).items()
     }
 
 
-def complexity_table(saved: Saved[ChildResult]) -> Table:
+def complexity_table(saved: ex.Saved[ChildResult]) -> ex.Table:
     """Tables 4.3 and 4.5 beside ours."""
     columns: dict[str, Sequence[str]] = {}
     for game, ours in _columns(saved).items():
@@ -352,20 +350,20 @@ def complexity_table(saved: Saved[ChildResult]) -> Table:
     return _number_table("Monte Carlo complexity by the thesis's rule", columns, note)
 
 
-def error_table(saved: Saved[ChildResult]) -> Table:
+def error_table(saved: ex.Saved[ChildResult]) -> ex.Table:
     """The numbers by standard errors."""
     value, depth = saved.settings["errors"]
     note = f"Stopped at standard errors of {value:g} of the value and {depth:g} of the depth; {saved.name}."
     return _number_table("Monte Carlo complexity by standard errors", _columns(saved, "error_"), note)
 
 
-def _number_table(title: str, columns: Mapping[str, Sequence[str]], note: str) -> Table:
-    return Table(title, ("number", *columns), [*zip(NUMBERS, *columns.values(), strict=True)], note)
+def _number_table(title: str, columns: Mapping[str, Sequence[str]], note: str) -> ex.Table:
+    return ex.Table(title, ("number", *columns), [*zip(NUMBERS, *columns.values(), strict=True)], note)
 
 
-def plot_complexity(saved: Saved[ChildResult], path: Path) -> None:
+def plot_complexity(saved: ex.Saved[ChildResult], path: Path) -> None:
     """Figures 4.2 to 4.5, a row each, and a column a game."""
-    games = grouped(saved.results, "game", order=GAMES)
+    games = ex.grouped(saved.results, "game", order=GAMES)
     figures = {"iterations": "4.2: games", "value": "4.3: value", "lengths": "4.4: length", "depth": "4.5: mean length"}
     panels = []
     for name, below in figures.items():
@@ -383,7 +381,7 @@ def plot_complexity(saved: Saved[ChildResult], path: Path) -> None:
     save_plot(path, *panels, columns=len(games), size=(2.8 * len(games), 8.0))
 
 
-COMPLEXITY = Experiment(
+COMPLEXITY = ex.Experiment(
     "complexity",
     sample_move,
     "first moves",

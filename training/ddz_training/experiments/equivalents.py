@@ -17,13 +17,11 @@ from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Experiment, Result, Saved, Table, chosen, grouped
 from ddz_training.measure import equivalent as finding
 from ddz_training.measure.duplicate import DealPlayer
-from ddz_training.measure.equivalent import SEARCH, THESIS_SEARCH, Ladder, as_text, of_text, playing
 from ddz_training.measure.statistics import Interval, normal_interval, wins_by_deal
 
-LADDERS = (SEARCH, "rollout:particles=0")
+LADDERS = (finding.SEARCH, "rollout:particles=0")
 """The search that equivalents are counted in, and the one where that search is never the agent's equal."""
 THESIS_RULES = "half-deck-open"
 """The thesis's game, in which the search is the thesis's too."""
@@ -70,13 +68,13 @@ class EquivalentsOptions(ex.ChosenOptions):
     """
 
     rules: str = "half-deck"
-    deals: Annotated[int, Range(1)] = 2000
+    deals: ex.Count = 2000
     precision: Annotated[float, Range(1, above=True)] = 1.25
-    most: Annotated[int, Range(1)] = 1_000_000
+    most: ex.Count = 1_000_000
     rung_deals: Annotated[int, Range(2)] = 200
 
 
-class EquivalentResult(Result):
+class EquivalentResult(ex.Result):
     """An agent's equivalent.
 
     Attributes:
@@ -110,7 +108,7 @@ class EquivalentResult(Result):
     @property
     def found(self) -> finding.Found:
         """The equivalent, and what was played."""
-        tallies = of_text(self.played)
+        tallies = finding.of_text(self.played)
         deals = sum(tally.deals for tally in tallies.values())
         return finding.Found(Interval(self.iterations, self.low, self.high, deals), tallies, self.beyond)
 
@@ -123,7 +121,7 @@ def find_equivalents(options: EquivalentsOptions, name: str, preset: str) -> lis
     """Monte Carlo equivalents of agents, and of agents without a part of their knowledge."""
     found = []
     first, second = LADDERS
-    for search in (THESIS_SEARCH if preset == THESIS_RULES else first, second):
+    for search in (finding.THESIS_SEARCH if preset == THESIS_RULES else first, second):
         found.append(_find(options, name, preset, search))
         if found[-1].beyond <= 0:
             break
@@ -134,9 +132,9 @@ def _find(options: EquivalentsOptions, name: str, preset: str, search: str) -> E
     """Find one equivalent, and play against the agent that the agent is compared with."""
     (agent, against), rules = _ALL[name], Rules.preset(preset)
     wanted = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
-    with playing(Ladder(agent, search, rules, options.seed, published_generator)) as play:
+    with finding.playing(finding.Ladder(agent, search, rules, options.seed, published_generator)) as play:
         found = finding.sequential_search(play, wanted)
-    value, tallies, share = found.iterations, as_text(found.tallies), _share(agent, against, rules, options)
+    value, tallies, share = found.iterations, finding.as_text(found.tallies), _share(agent, against, rules, options)
     equivalent = value.mean, value.low, value.high, found.beyond, tallies
     return EquivalentResult(name, agent, preset, search, *equivalent, against, share.mean, share.half_width)
 
@@ -151,8 +149,8 @@ def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) 
     return normal_interval([*wins_by_deal(games, "a").values()])
 
 
-def _of(
-    saved: Saved[EquivalentResult], names: Iterable[str], second: bool = False
+def _by_name(
+    saved: ex.Saved[EquivalentResult], names: Iterable[str], second: bool = False
 ) -> dict[tuple[str, str], EquivalentResult]:
     """Results of the first or the second search by rules and name."""
     wanted = (result for result in saved.results if result.name in set(names))
@@ -164,11 +162,11 @@ def _wins_text(result: EquivalentResult) -> str:
     return f"{100 * result.wins:.1f} ±{100 * result.margin:.1f}"
 
 
-def equivalents_table(saved: Saved[EquivalentResult]) -> Table:
+def equivalents_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
     """Table 5.3's form: the agents by their rank against the rule agent, with their equivalents."""
-    first, second = _of(saved, AGENTS), _of(saved, AGENTS, second=True)
+    first, second = _by_name(saved, AGENTS), _by_name(saved, AGENTS, second=True)
     lines = []
-    for rules, own in grouped(first.values(), "rules").items():
+    for rules, own in ex.grouped(first.values(), "rules").items():
         for rank, one in enumerate(sorted(own, key=lambda result: -result.wins), 1):
             share = "–" if one.agent == one.against else _wins_text(one)
             other = second[rules, one.name].found.text() if (rules, one.name) in second else ""
@@ -177,9 +175,9 @@ def equivalents_table(saved: Saved[EquivalentResult]) -> Table:
     header = ("rules", "agent", "rank", "wins % v `rules`", f"`{LADDERS[0]}`", f"`{LADDERS[1]}`", "deals")
     note = (
         "Equivalents with 95 % intervals; deals: against the first search, two games each. "
-        f"In `{THESIS_RULES}` the search is `{THESIS_SEARCH}`. {_correlation(first)}{_how(saved)}"
+        f"In `{THESIS_RULES}` the search is `{finding.THESIS_SEARCH}`. {_correlation(first)}{_most_deals(saved)}"
     )
-    return Table("Monte Carlo equivalents", header, lines, note)
+    return ex.Table("Monte Carlo equivalents", header, lines, note)
 
 
 def _correlation(results: Mapping[tuple[str, str], EquivalentResult]) -> str:
@@ -208,13 +206,13 @@ def _ranks(values: Sequence[float]) -> list[float]:
     ]
 
 
-def _how(saved: Saved[Any]) -> str:
+def _most_deals(saved: ex.Saved[Any]) -> str:
     return f"At most {saved.settings['deals']} duplicate deals each; {saved.name}."
 
 
-def knowledge_table(saved: Saved[EquivalentResult]) -> Table:
+def knowledge_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
     """Table 5.4's form: the equivalent without a piece of knowledge, and the change."""
-    found = _of(saved, [*AGENTS, *KNOWLEDGE])
+    found = _by_name(saved, [*AGENTS, *KNOWLEDGE])
     lines = []
     for (rules, name), result in found.items():
         if name in KNOWLEDGE:
@@ -228,9 +226,9 @@ def knowledge_table(saved: Saved[EquivalentResult]) -> Table:
     header = ("agent", "without", "with it", "without it", "factor", "wins % v the whole", "thesis")
     note = (
         "Factor: the equivalent without it divided by that with it, with its 95 % interval. Wins: duplicate deals of "
-        f"the agent without it against the whole one. {_how(saved)}"
+        f"the agent without it against the whole one. {_most_deals(saved)}"
     )
-    return Table("Value of knowledge", header, lines, note)
+    return ex.Table("Value of knowledge", header, lines, note)
 
 
 def change(full: EquivalentResult, without: EquivalentResult) -> Interval:
@@ -247,11 +245,11 @@ def change(full: EquivalentResult, without: EquivalentResult) -> Interval:
     return Interval(math.exp(centre), math.exp(centre - down), math.exp(centre + up), 0)
 
 
-EQUIVALENTS = Experiment(
+EQUIVALENTS = ex.Experiment(
     "equivalents",
     find_equivalents,
     "equivalents",
-    lambda options: [(name, options.rules) for name in chosen("agent", options.only, _ALL)],
+    lambda options: [(name, options.rules) for name in ex.chosen("agent", options.only, _ALL)],
     {"equivalents": equivalents_table, "equivalent-knowledge": knowledge_table},
     key=("name", "rules"),
     whole=True,

@@ -13,28 +13,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Generic, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Concatenate, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
-from ddz_env.core.errors import unknown
+from typing_extensions import dataclass_transform
+
+from ddz_env.core.checks import check_choice
 from ddz_env.core.options import Options, Range
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table as Table
 from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress, of_rows, read_results
 from ddz_training.measure.workers import Worker
 
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:
-
-    def dataclass_transform(**_: Any) -> Any:
-        """What type checkers read, from Python 3.11 on in :mod:`typing`."""
-        return lambda kind: kind
-
-
 _Options = TypeVar("_Options", bound=Options)
 _Result = TypeVar("_Result")
 
 Tasks = Iterable[Any] | Mapping[Key, Any]
+
+Count = Annotated[int, Range(1)]
+Natural = Annotated[int, Range(0)]
+Seed = Annotated[int, Range(0, 2**64 - 1)]
+"""What most options are."""
 
 
 @dataclass_transform(frozen_default=True)
@@ -63,7 +61,7 @@ class SeedOptions(NoOptions):
         seed: Seed of everything random.
     """
 
-    seed: Annotated[int, Range(0, 2**64 - 1)] = 0
+    seed: Seed = 0
 
 
 class ParallelOptions(SeedOptions):
@@ -189,13 +187,11 @@ class Experiment(Generic[_Options, _Result]):
         more: What else they depend on, from the options.
         agents: The agents whose files they depend on, or what finds them in the mapping of tasks.
         whole: Whether a run shows all results of its file, not those of its own tasks only.
-        per_key: Results of a complete task, from the options; None where any number is complete.
         file: Its file in a folder of results, without the suffix; by default its name.  A page may append a variant to
             a table's name (``full-landlord-plain``), which is then that of the file too (``full_landlord_plain.csv``).
         source: Paper and section, or ``own``.
         plot: Draws the results to a file.
         pages: Further blocks that only pages have, from the folder of results.
-        prepare: Changes the tasks before they are done, from the options, the file and the tasks.
         about: The help of its command, by default the docstring of ``work``.
         options: The class of its options, by default that of ``work``.
         result: The dataclass of a line of its file, by default that of ``work``.
@@ -211,12 +207,10 @@ class Experiment(Generic[_Options, _Result]):
     more: Callable[[_Options], Mapping[str, Any]] = lambda options: {}
     agents: Sequence[str] | Callable[[Mapping[Key, Any]], Iterable[str]] = ()
     whole: bool = False
-    per_key: Callable[[_Options], int] | None = None
     file: str = ""
     source: str = "own"
     plot: Callable[[Saved[_Result], Path], None] | None = None
     pages: Mapping[str, Callable[[Path], str]] = field(default_factory=dict)
-    prepare: Callable[[_Options, Path | None, Mapping[Key, Any]], Mapping[Key, Any]] | None = None
     about: str = ""
     options: type[_Options] = None  # type: ignore[assignment]  # that of the work
     result: type[_Result] = None  # type: ignore[assignment]  # that of the work
@@ -260,12 +254,10 @@ class Experiment(Generic[_Options, _Result]):
         options = self.options() if options is None else options
         todo = self.tasks(options) if tasks is None else tasks
         todo = todo if isinstance(todo, Mapping) else {task[: len(self.key) or None]: task for task in todo}
-        todo = self.prepare(options, path, todo) if self.prepare else todo
         settings = {"experiment": self.name, **{name: getattr(options, name) for name in self.settings}}
         agents = self.agents(todo) if callable(self.agents) else self.agents
         key = self.key or [one.name for one in fields(self.result)][: len(next(iter(todo), ()))]  # type: ignore[arg-type]
-        per_key = None if self.per_key is None else self.per_key(options)
-        store = ResultStore(self.result, path, settings | dict(self.more(options)), key, agents=agents, per_key=per_key)
+        store = ResultStore(self.result, path, settings | dict(self.more(options)), key, agents=agents)
         work: Any = self.work
         work = work if len(inspect.signature(work).parameters) == 1 else functools.partial(TaskWorker, work)
         results = store.fill(todo, functools.partial(work, options), getattr(options, "processes", 1), on_progress)
@@ -319,8 +311,4 @@ def chosen(what: str, names: Iterable[str] | None, known: Iterable[str]) -> tupl
         InvalidExperimentError: If there is one that does not exist.
     """
     known = tuple(known)
-    names = tuple(names or known)
-    for name in names:
-        if name not in known:
-            raise InvalidExperimentError(unknown(what, name, known))
-    return names
+    return tuple(check_choice(what, name, known, InvalidExperimentError) for name in names or known)

@@ -27,7 +27,6 @@ from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Result, grouped
 from ddz_training.experiments.full_games import DEAL_LIST, PAPER, ListOptions, game_number, games_note, new_game
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import clustered_interval, wilson_interval
@@ -64,7 +63,7 @@ class Choices:
         return cls(int(main_groups), int(whole_moves or main_groups))
 
 
-class BranchingResult(Result):
+class BranchingResult(ex.Result):
     """The decisions of one game.
 
     Attributes:
@@ -133,7 +132,7 @@ def play_through(options: ListOptions, player: str, deal: int) -> list[Branching
 
 def compare_branching(results: Sequence[BranchingResult]) -> list[ex.Comparison]:
     """The paper's words beside our distributions."""
-    players = grouped(results, "player", order=PLAYERS)
+    players = ex.grouped(results, "player", order=PLAYERS)
     firsts = next(iter(players.values()))  # the deals alone decide them
     groups, moves = ([[getattr(one.first, name)] for one in firsts] for name in ("main_groups", "whole_moves"))
     by_suit = [[result.first_by_suit] for result in firsts]
@@ -201,7 +200,7 @@ BRANCHING = ex.Experiment(
 )
 
 
-class InformationSetResult(Result):
+class InformationSetResult(ex.Result):
     """How many states a seat thinks possible at the landlord's first decision.
 
     Attributes:
@@ -236,7 +235,7 @@ def states_of(view: View) -> int:
 def states_table(saved: ex.Saved[InformationSetResult]) -> ex.Table:
     """The largest and the median information set of each seat."""
     lines = []
-    for seat, own in grouped(saved.results, "seat").items():
+    for seat, own in ex.grouped(saved.results, "seat").items():
         states = sorted(one.states for one in own)
         lines.append(
             (("landlord", "peasant down", "peasant up")[seat], f"{states[len(states) // 2]:,}", f"{states[-1]:,}")
@@ -252,7 +251,6 @@ INFORMATION_SETS = ex.Experiment(
     lambda options: [(deal,) for deal in range(options.deals)],
     {"full-states": states_table},
     more=lambda options: {"deals": DEAL_LIST},
-    per_key=lambda options: 3,
     file="full_states",
     source=f"{PAPER}, section III.D",
 )

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from ddz_env.core.options import Range
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Result, grouped
 from ddz_training.measure.keeper import AgentKeeper, check_agents
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, clustered_interval, within
@@ -74,8 +73,8 @@ class FullOptions(ListOptions, ex.ParallelOptions):
     """
 
     games: Annotated[int, Range(1, 2**32)] = 1
-    trees: Annotated[int, Range(1)] = 40
-    tree_iterations: Annotated[int, Range(1)] = 250
+    trees: ex.Count = 40
+    tree_iterations: ex.Count = 250
     options_: str = ""
 
     def check(self) -> None:
@@ -124,7 +123,7 @@ class Cast(NamedTuple):
     agents: Mapping[str, str]
 
 
-class GameResult(Result):
+class GameResult(ex.Result):
     """One game.
 
     Attributes:
@@ -173,14 +172,14 @@ class GameWorker(AgentKeeper):
 
 def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
     """The landlord's or the peasants' win rate in one line-up; the games of a deal are one cluster."""
-    deals = grouped((result for result in results if result.lineup == lineup), "deal").values()
+    deals = ex.grouped((result for result in results if result.lineup == lineup), "deal").values()
     return within(clustered_interval([[one.landlord_won != peasants for one in own] for own in deals]), 0.0, 1.0)
 
 
 def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasants: bool = False) -> Interval:
     """How much more one line-up wins than another, paired: over the games of the deals that both have played."""
     deals: dict[int, list[float]] = {}
-    for (deal, _), games in grouped(results, "deal", "game").items():
+    for (deal, _), games in ex.grouped(results, "deal", "game").items():
         won = {result.lineup: result.landlord_won != peasants for result in games}
         if lineup in won and base in won:
             deals.setdefault(deal, []).append(won[lineup] - won[base])
@@ -375,38 +374,22 @@ LANDLORD_UCT = lineup_experiment(
 # --- Section IV.D: how information-set UCT as landlord depends on its two parameters ----------------------------------
 
 
-class IterationsOptions(FullOptions):
-    """The options of the sweep of iterations.
+class SweepOptions(FullOptions):
+    """The options of an experiment that tries values of a parameter.
 
     Attributes:
-        at: Only this number of iterations; may be repeated.
-    """
-
-    at: tuple[int, ...] | None = None
-
-
-class ExplorationOptions(FullOptions):
-    """The options of the sweep of exploration constants.
-
-    Attributes:
-        at: Only this constant; may be repeated.
+        at: Only this value; may be repeated.
     """
 
     at: tuple[float, ...] | None = None
 
 
-class TreesOptions(FullOptions):
-    """The options of the sweep of trees.
-
-    Attributes:
-        at: Only this number of trees; may be repeated.
-    """
-
-    at: tuple[float, ...] | None = None
+Landlord = Callable[[SweepOptions, float], str]
+"""A specification, from the options and a value."""
 
 
 def sweep(
-    name: str, base: float, paper: Mapping[float, str], landlord: Callable[[Any, Any], str], section: str = "IV.D"
+    name: str, base: float, paper: Mapping[float, str], landlord: Landlord, section: str = "IV.D"
 ) -> ex.Experiment[FullOptions, GameResult]:
     """An experiment that tries values of a parameter; a file may hold the games of other values as well.
 
@@ -414,14 +397,14 @@ def sweep(
         name: The parameter.
         base: The value that the others are compared with.
         paper: What the paper says of each value, or the win rate in percent that it prints.
-        landlord: The landlord, from the options and a value.  Its docstring is the help of the command.
+        landlord: The landlord.  Its docstring is the help of the command.
         section: Section of the paper.
     """
     values = {f"{value:g}": value for value in paper}
     rates = [RateRow(f"{name} {value:,g}", paper[value], label) for label, value in values.items()]
     gains = [RateRow(f"{row.what} over {base:,g}", "", row.lineup, f"{base:g}") for row in rates]
 
-    def cast(options: Any) -> Cast:
+    def cast(options: SweepOptions) -> Cast:
         tried, peasant = ex.chosen(name, [f"{value:g}" for value in options.at or ()], values), options.determinized
         lineups = {
             label: (landlord(options, value), peasant, peasant) for label, value in values.items() if label in tried
@@ -437,12 +420,12 @@ def sweep(
         ticks = {"xscale": "log", "xticks": places, "xticklabels": [row.lineup for row in shown]}
         save_plot(path, Panel([series], name, "landlord wins, %", axes=ticks))
 
-    own = {"about": landlord.__doc__, "options": get_type_hints(landlord)["options"]}
     rows = [*rates, *(row for row in gains if row.lineup != row.base)]
+    own = {"about": landlord.__doc__, "options": SweepOptions}
     return lineup_experiment(name, f"section {section}", f"The landlord, {name}", cast, rows, plot, **own)
 
 
-def with_iterations(options: IterationsOptions, iterations: float) -> str:
+def with_iterations(options: SweepOptions, iterations: float) -> str:
     """Information-set UCT as landlord with 500 to 30,000 iterations: rises to 10,000 (40.8 %).
 
     Plays 7 games a deal for each of --games, of 0.13 (500 iterations) to 0.4 CPU seconds (30,000): 26 CPU minutes by
@@ -451,7 +434,7 @@ def with_iterations(options: IterationsOptions, iterations: float) -> str:
     return options.information_set(0.44, int(iterations))
 
 
-def with_exploration(options: ExplorationOptions, exploration: float) -> str:
+def with_exploration(options: SweepOptions, exploration: float) -> str:
     """Information-set UCT as landlord with exploration 0.1 to 3: poor below 0.5, best above 1.
 
     Plays 8 games a deal for each of --games, of about 0.2 CPU seconds: 27 CPU minutes by default.  (The paper: 5.)
@@ -459,7 +442,7 @@ def with_exploration(options: ExplorationOptions, exploration: float) -> str:
     return options.information_set(exploration)
 
 
-def with_trees(options: TreesOptions, trees: float) -> str:
+def with_trees(options: SweepOptions, trees: float) -> str:
     """Determinized UCT as landlord with 1 to 500 trees that share 10,000 iterations: adequate with enough of both.
 
     Plays 7 games a deal for each of --games, of about 0.2 CPU seconds: 23 CPU minutes by default.

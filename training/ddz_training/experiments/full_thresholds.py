@@ -21,8 +21,6 @@ from typing import Annotated, NamedTuple
 from ddz_env.core.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import full_games as full
-from ddz_training.experiments.experiment import grouped
-from ddz_training.experiments.full_games import LANDLORD_UCT, LANDLORDS, GameResult
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, clustered_interval, within
 
@@ -85,7 +83,7 @@ class _Case(NamedTuple):
     information_set: Fraction
 
 
-def filter_deals(results: Iterable[GameResult]) -> list[tuple[Threshold, Filtered, Filtered]]:
+def filter_deals(results: Iterable[full.GameResult]) -> list[tuple[Threshold, Filtered, Filtered]]:
     """Table 2 from the games of the landlord experiment.
 
     Args:
@@ -97,9 +95,9 @@ def filter_deals(results: Iterable[GameResult]) -> list[tuple[Threshold, Filtere
         reported; and ours with the games of determinized UCT that are reported kept out of the filter.
     """
     same, held_out = list[_Case](), list[_Case]()
-    for deal, games in grouped(sorted(results, key=lambda result: result.game), "deal").items():
-        won = {name: [game.landlord_won for game in own] for name, own in grouped(games, "lineup").items()}
-        if all(name in won for name in LANDLORDS):
+    for deal, games in ex.grouped(sorted(results, key=lambda result: result.game), "deal").items():
+        won = {name: [game.landlord_won for game in own] for name, own in ex.grouped(games, "lineup").items()}
+        if all(name in won for name in full.LANDLORDS):
             cheating, information_set = _rate(won[full.CHEATING]), _rate(won[full.INFORMATION_SET])
             whole, even, odd = won[full.DETERMINIZED], won[full.DETERMINIZED][::2], won[full.DETERMINIZED][1::2]
             same.append(_Case(deal, cheating - _rate(whole), _rate(whole), information_set))
@@ -113,7 +111,7 @@ def _rate(won: Sequence[bool]) -> Fraction:
 
 
 def _select(cases: Sequence[_Case], threshold: Threshold) -> Filtered:
-    deals = grouped((case for case in cases if threshold.admits(case.advantage)), "deal").values()
+    deals = ex.grouped((case for case in cases if threshold.admits(case.advantage)), "deal").values()
     determinized, information_set = (
         within(clustered_interval([[float(getattr(case, name)) for case in own] for own in deals]), 0.0, 1.0)
         for name in ("determinized", "information_set")
@@ -126,7 +124,7 @@ def _filtered_cells(own: Filtered) -> list[str]:
     return [own.determinized.text(), own.information_set.text(), own.gain.both("+.1f"), f"{own.deals:,}"]
 
 
-def threshold_table(saved: ex.Saved[GameResult]) -> ex.Table:
+def threshold_table(saved: ex.Saved[full.GameResult]) -> ex.Table:
     """Table 2: determinized and information-set UCT in the deals where seeing all cards helps.
 
     Needs the games of `landlord`: give its file and its options; games that are missing are played first.  The filter
@@ -143,7 +141,7 @@ def threshold_table(saved: ex.Saved[GameResult]) -> ex.Table:
     return ex.Table(title, THRESHOLD_COLUMNS, lines, full.games_note(saved))
 
 
-def plot_thresholds(saved: ex.Saved[GameResult], path: Path) -> None:
+def plot_thresholds(saved: ex.Saved[full.GameResult], path: Path) -> None:
     """Table 2: information-set minus determinized UCT, row by row."""
     rows, same, held_out = zip(*filter_deals(saved.results), strict=True)
     places, printed = [*range(len(rows))], [float(row.paper[1]) - float(row.paper[0]) for row in rows]
@@ -163,11 +161,11 @@ class ThresholdOptions(full.FullOptions):
 
 
 THRESHOLDS_2011 = replace(
-    LANDLORD_UCT,
+    full.LANDLORD_UCT,
     name="thresholds",
     about=str(threshold_table.__doc__),
     options=ThresholdOptions,
-    more=lambda options: {**LANDLORD_UCT.more(options), "experiment": LANDLORD_UCT.name},
+    more=lambda options: {**full.LANDLORD_UCT.more(options), "experiment": full.LANDLORD_UCT.name},
     tables={"full-thresholds": threshold_table},
     source=f"{full.PAPER}, section IV.D, table 2",
     plot=plot_thresholds,

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from typing import Annotated
 
 import numpy as np
 
 from ddz_agents.tree_search.agent import IsUctAgent
 from ddz_env import State
-from ddz_env.core.options import Range
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_training.experiments.experiment import Experiment, Result, Saved, SeedOptions, Table, computed_from, grouped
+from ddz_training.experiments import experiment as ex
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.timing import processor_time
 
@@ -21,17 +19,17 @@ _SECONDS = 0.1
 """Processor time of a sample; small work is repeated."""
 
 
-class GrowthOptions(SeedOptions):
+class GrowthOptions(ex.SeedOptions):
     """How often work of each size is measured.
 
     Attributes:
         samples: Measurements of each size, of which the table shows the median.
     """
 
-    samples: Annotated[int, Range(1)] = 5
+    samples: ex.Count = 5
 
 
-class GrowthResult(Result):
+class GrowthResult(ex.Result):
     """A size of one kind of work.
 
     Attributes:
@@ -77,15 +75,15 @@ def measure_growth(options: GrowthOptions, work: str, size: int) -> list[GrowthR
     return [GrowthResult(work, size, round(median(samples), 9))]
 
 
-def growth_table(saved: Saved[GrowthResult]) -> Table:
+def growth_table(saved: ex.Saved[GrowthResult]) -> ex.Table:
     """Time a piece of work, which is the same at every size where time grows in a straight line."""
     lines = [(one.work, f"{one.size:,}", f"{1e9 * one.seconds / one.size:,.0f}") for one in saved.results]
-    return Table("Cost as work grows", ("work", "size", "ns each"), lines, computed_from(saved))
+    return ex.Table("Cost as work grows", ("work", "size", "ns each"), lines, ex.computed_from(saved))
 
 
-def plot_growth(saved: Saved[GrowthResult], path: Path) -> None:
+def plot_growth(saved: ex.Saved[GrowthResult], path: Path) -> None:
     """Time by size, a panel each kind of work."""
-    works = grouped(saved.results, "work").items()
+    works = ex.grouped(saved.results, "work").items()
     logarithmic = {"xscale": "log", "yscale": "log"}
     panels = []
     for work, own in works:
@@ -94,7 +92,7 @@ def plot_growth(saved: Saved[GrowthResult], path: Path) -> None:
     save_plot(path, *panels)
 
 
-GROWTH = Experiment(
+GROWTH = ex.Experiment(
     "growth",
     measure_growth,
     "sizes",

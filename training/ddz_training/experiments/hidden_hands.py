@@ -37,13 +37,12 @@ from ddz_env import State, View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD
 from ddz_env.core.notation import word_to_counts
-from ddz_env.core.options import Range
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Result, Saved, SeedOptions, Table, grouped
+from ddz_training.experiments import experiment as ex
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval
 
@@ -168,11 +167,27 @@ def nats_gained(results: Iterable[Any], more: str, less: str) -> Interval:
     """
     sums = [
         (sum(getattr(one, more) - getattr(one, less) for one in own), sum(one.ranks for one in own))
-        for own in grouped(results, "player", "game").values()
+        for own in ex.grouped(results, "player", "game").values()
     ]
     nats, ranks = np.array(sums, np.float64).T
     mean = nats.sum() / max(1.0, ranks.sum())
     return normal_interval((mean + (nats - mean * ranks) / max(ranks.mean(), 1e-9)).tolist())
+
+
+class Watched(ex.Result):
+    """Where one seat made a decision.
+
+    Attributes:
+        player: Who played the game.
+        game: The game's number.
+        seat: The observer; seat 0 is the landlord.
+        moves: Moves made in the game.
+    """
+
+    player: str
+    game: int
+    seat: int
+    moves: int
 
 
 # --- Hand inference ---------------------------------------------------------------------------------------------------
@@ -187,15 +202,12 @@ BELIEFS = {"default": "three kinds of players", "rules": "the rule agent"}
 """What the seats may be believed to be."""
 
 
-class WatchResult(Result):
+class WatchResult(Watched):
     """What one seat knew at one of its decisions.
 
     Attributes:
         player: Who played the game, a key of ``PLAYERS``.
-        game: The game's number.
-        seat: The observer; seat 0 is the landlord.
-        moves: Moves made in the game.
-        decisions: Play decisions of hidden seats among them.
+        decisions: Play decisions of hidden seats among the moves.
         ranks: Ranks of which the observer cannot place every card.
         uniform: Sum over them of the log-probability of their true splits under plain determinization.
         default: The same under inference with the default models.
@@ -203,10 +215,6 @@ class WatchResult(Result):
         ess: The effective sample size of the default inference.
     """
 
-    player: str
-    game: int
-    seat: int
-    moves: int
     decisions: int
     ranks: int
     uniform: Nats
@@ -215,7 +223,7 @@ class WatchResult(Result):
     ess: Nats
 
 
-class WatchOptions(SeedOptions):
+class WatchOptions(ex.SeedOptions):
     """How much is watched.
 
     Attributes:
@@ -224,9 +232,9 @@ class WatchOptions(SeedOptions):
         particles: Particles per inference.
     """
 
-    seed: Annotated[int, Range(0, 2**64 - 1)] = WATCH_SEED
-    games: Annotated[int, Range(1)] = 80
-    particles: Annotated[int, Range(1)] = DEFAULT_PARTICLES
+    seed: ex.Seed = WATCH_SEED
+    games: ex.Count = 80
+    particles: ex.Count = DEFAULT_PARTICLES
 
 
 def watch(options: WatchOptions, player: str, game: int) -> list[WatchResult]:
@@ -258,23 +266,23 @@ def _cell(results: Sequence[WatchResult], belief: str) -> str:
     return f"{probability(results, belief):.3f} ({nats})" if results else "–"
 
 
-def player_table(saved: Saved[WatchResult]) -> Table:
+def player_table(saved: ex.Saved[WatchResult]) -> ex.Table:
     """What the beliefs know in games of each kind of player."""
     lines = [
         (PLAYERS[player], f"{probability(own, 'uniform'):.3f}", *(_cell(own, belief) for belief in BELIEFS))
-        for player, own in grouped(saved.results, "player").items()
+        for player, own in ex.grouped(saved.results, "player").items()
     ]
     header = ("games of", "plain determinization", *(f"believed to be {label}" for label in BELIEFS.values()))
     note = (
         "Probability of the true split of a hidden rank; in brackets the gain over plain determinization in nats a "
         f"hidden rank, with its 95 % interval over games. Computed from {saved.name}."
     )
-    return Table("What hand inference knows", header, lines, note)
+    return ex.Table("What hand inference knows", header, lines, note)
 
 
-def stage_table(saved: Saved[WatchResult]) -> Table:
+def stage_table(saved: ex.Saved[WatchResult]) -> ex.Table:
     """What the default belief knows the longer a game lasts."""
-    by_player = grouped(saved.results, "player")
+    by_player = ex.grouped(saved.results, "player")
     lines = []
     for first, last in STAGES:
         here = [_in_stage(own, (first, last)) for own in by_player.values()]
@@ -282,13 +290,13 @@ def stage_table(saved: Saved[WatchResult]) -> Table:
         lines.append((f"{first} to {last}", *cells))
     header = ("decisions of hidden seats", *(PLAYERS[player] for player in by_player))
     note = "Without inference → with the belief in three kinds of players (gain in nats, 95 % interval)."
-    return Table("What it knows the longer a game lasts", header, lines, note)
+    return ex.Table("What it knows the longer a game lasts", header, lines, note)
 
 
-def plot_hand_inference(saved: Saved[WatchResult], path: Path) -> None:
+def plot_hand_inference(saved: ex.Saved[WatchResult], path: Path) -> None:
     """The mean probability (geometric) of a rank's true split by decisions so far, a panel for each kind of player."""
     stages, panels = [f"{first}–{last}" for first, last in STAGES], []
-    for player, own in grouped(saved.results, "player").items():
+    for player, own in ex.grouped(saved.results, "player").items():
         series = [
             Series(
                 label, stages, [probability(_in_stage(own, stage), belief) for stage in STAGES], style={"marker": "o"}
@@ -301,7 +309,7 @@ def plot_hand_inference(saved: Saved[WatchResult], path: Path) -> None:
     save_plot(path, *panels, size=(3.2 * len(panels), 3.4))
 
 
-HAND_INFERENCE = Experiment(
+HAND_INFERENCE = ex.Experiment(
     "hand-inference",
     watch,
     "games",
@@ -318,7 +326,7 @@ INSIDE = ("policy", "rules", "isuct:iterations=1000", "random")
 """Who plays games: players like those of the network's training ..."""
 OUTSIDE = ("rlcard-rule", "rollout:iterations=200")
 """... and players that were not in it."""
-SIDES = {"inside": INSIDE, "outside": OUTSIDE}
+KINDS = {"inside": INSIDE, "outside": OUTSIDE}
 BINS = 10
 TIMED = 64
 """Worlds of a timed call."""
@@ -328,14 +336,10 @@ _ROUNDS = 2
 _Sums = tuple[Annotated[float, "g"], ...]
 
 
-class BeliefResult(Result):
+class BeliefResult(Watched):
     """What one seat knew at one of its decisions.
 
     Attributes:
-        player: Who played the game.
-        game: The game's number.
-        seat: The observer.
-        moves: Moves made in the game.
         ranks: Ranks of which the observer cannot place every card.
         plain: Sum over them of the log-probability of their true splits under plain dealing, in nats.
         particles: The same under the particles.
@@ -348,10 +352,6 @@ class BeliefResult(Result):
         network_bins: The same of the network.
     """
 
-    player: str
-    game: int
-    seat: int
-    moves: int
     ranks: int
     plain: Nats
     particles: Nats
@@ -364,7 +364,7 @@ class BeliefResult(Result):
     network_bins: _Sums
 
 
-class BeliefOptions(ParallelOptions):
+class BeliefOptions(ex.ParallelOptions):
     """How much is watched.
 
     Attributes:
@@ -374,9 +374,9 @@ class BeliefOptions(ParallelOptions):
         belief: The belief network's file; none for the shipped one.
     """
 
-    seed: Annotated[int, Range(0, 2**64 - 1)] = 2027
-    games: Annotated[int, Range(1)] = 40
-    worlds: Annotated[int, Range(1)] = 256
+    seed: ex.Seed = 2027
+    games: ex.Count = 40
+    worlds: ex.Count = 256
     belief: Path | None = None
 
 
@@ -444,11 +444,11 @@ def _line(results: Sequence[BeliefResult]) -> list[str]:
     return [str(len(results)), *gains, *(f"{np.mean([getattr(one, name) for one in results]):.2f}" for name in names)]
 
 
-def belief_table(saved: Saved[BeliefResult]) -> Table:
+def belief_table(saved: ex.Saved[BeliefResult]) -> ex.Table:
     """What particles and network know in games of each kind of player."""
-    by_player = grouped(saved.results, "player", order=(*INSIDE, *OUTSIDE))
+    by_player = ex.grouped(saved.results, "player", order=(*INSIDE, *OUTSIDE))
     lines = [(f"`{one}`", "yes" if one in INSIDE else "no", *_line(own)) for one, own in by_player.items()]
-    for side, players in SIDES.items():
+    for side, players in KINDS.items():
         if own := [result for result in saved.results if result.player in players]:
             lines.append((f"all {side}", "", *_line(own)))
     units = ("particles, nats", "network, nats", "plain, bits", "network, bits", "particles, ms", "network, ms")
@@ -458,13 +458,13 @@ def belief_table(saved: Saved[BeliefResult]) -> Table:
         f"whole hidden hand costs. Milliseconds of a processor: for {TIMED} worlds. Computed from {saved.name}; the "
         f"network is `{saved.settings['weights']}`."
     )
-    return Table("What the belief network knows", ("games of", "in training", "positions", *units), lines, note)
+    return ex.Table("What the belief network knows", ("games of", "in training", "positions", *units), lines, note)
 
 
-def plot_belief(saved: Saved[BeliefResult], path: Path) -> None:
+def plot_belief(saved: ex.Saved[BeliefResult], path: Path) -> None:
     """Calibration, in games of players in and outside the training."""
     panels = []
-    for side, players in SIDES.items():
+    for side, players in KINDS.items():
         series = [Series("", [0, 1], [0, 1], style={"color": "#bbbbbb", "linestyle": ":"})]
         for source in SOURCES:
             own = [getattr(result, f"{source}_bins") for result in saved.results if result.player in players]
@@ -475,7 +475,7 @@ def plot_belief(saved: Saved[BeliefResult], path: Path) -> None:
     save_plot(path, *panels, size=(7.2, 3.6))
 
 
-BELIEF = Experiment(
+BELIEF = ex.Experiment(
     "belief",
     look,
     "games",

@@ -17,18 +17,8 @@ from ddz_agents.bidding.holdem.agents import make_holdem_agent, play_hand
 from ddz_agents.bidding.holdem.betting import STACK, STEP
 from ddz_agents.bidding.holdem.cards import showdowns
 from ddz_agents.bidding.payoff import expected_payoff
-from ddz_env.core.options import Range
 from ddz_env.playing.generators import agent_generator
-from ddz_training.experiments.experiment import (
-    Comparison,
-    Experiment,
-    ParallelOptions,
-    Result,
-    Saved,
-    Table,
-    compared,
-    grouped,
-)
+from ddz_training.experiments import experiment as ex
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval
 
@@ -42,7 +32,7 @@ _SMALL, _LARGE = STACK // 4, STACK // 2
 """The paper counts hands with less than 5,000 and more than 10,000 of 20,000 chips bet."""
 
 
-class HoldemResult(Result):
+class HoldemResult(ex.Result):
     """A hand.
 
     Attributes:
@@ -64,14 +54,14 @@ class HoldemResult(Result):
     bet: int
 
 
-class HoldemMatchOptions(ParallelOptions):
+class HoldemMatchOptions(ex.ParallelOptions):
     """How much is played.
 
     Attributes:
         matches: Matches of 100 hands a pairing and reading.
     """
 
-    matches: Annotated[int, Range(1)] = 50
+    matches: ex.Count = 50
 
 
 def play_match(options: HoldemMatchOptions, reading: str, a: str, b: str, match: int) -> list[HoldemResult]:
@@ -86,10 +76,6 @@ def play_match(options: HoldemMatchOptions, reading: str, a: str, b: str, match:
     return results
 
 
-def _matches(options: HoldemMatchOptions) -> list[tuple[str, str, str, int]]:
-    return [(reading, a, b, match) for match in range(options.matches) for reading in READINGS for a, b in PAIRINGS]
-
-
 def chips_interval(own: Sequence[HoldemResult]) -> Interval:
     """Chips a hand with the 95 % interval over deals, each played from both seats."""
     deals: dict[tuple[int, int], float] = {}
@@ -99,13 +85,14 @@ def chips_interval(own: Sequence[HoldemResult]) -> Interval:
     return normal_interval(list(deals.values()))
 
 
-def holdem_table(saved: Saved[HoldemResult]) -> Table:
+def holdem_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
     """A line a reading and pairing."""
     lines = []
-    for (reading, a, b), own in grouped(saved.results, "reading", "a", "b").items():
-        totals = [sum(result.chips for result in match) for match in grouped(own, "match").values()]
+    for (reading, a, b), own in ex.grouped(saved.results, "reading", "a", "b").items():
+        totals = [sum(result.chips for result in match) for match in ex.grouped(own, "match").values()]
         won = f"{sum(total > 0 for total in totals)} of {len(totals)}"
-        lines.append((reading, f"`{a}`", f"`{b}`", f"{len(own):,}", _chips(chips_interval(own)), won, *_bets(own)))
+        chips = chips_interval(own).plus_minus("+.0f")
+        lines.append((reading, f"`{a}`", f"`{b}`", f"{len(own):,}", chips, won, *_bets(own)))
     header = (
         "loss rate",
         "agent",
@@ -116,11 +103,7 @@ def holdem_table(saved: Saved[HoldemResult]) -> Table:
         "bet < 5,000 %",
         "bet > 10,000 %",
     )
-    return Table("No-limit hold'em", header, lines, f"95 % intervals over deals. Computed from {saved.name}.")
-
-
-def _chips(interval: Interval) -> str:
-    return f"{interval.mean:+.0f} ±{(interval.high - interval.low) / 2:.0f}"
+    return ex.Table("No-limit hold'em", header, lines, f"95 % intervals over deals. Computed from {saved.name}.")
 
 
 def _bets(own: Sequence[HoldemResult]) -> tuple[str, str]:
@@ -129,46 +112,46 @@ def _bets(own: Sequence[HoldemResult]) -> tuple[str, str]:
     return f"{100 * small / len(own):.1f}", f"{100 * large / len(own):.1f}"
 
 
-def readings_table(saved: Saved[HoldemResult]) -> Table:
+def readings_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
     """The stake of the highest expected payoff, by win rate and reading."""
     rates, stakes = (0.55, 0.6, 2 / 3, 0.7, 0.75, 0.9), range(STEP, STACK + 1, STEP)
     lines = [
         (name, *(f"{max(stakes, key=lambda chip: expected_payoff(rate, chip, STACK, None, full)):,}" for rate in rates))
         for name, full in READINGS.items()
     ]
-    return Table("Readings of equation 1", ("loss rate", *(f"{rate:.2f}" for rate in rates)), lines)
+    return ex.Table("Readings of equation 1", ("loss rate", *(f"{rate:.2f}" for rate in rates)), lines)
 
 
 _PRINTED = {"uct-stake": ("wins", "99", "1", ""), "uct-dealt": ("loses", "82", "18", "28")}
 """What the paper's prose prints of its 100 hands against its program: 5 of algorithm 1's 18 large bets were won."""
 
 
-def compare_holdem(results: Sequence[HoldemResult]) -> Iterable[Comparison]:
+def compare_holdem(results: Sequence[HoldemResult]) -> Iterable[ex.Comparison]:
     """What the paper's prose prints of its matches of 100 hands, beside ours."""
-    groups = grouped(results, "reading", "a", "b")
+    groups = ex.grouped(results, "reading", "a", "b")
     for agent, (sign, small, large, large_won) in _PRINTED.items():
         for reading in READINGS:
             own = groups.get((reading, agent, "payoff"))
             if not own:
                 continue
             name, count = f"{NAMES[agent]}, {reading}", f"of {len(own):,} hands"
-            chips = chips_interval(own)
-            yield Comparison(f"{name}, against the policy, chips a hand", sign, _chips(chips), count)
+            chips = chips_interval(own).plus_minus("+.0f")
+            yield ex.Comparison(f"{name}, against the policy, chips a hand", sign, chips, count)
             bets = zip(("less than 5,000", "more than 10,000"), (small, large), _bets(own), strict=True)
             for what, printed, ours in bets:
-                yield Comparison(f"{name}, % of hands with {what} bet", printed, ours, count)
+                yield ex.Comparison(f"{name}, % of hands with {what} bet", printed, ours, count)
             if risky := [result for result in own if result.bet > _LARGE]:
                 share = f"{100 * sum(result.chips > 0 for result in risky) / len(risky):.0f}"
-                yield Comparison(f"{name}, % of these won", large_won, share, f"of {len(risky)} hands")
+                yield ex.Comparison(f"{name}, % of these won", large_won, share, f"of {len(risky)} hands")
 
 
-def plot_holdem(saved: Saved[HoldemResult], path: Path) -> None:
+def plot_holdem(saved: ex.Saved[HoldemResult], path: Path) -> None:
     """Cumulative chips of both algorithms against each other and the policy (figure 7), and their bets (figure 8)."""
     shown = [result for result in saved.results if result.reading == "weighted"]
     hands, series, bets = range(1, HANDS + 1), [], []
     for (agent, name), color in zip(NAMES.items(), ("C0", "C1"), strict=True):
         own = [result for result in shown if (result.a, result.b) == (agent, "payoff")]
-        matches = [list(accumulate(result.chips for result in match)) for match in grouped(own, "match").values()]
+        matches = [list(accumulate(result.chips for result in match)) for match in ex.grouped(own, "match").values()]
         series += [Series("", hands, match, style={"color": color, "alpha": 0.1}) for match in matches]
         means = [fmean(chips) for chips in zip(*matches, strict=True)]
         series.append(Series(f"{name}: mean", hands[: len(means)], means, style={"color": color}))
@@ -178,23 +161,24 @@ def plot_holdem(saved: Saved[HoldemResult], path: Path) -> None:
     save_plot(path, winnings, Panel(bets, "chips bet", "% of hands", "figure 8"))
 
 
-HOLDEM = Experiment(
+HOLDEM = ex.Experiment(
     "holdem",
     play_match,
     "matches",
-    _matches,
+    lambda options: [
+        (reading, *pair, match) for match in range(options.matches) for reading in READINGS for pair in PAIRINGS
+    ],
     {
         "holdem": holdem_table,
         "holdem-readings": readings_table,
-        "holdem-paper": compared("Tables and figures of the paper", compare_holdem),
+        "holdem-paper": ex.compared("Tables and figures of the paper", compare_holdem),
     },
-    per_key=lambda options: HANDS,
     source="Wang et al., expected payoff with UCT, equation 1, table 2, figures 7 and 8",
     plot=plot_holdem,
 )
 
 
-class StreetResult(Result):
+class StreetResult(ex.Result):
     """A win rate.
 
     Attributes:
@@ -212,7 +196,7 @@ STREET_NAMES = {0: "before the flop", 3: "flop", 4: "turn", 5: "river"}
 _STEPS, _MOST = 10, 1_000
 
 
-class StreetOptions(ParallelOptions):
+class StreetOptions(ex.ParallelOptions):
     """Which hand it is, by its seed."""
 
 
@@ -226,7 +210,7 @@ def count_wins(options: StreetOptions, street: int) -> list[StreetResult]:
     ]
 
 
-def street_table(saved: Saved[StreetResult]) -> Table:
+def street_table(saved: ex.Saved[StreetResult]) -> ex.Table:
     """Table 1: ten win rates of a range of numbers of showdowns, before the flop."""
     lines = []
     for least in range(0, _MOST, _MOST // 10):
@@ -236,25 +220,24 @@ def street_table(saved: Saved[StreetResult]) -> Table:
             figures = (max(rates), min(rates), fmean(rates), max(rates) - min(rates))
             lines.append((span, *(f"{figure:.3f}" for figure in figures)))
     header = ("dealt hands", "highest", "lowest", "mean", "difference")
-    return Table("Table 1", header, lines, f"Computed from {saved.name}.")
+    return ex.Table("Table 1", header, lines, f"Computed from {saved.name}.")
 
 
-def plot_streets(saved: Saved[StreetResult], path: Path) -> None:
+def plot_streets(saved: ex.Saved[StreetResult], path: Path) -> None:
     """Figures 2 to 5: the win rate over the number of dealt hands, a panel a street."""
     panels = []
-    for street, own in grouped(saved.results, "street").items():
+    for street, own in ex.grouped(saved.results, "street").items():
         line = Series("", [one.showdowns for one in own], [one.rate for one in own])
         panels.append(Panel([line], "dealt hands", "win rate", STREET_NAMES[street], axes={"ylim": (0, 1)}))
     save_plot(path, *panels, columns=2)
 
 
-STREETS = Experiment(
+STREETS = ex.Experiment(
     "streets",
     count_wins,
     "streets",
     lambda options: [(street,) for street in STREET_NAMES],
     {"streets": street_table},
-    per_key=lambda options: _MOST // _STEPS,
     source="Wang et al., expected payoff with UCT, table 1, figures 2 to 5",
     plot=plot_streets,
 )

@@ -18,9 +18,7 @@ from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.equivalents import THESIS_RULES
-from ddz_training.experiments.experiment import Experiment, Result, Saved, Table, grouped
 from ddz_training.measure import equivalent as finding
-from ddz_training.measure.equivalent import THESIS_SEARCH, Bounds, Ladder, playing
 from ddz_training.measure.statistics import wilson_interval
 from ddz_training.measure.store import Key
 
@@ -47,12 +45,12 @@ class KnownOptions(ex.ParallelOptions):
     known: tuple[int, ...] | None = None
     rules: str = THESIS_RULES
     method: Method = "sequential"
-    repetitions: Annotated[int, Range(1)] = 20
-    deals: Annotated[int, Range(1)] = 2000
-    step_deals: Annotated[int, Range(1)] = finding.STEP_DEALS
+    repetitions: ex.Count = 20
+    deals: ex.Count = 2000
+    step_deals: ex.Count = finding.STEP_DEALS
 
 
-class KnownResult(Result):
+class KnownResult(ex.Result):
     """One search for a known equivalent.
 
     Attributes:
@@ -82,13 +80,15 @@ class KnownResult(Result):
     deals: int
 
 
-def draw_bounds(known: int, rng: np.random.Generator) -> Bounds:
+def draw_bounds(known: int, rng: np.random.Generator) -> finding.Bounds:
     """Bounds from [m/8, m] and [m, 8m]."""
     lower = int(rng.integers(max(1, known // _FACTOR), known + 1))
-    return Bounds(lower, int(rng.integers(known, _FACTOR * known + 1)))
+    return finding.Bounds(lower, int(rng.integers(known, _FACTOR * known + 1)))
 
 
-def _search(method: str, play: finding.Play, bounds: Bounds, options: KnownOptions | SimulatedOptions) -> finding.Found:
+def _search(
+    method: str, play: finding.Play, bounds: finding.Bounds, options: KnownOptions | SimulatedOptions
+) -> finding.Found:
     if method == "binary":
         return finding.binary_search(play, bounds, options.step_deals)
     return finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
@@ -101,8 +101,8 @@ def recover(
     key = [options.seed, known, repetition]
     bounds = draw_bounds(known, np.random.default_rng(key))
     seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
-    target, preset = f"{THESIS_SEARCH},iterations={known}", Rules.preset(rules)
-    with playing(Ladder(target, THESIS_SEARCH, preset, seed, published_generator)) as play:
+    target, preset = f"{finding.THESIS_SEARCH},iterations={known}", Rules.preset(rules)
+    with finding.playing(finding.Ladder(target, finding.THESIS_SEARCH, preset, seed, published_generator)) as play:
         value = _search(method, play, bounds, options).iterations
     low, high, deals = value.low, value.high, value.count
     return [KnownResult(known, rules, method, budget, repetition, *bounds, value.mean, low, high, deals)]
@@ -127,10 +127,10 @@ def recovered(results: Sequence[KnownResult]) -> tuple[float, float]:
     return math.exp(fmean(logs)), stdev(logs) if len(logs) > 1 else math.nan
 
 
-def known_table(saved: Saved[KnownResult]) -> Table:
+def known_table(saved: ex.Saved[KnownResult]) -> ex.Table:
     """Tables 5.1 and 5.2: what was recovered."""
     lines = []
-    by_search = grouped(saved.results, "known", "rules", "method", "budget")
+    by_search = ex.grouped(saved.results, "known", "rules", "method", "budget")
     for (known, rules, method, budget), results in sorted(by_search.items()):
         ratio, spread = recovered(results)
         bounds = [fmean(bounds) for bounds in zip(*((one.lower, one.upper) for one in results), strict=True)]
@@ -150,10 +150,12 @@ def known_table(saved: Saved[KnownResult]) -> Table:
         "Found and ratio: geometric mean and standard deviation over the searches; covered: 95 % "
         f"intervals that hold the truth; games: of one search, on average. {saved.name}."
     )
-    return Table("Known iterations recovered", (*header, "standard error", "covered", "games", "thesis"), lines, note)
+    return ex.Table(
+        "Known iterations recovered", (*header, "standard error", "covered", "games", "thesis"), lines, note
+    )
 
 
-EQUIVALENT_KNOWN = Experiment(
+EQUIVALENT_KNOWN = ex.Experiment(
     "equivalent-known",
     recover,
     "searches",
@@ -217,12 +219,12 @@ class SimulatedOptions(ex.ParallelOptions):
     """
 
     known: Annotated[int, Range(8)] = 500
-    searches: Annotated[int, Range(1)] = 10_000
-    deals: Annotated[int, Range(1)] = 2000
-    step_deals: Annotated[int, Range(1)] = finding.STEP_DEALS
+    searches: ex.Count = 10_000
+    deals: ex.Count = 2000
+    step_deals: ex.Count = finding.STEP_DEALS
 
 
-class SimulatedResult(Result):
+class SimulatedResult(ex.Result):
     """Some simulated searches.
 
     Attributes:
@@ -264,12 +266,12 @@ def _batches(options: SimulatedOptions) -> list[Key]:
     return [(curve, method, batch) for batch in batches for method in get_args(Method) for curve in CURVES]
 
 
-def simulated_table(saved: Saved[SimulatedResult]) -> Table:
+def simulated_table(saved: ex.Saved[SimulatedResult]) -> ex.Table:
     """Coverage, error and games by curve and method."""
     lines = []
     for curve in (*CURVES, "all"):
         own = [result for result in saved.results if curve in (result.curve, "all")]
-        for method, batches in grouped(own, "method", order=get_args(Method)).items():
+        for method, batches in ex.grouped(own, "method", order=get_args(Method)).items():
             covered = wilson_interval(sum(b.covered for b in batches), sum(b.searches for b in batches))
             ratio, square = fmean(b.ratio for b in batches), fmean(b.square for b in batches)
             error, games = f"{100 * math.expm1(math.sqrt(square)):.0f} %", f"{2 * fmean(b.deals for b in batches):,.0f}"
@@ -281,10 +283,10 @@ def simulated_table(saved: Saved[SimulatedResult]) -> Table:
         f"{settings['step_deals']} a step. Typical error: the root mean square of the logarithm of the ratio, as a "
         f"factor; {saved.name}."
     )
-    return Table("Simulated searches", header, lines, note)
+    return ex.Table("Simulated searches", header, lines, note)
 
 
-EQUIVALENT_SIMULATED = Experiment(
+EQUIVALENT_SIMULATED = ex.Experiment(
     "equivalent-simulated",
     simulate,
     "batches of 50 searches",

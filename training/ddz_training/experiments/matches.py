@@ -5,23 +5,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from ddz_env import Rules
-from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments.experiment import ChosenOptions, Experiment, Result, Saved, SeedOptions, Table
+from ddz_training.experiments import experiment as ex
 from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.statistics import Interval, normal_interval, paired_difference, within, won_by_side
 from ddz_training.measure.store import Key
 
 Pair = tuple[str, str]
-_Options = TypeVar("_Options", bound=SeedOptions)
+_Options = TypeVar("_Options", bound=ex.SeedOptions)
 _Result = TypeVar("_Result")
 
 
-class DealOptions(ChosenOptions):
+class DealOptions(ex.ChosenOptions):
     """Which duplicate deals are played.
 
     Attributes:
@@ -30,11 +29,11 @@ class DealOptions(ChosenOptions):
         first_deal: Number of the first deal under the seed.
     """
 
-    deals: Annotated[int, Range(1)] = 200
-    first_deal: Annotated[int, Range(0)] = 0
+    deals: ex.Count = 200
+    first_deal: ex.Natural = 0
 
 
-class MatchResult(Result):
+class MatchResult(ex.Result):
     """A duplicate deal.
 
     Attributes:
@@ -79,7 +78,7 @@ def match_result(kind: Callable[..., _Result], records: Sequence[GameRecord]) ->
 
 
 def deal_worker(
-    line: Callable[[Sequence[GameRecord]], list[Any]], rules: str, player: Mapping[str, Any], options: SeedOptions
+    line: Callable[[Sequence[GameRecord]], list[Any]], rules: str, player: Mapping[str, Any], options: ex.SeedOptions
 ) -> DealWorker[list[Any]]:
     """What plays deals and makes the results of each from its games.
 
@@ -96,16 +95,16 @@ def deal_worker(
 def rates(
     name: str,
     pairs: Callable[[_Options], Mapping[Pair, int]],
-    tables: Mapping[str, Callable[[Saved[Any]], Table]],
+    tables: Mapping[str, Callable[[ex.Saved[Any]], ex.Table]],
     *,
     first: int = 0,
-    specs: Mapping[str, str] = {},
+    specs: Callable[[_Options], Mapping[str, str]] = lambda options: {},
     result: type[Any] = MatchResult,
     line: Callable[[Sequence[GameRecord]], list[Any]] | None = None,
     rules: str = "standard",
     player: Mapping[str, Any] = {},
     **more: Any,
-) -> Experiment[_Options, Any]:
+) -> ex.Experiment[_Options, Any]:
     """An experiment in which pairs of agents play duplicate deals.
 
     Args:
@@ -113,7 +112,7 @@ def rates(
         pairs: Who meets whom on how many deals, from the options.  Its docstring is the help of the command.
         tables: Its tables.
         first: Number of the first deal, where that is not an option.
-        specs: Specifications of names that are not specifications themselves.
+        specs: Specifications of names that are not specifications themselves, from the options.
         result: The dataclass of a deal.
         line: Makes it from the games of a deal; by default who won them.
         rules: The rules.
@@ -121,11 +120,11 @@ def rates(
         more: More of :class:`~ddz_training.experiments.experiment.Experiment`.
     """
     given = {"about": pairs.__doc__, "options": get_type_hints(pairs)["options"], **more}
-    return Experiment(
+    return ex.Experiment(
         name,
         functools.partial(deal_worker, line or functools.partial(match_result, result), rules, player),
         "duplicate deals",
-        lambda options: matches(pairs(options), getattr(options, "first_deal", first), specs),
+        lambda options: matches(pairs(options), getattr(options, "first_deal", first), specs(options)),
         tables,
         agents=lambda tasks: dict.fromkeys(spec for match in tasks.values() for spec in match.specs),
         result=result,
@@ -169,7 +168,7 @@ def auction_cells(own: Sequence[Any]) -> list[str]:
     ]
 
 
-def deals_note(saved: Saved[Any]) -> str:
+def deals_note(saved: ex.Saved[Any]) -> str:
     """Which deals a table is of."""
     first = min(result.deal for result in saved.results)
     return f"Duplicate deals from number {first:,} on under seed {saved.settings['seed']}"

@@ -36,7 +36,6 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.experiment import Experiment, NoOptions, Result, Saved, Table, grouped
 from ddz_training.measure.markdown import markdown_table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Z95, Interval
@@ -102,7 +101,7 @@ def play_exact(deal: MiniDeal, agents: Sequence[exact.ExactAgent]) -> tuple[int,
 # --- Sections II.D and III.C: the deals, solved with perfect information ----------------------------------------------
 
 
-class HandResult(Result):
+class HandResult(ex.Result):
     """What holds for one hand of player 1.
 
     Attributes:
@@ -125,7 +124,7 @@ def _census_solver() -> MinimaxSolver:
     return MinimaxSolver(MINI, epsilon=0.0, table_bits=TABLE_BITS)
 
 
-def solve_hand(options: NoOptions, *deals: MiniDeal) -> list[HandResult]:
+def solve_hand(options: ex.NoOptions, *deals: MiniDeal) -> list[HandResult]:
     """Count and solve the 8,832 deals of Mini: at most 66 states, 70.7 % for player 1."""
     won = [deal.probability for deal in deals if _census_solver().value(deal.row) > 0]
     return [HandResult(deals[0].hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
@@ -143,7 +142,7 @@ def compare_mini_census(results: Sequence[HandResult]) -> list[ex.Comparison]:
     ]
 
 
-def plot_mini_census(saved: Saved[HandResult], path: Path) -> None:
+def plot_mini_census(saved: ex.Saved[HandResult], path: Path) -> None:
     """Player 1's hands by how often they win with perfect play."""
     rates = [result.win_probability / result.probability for result in saved.results]
     weights = [100 * result.probability for result in saved.results]
@@ -155,11 +154,11 @@ def plot_mini_census(saved: Saved[HandResult], path: Path) -> None:
     )
 
 
-MINI_CENSUS = Experiment(
+MINI_CENSUS = ex.Experiment(
     "mini-census",
     solve_hand,
     "hands of player 1",
-    lambda options: {(hand,): deals for hand, deals in grouped(mini_deals(), "hand").items()},
+    lambda options: {(hand,): deals for hand, deals in ex.grouped(mini_deals(), "hand").items()},
     {"mini-census": ex.compared("Mini Dou Dizhu: census", compare_mini_census)},
     settings=(),
     source=f"{PAPER}, sections II.D and III.C",
@@ -182,7 +181,7 @@ PAIRS = tuple((one, two) for two in KINDS for one in KINDS if (one, two) != (COR
 minimax with the correct model of itself would be a model of a model without end; the paper leaves it out, too."""
 
 
-class PairResult(Result):
+class PairResult(ex.Result):
     """What player 1 reached against player 2, in one game a deal: the agents are deterministic.
 
     Attributes:
@@ -209,7 +208,7 @@ def _plain_agents() -> tuple[exact.Solvers, dict[str, exact.ExactAgent]]:
     }
 
 
-def play_pair(options: NoOptions, player_1: str, player_2: str) -> list[PairResult]:
+def play_pair(options: ex.NoOptions, player_1: str, player_2: str) -> list[PairResult]:
     """Play every pair of exact agents on all deals of Mini (figure 3 of Whitehouse et al. 2011)."""
     agents, deals = exact_pair(player_1, player_2), mini_deals()
     won = [deal.probability for deal in deals if play_exact(deal, agents)[0] == 0]
@@ -271,15 +270,15 @@ def compare_mini_agents(results: Sequence[PairResult]) -> Iterable[ex.Comparison
             yield ex.Comparison(f"{what}, points", paper, f"{fmean(gaps):+.1f}", note)
 
 
-def pair_table(saved: Saved[PairResult]) -> Table:
+def pair_table(saved: ex.Saved[PairResult]) -> ex.Table:
     """Player 1's win rate in every pair, a line for each kind of player 1."""
     rates = {pair: f"{rate:.1f}" for pair, rate in _rates(saved.results).items()}
     lines = [(one, *(rates.get((one, two), "–") for two in KINDS)) for one in (*KINDS, EXPECTIMAX_CORRECT)]
     played = [line for line in lines if set(line[1:]) != {"–"}]
-    return Table("Player 1's win rate on all deals, %", ("player 1 ↓, player 2 →", *KINDS), played)
+    return ex.Table("Player 1's win rate on all deals, %", ("player 1 ↓, player 2 →", *KINDS), played)
 
 
-def plot_mini_agents(saved: Saved[PairResult], path: Path) -> None:
+def plot_mini_agents(saved: ex.Saved[PairResult], path: Path) -> None:
     """Figure 3 of the paper: groups by player 2, bars by player 1."""
     rates = _rates(saved.results)
     names = [kind.replace("+", "\n+ ") for kind in KINDS]
@@ -288,7 +287,7 @@ def plot_mini_agents(saved: Saved[PairResult], path: Path) -> None:
     save_plot(path, panel, size=(9.0, 3.6))
 
 
-MINI_AGENTS = Experiment(
+MINI_AGENTS = ex.Experiment(
     "mini-agents",
     play_pair,
     "pairs of agents",
@@ -315,7 +314,7 @@ FOURTH_TURN = 8
 """Moves of both players in four turns."""
 
 
-class InferenceResult(Result):
+class InferenceResult(ex.Result):
     """One game.
 
     Attributes:
@@ -332,13 +331,12 @@ class InferenceResult(Result):
 
 
 @functools.cache
-def _watched_agents() -> tuple[exact.DeterminizedMinimaxAgent, exact.InformationSetExpectimaxAgent, Inference]:
-    solvers = exact.Solvers(TABLE_BITS)
-    expectimax = exact.InformationSetExpectimaxAgent(solvers=solvers)
-    return exact.DeterminizedMinimaxAgent("correct", expectimax, solvers), expectimax, Inference(MINI, expectimax)
+def _watched_agents() -> tuple[exact.ExactAgent, exact.ExactAgent, Inference]:
+    agent, expectimax = exact_pair(CORRECT, EXPECTIMAX)
+    return agent, expectimax, Inference(MINI, expectimax)
 
 
-def watch_inference(options: NoOptions, player: int, number: int) -> list[InferenceResult]:
+def watch_inference(options: ex.NoOptions, player: int, number: int) -> list[InferenceResult]:
     """How often determinized minimax with the correct model knows the true state: 48 % and 74 %."""
     agent, expectimax, inference = _watched_agents()
     deal, view = mini_deals()[number], np.empty(ROW_WORDS, np.uint64)
@@ -368,12 +366,12 @@ def compare_mini_inference(results: Sequence[InferenceResult]) -> Iterable[ex.Co
             yield ex.Comparison(what, paper if player == 1 else "", f"{ours:.1f}", note)
 
 
-def plot_mini_inference(saved: Saved[InferenceResult], path: Path) -> None:
+def plot_mini_inference(saved: ex.Saved[InferenceResult], path: Path) -> None:
     """The share of deals in which the state is known, move by move."""
     moves = range(max(result.moves for result in saved.results) + 1)
     lines = [
         Series(f"as player {player}", moves, [100 * share_known(own, player, n) for n in moves])
-        for player, own in sorted(grouped(saved.results, "player").items())
+        for player, own in sorted(ex.grouped(saved.results, "player").items())
     ]
     printed = Series("paper, fourth turn", [FOURTH_TURN], [48], "points")
     below, beside = "moves played (both players, passes included)", "deals with the true state known, %"
@@ -381,7 +379,7 @@ def plot_mini_inference(saved: Saved[InferenceResult], path: Path) -> None:
     save_plot(path, Panel([*lines, printed], below, beside, across=ends, axes={"ylim": (0, 100)}))
 
 
-MINI_INFERENCE = Experiment(
+MINI_INFERENCE = ex.Experiment(
     "mini-inference",
     watch_inference,
     "games",
@@ -404,7 +402,7 @@ FILES = {
 """The files that the page compares, and what they differ in."""
 
 
-class UctResult(Result):
+class UctResult(ex.Result):
     """One deal.
 
     Attributes:
@@ -428,7 +426,7 @@ class UctOptions(ex.SeedOptions):
         finish: Take finishing moves at once (the paper does not).
     """
 
-    games: Annotated[int, Range(1)] = 10
+    games: ex.Count = 10
     exploration: Annotated[float, Range(0)] = 1.0
     finish: bool = True
 
@@ -473,11 +471,11 @@ def uct_rate(results: Sequence[UctResult], kind: str, games: int) -> Interval:
     return Interval(mean, mean - margin, mean + margin, games * len(results))
 
 
-def _uct_rates(saved: Saved[UctResult]) -> dict[str, Interval]:
+def _uct_rates(saved: ex.Saved[UctResult]) -> dict[str, Interval]:
     return {kind: uct_rate(saved.results, kind, saved.settings["games"]) for kind in PAPER_RATES}
 
 
-def uct_table(saved: Saved[UctResult]) -> Table:
+def uct_table(saved: ex.Saved[UctResult]) -> ex.Table:
     """The paper's figures beside ours."""
     lines = [
         ex.Comparison(
@@ -499,14 +497,14 @@ def _page_table(folder: Path) -> str:
     return markdown_table(header, [*lines, ("paper", "", "", *PAPER_RATES.values())])
 
 
-def plot_mini_uct(saved: Saved[UctResult], path: Path) -> None:
+def plot_mini_uct(saved: ex.Saved[UctResult], path: Path) -> None:
     """Both kinds of player 1 beside the paper."""
     printed = [float(rate) for rate in PAPER_RATES.values()]
     bars = Series("", [*PAPER_RATES], [*_uct_rates(saved).values()], "bars", printed)
     save_plot(path, Panel([bars], "", "player 1 wins, %", axes={"ylim": (0, 100)}), size=(5.5, 3.6))
 
 
-MINI_UCT = Experiment(
+MINI_UCT = ex.Experiment(
     "mini-uct",
     play_uct,
     "deals",

@@ -9,7 +9,7 @@ import numpy as np
 
 from ddz_env.core.options import Range
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.experiment import Experiment, Result, Saved, SeedOptions, Table
+from ddz_training.experiments import experiment as ex
 from ddz_training.measure.statistics import wilson_interval
 from ddz_training.measure.workers import Worker
 
@@ -38,7 +38,7 @@ AGENTS = (
 """Agents that play two-player presets from what their seat sees."""
 
 
-class ExploitResult(Result):
+class ExploitResult(ex.Result):
     """What an agent can be sure of.
 
     Attributes:
@@ -59,7 +59,7 @@ class ExploitResult(Result):
         return -self.player_1 - self.player_2  # the game is zero-sum
 
 
-class ExploitOptions(SeedOptions):
+class ExploitOptions(ex.SeedOptions):
     """How the agents become tables.
 
     Attributes:
@@ -100,7 +100,7 @@ def exploit(options: ExploitOptions, player: str) -> list[ExploitResult]:
     return [ExploitResult(player, samples, *surest)]
 
 
-def exploitability_table(saved: Saved[ExploitResult]) -> Table:
+def exploitability_table(saved: ex.Saved[ExploitResult]) -> ex.Table:
     """Every player, the least exploitable first."""
     lines = [
         (
@@ -112,10 +112,10 @@ def exploitability_table(saved: Saved[ExploitResult]) -> Table:
     ]
     header = ("player", "worst return as player 1", "as player 2", "NashConv")
     note = f"{saved.settings['samples']} questions in each information state that the agent reaches"
-    return Table("Exploitability on micro", header, lines, f"{note}; computed from {saved.name}.")
+    return ex.Table("Exploitability on micro", header, lines, f"{note}; computed from {saved.name}.")
 
 
-EXPLOITABILITY = Experiment(
+EXPLOITABILITY = ex.Experiment(
     "exploitability",
     exploit,
     "players",
@@ -136,7 +136,7 @@ ITERATIONS = (0, 1_000, 10_000, 100_000)
 """After how many iterations the average policy is tried; after none it is uniform."""
 
 
-class MccfrResult(Result):
+class MccfrResult(ex.Result):
     """How an average policy fares against random play.
 
     Attributes:
@@ -152,7 +152,7 @@ class MccfrResult(Result):
     wins_2: int
 
 
-class MccfrOptions(SeedOptions):
+class MccfrOptions(ex.SeedOptions):
     """How a policy is tried.
 
     Attributes:
@@ -199,7 +199,7 @@ class Sampler(Worker[tuple[int], list[MccfrResult]]):
         return bool(state.returns()[seat] > 0)
 
 
-def mini_mccfr_table(saved: Saved[MccfrResult]) -> Table:
+def mini_mccfr_table(saved: ex.Saved[MccfrResult]) -> ex.Table:
     """The rates of wins against random play."""
     lines = []
     for result in saved.results:
@@ -207,10 +207,10 @@ def mini_mccfr_table(saved: Saved[MccfrResult]) -> Table:
         lines.append((f"{result.iterations:,}", *(rate.both(to="–") for rate in rates)))
     header, games = ("iterations", "wins as player 1, %", "as player 2, %"), saved.settings["games"]
     note = f"{games:,} games a seat against random play, 95 % intervals (Wilson); computed from {saved.name}."
-    return Table("Outcome-sampling MCCFR on Mini", header, lines, note)
+    return ex.Table("Outcome-sampling MCCFR on Mini", header, lines, note)
 
 
-MINI_MCCFR = Experiment(
+MINI_MCCFR = ex.Experiment(
     "mini-mccfr",
     Sampler,
     "policies",

@@ -35,11 +35,10 @@ from ddz_env import Rules, State
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import SEAT
 from ddz_env.core.observation import action_mask, observe
-from ddz_env.core.options import Range
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.agent import sight
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Result, Saved, Table, grouped
+from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.strengths import shipped_fingerprint
 from ddz_training.measure.duplicate import SIDES
 from ddz_training.measure.errors import InvalidExperimentError
@@ -63,7 +62,7 @@ SETTLED = 0.98
 """Decisions where the policy gives a move at least this probability are skipped."""
 
 
-class GainResult(Result):
+class GainResult(ex.Result):
     """What a search would have changed in one game of the policy against itself.
 
     Attributes:
@@ -160,7 +159,7 @@ class GainWorker(AgentKeeper):
         return worth(self._model, self._decisions(game)[place][0], action, self._playouts, rng)
 
 
-class GainOptions(ParallelOptions):
+class GainOptions(ex.ParallelOptions):
     """Whose decisions are valued, and how.
 
     Attributes:
@@ -170,8 +169,8 @@ class GainOptions(ParallelOptions):
     """
 
     agent: tuple[str, ...] | None = None
-    games: Annotated[int, Range(1)] = 100
-    playouts: Annotated[int, Range(1)] = 64
+    games: ex.Count = 100
+    playouts: ex.Count = 64
 
     def check(self) -> None:
         """Refuse a search that is given twice."""
@@ -195,7 +194,7 @@ def milliseconds(own: Sequence[GainResult]) -> float:
     return median([result.ms / result.decisions for result in own if result.decisions] or [0.0])
 
 
-def gain_table(saved: Saved[GainResult]) -> Table:
+def gain_table(saved: ex.Saved[GainResult]) -> ex.Table:
     """A line a search, those of ``SEARCHES`` and ``BUDGETS`` first: gains in points of win rate.
 
     ``landlord`` and ``peasants`` are a game's mean gains of one side; ``both`` is half of their sum, what is predicted
@@ -203,7 +202,7 @@ def gain_table(saved: Saved[GainResult]) -> Table:
     two have 95 % intervals over games.
     """
     lines, first = [], dict[int, float]()
-    for agent, own in grouped(saved.results, "agent", order=(*SEARCHES, *BUDGETS)).items():
+    for agent, own in ex.grouped(saved.results, "agent", order=(*SEARCHES, *BUDGETS)).items():
         decisions, changed = sum(result.decisions for result in own), sum(result.changed for result in own)
         sides = [normal_interval([100 * getattr(result, side) for result in own]) for side in SIDES]
         gains = {result.game: predicted(result) for result in own}
@@ -217,12 +216,12 @@ def gain_table(saved: Saved[GainResult]) -> Table:
     settings = saved.settings
     note = f"{saved.name}, seed {settings['seed']}, {settings['playouts']} games to value a move"
     note += f"; the weights are `{settings['weights']}`."
-    return Table("Gains over the policy, points of win rate", header, lines, note)
+    return ex.Table("Gains over the policy, points of win rate", header, lines, note)
 
 
-def plot_gains(saved: Saved[GainResult], path: Path) -> None:
+def plot_gains(saved: ex.Saved[GainResult], path: Path) -> None:
     """Gains by time a decision: a line for the default search's budgets, dots for other searches."""
-    groups = grouped(saved.results, "agent")
+    groups = ex.grouped(saved.results, "agent")
     series = []
     for label, kind, specs in (
         ("the default search's budgets", "line", [spec for spec in BUDGETS if spec in groups]),
@@ -234,7 +233,7 @@ def plot_gains(saved: Saved[GainResult], path: Path) -> None:
     save_plot(path, Panel(series, below, beside, across={"": 0}, axes={"xscale": "log"}))
 
 
-SEARCH_GAINS = Experiment(
+SEARCH_GAINS = ex.Experiment(
     "search-gains",
     GainWorker,
     "games of a search",
@@ -257,7 +256,7 @@ _STEPS, _DIGITS = 25, 3
 """Of Newton's method, and of what it has found."""
 
 
-class ChanceOptions(ParallelOptions):
+class ChanceOptions(ex.ParallelOptions):
     """Which games are played.
 
     Attributes:
@@ -266,11 +265,11 @@ class ChanceOptions(ParallelOptions):
         decisions: Decisions of each game that are looked at, at most.
     """
 
-    games: Annotated[int, Range(1)] = 4000
-    decisions: Annotated[int, Range(1)] = 3
+    games: ex.Count = 4000
+    decisions: ex.Count = 3
 
 
-class ChanceResult(Result):
+class ChanceResult(ex.Result):
     """A decision between several moves.
 
     Attributes:
@@ -348,7 +347,7 @@ def given_and_won(results: Sequence[ChanceResult], calibration: Calibration = SH
     return tenths
 
 
-def chances_table(saved: Saved[ChanceResult]) -> Table:
+def chances_table(saved: ex.Saved[ChanceResult]) -> ex.Table:
     """The chances given beside the games won."""
     lines = []
     for place, part in enumerate(given_and_won(saved.results)):
@@ -359,10 +358,10 @@ def chances_table(saved: Saved[ChanceResult]) -> Table:
             lines.append((name, f"{len(part):,}", f"{given:.1f}", rate.both(to="–"), f"{100 * rate.mean - given:+.1f}"))
     note = f"Games with odd numbers; the map was fitted on those with even ones. Computed from {saved.name}."
     header = ("chance given, %", "positions", "its mean", "games won, %", "difference")
-    return Table("Chances of winning, given and found", header, lines, note)
+    return ex.Table("Chances of winning, given and found", header, lines, note)
 
 
-CHANCES = Experiment(
+CHANCES = ex.Experiment(
     "chances",
     play_and_judge,
     "games",

@@ -27,7 +27,6 @@ _MODULES = (
     ("equivalents", "equivalents"),
     ("known_equivalents", "equivalent-known equivalent-simulated"),
     ("holdem", "holdem streets"),
-    ("parallel_forms", "parallel-forms"),
     ("growth", "growth"),
     ("tendency", "tendency tendency-savings"),
     ("complexity", "tree-size complexity"),

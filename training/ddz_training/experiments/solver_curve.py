@@ -5,15 +5,13 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Sequence
-from typing import Annotated
 
 import numpy as np
 
 from ddz_agents.open_cards.solver.position import dealt_position, open_position
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Rules
-from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import Experiment, Result, Saved, SeedOptions, Table, grouped
+from ddz_training.experiments import experiment as ex
 
 DEALS = ("10+10+10", "11+11+11", "12+12+12", "13+13+14", "15+15+15", "20+17+17")
 """Cards of the hands; the first is the landlord's and leads."""
@@ -21,7 +19,7 @@ _LIMITS = (0.01, 0.03, 0.1, 0.3, 1.0)
 """Seconds at which the table reads the curve."""
 
 
-class SolverCurveOptions(SeedOptions):
+class SolverCurveOptions(ex.SeedOptions):
     """How many positions are tried for how long.
 
     Attributes:
@@ -29,11 +27,11 @@ class SolverCurveOptions(SeedOptions):
         nodes: Positions that a search may open.
     """
 
-    positions: Annotated[int, Range(1)] = 20
-    nodes: Annotated[int, Range(1)] = 1_000_000
+    positions: ex.Count = 20
+    nodes: ex.Count = 1_000_000
 
 
-class CurveResult(Result):
+class CurveResult(ex.Result):
     """One position.
 
     Attributes:
@@ -75,10 +73,10 @@ def solved_within(results: Sequence[CurveResult], seconds: float) -> float:
     return 100 * sum(result.solved == 1 and result.seconds <= seconds for result in results) / len(results)
 
 
-def curve_table(saved: Saved[CurveResult]) -> Table:
+def curve_table(saved: ex.Saved[CurveResult]) -> ex.Table:
     """The share solved, by cards and by time."""
     lines = []
-    for cards, results in grouped(saved.results, "cards").items():
+    for cards, results in ex.grouped(saved.results, "cards").items():
         shares = [f"{solved_within(results, limit):.0f}" for limit in (*_LIMITS, np.inf)]
         speed = sum(result.nodes for result in results) / max(1e-9, sum(result.seconds for result in results))
         lines.append((cards, str(len(results)), *shares, f"{speed / 1000:,.0f},000"))
@@ -86,10 +84,10 @@ def curve_table(saved: Saved[CurveResult]) -> Table:
     header = ("cards", "positions", *heads, "at all", "nodes a second")
     limit = f"{saved.settings['nodes']:,} nodes a position at most"
     note = f"Percent solved within a time of the processor; {limit}, seed {saved.settings['seed']}; {saved.name}."
-    return Table("Positions solved by time", header, lines, note)
+    return ex.Table("Positions solved by time", header, lines, note)
 
 
-SOLVER_CURVE = Experiment(
+SOLVER_CURVE = ex.Experiment(
     "solver-curve",
     solve_position,
     "positions",

@@ -13,21 +13,18 @@ from statistics import fmean, median
 from typing import Annotated, Any
 
 from ddz_agents.neural.shipped import policy_path, shipped_policy_path
-from ddz_env.core.options import Range
 from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import LEVELS
-from ddz_training.experiments import matches as play
-from ddz_training.experiments.experiment import ParallelOptions, Result, Saved, Table, chosen, grouped, read_saved
-from ddz_training.experiments.matches import DealOptions, MatchResult, Pair, win_interval
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments import matches
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.markdown import markdown_table
-from ddz_training.measure.statistics import Interval
 
 Milliseconds = Annotated[float, ".3f"]
 
 
-class StrengthResult(MatchResult):
+class StrengthResult(matches.MatchResult):
     """A duplicate deal with its stakes and times.
 
     Attributes:
@@ -88,7 +85,7 @@ def shipped_fingerprint() -> str:
     return file_digest(shipped_policy_path())
 
 
-class StrengthOptions(DealOptions):
+class StrengthOptions(matches.DealOptions):
     """What is played.
 
     Attributes:
@@ -97,17 +94,17 @@ class StrengthOptions(DealOptions):
         neural: The agent that searches with the policy.
     """
 
-    deals: Annotated[int, Range(1)] | None = None  # type: ignore[assignment]  # as many as the pairing has
+    deals: ex.Count | None = None  # type: ignore[assignment]  # as many as the pairing has
     neural: str = NEURAL
-    first_deal: Annotated[int, Range(0)] = FIRST_DEAL
+    first_deal: ex.Natural = FIRST_DEAL
 
 
-def policy_pairs(options: StrengthOptions) -> dict[Pair, int]:
+def policy_pairs(options: StrengthOptions) -> dict[matches.Pair, int]:
     """The shipped policy, alone and in the search, against everybody, on deals not used for any choice.
 
     Pairings that search take hours with their default deals; --only, --deals and --neural set what is played.
     """
-    names = chosen("pairing", options.only, PAIRINGS)
+    names = ex.chosen("pairing", options.only, PAIRINGS)
     agents = {name: options.neural if name.startswith("search") else POLICY for name in PAIRINGS if name in names}
     return {(agent, PAIRINGS[name][0]): options.deals or PAIRINGS[name][1] for name, agent in agents.items()}
 
@@ -120,39 +117,33 @@ STRENGTH_HEADER = (
 
 
 def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
-    """A line a pairing, in the order of ``PAIRINGS``.
+    """A line a pairing, those of ``PAIRINGS`` first.
 
     Win rates and scores are means over deals of both sides with 95 % intervals; the milliseconds are the median
     deal's.  What a search wins over the policy alone, in points, is counted on the deals that both have played.
     """
-    groups = grouped(results, "agent", "opponent")
-    order = [(name.startswith("search"), opponent) for name, (opponent, _) in PAIRINGS.items()]
-
-    def place(pair: Pair) -> int:
-        kind = pair[0] != POLICY, pair[1]
-        return order.index(kind) if kind in order else len(order)
-
+    order = [(NEURAL if name.startswith("search") else POLICY, opponent) for name, (opponent, _) in PAIRINGS.items()]
+    groups = ex.grouped(results, "agent", "opponent", order=order)
     lines = []
-    for agent, opponent in sorted(groups, key=place):
-        own = groups[agent, opponent]
-        over = play.win_gain(own, groups.get((POLICY, opponent), []) if agent != POLICY else [])
+    for (agent, opponent), own in groups.items():
+        over = matches.win_gain(own, groups.get((POLICY, opponent), []) if agent != POLICY else [])
         scores = statistics.normal_interval([(one.landlord_score + one.peasants_score) / 2 for one in own])
-        rates = win_interval(own).both(to="–"), *play.side_rates(own), scores.plus_minus()
+        rates = matches.win_interval(own).both(to="–"), *matches.side_rates(own), scores.plus_minus()
         gained = over.both("+.1f") if over.count else ""
         lines.append((f"`{agent}`", f"`{opponent}`", f"{len(own):,}", *rates, gained, *_median_times(own)))
     return lines
 
 
-def strength_table(saved: Saved[StrengthResult]) -> Table:
+def strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
     """What the shipped policy wins, alone and in the search."""
     title = "The shipped policy: rates and scores with 95 % intervals, milliseconds a decision"
-    note = f"{play.deals_note(saved)}, {saved.name}; the weights are `{saved.settings['weights']}`."
-    return Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
+    note = f"{matches.deals_note(saved)}, {saved.name}; the weights are `{saved.settings['weights']}`."
+    return ex.Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
 
 
 def _of_policy(folder: Path) -> list[StrengthResult]:
     """The results of the shipped policy, alone and in the default search."""
-    results = read_saved(StrengthResult, folder / "policy_strength.csv").results
+    results = ex.read_saved(StrengthResult, folder / "policy_strength.csv").results
     return [result for result in results if result.agent in (POLICY, NEURAL)]
 
 
@@ -165,17 +156,18 @@ def _rates(folder: Path) -> str:
 def _model_index(folder: Path) -> str:
     """Win rates of the shipped policy alone as the head of a model card has them: Hugging Face's ``model-index``."""
     lines = ["model-index:", "- name: ddz-env policy", "  results:"]
-    for (agent, opponent), own in grouped(_of_policy(folder), "agent", "opponent").items():
+    for (agent, opponent), own in ex.grouped(_of_policy(folder), "agent", "opponent").items():
         if agent == POLICY:
+            rate = matches.win_interval(own)
             lines += [
                 "  - task: {type: reinforcement-learning, name: Dou Dizhu}",
-                f"    dataset: {{type: duplicate-deals, name: '{len(own):,} duplicate deals against {opponent}'}}",
-                f"    metrics: [{{type: win_rate, name: win rate of both sides, value: {win_interval(own).mean:.3f}}}]",
+                f"    dataset: {{type: duplicate-deals, name: '{rate.count:,} duplicate deals against {opponent}'}}",
+                f"    metrics: [{{type: win_rate, name: win rate of both sides, value: {rate.mean:.3f}}}]",
             ]
     return "\n".join(lines)
 
 
-POLICY_STRENGTH = play.rates(
+POLICY_STRENGTH = matches.rates(
     "policy-strength",
     policy_pairs,
     {"policy-strength": strength_table},
@@ -197,7 +189,7 @@ POINTS_OPPONENTS = ("rules", "rules:bidder=payoff", "policy:bidder=rules", "poli
 nothing was trained with."""
 
 
-class PointsResult(Result):
+class PointsResult(ex.Result):
     """The six games of a duplicate deal: one of the two alone in every seat, against two of the other.
 
     Attributes:
@@ -223,7 +215,7 @@ class PointsResult(Result):
     opponent_ms: Milliseconds
 
 
-class PointsOptions(ParallelOptions):
+class PointsOptions(ex.ParallelOptions):
     """What is played.
 
     Attributes:
@@ -235,11 +227,11 @@ class PointsOptions(ParallelOptions):
 
     agent: str = POINTS_AGENT
     opponent: tuple[str, ...] | None = None
-    deals: Annotated[int, Range(1)] = 1000
-    first_deal: Annotated[int, Range(0)] = 7_000_000
+    deals: ex.Count = 1000
+    first_deal: ex.Natural = 7_000_000
 
 
-def points_pairs(options: PointsOptions) -> dict[Pair, int]:
+def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
     """What the shipped policy for points wins from bidders and players, auction and doubling included."""
     return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
 
@@ -253,22 +245,22 @@ def points_result(records: Sequence[GameRecord]) -> list[PointsResult]:
     return [PointsResult(first.a, first.b, first.deal, score, len(own), wins, declined, *_times(records))]
 
 
-def points_table(saved: Saved[PointsResult]) -> Table:
+def points_table(saved: ex.Saved[PointsResult]) -> ex.Table:
     """A line an opponent."""
     order, lines = [(POINTS_AGENT, opponent) for opponent in POINTS_OPPONENTS], []
-    for (agent, opponent), own in grouped(saved.results, "agent", "opponent", order=order).items():
+    for (agent, opponent), own in ex.grouped(saved.results, "agent", "opponent", order=order).items():
         name = f"`{opponent}`" if agent == POINTS_AGENT else f"`{opponent}` (`{agent}`)"
-        lines.append((name, *play.auction_cells(own), *_median_times(own)))
+        lines.append((name, *matches.auction_cells(own), *_median_times(own)))
     settings = saved.settings
     note = (
-        f"{play.deals_note(saved)}, six games each, rules `{settings['rules']}`; scores with 95 % intervals over "
+        f"{matches.deals_note(saved)}, six games each, rules `{settings['rules']}`; scores with 95 % intervals over "
         f"deals. Computed from {saved.name}; the weights are `{settings['weights']}`."
     )
-    header = ("against", *play.AUCTION_HEADER, "ms", "its ms")
-    return Table("The policy for points, stakes won a game", header, lines, note)
+    header = ("against", *matches.AUCTION_HEADER, "ms", "its ms")
+    return ex.Table("The policy for points, stakes won a game", header, lines, note)
 
 
-POINTS_STRENGTH = play.rates(
+POINTS_STRENGTH = matches.rates(
     "points-strength",
     points_pairs,
     {"points-strength": points_table},
@@ -288,7 +280,7 @@ _LEAST, _MOST = 0.001, 0.999
 """Rates beyond these have no rating."""
 
 
-class LevelOptions(ParallelOptions):
+class LevelOptions(ex.ParallelOptions):
     """What is played.
 
     Attributes:
@@ -297,22 +289,22 @@ class LevelOptions(ParallelOptions):
         slow: Duplicate deals of a pair with the strongest level, which searches.
     """
 
-    deals: Annotated[int, Range(1)] = 1000
-    slow: Annotated[int, Range(1)] = 200
+    deals: ex.Count = 1000
+    slow: ex.Count = 200
 
 
-def neighbours(options: LevelOptions) -> dict[Pair, int]:
+def neighbours(options: LevelOptions) -> dict[matches.Pair, int]:
     """How far apart the levels easy, medium, hard and master are, by duplicate deals between neighbours."""
     pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(LADDER)}
     return pairs | {(LADDER[-1], LADDER[-2]): options.slow}
 
 
-def level_rates(results: Sequence[MatchResult]) -> Mapping[Pair, Interval]:
+def level_rates(results: Sequence[matches.MatchResult]) -> Mapping[matches.Pair, statistics.Interval]:
     """The win rate of every pair's stronger agent over both sides, with its 95 % interval over deals."""
-    return {pair: win_interval(own) for pair, own in grouped(results, "agent", "opponent").items()}
+    return {pair: matches.win_interval(own) for pair, own in ex.grouped(results, "agent", "opponent").items()}
 
 
-def ratings(results: Sequence[MatchResult]) -> dict[str, float]:
+def ratings(results: Sequence[matches.MatchResult]) -> dict[str, float]:
     """The rating of every level by its name; the rule agent's is 0."""
     found = level_rates(results)
     means = (found[stronger, weaker].mean for weaker, stronger in pairwise(LADDER[1:]))
@@ -321,7 +313,7 @@ def ratings(results: Sequence[MatchResult]) -> dict[str, float]:
     return {level.name: ladder[level.agent] - ladder[ANCHOR] for level in LEVELS}
 
 
-def levels_table(saved: Saved[MatchResult]) -> Table:
+def levels_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
     """The levels, their ratings, and what each wins against the one below it."""
     found, rated = level_rates(saved.results), ratings(saved.results)
     lines = []
@@ -330,15 +322,10 @@ def levels_table(saved: Saved[MatchResult]) -> Table:
         cells = (level.name, f"`{level.agent}`", f"{rated[level.name]:+.0f}", f"`{below}`", f"{rate.count:,}")
         lines.append((*cells, rate.both(to="–")))
     note = f"Ratings are added up from the win rates between neighbours; `{ANCHOR}` is 0. {saved.name}."
-    return Table("Levels of play", ("level", "agent", "Elo", "against", "deals", "win %"), lines, note)
+    return ex.Table("Levels of play", ("level", "agent", "Elo", "against", "deals", "win %"), lines, note)
 
 
-LEVELS_OF_PLAY = play.rates(
-    "levels",
-    neighbours,
-    {"levels": levels_table},
-    first=6_000_000,
-)
+LEVELS_OF_PLAY = matches.rates("levels", neighbours, {"levels": levels_table}, first=6_000_000)
 """The ratings of :data:`ddz_env.playing.registry.LEVELS` are these, added up from ``hard`` (the rule agent, 0) in both
 directions.  The agents were chosen on the deals from 500,000 on."""
 
@@ -354,37 +341,39 @@ NAMED = (
 """All that play whole games under the standard rules and need no file or program of their own."""
 
 
-class AgentStrengthOptions(DealOptions):
+class AgentStrengthOptions(matches.DealOptions):
     """What is played.
 
     Attributes:
         only: Only this agent; may be repeated.
     """
 
-    first_deal: Annotated[int, Range(0)] = 9_000_000
+    first_deal: ex.Natural = 9_000_000
 
 
-def agent_pairs(options: AgentStrengthOptions) -> dict[Pair, int]:
+def agent_pairs(options: AgentStrengthOptions) -> dict[matches.Pair, int]:
     """Play every named agent, with its default options, against the rule agent."""
-    return {(name, OPPONENT): options.deals for name in chosen("agent", options.only, NAMED)}
+    return {(name, OPPONENT): options.deals for name in ex.chosen("agent", options.only, NAMED)}
 
 
 def by_agent(results: Sequence[StrengthResult]) -> dict[str, list[StrengthResult]]:
     """The deals of each agent against the rule agent."""
-    return grouped((result for result in results if result.opponent == OPPONENT), "agent")
+    return ex.grouped((result for result in results if result.opponent == OPPONENT), "agent")
 
 
-def agent_strength_table(saved: Saved[StrengthResult]) -> Table:
+def agent_strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
     """The agents, the strongest first."""
+    deals = by_agent(saved.results)
+    rates = {agent: matches.win_interval(own) for agent, own in deals.items()}
     lines = [
-        (f"`{agent}`", f"{len(own):,}", win_interval(own).both(to="–"), f"{median(line.ms for line in own):.3g}")
-        for agent, own in sorted(by_agent(saved.results).items(), key=lambda item: -win_interval(item[1]).mean)
+        (f"`{agent}`", f"{rate.count:,}", rate.both(to="–"), f"{median(line.ms for line in deals[agent]):.3g}")
+        for agent, rate in sorted(rates.items(), key=lambda item: -item[1].mean)
     ]
     header = ("agent", "deals", "win %", "ms a decision")
-    return Table("Named agents against `rules`", header, lines, f"{play.deals_note(saved)}; {saved.name}.")
+    return ex.Table("Named agents against `rules`", header, lines, f"{matches.deals_note(saved)}; {saved.name}.")
 
 
-AGENT_STRENGTH = play.rates(
+AGENT_STRENGTH = matches.rates(
     "agent-strength",
     agent_pairs,
     {"strengths-of-agents": agent_strength_table},

@@ -21,11 +21,10 @@ import numpy.typing as npt
 
 from ddz_env import Rules
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import ChosenOptions, Experiment, Result, Saved, Table, chosen, grouped
+from ddz_training.experiments import experiment as ex
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.statistics import Interval
 from ddz_training.measure.tendency import TENDENCIES, Judges, settled_at, shares
 
 THESIS_2020 = "Wang Zhengfei, thesis, Peking University 2020"
@@ -41,7 +40,7 @@ THESIS = {"none": 43.56, "landlord": 28.34, "peasants": 28.10}
 """Table 4.1, in percent: five of Botzone's first ten bots against three behind the 200th."""
 
 
-class TendencyResult(Result):
+class TendencyResult(ex.Result):
     """A deal.
 
     Attributes:
@@ -57,7 +56,7 @@ class TendencyResult(Result):
     top_wins: int
 
 
-class TendencyOptions(ChosenOptions):
+class TendencyOptions(ex.ChosenOptions):
     """Who judges how many deals.
 
     Attributes:
@@ -65,7 +64,7 @@ class TendencyOptions(ChosenOptions):
         deals: Deals for each, from number 0 on.
     """
 
-    deals: Annotated[int, Range(1)] = 2_000
+    deals: ex.Count = 2_000
 
 
 @functools.cache
@@ -82,11 +81,11 @@ def judge_deal(options: TendencyOptions, name: str, deal: int) -> list[TendencyR
     return [TendencyResult(name, deal, judged.tendency, judged.top_wins)]
 
 
-def _by_judges(saved: Saved[TendencyResult]) -> dict[str, list[TendencyResult]]:
-    return grouped(sorted(saved.results, key=lambda result: result.deal), "judges", order=JUDGES)
+def _by_judges(saved: ex.Saved[TendencyResult]) -> dict[str, list[TendencyResult]]:
+    return ex.grouped(sorted(saved.results, key=lambda result: result.deal), "judges", order=JUDGES)
 
 
-def tendency_table(saved: Saved[TendencyResult]) -> Table:
+def tendency_table(saved: ex.Saved[TendencyResult]) -> ex.Table:
     """Table 4.1 beside ours."""
     lines = [
         ("thesis: 5 of Botzone's best 10 v 3 behind the 200th", *(f"{THESIS[one]:g}" for one in TENDENCIES), "", "", "")
@@ -104,10 +103,10 @@ def tendency_table(saved: Saved[TendencyResult]) -> Table:
         lines.append((name, *(rate.both() for rate in rates), *cells))
     header = ("judges", *(f"{one} %" for one in TENDENCIES), "deals", "settled after", "of none, won by the strong %")
     note = "95 % intervals (Wilson). Settled: no further deal changes a share by 0.0001. The same deals for"
-    return Table("Deal tendency by who judges", header, lines, f"{note} all judges; {saved.name}.")
+    return ex.Table("Deal tendency by who judges", header, lines, f"{note} all judges; {saved.name}.")
 
 
-def plot_tendency(saved: Saved[TendencyResult], path: Path) -> None:
+def plot_tendency(saved: ex.Saved[TendencyResult], path: Path) -> None:
     """Figure 4.1: the shares as deals are judged, for each pair of judges."""
     panels = []
     for name, results in _by_judges(saved).items():
@@ -118,11 +117,11 @@ def plot_tendency(saved: Saved[TendencyResult], path: Path) -> None:
     save_plot(path, *panels, size=(3.2 * len(panels), 3.2))
 
 
-TENDENCY = Experiment(
+TENDENCY = ex.Experiment(
     "tendency",
     judge_deal,
     "deals",
-    lambda options: list(product(chosen("judges", options.only, JUDGES), range(options.deals))),
+    lambda options: list(product(ex.chosen("judges", options.only, JUDGES), range(options.deals))),
     {"tendency": tendency_table},
     agents=("policy",),
     source=f"{THESIS_2020}, algorithms 1 and 2, table 4.1, figure 4.1",
@@ -146,7 +145,7 @@ _QUANTILES = 1.959964 + 0.841621
 _REPLICATES = 2_000
 
 
-class SavingsResult(Result):
+class SavingsResult(ex.Result):
     """A deal that two agents have played.
 
     Attributes:
@@ -166,7 +165,7 @@ class SavingsResult(Result):
     as_peasants: int
 
 
-class SavingsOptions(ChosenOptions):
+class SavingsOptions(ex.ChosenOptions):
     """Who is compared on how many deals.
 
     Attributes:
@@ -176,7 +175,7 @@ class SavingsOptions(ChosenOptions):
     """
 
     deals: Annotated[int, Range(2)] = 2_000
-    first_deal: Annotated[int, Range(0)] = 100_000
+    first_deal: ex.Natural = 100_000
 
 
 def play_judged(options: SavingsOptions, pair: str, deal: int) -> list[SavingsResult]:
@@ -192,7 +191,7 @@ def play_judged(options: SavingsOptions, pair: str, deal: int) -> list[SavingsRe
 
 def _compared_deals(options: SavingsOptions) -> list[tuple[str, int]]:
     deals = range(options.first_deal, options.first_deal + options.deals)
-    return list(product(chosen("pair", options.only, PAIRS), deals))
+    return list(product(ex.chosen("pair", options.only, PAIRS), deals))
 
 
 def need(sums: FloatArray) -> FloatArray:
@@ -214,7 +213,7 @@ def need(sums: FloatArray) -> FloatArray:
         return np.stack([mean, np.sqrt(variance), 2 * per_game * variance, per_game * mean * (1 - mean)], axis=-1)
 
 
-def ratios(results: Sequence[SavingsResult], judges: str) -> tuple[Interval, Interval]:
+def ratios(results: Sequence[SavingsResult], judges: str) -> tuple[statistics.Interval, statistics.Interval]:
     """Games needed on deals without tendency over games needed on all: duplicate and single, with 95 % intervals.
 
     The intervals are of a bootstrap over deals.
@@ -242,13 +241,13 @@ def sums(results: Sequence[SavingsResult]) -> FloatArray:
     return np.stack([np.ones_like(values), values, values**2], axis=1)
 
 
-def savings_table(saved: Saved[SavingsResult]) -> Table:
+def savings_table(saved: ex.Saved[SavingsResult]) -> ex.Table:
     """What a deal's value is like, by tendency, and the games needed."""
     lines = []
-    for pair, results in grouped(saved.results, "pair").items():
+    for pair, results in ex.grouped(saved.results, "pair").items():
         lines.append((pair, "all", "all", "100", *_cells(results), "", ""))
         for column, name in zip(("near", "far"), JUDGED_BY, strict=True):
-            groups = grouped(results, column)
+            groups = ex.grouped(results, column)
             for tendency, own in ((one, groups[one]) for one in TENDENCIES if len(groups.get(one, ())) > 1):
                 saving = ratios(results, column) if tendency == TENDENCIES[0] else ()
                 share = f"{100 * len(own) / len(results):.1f}"
@@ -261,7 +260,7 @@ def savings_table(saved: Saved[SavingsResult]) -> Table:
         "with 95 % intervals (bootstrap over deals). The judges' own games, two for each deal tried, are not counted; "
         f"{saved.name}."
     )
-    return Table("What deals without a tendency save", (*header, *games), lines, note)
+    return ex.Table("What deals without a tendency save", (*header, *games), lines, note)
 
 
 def _cells(results: Sequence[SavingsResult]) -> list[str]:
@@ -269,7 +268,7 @@ def _cells(results: Sequence[SavingsResult]) -> list[str]:
     return [f"{100 * mean:.1f}", f"{deviation:.3f}", *(f"{one:,.0f}" if one < 10**6 else "> 10⁶" for one in games)]
 
 
-TENDENCY_SAVINGS = Experiment(
+TENDENCY_SAVINGS = ex.Experiment(
     "tendency-savings",
     play_judged,
     "deals",

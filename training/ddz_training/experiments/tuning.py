@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import ChosenOptions, Experiment, Result, Saved, Table, chosen, grouped
+from ddz_training.experiments import experiment as ex
 from ddz_training.learn.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deals
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval
@@ -27,7 +27,7 @@ _SEARCH, _CHOICE, _FRESH = 10_000_000, 20_000_000, 30_000_000
 """Numbers of the first deals."""
 
 
-class TuningResult(Result):
+class TuningResult(ex.Result):
     """A moment of a run.
 
     Attributes:
@@ -51,7 +51,7 @@ class TuningResult(Result):
     weights: tuple[Annotated[float, ".4g"], ...]
 
 
-class TuningOptions(ChosenOptions):
+class TuningOptions(ex.ChosenOptions):
     """What is tuned, and with how many games; a position's weights get a twentieth of the deals, two games each.
 
     Attributes:
@@ -135,22 +135,22 @@ def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
     return [*lines, moment("fresh", options.evaluations, played, gain, weights)]
 
 
-def tuning_table(saved: Saved[TuningResult]) -> Table:
+def tuning_table(saved: ex.Saved[TuningResult]) -> ex.Table:
     """What each method gained, on the deals of its search, on those that chose, and on fresh ones."""
     lines = []
-    for (subject, method), results in grouped(saved.results, "subject", "method").items():
+    for (subject, method), results in ex.grouped(saved.results, "subject", "method").items():
         *_, last, choice, fresh = results
         gains = (f"{result.gain:+.2f} ±{result.margin:.2f}" for result in (last, choice, fresh))
         lines.append((subject, method, str(last.evaluation), f"{last.deals:,}", *gains))
     header = ("subject", "method", "evaluations", "deals", "gain, search", "gain, choice", "gain, fresh deals")
     note = f"Points of win rate against `rules`, with 95 % intervals; computed from {saved.name}."
-    return Table("Tuned weights", header, lines, note)
+    return ex.Table("Tuned weights", header, lines, note)
 
 
-def plot_tuning(saved: Saved[TuningResult], path: Path) -> None:
+def plot_tuning(saved: ex.Saved[TuningResult], path: Path) -> None:
     """The learning curves side by side: the best gain so far over the deals played, and the gain on fresh deals."""
     panels: dict[str, list[Series]] = {}
-    for (subject, method), (*curve, _, fresh) in grouped(saved.results, "subject", "method").items():
+    for (subject, method), (*curve, _, fresh) in ex.grouped(saved.results, "subject", "method").items():
         series = panels.setdefault(subject, [])
         played, style = [result.deals / 1000 for result in curve], {"color": f"C{len(series) // 2}"}
         gain = Interval(fresh.gain, fresh.gain - fresh.margin, fresh.gain + fresh.margin, 0)
@@ -161,13 +161,12 @@ def plot_tuning(saved: Saved[TuningResult], path: Path) -> None:
     save_plot(path, *drawn, size=(3.2 * len(drawn) + 1.0, 3.6))
 
 
-TUNING = Experiment(
+TUNING = ex.Experiment(
     "tuning",
     tune,
     "runs",
-    lambda options: [(name, method) for name in chosen("subject", options.only, SUBJECTS) for method in METHODS],
+    lambda options: [(name, method) for name in ex.chosen("subject", options.only, SUBJECTS) for method in METHODS],
     {"tuning": tuning_table},
     settings=("seed", "evaluations", "deals", "batch", "choice", "fresh"),
-    per_key=lambda options: POINTS + 2,
     plot=plot_tuning,
 )

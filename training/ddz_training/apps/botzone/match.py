@@ -72,16 +72,13 @@ def _entry(keeps_running: bool, memory: int, milliseconds: int, verdict: str, **
     return {"keep_running": keeps_running, "memory": memory, "time": milliseconds, "verdict": verdict, **rest}
 
 
-def play_match(
-    game: BotzoneGame, agents: Sequence[str], seed: int = 0, initdata: Mapping[str, Any] | None = None
-) -> BotzoneLog:
+def play_match(game: BotzoneGame, agents: Sequence[str], seed: int = 0) -> BotzoneLog:
     """Play one match.
 
     Args:
         game: The game.
         agents: Three agents by name, one a seat; ``botzone:./bot`` for programs.
         seed: Of the deal and of our agents' draws.
-        initdata: The deal, as a judge's first word has it; dealt from the seed by default.
 
     Raises:
         DouDizhuError: If there are not three agents, or one cannot be made.
@@ -92,7 +89,7 @@ def play_match(
     entries: list[dict[str, Any]] = []
     with ExitStack() as leave:
         bots = [_seated(spec, game, seed, leave) for spec in agents]
-        said = judge(game, entries, initdata, rng)
+        said = judge(game, entries, None, rng)
         deal = said["initdata"]
         while True:
             entries.append({"keep_running": False, "memory": 0, "output": said, "time": 0, "verdict": "OK"})

@@ -47,34 +47,7 @@ def _headings() -> Headings:
     return headings
 
 
-_MATCH_GONE = {
-    "--name": "write NAME=AGENT",
-    "--resume": "an existing --out is always resumed",
-    "--csv": "--table FILE.csv writes the final table",
-    "--json": "--table FILE.json writes the final table and the settings",
-    "--on-fault": "--debug stops at the first fault of an agent, with its traceback",
-}
-GONE = {
-    "advise": "ask on the page (ddz web)",
-    "bench": "make bench in a checkout",
-    "equivalent": "ddz study equivalent",
-    "exploit": "ddz train selfplay --set frozen=AGENT --set frozen_share=1",
-    "hand": "ddz bidding",
-    "speed": "make bench in a checkout",
-    "study exploit": "ddz train selfplay --set frozen=AGENT --set frozen_share=1",
-    "tendency": "ddz study tendency",
-    "train distil": "the shipped policy, which needs no PyTorch, or ddz export",
-    "train expert": "ddz train selfplay",
-    "version": "ddz --version",
-    **{f"{name} {option}": instead for name in ("arena", "rate") for option, instead in _MATCH_GONE.items()},
-    "rate --cross-csv": "--table FILE.json holds the pairs, too",
-    "solve --passed": "write the pass behind the hands: '44668 / 5578 / 3399: pass'",
-    "train sb3 --num-envs": "write --set num_envs=VALUE",
-}
-"""What to use instead of each command and option that was removed, by the words that called it."""
-
 app = Main(
-    GONE,
     "ddz",
     "A Dou Dizhu (斗地主) laboratory: play, compare agents, train, study.",
     _headings(),

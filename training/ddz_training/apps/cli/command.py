@@ -15,10 +15,11 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 import click
 from click.core import ParameterSource
+from typing_extensions import dataclass_transform
 
 import ddz_env
 from ddz_env.core.errors import DouDizhuError, command_line, did_you_mean, install_hint
@@ -32,15 +33,6 @@ with lazily():
     from ddz_env.table import texts as table_texts
     from ddz_training.measure import errors as match_errors
     from ddz_training.measure import provenance, ray_cluster
-
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:
-
-    def dataclass_transform(**_: Any) -> Any:
-        """What type checkers read, from Python 3.11 on in :mod:`typing`."""
-        return lambda kind: kind
-
 
 EXIT_BAD_INPUT = 2
 EXIT_FAULT = 1
@@ -374,15 +366,13 @@ class Main(Group):
     """``ddz``: what may be typed anywhere on the line, and how every command ends.
 
     Args:
-        gone: What to use instead of each command and option that was removed, by the words that called it.
         *given: As of :class:`Group`.
     """
 
-    def __init__(self, gone: Mapping[str, str], *given: Any) -> None:
+    def __init__(self, *given: Any) -> None:
         flags = [click.Option([name], is_flag=True, help=about) for name, about in _ANYWHERE.items()]
         flags[0].envvar = "DDZ_DEBUG"
         super().__init__(*given, params=flags)
-        self._gone = gone
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Move the options that may be typed anywhere before ``--`` to the front."""
@@ -398,13 +388,6 @@ class Main(Group):
                 if ctx.params["allow_other_code"]:
                     ctx.with_resource(provenance.other_code())
                 super().invoke(ctx)
-        except click.UsageError as error:
-            name = getattr(error, "command_name", None) or getattr(error, "option_name", None)
-            words = f"{error.ctx.command_path} {name}".removeprefix("ddz ") if error.ctx else ""
-            if words not in self._gone:
-                raise
-            complain(f"{words} went: {self._gone[words]}")
-            raise click.exceptions.Exit(EXIT_BAD_INPUT) from error
         except (Exception, KeyboardInterrupt) as error:
             fault = fault_of(error)
             if fault is None or (ctx.params["debug"] and fault[1] != EXIT_INTERRUPTED):

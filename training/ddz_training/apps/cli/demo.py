@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import ddz_env
-from ddz_env.core.errors import DouDizhuError, command_line, plural
+from ddz_env.core.errors import command_line, plural
 from ddz_env.core.options import Range
 from ddz_env.core.whole_file import replace_file
-from ddz_training.apps.cli.command import Count, Natural, Parallel, follow
+from ddz_training.apps.cli.command import CommandLineError, Count, Natural, Parallel, follow
 from ddz_training.apps.cli.console import quoted, remark, show, tell
 from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.measure import note, results_table
@@ -52,10 +52,6 @@ _SCORING = "win"
 _PICTURE = "ratings.png"
 
 
-class InvalidDemonstrationError(DouDizhuError):
-    """The demonstration cannot run with these options."""
-
-
 class DemoCommand(Parallel, call="demo", heading="Train"):
     """Play a game, train a policy from nothing, and compare it with the shipped one, searches and baselines.
 
@@ -85,7 +81,7 @@ class DemoCommand(Parallel, call="demo", heading="Train"):
         fresh = self.out / "training" / loop.POLICY
         if "," in str(fresh):
             why = f"{fresh}: options of agents are separated by commas; name a folder without"
-            raise InvalidDemonstrationError(why)
+            raise CommandLineError(why)
         values = {"fresh": fresh.as_posix(), "milliseconds": self.milliseconds}
         agents = {name: text.format(**values) for name, text in ENTRANTS.items()}
         # Searches take long to compile on a fresh machine; meanwhile the policy learns.

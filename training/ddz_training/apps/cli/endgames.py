@@ -95,7 +95,7 @@ class SolveCommand(UnderRules, call="solve", heading="Play"):
             if self.json:
                 tell(json_module.dumps(found, ensure_ascii=False))
             else:
-                _tell(text, found, solution)
+                _tell_in_words(text, found, solution)
             unknown = unknown or solution.landlord_wins is None
             if solution.reason == "interrupted":
                 raise click.exceptions.Exit(EXIT_INTERRUPTED)
@@ -155,7 +155,7 @@ def _winner(state: game_state.State, landlord_wins: bool | None) -> str | None:
     return "landlord" if landlord_wins else "peasants"
 
 
-def _tell(text: str, found: dict[str, Any], solution: open_solver.Solution) -> None:
+def _tell_in_words(text: str, found: dict[str, Any], solution: open_solver.Solution) -> None:
     """The same in words."""
     spent = f"{plural(solution.nodes, 'node')}, {solution.seconds:.3f} s"
     if found["winner"] is None:

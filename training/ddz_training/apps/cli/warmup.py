@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -21,18 +22,8 @@ with lazily():
     from ddz_training.measure import contest, workers
 
 
-class Program(NamedTuple):
-    """Something that a newcomer runs.
-
-    Attributes:
-        name: What the bar calls it.
-        work: Runs a short form of it; a function of a module.
-        given: Its arguments.
-    """
-
-    name: str
-    work: Callable[..., object]
-    given: tuple[Any, ...] = ()
+Program = tuple[str, Callable[[], object]]
+"""Something that a newcomer runs: what the bar calls it, and what runs a short form of it in any process."""
 
 
 class Preparer:
@@ -40,10 +31,11 @@ class Preparer:
 
     def play(self, program: Program) -> str:
         """Run one; what was wrong, which no other program suffers from."""
+        name, work = program
         try:
-            program.work(*program.given)
+            work()
         except Exception as fault:  # of an extra that is not installed, for instance
-            return f"{program.name}: {fault}"
+            return f"{name}: {fault}"
         return ""
 
     def close(self) -> None:
@@ -84,11 +76,12 @@ def prepare(programs: Sequence[Program], processes: int) -> list[str]:
     """
     faults = []
     with bars() as running, workers.workers(Preparer, processes) as share:
-        task = running.add_task("compiling", total=len(programs), state=programs[0].name)
+        names = [name for name, _ in programs]
+        task = running.add_task("compiling", total=len(programs), state=names[0])
         for done, fault in enumerate(share(programs), start=1):
             faults += [fault] if fault else []
-            left = programs[done:]
-            running.update(task, completed=done, state=f"{left[0].name}, {len(left)} left" if left else "")
+            left = names[done:]
+            running.update(task, completed=done, state=f"{left[0]}, {len(left)} left" if left else "")
     return faults
 
 
@@ -140,20 +133,20 @@ def compare(*agents: str) -> None:
 def open_page() -> None:
     """What the page prepares."""
     for step in preparing.steps(OFFERED, ADVISER, "policy"):
-        step.work(*step.given)
+        step.work()
 
 
-PROGRAMS = (
-    Program("an environment", play_game),
-    Program("policy v rules", compare, ("policy", "rules")),
-    Program("a batch", step_batch),
-    Program("rollout v rules", compare, ("rollout:iterations=20", "rules")),
-    Program("a learner's environment", learn_one, ("rules",)),
-    Program("isuct v rules", compare, ("isuct:iterations=100", "rules")),
-    Program("neural-ismcts v policy", compare, ("neural-ismcts:iterations=20", "policy")),
-    *(Program(f"a vector environment against {name}", learn_many, (name,)) for name in ("random", "rules", "policy")),
-    Program("rules v random", compare, ("rules", "random")),
-    Program("duct v random-staged", compare, ("duct:iterations=100", "random-staged")),
-    Program("the page", open_page),
+PROGRAMS: Sequence[Program] = (
+    ("an environment", play_game),
+    ("policy v rules", partial(compare, "policy", "rules")),
+    ("a batch", step_batch),
+    ("rollout v rules", partial(compare, "rollout:iterations=20", "rules")),
+    ("a learner's environment", partial(learn_one, "rules")),
+    ("isuct v rules", partial(compare, "isuct:iterations=100", "rules")),
+    ("neural-ismcts v policy", partial(compare, "neural-ismcts:iterations=20", "policy")),
+    *((f"a vector environment against {name}", partial(learn_many, name)) for name in ("random", "rules", "policy")),
+    ("rules v random", partial(compare, "rules", "random")),
+    ("duct v random-staged", partial(compare, "duct:iterations=100", "random-staged")),
+    ("the page", open_page),
 )
 """Two at a time share little, and later ones find most of what they need."""

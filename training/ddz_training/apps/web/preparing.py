@@ -16,6 +16,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,14 +41,12 @@ class Step(NamedTuple):
     Attributes:
         what: What the page shows: ``table``, ``opponents``, ``hints``, ``search`` or ``puzzles``.
         name: What waits for it: an agent's specification, or its own.
-        work: Does once what requests will need; a function of a module.
-        given: Its arguments.
+        work: Does once what requests will need, in any process.
     """
 
     what: str
     name: str
-    work: Callable[..., object]
-    given: tuple[Any, ...] = ()
+    work: Callable[[], object]
 
 
 class Preparation:
@@ -103,8 +102,8 @@ class Preparation:
             try:
                 if self._helpers is not None:
                     with contextlib.suppress(Exception):  # no memory, no processes left: everything is compiled here
-                        self._helpers.submit(step.work, *step.given).result()
-                step.work(*step.given)
+                        self._helpers.submit(step.work).result()
+                step.work()
             except Exception as fault:  # an answer that needs it says so
                 _log.debug("preparing %s: %s", step.name, fault)
             finally:
@@ -148,12 +147,12 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
     found = [
         Step("table", "deal", deal),
         Step("table", "moves", move),
-        Step("opponents", first, answer, (first,)),
-        Step("hints", "hints", advise, (quick,)),
-        Step("opponents", "auction", answer, ("payoff", "bidding")),
-        Step("search", adviser, answer, (adviser,)),
+        Step("opponents", first, partial(answer, first)),
+        Step("hints", "hints", partial(advise, quick)),
+        Step("opponents", "auction", partial(answer, "payoff", "bidding")),
+        Step("search", adviser, partial(answer, adviser)),
         Step("puzzles", SOLVER, solve),
-        *(Step("opponents", name, answer, (name,)) for name in others),
+        *(Step("opponents", name, partial(answer, name)) for name in others),
     ]
     # The adviser may play, too.
     return [step for at, step in enumerate(found) if step.name not in {before.name for before in found[:at]}]

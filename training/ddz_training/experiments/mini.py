@@ -209,7 +209,7 @@ def _plain_agents() -> tuple[exact.Solvers, dict[str, exact.ExactAgent]]:
 
 
 def play_pair(options: ex.NoOptions, player_1: str, player_2: str) -> list[PairResult]:
-    """Play every pair of exact agents on all deals of Mini (figure 3 of Whitehouse et al. 2011)."""
+    """Play every pair of exact agents on all deals of Mini (figure 3 of the paper of 2011)."""
     agents, deals = exact_pair(player_1, player_2), mini_deals()
     won = [deal.probability for deal in deals if play_exact(deal, agents)[0] == 0]
     return [PairResult(player_1, player_2, sum(won) / sum(deal.probability for deal in deals), len(won))]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from ddz_env import Rules, __version__
-from ddz_env.core.checks import LARGEST_WORD
+from ddz_env.core.checks import LARGEST_WORD, check_choice
 from ddz_env.core.options import Options, Range
 from ddz_training.measure.duplicate import BLOCK, KEY, DealPlayer, DealWorker, GameRecord, matches, seatings
 from ddz_training.measure.errors import InvalidArenaError
@@ -58,7 +58,8 @@ class Arena(Options):
     names: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Refuse too few agents, and names that are missing or the same."""
+        """Refuse too few agents, an unknown ``on_fault``, and names that are missing or the same."""
+        check_choice("on_fault", self.on_fault, ("lose", "stop"), InvalidArenaError)
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
         if self.names and len(self.names) != len(self.agents):

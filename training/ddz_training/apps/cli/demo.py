@@ -102,7 +102,7 @@ class DemoCommand(Parallel, call="demo", heading="Train"):
         prior = f"neural-ismcts:path={values['fresh']}"
         follow("to see what its prior is worth inside the search", "arena", prior, agents[FRESH], "--deals", 20)
         longer = ("train", "selfplay", "--out", "runs/first", "--minutes", "60")
-        follow("to train a policy of your own for longer", *longer)
+        follow("to train a policy of your own for longer (docs/measurements/policy-training.md has five)", *longer)
 
     def _report(self, records: Sequence[duplicate.GameRecord], agents: Mapping[str, str]) -> None:
         """Show the tables, and write them with a picture of the ratings."""

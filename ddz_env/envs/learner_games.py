@@ -98,13 +98,16 @@ class LearnerGames(GameBatch):
 
         Args:
             chosen: Which.
-            seeds: One a game, checked; a seed starts its game 0, None (and no list at all) the next game of the last.
+            seeds: One a game; a seed starts its game 0, None (and no list at all) the next game of the last seed.
             options: A deal for all chosen games (:func:`ddz_env.envs.games.dealt_state`).
 
         Raises:
-            InvalidDealError: If the deal does not fit.
+            InvalidDealError: If a seed or the deal does not fit.
             InvalidOptionError: If an option is unknown.
         """
+        for seed in seeds or ():
+            if seed is not None:
+                check_seed(seed)
         self._start(chosen, seeds, dealt_state(options, self.rules, 0), BEGIN)
 
     def resume(self, chosen: Chosen, given: State, seed: int) -> None:

@@ -101,7 +101,7 @@ def test_a_fault_is_named_and_loses_the_game(kind: str) -> None:
     assert [record.fault_by for record in records] == ["a", "a"]
     for record in records:
         assert f", {phase}: " in record.fault
-        assert reason in record.fault or reason in re.sub(r" \(test_hostile_agents.py, line \d+\)", "", record.fault)
+        assert reason in record.fault or reason in re.sub(r" \(\w+\.py, line \d+\)", "", record.fault)
         assert record.fault.isprintable()
         assert record.seats[int(record.fault.removeprefix("seat ")[0])] == "a"
         assert (win_share(record, "a"), win_share(record, "b")) == (0.0, 1.0)

@@ -199,7 +199,7 @@ def seed_band(runs: Sequence[Stage]) -> dict[str, dict[tuple[float, float], Inte
 
 
 def band_table(runs: Sequence[Stage], lines: int = 8) -> Table:
-    """The band of :func:`seed_band` at about so many of its places, the last among them."""
+    """The band of :func:`seed_band` at about ``lines`` of its places, the last among them."""
     band = seed_band(runs)
     places = [*next(iter(band.values()), {})]
     shown = places[:: -max(1, len(places) // lines)][::-1]

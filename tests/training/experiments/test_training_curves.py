@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,8 @@ def test_seeds_are_a_mean_and_a_range_where_all_were_evaluated(tmp_path: Path) -
     runs = load_training(out)
     assert [[line["update"] for line in run.updates] for run in runs] == [["2"], ["2", "3"], ["2", "3"]]
     assert band_table(runs).lines == [("1.0", "2", "90.0 (90.0–90.0)", "40.0 (30.0–50.0)")]
+    with pytest.raises(InvalidExperimentError, match="no update after which all"):
+        band_table([runs[0], replace(runs[1], evaluations=[])])
     if can_plot():
         plot_band(runs, tmp_path / "plot.png")
         assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")

@@ -28,6 +28,9 @@ CAMPAIGN_START = "policy-last"
 TAKEN = "ddz train selfplay and dmc"
 """What writes such files."""
 
+_LINES = 8
+"""About as many lines has the table of a band."""
+
 _CURVE_COLUMNS = ("update", "decisions", "games", "seconds")
 _EVALUATION_COLUMNS = ("update", "opponent", "deals", "wins", "low", "high")
 
@@ -183,6 +186,9 @@ def seed_band(runs: Sequence[Stage]) -> dict[str, dict[tuple[float, float], Inte
 
     Returns:
         By the opponent, then by the mean millions of decisions and minutes.
+
+    Raises:
+        InvalidExperimentError: If there is no update after which all were evaluated.
     """
     met: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
     for run in runs:
@@ -195,30 +201,35 @@ def seed_band(runs: Sequence[Stage]) -> dict[str, dict[tuple[float, float], Inte
             decisions, minutes, wins = zip(*points, strict=True)
             found = Interval(fmean(wins), min(wins), max(wins), len(runs))
             band.setdefault(opponent, {})[fmean(decisions), fmean(minutes)] = found
+    if not band:
+        raise InvalidExperimentError("there is no update after which all of these runs were evaluated")
     return band
 
 
-def band_table(runs: Sequence[Stage], lines: int = 8) -> Table:
-    """The band of :func:`seed_band` at about ``lines`` of its places, the last among them."""
+def band_table(runs: Sequence[Stage]) -> Table:
+    """The band of :func:`seed_band` at about eight of its places, the last among them."""
     band = seed_band(runs)
-    places = [*next(iter(band.values()), {})]
-    shown = places[:: -max(1, len(places) // lines)][::-1]
+    places = [*dict.fromkeys(place for found in band.values() for place in found)]
+    lines = []
+    for place in places[:: -max(1, len(places) // _LINES)][::-1]:
+        rates = (found[place].both(to="–") if place in found else "" for found in band.values())
+        lines.append((f"{place[0]:.1f}", f"{place[1]:.0f}", *rates))
     header = ("million decisions", "minutes", *(f"v `{opponent}` %" for opponent in band))
-    rows = [
-        (f"{place[0]:.1f}", f"{place[1]:.0f}", *(found[place].both(to="–") for found in band.values()))
-        for place in shown
-    ]
-    return Table(f"{len(runs)} seeds", header, rows, "Mean, and least to greatest, of the runs.")
+    return Table(f"{len(runs)} seeds", header, lines, "Mean, and least to greatest, of the runs.")
 
 
 def plot_band(runs: Sequence[Stage], path: Path) -> None:
-    """Mean win rates over the decisions learned from, and the range of the runs around them."""
-    series = [
-        Series(f"against {opponent}", [decisions for decisions, _ in found], [*found.values()], "band")
+    """Mean win rates over the decisions learned from, and the range of the runs around them; a panel an opponent."""
+    below = f"decisions learned from, millions; mean and range of {len(runs)} seeds"
+    panels = [
+        Panel(
+            [Series("", [decisions for decisions, _ in found], [*found.values()], "band")],
+            y=f"won against {opponent}, %",
+        )
         for opponent, found in seed_band(runs).items()
     ]
-    below, beside = "decisions learned from, millions", f"games won, % (mean and range of {len(runs)} seeds)"
-    save_plot(path, Panel(series, below, beside, axes={"ylim": (0, 100)}), size=(7.0, 3.6))
+    panels[-1] = replace(panels[-1], x=below)
+    save_plot(path, *panels, columns=1, size=(7.0, 2.4 * len(panels)))
 
 
 def _seeds(results: Path) -> str:

@@ -433,13 +433,13 @@ def test_plots_start_at_zero_and_name_what_is_missing(monkeypatch: pytest.Monkey
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
-    from ddz_training.experiments import mini
     from ddz_training.experiments.experiment import read_saved
+    from ddz_training.experiments.registry import load_experiment
 
     drawn: list[Any] = []
     results = ROOT / "docs" / "results"
     monkeypatch.setattr(Figure, "savefig", lambda figure, path: drawn.extend(figure.axes))
-    for experiment in (mini.MINI_UCT, mini.MINI_AGENTS):
+    for experiment in map(load_experiment, ("mini-uct", "mini-agents")):
         assert experiment.plot is not None
         experiment.plot(read_saved(experiment.result, results / f"{experiment.file}.csv"), tmp_path / "x.png")
     assert [axes.get_ylim()[0] for axes in drawn] == [0, 0]

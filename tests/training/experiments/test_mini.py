@@ -14,7 +14,8 @@ from ddz_env.core.engine.deal import new_game
 from ddz_env.core.notation import word_to_counts
 from ddz_training.experiments import mini
 from ddz_training.experiments.experiment import Saved
-from ddz_training.experiments.mini import CORRECT, KINDS, UctResult, mini_deals, share_known, uct_rate
+from ddz_training.experiments.mini import CORRECT, KINDS, mini_deals, share_known
+from ddz_training.experiments.mini_uct import UctResult, uct_rate, uct_table
 from tests.training.experiments import committed
 
 
@@ -71,7 +72,7 @@ def test_win_rates_are_weighted_and_their_intervals_count_the_agents_luck_only()
     lone = uct_rate([UctResult(0, 1, 0), UctResult(1, 0, 0)], "isuct", 1)
     assert (lone.mean, lone.half_width > 0.5) == (pytest.approx(first / (first + second)), True)
     assert uct_rate([UctResult(0, 1, 2)], "isuct", 2).half_width == pytest.approx(1.96 * 0.5, abs=1e-3)
-    cells = mini.uct_table(Saved([UctResult(0, 2, 0)], {"games": 2})).lines
+    cells = uct_table(Saved([UctResult(0, 2, 0)], {"games": 2})).lines
     assert [(rate, span.partition(";")[0]) for *_, rate, span in cells] == [
         ("100.0", "100.0 to 100.0"),
         ("0.0", "0.0 to 0.0"),

@@ -1,4 +1,4 @@
-"""Mini Dou Dizhu (Whitehouse, Powley and Cowling 2011): its 8,832 deals, their exact agents and UCT.
+"""Mini Dou Dizhu (Whitehouse, Powley and Cowling 2011): its 8,832 deals and their exact agents.
 
 All deals are played, or solved, and weighted by their probabilities.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -21,24 +21,16 @@ from ddz_agents.mini import agents as exact
 from ddz_agents.mini.inference import History, Inference
 from ddz_agents.open_cards.information_set import shares
 from ddz_agents.open_cards.minimax import MinimaxSolver
-from ddz_agents.tree_search.agent import DeterminizedUctAgent, IsUctAgent
-from ddz_env import State
 from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.deal import start_game
 from ddz_env.core.engine.layout import HANDS, HIDDEN, ROW_WORDS, SEAT, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import remove_hand
 from ddz_env.core.notation import Hand
-from ddz_env.core.options import Range
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.view import write_view
-from ddz_env.playing.agent import Agent
-from ddz_env.playing.game import play_game, seat_generators
-from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
-from ddz_training.measure.markdown import markdown_table
 from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.statistics import Z95, Interval
 
 PAPER = "Whitehouse, Powley and Cowling 2011"
 MINI = PRESETS["mini"]
@@ -388,131 +380,4 @@ MINI_INFERENCE = ex.Experiment(
     settings=(),
     source=f"{PAPER}, section IV.B.3",
     plot=plot_mini_inference,
-)
-
-
-# --- Section IV.C: information-set UCT and determinized UCT as player 1 against determinized UCT ----------------------
-
-PAPER_RATES = {"isuct": "67.2", "duct": "62.7"}
-UCT_NAMES = {"isuct": "information-set UCT 4,000", "duct": "determinized UCT 20 × 200"}
-FILES = {
-    "mini_uct.csv": "taken at once, in simulations and by the agent",
-    "mini_uct_plain.csv": "not taken at once (`--no-finish`): the paper to the letter",
-}
-"""The files that the page compares, and what they differ in."""
-
-
-class UctResult(ex.Result):
-    """One deal.
-
-    Attributes:
-        deal: Its number.
-        isuct_wins: Games that information-set UCT won as player 1.
-        duct_wins: Games that determinized UCT won.
-    """
-
-    deal: int
-    isuct_wins: int
-    duct_wins: int
-
-
-class UctOptions(ex.SeedOptions):
-    """What may differ from our default searches.
-
-    Attributes:
-        seed: Seed of all agents.
-        games: Games for each deal and agent; the paper played 10.
-        exploration: Exploration constant of all agents.
-        finish: Take finishing moves at once (the paper does not).
-    """
-
-    games: ex.Count = 10
-    exploration: Annotated[float, Range(0)] = 1.0
-    finish: bool = True
-
-
-def _searches(options: UctOptions) -> dict[str, Any]:
-    return {"exploration": options.exploration, "finish": options.finish}
-
-
-def play_uct(options: UctOptions, number: int) -> list[UctResult]:
-    """Information-set UCT and determinized UCT on all deals of Mini: 67.2 % and 62.7 %."""
-    same = _searches(options)
-    opponent = DeterminizedUctAgent(200, trees=20, **same)
-    contenders: tuple[Agent, Agent] = IsUctAgent(4000, **same), DeterminizedUctAgent(200, trees=20, **same)
-    return [UctResult(number, *(_wins(options, number, kind, [one, opponent]) for kind, one in enumerate(contenders)))]
-
-
-def _wins(options: UctOptions, deal: int, kind: int, agents: Sequence[Agent]) -> int:
-    """Games that player 1 wins.  Numbers of games never repeat over deals, repetitions and kinds."""
-    won, deals = 0, mini_deals()
-    for repetition in range(options.games):
-        number = (repetition * len(deals) + deal) * 2 + kind
-        rngs = seat_generators([options.seed, number], 2, published_generator)
-        won += play_game(State(deals[deal].row.copy(), MINI), agents, rngs).winner == 0
-    return won
-
-
-def uct_rate(results: Sequence[UctResult], kind: str, games: int) -> Interval:
-    """The probability that player 1 wins a randomly dealt game, with a 95 % interval.
-
-    All deals are played, so only the agents' own randomness spreads the estimate: the variance is the sum over deals of
-    the squared probability times that of the deal's mean, ``m (g - m) / (g² (g - 1))`` for ``m`` wins of ``g`` games
-    (at most ``1 / (4 g)`` is assumed where one game was played).
-    """
-    deals = mini_deals()
-    mass = sum(deals[result.deal].probability for result in results)
-    mean = variance = 0.0
-    for result in results:
-        share, won = deals[result.deal].probability / mass, getattr(result, f"{kind}_wins")
-        mean += share * won / games
-        variance += share**2 * (won * (games - won) / (games**2 * (games - 1)) if games > 1 else 0.25)
-    margin = Z95 * math.sqrt(variance)
-    return Interval(mean, mean - margin, mean + margin, games * len(results))
-
-
-def _uct_rates(saved: ex.Saved[UctResult]) -> dict[str, Interval]:
-    return {kind: uct_rate(saved.results, kind, saved.settings["games"]) for kind in PAPER_RATES}
-
-
-def uct_table(saved: ex.Saved[UctResult]) -> ex.Table:
-    """The paper's figures beside ours."""
-    lines = [
-        ex.Comparison(
-            f"{UCT_NAMES[kind]} as player 1, %", PAPER_RATES[kind], rate.text(), f"{rate.span()}; {rate.count:,} games"
-        )
-        for kind, rate in _uct_rates(saved).items()
-    ]
-    return ex.comparison_table("UCT on Mini against determinized UCT 20 × 200", lines, ex.computed_from(saved))
-
-
-def _page_table(folder: Path) -> str:
-    """Player 1's win rate on Mini as our searches are and as the paper's are."""
-    lines = []
-    for name, what in FILES.items():
-        saved = ex.read_saved(UctResult, folder / name)
-        games = saved.settings["games"] * len(saved.results)
-        lines.append((what, f"`{name}`", f"{games:,}", *(rate.both() for rate in _uct_rates(saved).values())))
-    header = ("finishing moves", "file", "games each", "information-set %", "determinized %")
-    return markdown_table(header, [*lines, ("paper", "", "", *PAPER_RATES.values())])
-
-
-def plot_mini_uct(saved: ex.Saved[UctResult], path: Path) -> None:
-    """Both kinds of player 1 beside the paper."""
-    printed = [float(rate) for rate in PAPER_RATES.values()]
-    bars = Series("", [*PAPER_RATES], [*_uct_rates(saved).values()], "bars", printed)
-    save_plot(path, Panel([bars], "", "player 1 wins, %", axes={"ylim": (0, 100)}), size=(5.5, 3.6))
-
-
-MINI_UCT = ex.Experiment(
-    "mini-uct",
-    play_uct,
-    "deals",
-    lambda options: [(deal.number,) for deal in mini_deals()],
-    {"mini-uct-rates": uct_table},
-    settings=("seed", "games"),
-    more=lambda options: {name: value for name, value in _searches(options).items() if value != 1},
-    source=f"{PAPER}, section IV.C",
-    plot=plot_mini_uct,
-    pages={"mini-uct": _page_table},
 )

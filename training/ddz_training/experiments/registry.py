@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from ddz_training.experiments.experiment import Experiment
 
 _MODULES = (
-    ("mini", "mini-census mini-agents mini-inference mini-uct"),
+    ("mini", "mini-census mini-agents mini-inference"),
+    ("mini_uct", "mini-uct"),
     ("full_games", "cheating landlord"),
     ("full_thresholds", "thresholds"),
     ("full_games", "iterations exploration trees"),

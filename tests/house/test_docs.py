@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import pytest
 
 from ddz_agents.neural import columns
-from ddz_agents.neural.shipped import policy_path, shipped_policy_path
+from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import load_weights
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.options import Options, Range
@@ -137,7 +137,7 @@ def test_the_inputs_of_the_networks_are_those_of_their_page(network: str) -> Non
 
 def test_the_model_card_tells_of_the_weights_that_ship_and_hugging_face_reads_it() -> None:
     results, text = ROOT / "docs" / "results" / "policy_strength.csv", (ROOT / MODEL_CARD).read_text(encoding="utf-8")
-    assert not results.exists() or read_results(results)[0]["weights"] == file_digest(policy_path("yardstick"))
+    assert not results.exists() or read_results(results)[0]["weights"] == file_digest(shipped_policy_path())
     sections = {"Model details", "Uses", "Bias, risks and limitations", "Training details", "Evaluation", "Citation"}
     assert sections <= set(re.findall(r"(?m)^## (.*)$", text))
     weights = load_weights(shipped_policy_path())

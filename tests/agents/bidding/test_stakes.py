@@ -330,6 +330,8 @@ def test_ddz_hand_prints_and_the_json_says_the_same() -> None:
     assert said["best"] == "bid 3"
     assert f"{100 * said['win_rates']['landlord'][0]:.1f}" in shown.output
     assert "10–100" in shown.output
+    robbing = report(hand_view(STRONG, "robbing", bid=1), PayoffOptions(worlds=10), 0)
+    assert [answer for answer, *_ in robbing.table().lines] == ["no rob", "rob"]
     wrong = runner.invoke(app, ["bidding", "333333"])
     assert wrong.exit_code == 2
 

@@ -11,6 +11,7 @@ import numpy as np
 from ddz_agents.bidding.policy import Appraisal, PayoffOptions, appraise, best, both_ways
 from ddz_agents.bidding.worlds import Outcomes, outcomes
 from ddz_env import View
+from ddz_env.core.spoken import question, worded
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.experiment import Table
 from ddz_training.measure.settling import Settling, settling
@@ -72,7 +73,8 @@ class HandReport:
     def table(self) -> Table:
         """What each answer is worth."""
         chosen = best(self.answers).move
-        lines = [(*_cells(one), "←" if one.move == chosen else "") for one in self.answers]
+        asked = question(self.view.history, self.view.stage, self.view.rules)
+        lines = [(*_cells(one, asked), "←" if one.move == chosen else "") for one in self.answers]
         rates = ", ".join(f"{part} {rate.both()} %" for part, rate in self.rates().items())
         gains = ", ".join(f"{part} {self.found.gain(landlord):+.2f}" for part, landlord in self.landlords.items())
         worlds = len(self.found.landlord_won)
@@ -90,8 +92,8 @@ class HandReport:
         return Table(title, ("worlds", "highest", "lowest", "mean", "difference"), lines)
 
 
-def _cells(one: Appraisal) -> tuple[str, ...]:
-    return str(one.move), f"{one.chip:g}", f"{100 * one.win_rate:.1f}", f"{one.payoff:+.2f}"
+def _cells(one: Appraisal, asked: str) -> tuple[str, ...]:
+    return worded(one.move, asked), f"{one.chip:g}", f"{100 * one.win_rate:.1f}", f"{one.payoff:+.2f}"
 
 
 def report(view: View, options: PayoffOptions, seed: int) -> HandReport:

@@ -5,15 +5,18 @@ Nothing here knows of a terminal or a web page; both use the same :class:`Sessio
 ============  =======================================================================
 ``deal``      the cards that a game starts from: dealt, given, or as one seat sees them
 ``record``    a game as a readable file
-``session``   the game itself: seats, moves, undo, hints; what a viewer may see; a recorded game, step by step
+``session``   the game itself: seats, moves, undo, hints; what a viewer may see
+``replay``    a recorded game, step by step, and what an agent says of its decisions
 ``advice``    what an agent says of a position: ranked moves
+``reasons``   why a move is advised
 ============  =======================================================================
 """
 
 from ddz_env.table.session.advice import Advice, Advisers, RankedMove
 from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, RecordError, SessionError
 from ddz_env.table.session.record import PERSON, Record
-from ddz_env.table.session.session import PlayedMove, Replay, Reviewed, Session, Sight
+from ddz_env.table.session.replay import Replay, Reviewed
+from ddz_env.table.session.session import PlayedMove, Session, Sight
 
 __all__ = [
     "PERSON",

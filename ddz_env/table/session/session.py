@@ -1,11 +1,8 @@
-"""The game itself: seats held by people and agents, one move after the other, with hints and a way back.
-
-A recorded game is a session, too, which goes to any of its moves and can be played on from there.
-"""
+"""The game itself: seats held by people and agents, one move after the other, with hints and a way back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -430,111 +427,3 @@ class Session:
     def _check_blind(self, agent: Agent) -> None:
         if self.observer is not None and cheats(agent):
             raise HiddenCardsError("{agent} looks at hidden cards, which are unknown at this table", agent=agent.name)
-
-
-# --- a recorded game ---
-
-
-class Reviewed(NamedTuple):
-    """A decision of a recorded game, seen by an agent that knows what its seat knew.
-
-    Attributes:
-        number: The number of the move.
-        seat: Who decided.
-        move: What was played.
-        advice: What the agent says.
-        chance: The chance of winning that it gives to what was played; None if it does not say.
-    """
-
-    number: int
-    seat: int
-    move: Move
-    advice: Advice
-    chance: float | None
-
-    @property
-    def loss(self) -> float | None:
-        """How much less that is than the best chance that the agent sees; None if it does not say."""
-        known = [option.chance for option in self.advice.options if option.chance is not None]
-        return None if self.chance is None or not known else max(known) - self.chance
-
-
-class Replay(Session):
-    """A recorded game, step by step: a session in which every seat is a person's and all hands may be shown.
-
-    Args:
-        record: The game.
-        number: How many of its moves have been made.
-        advisers: As of a session.
-
-    Attributes:
-        game: The whole game.
-
-    Raises:
-        SessionError: If the game is shorter.
-
-    Example:
-        >>> from ddz_env import Rules
-        >>> from ddz_env.table.session import Deal
-        >>> game = Session(Record(Deal(Rules(), seed=1), ("random",) * 3))
-        >>> turns = game.let_agents_play()
-        >>> replay = Replay(game.record())
-        >>> replay.go(len(replay))
-        >>> replay.sight(None).waits_for
-        'over'
-    """
-
-    def __init__(self, record: Record, number: int = 0, *, advisers: Advisers | None = None) -> None:
-        super().__init__(Record(record.deal, (PERSON,) * len(record.players)), shown=True, advisers=advisers)
-        self.game = record
-        self.go(number)
-
-    def __len__(self) -> int:
-        return len(self.game.moves)
-
-    @property
-    def number(self) -> int:
-        """How many moves have been made."""
-        return len(self._moves)
-
-    def go(self, number: int) -> None:
-        """Go to the position after a number of moves.
-
-        Raises:
-            SessionError: If the game is shorter.
-        """
-        number = check_integer("move", number, 0, len(self), SessionError)
-        if number < self.number:
-            self.undo(number)
-        for seat, move in self.game.moves[self.number : number]:
-            self.play(move, seat)
-
-    def until_here(self, players: Sequence[str]) -> Record:
-        """The game up to this position, with other players: to play on from it."""
-        return Record(self.deal, tuple(players), self.moves)
-
-    def review(self, agent: str, seats: Sequence[int] | None = None) -> Iterator[Reviewed]:
-        """What an agent thinks of every decision between several moves, from the beginning; stops where it ends.
-
-        Args:
-            agent: Its name.
-            seats: Whose decisions; everybody's by default.
-
-        Raises:
-            HiddenCardsError: If the agent looks at hidden cards, or a seat's cards are not known.
-            UnknownAgentError: If there is no such agent.
-            AgentFaultError: If it fails.
-        """
-        for number, (seat, move) in enumerate(self.game.moves):
-            self.go(number)
-            if (seats is not None and seat not in seats) or len(self.view(seat).legal_moves()) == 1:
-                continue
-            advice = self.hint(agent)
-            yield Reviewed(number, seat, move, advice, _chance(advice, move))
-
-
-def _chance(advice: Advice, move: Move) -> float | None:
-    """The chance that an advice gives to a move, or else to its main group."""
-    whole = [one.chance for one in advice.options if one.move == move]
-    group = [one.chance for one in advice.options if one.move is None and one.main == move.main]
-    return next(iter(whole + group), None)

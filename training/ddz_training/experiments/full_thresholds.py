@@ -167,6 +167,7 @@ THRESHOLDS_2011 = replace(
     options=ThresholdOptions,
     more=lambda options: {**full.LANDLORD_UCT.more(options), "experiment": full.LANDLORD_UCT.name},
     tables={"full-thresholds": threshold_table},
+    file="full_landlord_deep",
     source=f"{full.PAPER}, section IV.D, table 2",
     plot=plot_thresholds,
 )

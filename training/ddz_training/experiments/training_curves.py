@@ -266,5 +266,12 @@ def _climb(results: Path) -> str:
     return Table("Candidates", ["weights", "against", "million decisions", *header[3:]], lines).markdown()
 
 
-PAGES = {"training-stages": _stages, "seeds": _seeds, "campaign": _campaign, "climb": _climb}
+def _forms(results: Path) -> str:
+    """What other forms of the network and other updates won."""
+    with (results / "forms.csv").open(newline="", encoding="utf-8") as file:
+        header, *lines = csv.reader(file)
+    return Table("Forms", header, [[name, f"{int(count) / 1e6:.0f}", *rest] for name, count, *rest in lines]).markdown()
+
+
+PAGES = {"training-stages": _stages, "seeds": _seeds, "campaign": _campaign, "climb": _climb, "forms": _forms}
 """The blocks of pages; the command is ``ddz train curves``."""

@@ -22,7 +22,9 @@ class AECPlayer:
         seed: Of the agent's randomness: the same seed and games give the same actions.
 
     Raises:
-        InvalidOptionError: If the agent's text or the seed is wrong (:func:`~ddz_env.playing.registry.make_agent`).
+        UnknownAgentError: If there is no such agent (:func:`~ddz_env.playing.registry.make_agent`).
+        InvalidAgentOptionError: If an option of the agent is wrong.
+        InvalidDealError: If the seed is out of range.
 
     Example:
         >>> from ddz_env import dou_dizhu_v0
@@ -53,16 +55,16 @@ class AECPlayer:
 
         Raises:
             InvalidOptionError: If it is not this package's AEC environment.
-            GameOverError: If the game is over.
+            GameOverError: If no game is running: the first has not begun, or the last has ended.
             AgentFaultError: If the agent raises.
             IllegalAgentMoveError: If its answer is not a legal move.
         """
         game = getattr(env, "unwrapped", env)
         if not isinstance(game, raw_env):
             raise InvalidOptionError(f"env must be an AEC environment of ddz_env, not {shown(env)}")
+        if not getattr(game, "agents", None) or game.terminations[game.agent_selection]:
+            raise GameOverError("no game is running: env.reset() starts the next one")
         state = game.game_state()
-        if state.is_over:
-            raise GameOverError("the game is over: env.reset() starts the next one")
         if game.beginning is not self._beginning:
             self._beginning, self._heard = game.beginning, None
             self._games += 1

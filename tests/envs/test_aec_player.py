@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,8 @@ def test_what_an_agent_does_wrong_is_said_with_its_name(agent: Any, error: type[
 
 def test_only_a_running_game_of_this_package_is_played() -> None:
     player, env = dou_dizhu_v0.AECPlayer("random"), dou_dizhu_v0.raw_env()
+    with pytest.raises(GameOverError, match=r"env\.reset"):
+        player.action(env)
     env.reset(seed=2)
     while env.agents:
         over = env.terminations[env.agent_selection]
@@ -95,5 +98,30 @@ def test_only_a_running_game_of_this_package_is_played() -> None:
             with pytest.raises(GameOverError, match=r"env\.reset"):
                 player.action(env)
         env.step(None if over else int(np.flatnonzero(env.observe(env.agent_selection)["action_mask"])[0]))
+    with pytest.raises(GameOverError, match=r"env\.reset"):
+        player.action(env)
     with pytest.raises(InvalidOptionError, match="AEC environment"):
         player.action("chess")
+
+
+def test_a_game_that_an_illegal_action_has_ended_is_not_played_on() -> None:
+    player, env = dou_dizhu_v0.AECPlayer("random"), dou_dizhu_v0.env()
+    env.reset(seed=2)
+    env.step(0)  # a pass, which nobody may lead
+    with pytest.raises(GameOverError, match=r"env\.reset"):
+        player.action(env)
+
+
+def test_an_agent_in_a_module_of_ones_own_plays_its_kickers_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act = "def act(self, view, rng):\n        return max(view.legal_moves(), key=lambda move: len(move.kickers))\n"
+    (tmp_path / "kicking_agent.py").write_text(f"class Kicks:\n    {act}")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    env = dou_dizhu_v0.env()
+    players = {name: dou_dizhu_v0.AECPlayer("kicking_agent:Kicks") for name in env.possible_agents}
+    kickers = 0
+    for seed in range(5):
+        env.reset(seed=seed)
+        kickers += sum(len(move.kickers) for _, move in _play(env, players).history)
+    assert kickers > 0

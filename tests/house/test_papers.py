@@ -8,7 +8,7 @@ import pytest
 
 from ddz_agents.bidding.holdem.agents import AGENTS as HOLDEM_AGENTS
 from ddz_env import PRESETS
-from ddz_env.playing.registry import agent_names, make_agent
+from ddz_env.playing.registry import agent_names, agent_options, make_agent
 from ddz_training.apps.cli import named_commands
 from ddz_training.experiments.registry import EXPERIMENTS
 from tests.rooms import ROOT
@@ -20,13 +20,25 @@ ROWS = [
     if line.startswith("| ") and not line.startswith(("| in the ", "| --- "))
 ]
 EMPTY = re.compile(r"(Left out|An illustration): \w")
+SOMEWHERE = re.compile(r"\]\(|ddz (?:reproduce|study) |agent `|preset `|`[\w-]+:\w+=")
+"""What a reader can open or run.  That links lead somewhere is tested with those of all pages."""
+NUMBERED = {
+    "Whitehouse": {"equation": "1", "figure": "1 2 3", "table": "1 2"},
+    "Wang, Ding": {"equation": "1 2 3 4", "figure": "1 2 3 4 5 6 7 8", "table": "1 2", "algorithm": "1 2"},
+    "Wang Zhengfei": {
+        "equation": "2-1 2-2",
+        "figure": "1.1 2.1 2.2 2.3 2.4 2.5 3.1 3.2 3.3 3.4 3.5 4.1 4.2 4.3 4.4 4.5 5.1",
+        "table": "2.1 3.1 4.1 4.2 4.3 4.4 4.5 5.1 5.2 5.3 5.4",
+        "algorithm": "1 2 3 4 5",
+    },
+}
+"""The numbered equations, figures, tables and algorithms of the documents that have some."""
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_a_row_names_what_exists_or_says_why_it_does_not(row: list[str]) -> None:
     _, here, note = row
-    if not here:
-        assert EMPTY.match(note)
+    assert SOMEWHERE.search(here) if here else EMPTY.match(note)
     for experiment in re.findall(r"ddz reproduce ([\w-]+)", here):
         assert experiment in EXPERIMENTS
     for agent in re.findall(r"agent `([\w-]+)`", here):
@@ -39,3 +51,24 @@ def test_a_row_names_what_exists_or_says_why_it_does_not(row: list[str]) -> None
         assert preset in PRESETS
     for text in re.findall(r"`([\w-]+:[\w=,-]+)`", here):
         assert make_agent(text)
+    for option in re.findall(r"option `([\w-]+)`", here):
+        assert option in {known.name for agent in agent_names() for known in agent_options(agent)}
+
+
+def _numbers(section: str, kind: str) -> set[str]:
+    """The numbers of a kind that a document's rows name first: ``tables 4.2 to 4.5``, ``figures 7 and 8``."""
+    cells = [line.strip("| ").split(" | ")[0] for line in section.splitlines() if line.startswith("| ")]
+    found = set()
+    for listed in re.findall(rf"{kind}s? ((?:\d[\d.-]*(?:, | and | to )?)+)", " ".join(cells)):
+        numbers = listed.replace(" and ", " ").replace(",", " ")
+        for chapter, start, end in re.findall(r"((?:\d+\.)?)(\d+) to (?:\d+\.)?(\d+)", numbers):
+            numbers += " " + " ".join(f"{chapter}{number}" for number in range(int(start), int(end) + 1))
+        found |= set(numbers.replace(" to ", " ").split())
+    return found
+
+
+@pytest.mark.parametrize(("document", "kind"), [(name, kind) for name, kinds in NUMBERED.items() for kind in kinds])
+def test_every_numbered_thing_of_a_document_has_a_row(document: str, kind: str) -> None:
+    _, _, section = PAGE.read_text(encoding="utf-8").partition(f"\n## {document}")
+    named = _numbers(section.partition("\n## ")[0], kind)
+    assert set(NUMBERED[document][kind].split()) - named == set()

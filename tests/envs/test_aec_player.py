@@ -107,7 +107,7 @@ def test_only_a_running_game_of_this_package_is_played() -> None:
 def test_a_game_that_an_illegal_action_has_ended_is_not_played_on() -> None:
     player, env = dou_dizhu_v0.AECPlayer("random"), dou_dizhu_v0.env()
     env.reset(seed=2)
-    env.step(0)  # a pass, which nobody may lead
+    env.step(0)  # a pass, which is illegal as a lead
     with pytest.raises(GameOverError, match=r"env\.reset"):
         player.action(env)
 

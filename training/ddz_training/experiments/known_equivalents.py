@@ -1,7 +1,7 @@
 """Monte Carlo equivalents where the answer is known: of searches, and of simulated games with a known curve.
 
-The validation of the thesis, tables 5.1 and 5.2, looks between 1 and twice the answer, so that its first step is the
-answer; here the bounds are drawn from [m/8, m] and [m, 8m].
+The thesis's validation looks between 1 and twice the answer in table 5.1, so that its first step is the answer, and
+between bounds found by algorithm 5 in table 5.2; here the bounds are drawn from [m/8, m] and [m, 8m].
 """
 
 from __future__ import annotations
@@ -279,9 +279,9 @@ def simulated_table(saved: ex.Saved[SimulatedResult]) -> ex.Table:
     header = ("curve", "method", "searches", "covered %", "mean ratio", "typical error", "games")
     settings = saved.settings
     note = (
-        f"Equivalent {settings['known']}, bounds drawn as above; at most {settings['deals']} deals, or "
-        f"{settings['step_deals']} a step. Typical error: the root mean square of the logarithm of the ratio, as a "
-        f"factor; {saved.name}."
+        f"Equivalent m = {settings['known']}, bounds drawn from [m/8, m] and [m, 8m]; at most "
+        f"{settings['deals']} deals, or {settings['step_deals']} a step. Typical error: the root mean square of the "
+        f"logarithm of the ratio, as a factor; {saved.name}."
     )
     return ex.Table("Simulated searches", header, lines, note)
 

@@ -51,10 +51,10 @@ class AECPlayer:
         game and of the others' moves here, so it plays one seat of one environment at a time.
 
         Args:
-            env: A ``raw_env`` or anything around one, with a game that is not over.
+            env: A ``raw_env`` or anything around one that leaves its actions as they are, with a game that is not over.
 
         Raises:
-            InvalidOptionError: If it is not this package's AEC environment.
+            InvalidOptionError: If it is not this package's AEC environment, or has other actions (``flat_action``).
             GameOverError: If no game is running: the first has not begun, or the last has ended.
             AgentFaultError: If the agent raises.
             IllegalAgentMoveError: If its answer is not a legal move.
@@ -66,6 +66,8 @@ class AECPlayer:
             raise GameOverError("no game is running: env.reset() starts the next one")
         state = game.game_state()
         if game.beginning is not self._beginning:
+            if env.action_space(game.agent_selection) != game.action_space(game.agent_selection):
+                raise InvalidOptionError("env must have this package's actions in two stages, not others, as flat ones")
             self._beginning, self._heard = game.beginning, None
             self._games += 1
             self._rng = agent_generator([self._seed, self._games])

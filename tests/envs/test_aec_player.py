@@ -10,6 +10,7 @@ import pytest
 
 from ddz_env import Move, State, dou_dizhu_v0
 from ddz_env.core.errors import GameOverError, InvalidOptionError
+from ddz_env.peers import flat_action
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
@@ -102,6 +103,14 @@ def test_only_a_running_game_of_this_package_is_played() -> None:
         player.action(env)
     with pytest.raises(InvalidOptionError, match="AEC environment"):
         player.action("chess")
+
+
+def test_an_environment_with_flat_actions_is_refused() -> None:
+    """An id in two stages would be another move there."""
+    env = flat_action.env()
+    env.reset(seed=1)
+    with pytest.raises(InvalidOptionError, match="two stages"):
+        dou_dizhu_v0.AECPlayer("random").action(env)
 
 
 def test_a_game_that_an_illegal_action_has_ended_is_not_played_on() -> None:

@@ -58,7 +58,7 @@ def test_a_row_names_what_exists_or_says_why_it_does_not(row: list[str]) -> None
 def _numbers(section: str, kind: str) -> set[str]:
     """The numbers of a kind that a document's rows name first: ``tables 4.2 to 4.5``, ``figures 7 and 8``."""
     cells = [line.strip("| ").split(" | ")[0] for line in section.splitlines() if line.startswith("| ")]
-    found = set()
+    found: set[str] = set()
     for listed in re.findall(rf"{kind}s? ((?:\d[\d.-]*(?:, | and | to )?)+)", " ".join(cells)):
         numbers = listed.replace(" and ", " ").replace(",", " ")
         for chapter, start, end in re.findall(r"((?:\d+\.)?)(\d+) to (?:\d+\.)?(\d+)", numbers):

@@ -60,6 +60,8 @@ def test_the_equations() -> None:
     """An all-in is believed unless the win rate is above two thirds; the loss rate keeps the stake finite."""
     for win_rate in np.linspace(0.0, 1.0, 101):
         assert (opponent_win_rate(win_rate, 1.0) > win_rate) == (win_rate < 2 / 3)
+        assert (expected_payoff(win_rate, 100, 100) > 0) == (win_rate > 2 / 3)  # no limit, as the paper says
+        assert expected_payoff(win_rate, 100, 100, full=True) <= 0
     for win_rate, full, stake in ((0.6, False, 25), (2 / 3, False, 50), (0.75, False, 100), (0.75, True, 25)):
         payoffs = [expected_payoff(win_rate, chip, 100, full=full) for chip in range(101)]
         assert int(np.argmax(payoffs)) == stake  # max_chip (2 W - 1) / 2, divided by 1 - W unless in full

@@ -86,6 +86,8 @@ class Panel:
 def save_plot(path: Path | BinaryIO, *panels: Panel, columns: int = 0, size: tuple[float, float] = (6.5, 3.6)) -> None:
     """Draw panels and write the figure, making its directory if need be.
 
+    Panels beside each other have one scale of heights, unless they measure different things.
+
     Args:
         path: The file, or what takes a PNG.
         panels: What is drawn, row by row.
@@ -96,7 +98,9 @@ def save_plot(path: Path | BinaryIO, *panels: Panel, columns: int = 0, size: tup
 
     columns = columns or len(panels)
     figure = Figure(figsize=size, dpi=_DPI, layout="constrained")
-    grid = figure.subplots(len(panels) // columns, columns, squeeze=False, sharey="row")
+    rows = [panels[first : first + columns] for first in range(0, len(panels), columns)]
+    alike = all(len({panel.y for panel in row}) == 1 for row in rows)
+    grid = figure.subplots(len(rows), columns, squeeze=False, sharey="row" if alike else False)
     for axes, panel in zip(grid.flat, panels, strict=True):
         _draw_panel(axes, panel)
     if isinstance(path, Path):

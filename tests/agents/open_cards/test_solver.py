@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ddz_agents.open_cards.minimax import MinimaxSolver
 from ddz_agents.open_cards.solver.agents import CheatingSolverAgent, DeterminizedSolverAgent
 from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position, open_position
 from ddz_agents.open_cards.solver.puzzles import Puzzle, make_puzzles, shipped_puzzles
-from ddz_agents.open_cards.solver.solver import OpenSolver, UnsolvablePositionError
+from ddz_agents.open_cards.solver.solver import OpenSolver, Solution, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
 from ddz_env.core.engine.layout import LANDLORD
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidHandError
@@ -144,6 +145,32 @@ def test_stakes_and_every_goal_are_those_of_brute_force(preset: str, players: in
         for goal in range(-4, 6):
             least = 2 ** (goal - 1) if goal >= 1 else -(2**-goal)
             assert solver.solve(state, goal=goal).landlord_wins == (wanted >= least), (state, goal)
+
+
+class Counting(OpenSolver):
+    """Counts the positions that all its searches open."""
+
+    opened = 0
+
+    def solve_row(self, *given: Any, **named: Any) -> Solution:
+        found = super().solve_row(*given, **named)
+        self.opened += found.nodes
+        return found
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.long)])
+def test_a_stake_takes_little_more_than_who_wins(count: int) -> None:
+    """Positions and limit of the page's table of stakes: 9,155 nodes against 8,053 in the median of 500."""
+    solver = Counting(rules_for("standard", 3), nodes=200_000, megabytes=8)
+    verdicts, stakes = list[int](), list[int]()
+    for number in range(count):
+        state = dealt_position([10, 10, 10], np.random.default_rng([0, number, 10, 10, 10]))
+        for question, opened in ((solver.solve, verdicts), (solver.stake, stakes)):
+            solver.clear()
+            solver.opened = 0
+            question(state)
+            opened.append(solver.opened)
+    assert median(verdicts) <= median(stakes) <= 1.3 * median(verdicts)
 
 
 def test_every_move_has_its_value_and_the_line_keeps_the_verdict() -> None:

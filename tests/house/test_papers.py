@@ -43,8 +43,6 @@ def test_a_row_names_what_exists_or_says_why_it_does_not(row: list[str]) -> None
         assert experiment in EXPERIMENTS
     for agent in re.findall(r"agent `([\w-]+)`", here):
         assert agent in agent_names()
-    for option in re.findall(r"option `(\w+)`", here):
-        assert option in {one.name for agent in agent_names() for one in agent_options(agent)}
     for agent in re.findall(r"`(uct-\w+)`", here):
         assert agent in HOLDEM_AGENTS
     for study in re.findall(r"ddz (study \w+)", here):

@@ -1,7 +1,8 @@
 """Monte Carlo equivalents where the answer is known: of searches, and of simulated games with a known curve.
 
 The thesis's validation looks between 1 and twice the answer in table 5.1, so that its first step is the answer, and
-between bounds found by algorithm 5 in table 5.2; here the bounds are drawn from [m/8, m] and [m, 8m].
+between bounds found by algorithm 5 in table 5.2, as ``doubling`` does; for the other methods the bounds are drawn from
+[m/8, m] and [m, 8m].
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.equivalents import THESIS_RULES
 from ddz_training.measure import equivalent as finding
-from ddz_training.measure.statistics import wilson_interval
+from ddz_training.measure.statistics import Interval, wilson_interval
 from ddz_training.measure.store import Key
 
-Method = Literal["sequential", "binary"]
+Method = Literal["sequential", "binary", "doubling"]
+"""How an equivalent is found; ``doubling`` is the thesis's whole way, algorithm 5 and then algorithm 4."""
 
-THESIS_KNOWN = {500: "485 ± 40", 1000: "1,020 ± 100", 2000: "1,980 ± 120"}
-"""Table 5.1: the mean and standard deviation of ten searches."""
+TABLE_5_1 = {500: "485 ± 40", 1000: "1,020 ± 100", 2000: "1,980 ± 120"}
+TABLE_5_2 = {500: "505 ± 30", 1000: "1,020 ± 80", 2000: "1,960 ± 100"}
+"""The mean and standard deviation of ten searches, by algorithm 4 alone and after algorithm 5."""
 
 _FACTOR = 8
 
@@ -39,7 +42,7 @@ class KnownOptions(ex.ParallelOptions):
         method: How it is looked for: by the sequential test or the thesis's binary search.
         repetitions: Searches for each.
         deals: Duplicate deals of the sequential test, at most; two games each.
-        step_deals: Duplicate deals of each step of the binary search.
+        step_deals: Duplicate deals of each step of the other searches.
     """
 
     known: tuple[int, ...] | None = None
@@ -56,10 +59,10 @@ class KnownResult(ex.Result):
     Attributes:
         known: The equivalent.
         rules: Name of the rules.
-        method: ``sequential`` or ``binary``.
-        budget: Deals that were allowed: in all, or in each step of the binary search.
+        method: A :data:`Method`.
+        budget: Deals that were allowed: in all, or in each step.
         repetition: Number of the search.
-        lower: The lower bound that was given.
+        lower: The lower bound that was given or, by ``doubling``, found.
         upper: The upper bound.
         iterations: What was found.
         low: The lower end of its 95 % interval.
@@ -86,12 +89,25 @@ def draw_bounds(known: int, rng: np.random.Generator) -> finding.Bounds:
     return finding.Bounds(lower, int(rng.integers(known, _FACTOR * known + 1)))
 
 
+class _Searched(NamedTuple):
+    bounds: finding.Bounds
+    value: Interval
+    deals: int
+
+
 def _search(
-    method: str, play: finding.Play, bounds: finding.Bounds, options: KnownOptions | SimulatedOptions
-) -> finding.Found:
-    if method == "binary":
-        return finding.binary_search(play, bounds, options.step_deals)
-    return finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
+    method: str, known: int, play: finding.Play, options: KnownOptions | SimulatedOptions, rng: np.random.Generator
+) -> _Searched:
+    if method == "doubling":
+        bounds, played = finding.initial_bounds(play, finding.FIRST_BOUNDS, options.step_deals, rng)
+    else:
+        bounds, played = draw_bounds(known, rng), {}
+    if method == "sequential":
+        found = finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
+    else:
+        found = finding.binary_search(play, bounds, options.step_deals)
+    before = sum(tally.deals for tally in played.values())
+    return _Searched(bounds, found.iterations, before + found.iterations.count)
 
 
 def recover(
@@ -99,17 +115,16 @@ def recover(
 ) -> list[KnownResult]:
     """Recover the iterations of searches that have known ones, from games against other numbers of iterations."""
     key = [options.seed, known, repetition]
-    bounds = draw_bounds(known, np.random.default_rng(key))
+    rng = np.random.default_rng(key)
     seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
     target, preset = f"{finding.THESIS_SEARCH},iterations={known}", Rules.preset(rules)
     with finding.playing(finding.Ladder(target, finding.THESIS_SEARCH, preset, seed, published_generator)) as play:
-        value = _search(method, play, bounds, options).iterations
-    low, high, deals = value.low, value.high, value.count
-    return [KnownResult(known, rules, method, budget, repetition, *bounds, value.mean, low, high, deals)]
+        bounds, value, deals = _search(method, known, play, options, rng)
+    return [KnownResult(known, rules, method, budget, repetition, *bounds, value.mean, value.low, value.high, deals)]
 
 
 def _recoveries(options: KnownOptions) -> list[Key]:
-    budget = options.step_deals if options.method == "binary" else options.deals
+    budget = options.deals if options.method == "sequential" else options.step_deals
     sizes = options.known or (500, 1000)
     what = options.rules, options.method, budget
     return [(known, *what, number) for known in sizes for number in range(options.repetitions)]
@@ -135,7 +150,7 @@ def known_table(saved: ex.Saved[KnownResult]) -> ex.Table:
         ratio, spread = recovered(results)
         bounds = [fmean(bounds) for bounds in zip(*((one.lower, one.upper) for one in results), strict=True)]
         cells = (
-            f"{budget} a step" if method == "binary" else f"{budget} in all",
+            f"{budget} in all" if method == "sequential" else f"{budget} a step",
             str(len(results)),
             f"{bounds[0]:,.0f}, {bounds[1]:,.0f}",
             f"{known * ratio:,.0f} ± {known * ratio * spread:,.0f}",
@@ -144,7 +159,8 @@ def known_table(saved: ex.Saved[KnownResult]) -> ex.Table:
             f"{sum(one.low <= known <= one.high for one in results)} of {len(results)}",
             f"{2 * fmean(one.deals for one in results):,.0f}",
         )
-        lines.append((f"{known:,}", rules, method, *cells, THESIS_KNOWN.get(known, "–")))
+        thesis = TABLE_5_2 if method == "doubling" else TABLE_5_1
+        lines.append((f"{known:,}", rules, method, *cells, thesis.get(known, "–")))
     header = ("iterations", "rules", "method", "deals", "searches", "mean bounds", "found", "ratio")
     note = (
         "Found and ratio: geometric mean and standard deviation over the searches; covered: 95 % "
@@ -215,7 +231,7 @@ class SimulatedOptions(ex.ParallelOptions):
         known: The equivalent that is to be found.
         searches: Searches for each method, shared by the curves.
         deals: Duplicate deals of the sequential test, at most.
-        step_deals: Duplicate deals of each step of the binary search.
+        step_deals: Duplicate deals of each step of the other searches.
     """
 
     known: Annotated[int, Range(8)] = 500
@@ -229,7 +245,7 @@ class SimulatedResult(ex.Result):
 
     Attributes:
         curve: Name of the curve.
-        method: ``sequential`` or ``binary``.
+        method: A :data:`Method`.
         batch: Number of the batch.
         searches: Searches in it.
         covered: Those whose 95 % interval holds the truth.
@@ -250,14 +266,13 @@ class SimulatedResult(ex.Result):
 
 def simulate(options: SimulatedOptions, curve: str, method: str, batch: int) -> list[SimulatedResult]:
     """Simulated searches for Monte Carlo equivalents with a known answer: coverage, error and games."""
-    rng = np.random.default_rng([options.seed, [*CURVES].index(curve), method == "binary", batch])
+    rng = np.random.default_rng([options.seed, [*CURVES].index(curve), get_args(Method).index(method), batch])
     found = []
     for _ in range(_BATCH):
-        bounds, play = draw_bounds(options.known, rng), CURVES[curve].world(options.known, rng)
-        found.append(_search(method, play, bounds, options).iterations)
-    logs = [math.log(value.mean / options.known) for value in found]
-    covered = sum(value.low <= options.known <= value.high for value in found)
-    means = fmean(logs), fmean(log * log for log in logs), fmean(value.count for value in found)
+        found.append(_search(method, options.known, CURVES[curve].world(options.known, rng), options, rng))
+    logs = [math.log(one.value.mean / options.known) for one in found]
+    covered = sum(one.value.low <= options.known <= one.value.high for one in found)
+    means = fmean(logs), fmean(log * log for log in logs), fmean(one.deals for one in found)
     return [SimulatedResult(curve, method, batch, len(found), covered, *means)]
 
 
@@ -279,7 +294,7 @@ def simulated_table(saved: ex.Saved[SimulatedResult]) -> ex.Table:
     header = ("curve", "method", "searches", "covered %", "mean ratio", "typical error", "games")
     settings = saved.settings
     note = (
-        f"Equivalent m = {settings['known']}, bounds drawn from [m/8, m] and [m, 8m]; at most "
+        f"Equivalent m = {settings['known']}, bounds drawn from [m/8, m] and [m, 8m] or found by doubling; at most "
         f"{settings['deals']} deals, or {settings['step_deals']} a step. Typical error: the root mean square of the "
         f"logarithm of the ratio, as a factor; {saved.name}."
     )

@@ -53,6 +53,8 @@ MOST = 1_000_000
 
 STEP_DEALS = 500
 """Duplicate deals of a step of the binary search: the thesis's 1,000 games."""
+FIRST_BOUNDS = Bounds(1, 100)
+"""Where the thesis's algorithm 5 begins."""
 
 _OFFSETS = np.linspace(-1, 1, 5)
 """Where to play, in octaves from the likeliest equivalent: it is most informative, the others show slope."""

@@ -80,7 +80,7 @@ class EquivalentCommand(SavedGames, call="study equivalent", heading="Study"):
 
     def _binary(self, play: duels.Play) -> duels.Found:
         deals = self.deals or duels.STEP_DEALS
-        where = duels.Bounds.of(self.lower or 1, self.upper or min(100, self.most))
+        where = duels.Bounds.of(self.lower or 1, self.upper or min(duels.FIRST_BOUNDS.upper, self.most))
         bounds, _ = duels.initial_bounds(play, where, deals, random.default_rng(self.seed), self.most)
         return duels.binary_search(play, bounds, deals)
 

@@ -39,7 +39,7 @@ class KnownOptions(ex.ParallelOptions):
     Attributes:
         known: Iterations of the search whose equivalent is looked for; may be repeated, 500 and 1,000 by default.
         rules: The rules.
-        method: How it is looked for: by the sequential test or the thesis's binary search.
+        method: How it is looked for, a :data:`Method`.
         repetitions: Searches for each.
         deals: Duplicate deals of the sequential test, at most; two games each.
         step_deals: Duplicate deals of each step of the other searches.

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ddz_agents.neural.agent import ModelAgent, PolicyFile
-from ddz_agents.neural.columns import POLICY_INPUTS, REST_INPUTS
+from ddz_agents.neural.columns import REST_INPUTS, policy_inputs
 from ddz_agents.neural.compiled_policy import CompiledPolicy
-from ddz_agents.neural.features import MOVE_BYTES
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, load_weights
 from ddz_env.core.options import takes
@@ -23,7 +22,7 @@ Input = Literal[
     "table", "history", "state", "hand", "prospects", "unseen", "target", "sizes", "key", "signs", "rest",
     "rest-prospects",
 ]  # fmt: skip
-"""The inputs of :data:`~ddz_agents.neural.columns.POLICY_INPUTS`, and those of the hand that an action leaves."""
+"""The inputs of :func:`~ddz_agents.neural.columns.policy_inputs`, and those of the hand that an action leaves."""
 
 _REST = {"rest": "rest", "rest-prospects": "prospects"}
 
@@ -50,14 +49,8 @@ def columns_of(name: Input, history: int) -> tuple[str, slice]:
     Returns:
         The weights that read it, and its columns.
     """
-    inputs, layer = (REST_INPUTS.inputs, "rest.0") if name in _REST else (POLICY_INPUTS.inputs, "trunk.0")
-    first = 0
-    for entry in inputs:
-        columns = entry.columns or MOVE_BYTES * history
-        if entry.name == _REST.get(name, name):
-            return f"{layer}.weight", slice(first, first + columns)
-        first += columns
-    raise KeyError(name)
+    table, layer = (REST_INPUTS, "rest.0") if name in _REST else (policy_inputs(history), "trunk.0")
+    return f"{layer}.weight", table.slice_of(_REST.get(name, name))
 
 
 def blinded(weights: Weights, name: Input) -> Weights:

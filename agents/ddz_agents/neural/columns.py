@@ -15,6 +15,7 @@ describes every decision when it is made and again when it is learned from.
 
 from __future__ import annotations
 
+import functools
 from collections import namedtuple
 from collections.abc import Iterator
 from itertools import accumulate
@@ -60,7 +61,52 @@ _CONCEALED_SCALES: Floats = (1.0 / CONCEALED.high).astype(np.float32)
 # Prospects are read under the rules that most presets share: a hand says much the same about itself under all of them.
 READING_RULES = Rules().words()
 
+# --- The bytes of a decision ------------------------------------------------------------------------------------------
+
+
+def _places(*fields: tuple[str, int]) -> tuple[dict[str, int], int]:
+    """The first byte of each field, in order, and the size of all together in whole words."""
+    *starts, size = accumulate((count for _, count in fields), initial=0)
+    return dict(zip((name for name, _ in fields), starts, strict=True)), -(-size // 8) * 8
+
+
+DECISION_BYTES, DECISION_SIZE = _places(
+    ("observation", OBSERVATION.size),
+    ("concealed", CONCEALED.size),
+    ("left", NUM_RANKS),  # the own hand without what the move in progress has taken
+    ("signs", features.SIGN_BYTES),  # features.read_signs
+    ("against_rules", 1),  # whether the rule agent is known to play the other side
+)
+"""Where the parts of a decision lie among its bytes, and how many there are: all that networks read of it, besides the
+hand values (:mod:`ddz_agents.neural.decisions`)."""
+
+_HIDDEN, _LEFT_HAND = DECISION_BYTES["concealed"], DECISION_BYTES["left"]
+
+OWN_HAND, OWN_HAND_IN_SIGHT, NEXT_HAND, PREVIOUS_HAND = range(4)
+"""The hands of a decision whose prospects are read: the own one as the policy sees it, and three as the critic does."""
+
+DECISION_HANDS = 4
+
 # --- The tables -------------------------------------------------------------------------------------------------------
+
+SCALED, AT_LEAST, CHAIN, PROSPECT = range(4)
+"""What a column says: a byte, scaled; whether a byte reaches a threshold; whether the own hand holds a chain; a number
+about how a hand can be played out."""
+
+
+class Column(NamedTuple):
+    """What one column is made of.
+
+    Attributes:
+        kind: ``SCALED``, ``AT_LEAST``, ``CHAIN`` or ``PROSPECT``.
+        source: The byte of a decision (for the hand that an action leaves, the rank); the number of the chain; the
+            hand, ``OWN_HAND`` ...
+        number: The scale; the threshold; nothing; which of the hand's prospects.
+    """
+
+    kind: int
+    source: int
+    number: float = 0.0
 
 
 class Input(NamedTuple):
@@ -68,13 +114,31 @@ class Input(NamedTuple):
 
     Attributes:
         name: Its name in :attr:`Columns.at`.
-        columns: How many columns it has; 0 for the history, which has ``MOVE_BYTES`` for each move that is shown.
-        meaning: What they say, for the docs.
+        meaning: What it says, for the docs.
+        columns: Its columns.
     """
 
     name: str
-    columns: int
     meaning: str
+    columns: tuple[Column, ...] = ()
+
+
+def _scaled(first: int, stop: int) -> tuple[Column, ...]:
+    """Bytes of the observation or of what it conceals, each between 0 and 1."""
+    return tuple(Column(SCALED, place, float(_SCALES[place])) for place in range(first, stop))
+
+
+def _thresholds(place: int, most: int) -> tuple[Column, ...]:
+    return tuple(Column(AT_LEAST, place, step) for step in range(1, most + 1))
+
+
+def _planes(first: int) -> tuple[Column, ...]:
+    """Thresholds of the fifteen counts from a byte on."""
+    return tuple(column for rank in range(NUM_RANKS) for column in _thresholds(first + rank, features.MOST))
+
+
+def _prospects(hand: int) -> tuple[Column, ...]:
+    return tuple(Column(PROSPECT, hand, number) for number in range(features.PROSPECTS))
 
 
 class Columns:
@@ -85,59 +149,105 @@ class Columns:
 
     Attributes:
         inputs: The table.
-        size: Columns in all, where no history is shown.
-        at: The first column of each input by its name, where no history is shown; the history moves what is behind it.
+        columns: All columns in order.
+        size: How many there are.
+        at: The first column of each input by its name.
     """
 
     def __init__(self, *inputs: Input) -> None:
         self.inputs = inputs
-        *starts, self.size = accumulate((entry.columns for entry in inputs), initial=0)
+        self.columns = tuple(column for entry in inputs for column in entry.columns)
+        *starts, self.size = accumulate((len(entry.columns) for entry in inputs), initial=0)
         at: Any = namedtuple("at", [entry.name for entry in inputs])  # type: ignore[misc]  # the names are data
         self.at: Any = at(*starts)
 
+    def slice_of(self, name: str) -> slice:
+        """The columns of an input."""
+        first = getattr(self.at, name)
+        return slice(first, first + next(len(entry.columns) for entry in self.inputs if entry.name == name))
+
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """The rows of the docs table: name, columns, meaning."""
-        for name, columns, meaning in self.inputs:
-            yield f"`{name}`", str(columns or f"{features.MOVE_BYTES} a move"), meaning
+        for name, meaning, columns in self.inputs:
+            yield f"`{name}`", str(len(columns)), meaning
 
 
+_SCALES = np.concatenate([OBSERVATION_SCALES, _CONCEALED_SCALES])
 _BESIDE = (
-    Input("target", features.PLANES, "thresholds of the move to beat"),
-    Input("sizes", 3 * MOST_CARDS, f"thresholds 1 to {MOST_CARDS} of the hand sizes of self, next, previous"),
-    Input("key", NUM_RANKS, f"the rank to exceed: thresholds 1 to {NUM_RANKS}"),
+    Input("target", "thresholds of the move to beat", _planes(TARGET)),
+    Input(
+        "sizes",
+        f"thresholds 1 to {MOST_CARDS} of the hand sizes of self, next, previous",
+        tuple(column for place in _LEFT.tolist() for column in _thresholds(place, MOST_CARDS)),
+    ),
+    Input("key", f"the rank to exceed: thresholds 1 to {NUM_RANKS}", _thresholds(KEY, NUM_RANKS)),
 )
 
-POLICY_INPUTS = Columns(
-    Input("table", HEAD, "the bytes of the observation before its history, scaled"),
-    Input("history", 0, "the last moves, scaled bytes"),
-    Input("state", OBSERVATION.size - TAIL, "the bytes behind the history, scaled: role, stage and the like"),
-    Input("hand", features.HAND_COLUMNS, "thresholds of the own hand, and each chain that it holds"),
-    Input("prospects", features.PROSPECTS, "prospects of the own hand, without what the move in progress has taken"),
-    Input("unseen", features.PLANES, "thresholds of the cards that no one shows"),
-    *_BESIDE,
-    Input("signs", features.SIGNS, "the lowest solo and pair of an enemy that each of the others let pass"),
-)
-"""What the policy reads of an observation."""
+
+@functools.cache
+def policy_inputs(history: int = HISTORY) -> Columns:
+    """What a policy reads of an observation.
+
+    Args:
+        history: Completed moves that it sees, 0 to 15.
+    """
+    chains = tuple(Column(CHAIN, number) for number in range(len(features.CHAINS)))
+    signs = DECISION_BYTES["signs"]
+    return Columns(
+        Input("table", "the bytes of the observation before its history, scaled", _scaled(0, HEAD)),
+        Input("history", "the last moves, scaled bytes", _scaled(HEAD, HEAD + features.MOVE_BYTES * history)),
+        Input(
+            "state",
+            "the bytes behind the history, scaled: role, stage and the like",
+            _scaled(TAIL, OBSERVATION.size),
+        ),
+        Input("hand", "thresholds of the own hand, and each chain that it holds", _planes(HAND) + chains),
+        Input(
+            "prospects",
+            "prospects of the own hand, without what the move in progress has taken",
+            _prospects(OWN_HAND),
+        ),
+        Input("unseen", "thresholds of the cards that no one shows", _planes(UNSEEN)),
+        *_BESIDE,
+        Input(
+            "signs",
+            "the lowest solo and pair of an enemy that each of the others let pass",
+            tuple(
+                Column(AT_LEAST, signs + sign, NUM_RANKS - rank)
+                for sign in range(features.SIGN_BYTES)
+                for rank in range(NUM_RANKS)
+            ),
+        ),
+    )
+
 
 REST_INPUTS = Columns(
-    Input("rest", features.PLANES, "thresholds of the hand that the action leaves"),
-    Input("prospects", features.PROSPECTS, "its prospects"),
+    Input("rest", "thresholds of the hand that the action leaves", _planes(0)),
+    Input("prospects", "its prospects", _prospects(OWN_HAND)),
 )
-"""What the policy reads of each legal action."""
+"""What the policy reads of each legal action; the bytes are the counts of the hand that is left."""
 
 CRITIC_INPUTS = Columns(
-    Input("counts", len(_COUNTS), "bombs so far, the highest bid, passes in a row; scaled"),
-    Input("half_built", _AFTER_PENDING - PENDING, "the bytes of the move in progress, scaled"),
-    Input("state", OBSERVATION.size - TAIL, "role, stage and the like, scaled"),
-    Input("undealt", CONCEALED.size - _UNDEALT, "the cards that no seat holds, scaled"),
-    Input("own", features.PLANES, "thresholds of the own hand, without what the move in progress has taken"),
-    Input("own_prospects", features.PROSPECTS, "its prospects against the two others"),
-    Input("next", features.PLANES, "thresholds of the next seat's hand"),
-    Input("next_prospects", features.PROSPECTS, "its prospects"),
-    Input("previous", features.PLANES, "thresholds of the previous seat's hand"),
-    Input("previous_prospects", features.PROSPECTS, "its prospects"),
+    Input(
+        "counts",
+        "bombs so far, the highest bid, passes in a row; scaled",
+        tuple(column for place in _COUNTS.tolist() for column in _scaled(place, place + 1)),
+    ),
+    Input("half_built", "the bytes of the move in progress, scaled", _scaled(PENDING, _AFTER_PENDING)),
+    Input("state", "role, stage and the like, scaled", _scaled(TAIL, OBSERVATION.size)),
+    Input("undealt", "the cards that no seat holds, scaled", _scaled(_HIDDEN + _UNDEALT, _HIDDEN + CONCEALED.size)),
+    Input("own", "thresholds of the own hand, without what the move in progress has taken", _planes(_LEFT_HAND)),
+    Input("own_prospects", "its prospects against the two others", _prospects(OWN_HAND_IN_SIGHT)),
+    Input("next", "thresholds of the next seat's hand", _planes(_HIDDEN + _HAND_NEXT)),
+    Input("next_prospects", "its prospects", _prospects(NEXT_HAND)),
+    Input("previous", "thresholds of the previous seat's hand", _planes(_HIDDEN + _HAND_PREVIOUS)),
+    Input("previous_prospects", "its prospects", _prospects(PREVIOUS_HAND)),
     *_BESIDE,
-    Input("against_rules", 1, "whether the rule agent is known to play the other side; 0 where it is not known"),
+    Input(
+        "against_rules",
+        "whether the rule agent is known to play the other side; 0 where it is not known",
+        (Column(SCALED, DECISION_BYTES["against_rules"], 1.0),),
+    ),
 )
 """What the critic reads of a game in which nothing is concealed, from the seat to act.
 
@@ -146,7 +256,7 @@ about the game: in training the same position is worth more against the rule age
 """
 
 REST_COLUMNS, GAME_COLUMNS = REST_INPUTS.size, CRITIC_INPUTS.size
-_P, _R, _C = POLICY_INPUTS.at, REST_INPUTS.at, CRITIC_INPUTS.at
+_P, _R, _C = policy_inputs(0).at, REST_INPUTS.at, CRITIC_INPUTS.at
 AGAINST_RULES = _C.against_rules
 
 
@@ -156,7 +266,7 @@ def observation_columns(history: int) -> int:
     Args:
         history: Completed moves that are shown, 0 to 15.
     """
-    return POLICY_INPUTS.size + features.MOVE_BYTES * history
+    return policy_inputs(history).size
 
 
 # --- The kernels ------------------------------------------------------------------------------------------------------
@@ -241,7 +351,8 @@ def describe_observation(
     put_planes(values, TARGET, row, _P.target)
     _put_sizes(values, row, _P.sizes)
     put_thresholds(int(values[KEY]), NUM_RANKS, row, _P.key)
-    features.put_signs(values, row, _P.signs)
+    features.read_signs(values, rest, 0)
+    features.put_signs(rest, row, _P.signs)
 
 
 @kernel

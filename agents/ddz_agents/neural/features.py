@@ -44,7 +44,14 @@ CHAINS = tuple(group for group in MAIN_GROUPS if group.length >= 2 and group.kic
 HAND_COLUMNS = PLANES + len(CHAINS)
 """Columns of one hand: thresholds and chains."""
 
-_CHAIN_SEGMENTS = np.array(sorted({chain.segment for chain in CHAINS}), np.int64)
+CHAIN_SEGMENTS = np.array(sorted({chain.segment for chain in CHAINS}), np.int64)
+
+
+@inline_kernel
+def chain_starts(hand: np.uint64, segment: int) -> np.uint64:
+    """The lowest ranks of the chains of a segment that a hand holds, as bits."""
+    plane = (hand >> (U16 * (SEGMENT_COPIES[segment] - U1))) & PLANE
+    return run(plane, SEGMENT_LENGTH[segment]) & ((U1 << SEGMENT_SIZE[segment]) - U1)
 
 
 @inline_kernel
@@ -76,10 +83,9 @@ def put_hand(counts: np.ndarray, first: int, out: np.ndarray, place: int) -> Non
     """Write thresholds and chains of the fifteen counts from ``first``."""
     hand = hand_word(counts, first)
     place = put_planes(counts, first, out, place)
-    for index in range(_CHAIN_SEGMENTS.shape[0]):
-        segment = _CHAIN_SEGMENTS[index]
-        plane = (hand >> (U16 * (SEGMENT_COPIES[segment] - U1))) & PLANE
-        starts = run(plane, SEGMENT_LENGTH[segment])
+    for index in range(CHAIN_SEGMENTS.shape[0]):
+        segment = CHAIN_SEGMENTS[index]
+        starts = chain_starts(hand, segment)
         for start in range(np.int64(SEGMENT_SIZE[segment])):
             out[place] = np.float32((starts >> np.uint64(start)) & U1)
             place += 1
@@ -98,18 +104,18 @@ def hand_word(counts: np.ndarray, first: int) -> np.uint64:
 # --- Prospects --------------------------------------------------------------------------------------------------------
 
 MOST_LOSERS, MOST_MOVES = 8, 12
-_PRICE_STEPS, _PRICE_STEP = 12, 50
-_PRICE_LEAST, _PRICE_SPAN = -250.0, 1000.0
+PRICE_STEPS, PRICE_STEP = 12, 50
+PRICE_LEAST, PRICE_SPAN = -250.0, 1000.0
 _MOST_PRICE = 32_000
 
 HAND_VALUES = 2
 """Numbers that the prospects of a hand depend on."""
 
-PROSPECTS = MOST_LOSERS + MOST_MOVES + 1 + _PRICE_STEPS
+PROSPECTS = MOST_LOSERS + MOST_MOVES + 1 + PRICE_STEPS
 """Columns of a hand: thresholds of the moves that can be beaten and of all moves, the price and thresholds of it."""
 
 
-_SIZES = (MOST_LOSERS, MOST_MOVES, _PRICE_STEPS, _PRICE_STEP, _PRICE_LEAST, _PRICE_SPAN)
+_SIZES = (MOST_LOSERS, MOST_MOVES, PRICE_STEPS, PRICE_STEP, PRICE_LEAST, PRICE_SPAN)
 MEANING = f"prospects {_SIZES} at prices {WEIGHTS.tolist()}"
 """What the columns depend on besides the code: a network trained on other prices would misread them."""
 
@@ -144,6 +150,20 @@ def value_hand(hand: np.uint64, rules: np.ndarray, mind: RuleScratch) -> tuple[i
     return sure, min(max(price_of_hand(hand, rules, mind), -_MOST_PRICE), _MOST_PRICE)
 
 
+@inline_kernel
+def read_hand_values(sure: int, price: int) -> tuple[int, int, float, int]:
+    """What the columns of a hand say, of what :func:`value_hand` has found.
+
+    Returns:
+        How many thresholds its moves that can be beaten reach, how many all its moves do, the price between 0 and 1,
+        and how many thresholds the price reaches.
+    """
+    losers = sure // LOSER
+    steps = min(max(-(-price // PRICE_STEP), 0), PRICE_STEPS)
+    scaled = min(max((price - PRICE_LEAST) / PRICE_SPAN, 0.0), 1.0)
+    return min(losers, MOST_LOSERS), min(losers + sure % LOSER, MOST_MOVES), scaled, steps
+
+
 @pure_kernel
 def put_hand_values(sure: int, price: int, out: np.ndarray, place: int) -> None:
     """Write the prospects of a hand that :func:`value_hand` has looked at.
@@ -154,18 +174,11 @@ def put_hand_values(sure: int, price: int, out: np.ndarray, place: int) -> None:
         out: Output, float32.
         place: Where the ``PROSPECTS`` columns begin.
     """
-    losers = sure // LOSER
-    moves = losers + sure % LOSER
-    for step in range(MOST_LOSERS):
-        out[place + step] = np.float32(losers > step)
-    place += MOST_LOSERS
-    for step in range(MOST_MOVES):
-        out[place + step] = np.float32(moves > step)
-    place += MOST_MOVES
-    out[place] = np.float32(min(max((price - _PRICE_LEAST) / _PRICE_SPAN, 0.0), 1.0))
-    place += 1
-    for step in range(_PRICE_STEPS):
-        out[place + step] = np.float32(price > step * _PRICE_STEP)
+    losers, moves, scaled, steps = read_hand_values(sure, price)
+    place = put_thresholds(losers, MOST_LOSERS, out, place)
+    place = put_thresholds(moves, MOST_MOVES, out, place)
+    out[place] = np.float32(scaled)
+    put_thresholds(steps, PRICE_STEPS, out, place + 1)
 
 
 @pure_kernel
@@ -184,41 +197,58 @@ FIRST_MOVE = OBSERVATION.offsets["move_1"]
 ROLE = OBSERVATION.offsets["role"]
 LEFT_PREVIOUS = OBSERVATION.offsets["cards_left_previous"]
 
-SIGNS = 2 * 2 * NUM_RANKS
-"""Columns: of the next and the previous seat, on solos and on pairs, whether it passed on one up to each rank."""
+SIGN_BYTES = 2 * 2
+"""Of the next and the previous seat, on solos and on pairs."""
+
+SIGNS = SIGN_BYTES * NUM_RANKS
+"""Columns: whether the seat passed on one up to each rank."""
 
 
 @pure_kernel
-def put_signs(values: np.ndarray, out: np.ndarray, place: int) -> None:
-    """Write the signs of an observation.
+def read_signs(values: np.ndarray, out: np.ndarray, first: int) -> None:
+    """Find the signs of an observation.
 
     Args:
         values: The observation, shape ``[OBSERVATION_SIZE]``, int8.
-        out: Output, float32.
-        place: Where the ``SIGNS`` columns begin.
+        out: Output, int8: how many ranks there are from the lowest that was let pass on, 0 for none.
+        first: Where the ``SIGN_BYTES`` begin.
     """
-    for column in range(SIGNS):
-        out[place + column] = np.float32(0.0)
+    for sign in range(SIGN_BYTES):
+        out[first + sign] = np.int8(0)
     # Seats count from the observer: 1 self, 2 next, 3 previous.  The observer is landlord, peasant down (whose
     # previous seat is the landlord) or peasant up (whose next seat is, as that of the only peasant of two players).
     down = values[ROLE + 1] == 1 and values[LEFT_PREVIOUS] > 0
     landlord = 1 if values[ROLE] == 1 else (3 if down else 2)
     copies, rank, owner = np.int64(0), np.int64(0), np.int64(0)
     for back in range(HISTORY - 1, -1, -1):
-        first = FIRST_MOVE + MOVE_BYTES * back
-        seat = np.int64(values[first + NUM_RANKS])
+        move = FIRST_MOVE + MOVE_BYTES * back
+        seat = np.int64(values[move + NUM_RANKS])
         if seat == 0 or seat > 3:
             continue
         cards, highest = np.int64(0), np.int64(0)
         for index in range(NUM_RANKS):
-            count = np.int64(values[first + index])
+            count = np.int64(values[move + index])
             cards += count
             if count > 0:
                 highest = np.int64(index)
         if cards > 0:
-            alike = np.int64(values[first + highest]) == cards
+            alike = np.int64(values[move + highest]) == cards
             copies, rank, owner = (cards if alike and cards <= 2 else np.int64(0)), highest, seat
         elif seat > 1 and copies > 0 and (owner == landlord) != (seat == landlord):
-            base = place + ((seat - 2) * 2 + (copies - 1)) * NUM_RANKS
-            for index in range(rank, NUM_RANKS):
-                out[base + index] = np.float32(1.0)
+            sign = first + (seat - 2) * 2 + (copies - 1)
+            out[sign] = max(out[sign], np.int8(NUM_RANKS - rank))
+
+
+@pure_kernel
+def put_signs(signs: np.ndarray, out: np.ndarray, place: int) -> None:
+    """Write the columns of signs.
+
+    Args:
+        signs: As :func:`read_signs` leaves them, shape ``[SIGN_BYTES]``, int8.
+        out: Output, float32.
+        place: Where the ``SIGNS`` columns begin.
+    """
+    for sign in range(SIGN_BYTES):
+        for rank in range(NUM_RANKS):
+            out[place] = np.float32(signs[sign] >= NUM_RANKS - rank)
+            place += 1

@@ -11,7 +11,6 @@ The run itself, its games, files and checkpoints are those of :mod:`ddz_training
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,12 +18,19 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.columns import HandValues
-from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import PolicyNetwork
+from ddz_agents.neural.model import Floats
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import Evaluate, Rollout, evaluate
-from ddz_training.learn.ppo.ppo import STATISTICS, Advantages, Learner
+from ddz_training.learn.ppo.ppo import (
+    STATISTICS,
+    Advantages,
+    Choice,
+    Learner,
+    Minibatch,
+    Rollout,
+    first_of,
+    last_best,
+)
+from ddz_training.learn.ppo.reading import read_policy
 from ddz_training.learn.ppo.selfplay import SelfPlay
 from ddz_training.learn.settings import Count, NotNegative, Positive, PositiveShare, Share
 
@@ -48,25 +54,21 @@ class DmcConfig(SelfPlayConfig):
     critic_average: Share = 0.0
 
 
-def epsilon_greedy(
-    network: PolicyNetwork, epsilon: float, observations: Bytes, masks: Bytes
-) -> tuple[Floats, HandValues]:
-    """Log-probabilities of a choice by value, and the positions that the actions leave.
+def epsilon_greedy(values: Tensor, rows: Tensor, count: int, generator: torch.Generator, epsilon: float) -> Choice:
+    """Choose the action of the highest value, and with probability ε any legal one.
 
     Args:
-        network: Its logits are the values.
+        values: Of the legal actions, shape ``[pairs]``, float32.
+        rows: The decision of each, shape ``[pairs]``, int64, ascending.
+        count: How many decisions there are.
+        generator: Draws.
         epsilon: Probability of an action at random.
-        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
-        masks: Shape ``[n, 400]``, int8.
-
-    Returns:
-        Shape ``[n, 400]``, float32, and the appraisals (:data:`ddz_training.learn.ppo.games.Evaluate`).
     """
-    values, appraisals = evaluate(network, observations, masks, normalized=False)
-    chances = masks * (epsilon / np.count_nonzero(masks, axis=1)[:, None])
-    chances[np.arange(len(masks)), values.argmax(axis=1)] += 1.0 - epsilon
-    with np.errstate(divide="ignore"):
-        return np.log(chances).astype(np.float32), appraisals
+    noise = torch.rand(len(values), device=values.device, generator=generator)
+    explores = torch.rand(count, device=values.device, generator=generator) < epsilon
+    chosen = torch.where(explores, last_best(noise, rows, count), last_best(values, rows, count))
+    ones = torch.ones(count, device=values.device)
+    return Choice(chosen - first_of(rows, count), torch.zeros_like(ones), ones)
 
 
 def outcomes(
@@ -108,18 +110,27 @@ def outcomes(
 class QLearner(Learner):
     """Learns values by their squared errors; there is no critic."""
 
+    _config: DmcConfig
+
+    def choose(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
+        """Choose by the values, which are the logits."""
+        return epsilon_greedy(logits, rows, count, generator, self._config.epsilon)
+
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
         """The outcomes of the games; every decision counts for those whose game ends too late."""
-        targets, weights = outcomes(rollout.rewards, rollout.seats, rollout.done)
-        rollout.counts[:] = weights
-        nothing = np.zeros_like(targets)
-        return nothing, Advantages(nothing, targets, rollout.decides & (weights > 0))
+        played, decides = rollout.played, rollout.played.decides
+        targets, weights = outcomes(played.rewards, played.seats, played.done)
+        counts = np.zeros(len(rollout.seen), np.float32)
+        counts[played.rows[decides]] = weights[decides]
+        rollout.choice = rollout.choice._replace(counts=torch.from_numpy(counts).to(rollout.seen.device))
+        return np.zeros_like(counts), Advantages(np.zeros_like(targets), targets, decides & (weights > 0))
 
-    def _loss(self, shard: Rollout, entropy_weight: float) -> tuple[Tensor, Tensor]:
-        logits, _, _, chosen = self._evaluated(shard)
-        values = logits[chosen]
-        errors = 0.5 * (values - self._tensor(shard.targets)).square()
-        loss = (errors * self._tensor(shard.counts)).sum()
+    def _loss(self, minibatch: Minibatch, shard: slice, entropy_weight: float) -> tuple[Tensor, Tensor]:
+        rollout, (rows, pairs) = minibatch.rollout, minibatch.counted(shard)
+        legal, starts = rollout.legal_of(rows, pairs)
+        values, _ = read_policy(self.reading, self.policy, rollout.seen[rows], rollout.hand_values[rows], legal)
+        errors = 0.5 * (values[starts + rollout.choice.places[rows]] - rollout.targets[rows]).square()
+        loss = (errors * rollout.choice.counts[rows]).sum()
         statistics = torch.zeros(len(STATISTICS), dtype=torch.float64)
         statistics[0] = loss.detach()
         return loss, statistics
@@ -131,6 +142,3 @@ class DeepMonteCarlo(SelfPlay):
     config: DmcConfig
     config_type = DmcConfig
     learner_type = QLearner
-
-    def _chooser(self) -> Evaluate:
-        return functools.partial(epsilon_greedy, self.learner.policy, self.config.epsilon)

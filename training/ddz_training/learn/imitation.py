@@ -32,7 +32,6 @@ from ddz_training.data.games import DataSetError
 from ddz_training.data.table import read_pieces
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import POLICY, Training
-from ddz_training.learn.ppo.games import draw_actions
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
 from ddz_training.learn.threads import Threads, add_gradients, shards, take_step
 
@@ -204,10 +203,25 @@ class Imitation(Student):
             labels = self._teacher.labels(batch.state_dict()["rows"])[rows]
             taught = np.where(labels == NO_LABEL, actions[rows], labels)
             found, brought = self.imitate(batch.observation[rows], batch.mask[rows], one_hot(labels))
-            own, _ = draw_actions(found, self.rng.random(len(rows)))
+            own = draw_actions(found, self.rng.random(len(rows)))
             actions[rows] = np.where(self._student_plays[rows], own, taught)
         batch.step(actions)
         return brought
+
+
+def draw_actions(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Draw an action for each row; an illegal one is never drawn, however numbers are rounded.
+
+    Args:
+        log_probabilities: Shape ``[n, actions]``, float32, minus infinity where illegal.
+        draws: Uniform in 0..1, below 1, shape ``[n]``, float64.
+
+    Returns:
+        Action ids, shape ``[n]``, int64.
+    """
+    reached = np.exp(log_probabilities, dtype=np.float64).cumsum(axis=1)
+    actions: npt.NDArray[np.int64] = (reached > draws[:, None] * reached[:, -1:]).argmax(axis=1)
+    return actions
 
 
 class RecordedLessons(Student):

@@ -7,6 +7,8 @@ other while spinning, and two of them multiplied matrices of 512 rows at a tenth
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -14,9 +16,12 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from ddz_agents.neural.decisions import Reader, new_reader
 from ddz_env.envs.threads import usable_threads
 
 _LAST_RATE = 0.02
+_MOST_LEADERS = 16
+_CHUNKS_PER_THREAD, _SMALLEST_CHUNK = 2, 64
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -26,25 +31,76 @@ class Threads:
     """Threads, each with PyTorch's own parallelism off.
 
     Args:
-        threads: How many; None for one a core.
+        threads: How many; None for one per core.
+        shares: Whether the items of one group of games are shared among the threads, for a device whose groups take
+            turns with it; otherwise each thread has a group of its own.
+
+    Attributes:
+        threads: How many.
+        busy: Seconds that they have worked, all together.
 
     Raises:
         InvalidOptionError: If the number is out of range.
     """
 
-    def __init__(self, threads: int | None = None) -> None:
-        self.threads = usable_threads(threads)
+    def __init__(self, threads: int | None = None, *, shares: bool = False) -> None:
+        self.threads, self.busy = usable_threads(threads), 0.0
         torch.set_num_threads(1)
         # With OpenMP the setting is per thread, so every thread makes it.
         self._pool = ThreadPoolExecutor(self.threads, "ddz-train", initializer=torch.set_num_threads, initargs=(1,))
+        self._leaders = ThreadPoolExecutor(_MOST_LEADERS, "ddz-lead") if shares else self._pool
+        self._shares, self._own, self._lock = shares, threading.local(), threading.Lock()
 
     def map(self, function: Callable[[_In], _Out], items: Iterable[_In]) -> list[_Out]:
         """The results of a function, in the order of the items."""
         return list(self._pool.map(function, items))
 
+    def side_by_side(self, function: Callable[[int], _Out], count: int) -> list[_Out]:
+        """The results of a function of ``0..count-1``, which may :meth:`share` its work."""
+        return list(self._leaders.map(function if self._shares else self._timed(function), range(count)))
+
+    def share(self, function: Callable[..., object], count: int, *, reader: bool = False) -> None:
+        """Call a kernel for chunks ``first, stop`` of ``0..count``.
+
+        Args:
+            function: Its results do not depend on the chunks.
+            count: How many items.
+            reader: Whether it takes, besides, the memory of its thread for describing decisions.
+        """
+
+        def work(first: int) -> None:
+            function(first, min(first + size, count), *([self._reader()] if reader else []))
+
+        size = max(_SMALLEST_CHUNK, -(-count // (_CHUNKS_PER_THREAD * self.threads))) if self._shares else count
+        if self._shares:
+            list(self._pool.map(self._timed(work), range(0, count, size)))
+        else:
+            work(0)
+
+    def _timed(self, function: Callable[[int], _Out]) -> Callable[[int], _Out]:
+        """The same function; its time is added to what the threads have worked."""
+
+        def timed(item: int) -> _Out:
+            began = time.perf_counter()
+            try:
+                return function(item)
+            finally:
+                with self._lock:
+                    self.busy += time.perf_counter() - began
+
+        return timed
+
+    def _reader(self) -> Reader:
+        """This thread's memory for describing decisions."""
+        if not hasattr(self._own, "reader"):
+            self._own.reader = new_reader()
+        reader: Reader = self._own.reader
+        return reader
+
     def close(self) -> None:
         """End the threads."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for pool in {self._pool, self._leaders}:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def shards(count: int, size: int) -> Iterator[slice]:

@@ -32,9 +32,6 @@ class Annealed(NamedTuple):
     entropy: float
 
 
-_NOT_MEASURED = "it was never measured"
-
-
 @dataclass(frozen=True)
 class SelfPlayConfig(TrainingSettings):
     """Everything that the result of a run depends on, besides how long it runs and what every training has.
@@ -43,7 +40,8 @@ class SelfPlayConfig(TrainingSettings):
         objective: ``win``: the landlord gets ±1 and each peasant the opposite; ``stake``: the stake instead of 1.
         architecture: The sizes of the networks.
         num_games: Games that are played side by side.
-        groups: Groups of these games; each is played by one thread at a time, with its own random generator.
+        groups: Groups of these games, each with generators of its own.  On a processor one thread plays a group; with a
+            GPU the groups take turns with it.
         steps: Steps of every game between two updates.
         epochs: How often an update goes through the decisions.
         minibatch: Decisions per gradient step.
@@ -58,7 +56,8 @@ class SelfPlayConfig(TrainingSettings):
         settled_share: Share of the settled decisions (those where no second action has a probability of 1 %) from
             which the policy learns, each with weight ``1 / settled_share``; the critic learns from every decision.
         gamma: Discount per move.
-        lam: λ per move.
+        lam: λ of the advantages, per move.
+        target_lam: λ of the critic's targets, per move; that of the advantages if None.
         entropy: Weight of the entropy bonus at the start.
         final_entropy: Its weight at the end of the budget.
         value_weight: Weight of the policy's own value in its loss.
@@ -86,19 +85,6 @@ class SelfPlayConfig(TrainingSettings):
     """
 
     bookkeeping = TrainingSettings.bookkeeping | {"opponents"}
-    gone = {  # noqa: RUF012 - a class attribute without an annotation is not a field
-        "lookahead": (0.0, "over hours it made no policy stronger (docs/measurements/policy-training.md)"),
-        "candidates": (..., "only looking ahead needed it"),
-        "floor": (..., "only looking ahead needed it"),
-        "least": (0.01, "no run needed another bound"),
-        "precision": ("float32", "bfloat16 made no policy stronger in the same time"),
-        "anneal_updates": (..., "step size and entropy bonus fall over the budget of the run"),
-        "graphs": (..., "it had no effect on a processor"),
-        "checkpoint_every": (..., "checkpoints come by time: checkpoint_minutes"),
-        "upper": (1.0, _NOT_MEASURED),
-        "magnet": (0.0, _NOT_MEASURED),
-        "auxiliary": (0.0, _NOT_MEASURED),
-    }
     objective: Objective = "win"
     architecture: Architecture = dataclasses.field(default_factory=Architecture)
     num_games: Count = 256
@@ -115,12 +101,13 @@ class SelfPlayConfig(TrainingSettings):
     clip: Positive = 0.2
     settled_share: PositiveShare = 0.125
     gamma: Share = 1.0
-    lam: Share = 0.9
+    lam: Share = 0.5
+    target_lam: Share | None = None
     entropy: NotNegative = 0.01
     final_entropy: NotNegative = 0.002
     value_weight: NotNegative = 0.25
     critic_updates: Natural = 0
-    opponent_share: Share = 0.2
+    opponent_share: Share = 0.0
     rules_share: Share = 0.0
     frozen: tuple[str, ...] = ()
     frozen_share: Share = 0.0

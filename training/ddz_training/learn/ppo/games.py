@@ -1,32 +1,40 @@
-"""The games of a rollout: what is recorded, and who plays the sides that the learner does not."""
+"""The games of a rollout: who plays which side, and what is noted of each step.
+
+Every step of a group of games has the same parts: :meth:`Games.turn` says who is to decide, :meth:`Games.describe`
+writes the decisions as bytes, the networks choose, and :meth:`Games.play` plays the actions.  Describing and playing
+are compiled and may be shared among threads, chunk by chunk: a game's decision has its place before anybody writes it,
+so results do not depend on who comes first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from math import exp
-from typing import Annotated, Any, get_type_hints
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from ddz_agents.neural.columns import GAME_COLUMNS, HandValues
-from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities, policy_input
-from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.engine.compiling import pure_kernel
+from ddz_agents.neural.decisions import (
+    Decisions,
+    Pairs,
+    Reader,
+    describe_decisions,
+    new_decisions,
+    new_hand_memory,
+    new_pairs,
+)
+from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.legal import count_legal, nth_legal
+from ddz_env.core.engine.words import U0
 from ddz_env.core.errors import InvalidOptionError
-from ddz_env.core.observation import CONCEALED, OBSERVATION, OBSERVATION_SIZE
+from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.view import NO_ROLE
+from ddz_env.envs import slots as at
 from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.envs.stepping import ACT, play
 from ddz_env.playing.generators import agent_generator
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.opponents import FrozenAgent, behind
-
-Evaluate = Callable[[Bytes, Bytes], tuple[Floats, HandValues]]
-"""Logarithms of the probabilities, shape ``[n, 400]``, and the appraisals of what the actions leave, from observations
-and masks."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -39,150 +47,106 @@ _LEARNER_SIDES = {"landlord": PEASANT_SIDE, "peasants": LANDLORD_SIDE}
 _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 
 
-# --- Choosing actions -------------------------------------------------------------------------------------------------
-
-
-def evaluate(
-    network: PolicyNetwork, observations: Bytes, masks: Bytes, *, normalized: bool = True
-) -> tuple[Floats, HandValues]:
-    """A policy's logarithms of the probabilities, ``[n, 400]`` float32, and the appraisals of what the actions leave.
-
-    Args:
-        network: The policy, on any device.
-        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
-        masks: Shape ``[n, 400]``, int8.
-        normalized: If not, the logits themselves; minus infinity where illegal, too.
-    """
-    with torch.inference_mode():
-        seen, appraisals = policy_input(observations, masks, network.architecture.history)
-        found = network.legal_logits(seen)[0].cpu()
-        if normalized:
-            found = legal_log_probabilities(found, seen.rows, len(masks))
-        whole = np.full(masks.shape, -np.inf, np.float32)
-        whole[seen.rows, seen.actions] = found
-        return whole, appraisals
-
-
-def value_games(critic: Critic, games: Floats) -> Floats:
-    """A critic's values of games (``[n, GAME_COLUMNS]``, float32) for the seats to act, shape ``[n]``, float32."""
-    with torch.inference_mode():
-        values: Floats = critic(torch.from_numpy(games).to(critic.value.weight.device)).cpu().numpy()
-        return values
-
-
-@pure_kernel
-def _draw(log_probabilities: np.ndarray, draws: np.ndarray, actions: np.ndarray, chosen: np.ndarray) -> None:
-    for row in range(log_probabilities.shape[0]):
-        total = 0.0
-        actions[row] = -1
-        for action in range(log_probabilities.shape[1]):
-            value = log_probabilities[row, action]
-            if value > -np.inf:
-                actions[row] = action
-                chosen[row] = value
-                total += exp(np.float64(value))
-                if total > draws[row]:
-                    break
-
-
-def draw_actions(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Draw an action for each row; an illegal one is never drawn, however numbers are rounded.
-
-    Args:
-        log_probabilities: Shape ``[n, actions]``, float32, minus infinity where illegal.
-        draws: Uniform in 0..1, shape ``[n]``, float64.
-
-    Returns:
-        Action ids, shape ``[n]``, int64, -1 in a row without legal actions; and logarithms of their probabilities.
-    """
-    actions, chosen = np.empty(len(draws), np.int64), np.empty(len(draws), np.float32)
-    _draw(log_probabilities, draws, actions, chosen)
-    return actions, chosen
-
-
 # --- What is noted ----------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Rollout:
-    """Some steps of some games: every array begins with ``[steps, games]``.
+class Played(NamedTuple):
+    """Some steps of some games, each array of shape ``[steps, games, ...]``.
 
     Attributes:
-        observations: What the acting seats saw, int8.
-        masks: As bits, uint64 (:func:`unpack_masks`).
-        concealed: What they did not see, int8.
-        actions: What they did.
-        log_probabilities: Of the learner's decisions.
-        seats: Who acted.
-        roles: In which role.
-        rewards: What each seat got, both peasants alike.
-        done: Whether the game ended.
-        decides: Whether the learner had a choice.
-        begins: Whether a move began.
-        by_rules: Whether the rule agent plays one side of the game.
-        counts: How much the learner's decisions count for the policy.
-        appraisals: What each decision's legal actions leave (``Afterstates``), an array a decision: found when it is
-            made, and needed again when it is learned from.
-        games: What the critic read of the learner's decisions (:func:`ddz_agents.neural.columns.describe_games`).
-        advantages: Of the learner's decisions of which enough is known, normalized.
-        targets: What the critic should have said of them.
+        seats: Who acted, int8.
+        roles: In which role, int8.
+        begins: Whether a move began, bool.
+        done: Whether the game ended, bool.
+        rewards: What each seat got, both peasants alike, ``[..., 3]``, float32.
+        rows: The learner's decision, by its number in the rollout; -1 where it had none, int32.
     """
 
-    observations: Annotated[npt.NDArray[np.int8], np.int8, OBSERVATION_SIZE]
-    masks: Annotated[npt.NDArray[np.uint64], np.uint64, -(-NUM_ACTIONS // 64)]
-    concealed: Annotated[npt.NDArray[np.int8], np.int8, CONCEALED.size]
-    actions: Annotated[npt.NDArray[np.int64], np.int64]
-    log_probabilities: Annotated[npt.NDArray[np.float32], np.float32]
-    seats: Annotated[npt.NDArray[np.int8], np.int8]
-    roles: Annotated[npt.NDArray[np.int8], np.int8]
-    rewards: Annotated[npt.NDArray[np.float32], np.float32, 3]
-    done: Annotated[npt.NDArray[np.bool_], np.bool_]
-    decides: Annotated[npt.NDArray[np.bool_], np.bool_]
-    begins: Annotated[npt.NDArray[np.bool_], np.bool_]
-    by_rules: Annotated[npt.NDArray[np.bool_], np.bool_]
-    counts: Annotated[npt.NDArray[np.float32], np.float32]
-    appraisals: Annotated[npt.NDArray[np.object_], np.object_]
-    games: Annotated[npt.NDArray[np.float32], np.float32, GAME_COLUMNS]
-    advantages: Annotated[npt.NDArray[np.float32], np.float32]
-    targets: Annotated[npt.NDArray[np.float32], np.float32]
+    seats: npt.NDArray[np.int8]
+    roles: npt.NDArray[np.int8]
+    begins: Flags
+    done: Flags
+    rewards: npt.NDArray[np.float32]
+    rows: npt.NDArray[np.int32]
 
     @classmethod
-    def allocate(cls, steps: int, games: int) -> Rollout:
+    def allocate(cls, steps: int, games: int) -> Played:
         """Zeroed arrays."""
-        hints = get_type_hints(cls, include_extras=True)
-        kinds = [hints[each.name].__metadata__ for each in fields(cls)]
-        return cls(*(np.zeros((steps, games, *shape), kind) for kind, *shape in kinds))
+        arrays: dict[str, Any] = {}
+        for name, (kind, *shape) in _PLAYED.items():
+            arrays[name] = np.zeros((steps, games, *shape), kind)
+        return cls(**arrays)
 
-    def __getitem__(self, rows: Any) -> Rollout:
-        """Some of the steps or games, by any index that arrays take."""
-        return Rollout(**{name: part[rows] for name, part in vars(self).items()})
+    def of(self, games: slice) -> Played:
+        """The same of some of the games; the arrays share their memory."""
+        return Played(*(part[:, games] for part in self))
 
-    def __len__(self) -> int:
-        return len(self.actions)
-
-    def flat(self) -> Rollout:
-        """The same arrays with one row for each step of each game."""
-        return Rollout(**{name: part.reshape(-1, *part.shape[2:]) for name, part in vars(self).items()})
-
-
-def unpack_masks(words: npt.NDArray[np.uint64]) -> Bytes:
-    """Masks as bytes, shape ``[n, 400]``, int8, from words, shape ``[n, 7]``."""
-    return np.unpackbits(words.view(np.uint8), axis=1, count=NUM_ACTIONS, bitorder="little").view(np.int8)
+    @property
+    def decides(self) -> Flags:
+        """Whether the learner had a choice, shape ``[steps, games]``, bool."""
+        return self.rows >= 0
 
 
-class Collector:
-    """The games of a batch, and who plays them.
+_PLAYED: dict[str, tuple[Any, ...]] = {
+    "seats": (np.int8,),
+    "roles": (np.int8,),
+    "begins": (np.bool_,),
+    "done": (np.bool_,),
+    "rewards": (np.float32, 3),
+    "rows": (np.int32,),
+}
+"""The type of each array, and its sides behind steps and games."""
+
+
+class Turn(NamedTuple):
+    """Who decides at a step.
+
+    Attributes:
+        mine: The games in which the learner has a choice, shape ``[n]``, ascending.
+        past: Those in which a past self has one.
+        theirs: Whether an opponent is to act, forced steps included, shape ``[games]``, bool.
+        sizes: How many legal actions the decisions have, those of the learner first, shape ``[decisions]``, int64.
+    """
+
+    mine: npt.NDArray[np.intp]
+    past: npt.NDArray[np.intp]
+    theirs: Flags
+    sizes: npt.NDArray[np.int64]
+
+
+# --- The games --------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _count_actions(bits: np.ndarray, counts: np.ndarray) -> None:
+    for game in range(counts.size):
+        counts[game] = count_legal(bits[game])
+
+
+@kernel
+def _take_only_actions(slots: at.Slots) -> None:
+    """Have the first legal action of each game played: the only one where there is no choice."""
+    for game in range(slots.cells.shape[0]):
+        slots.cells[game, at.ORDER] = ACT
+        slots.cells[game, at.ACTION] = np.int64(nth_legal(slots.bits[game], U0))
+
+
+class Games:
+    """A group of games, and who plays them.
 
     Args:
-        batch: The games; it must write observations, masks and concealed cards.
+        batch: The games; it must write observations and concealed cards, and masks if agents play by name.
         config: The settings: the objective, and the shares of the opponents.
-        rng: The generator of every choice made here.
+        rng: The generator of who plays which side.
         key: The key of the generator that the agents by name draw from.
+        pinned: Whether what is described lies in memory from which a GPU copies.
 
     Attributes:
         sides: Which side an opponent plays, shape ``[games]``, int8.
         named: Who that is: 0 a past self, 1 the first of the agents by name, 2 the second, shape ``[games]``, int8.
         agents: The agents by name.
+        decisions: Room for a decision of every game.
+        pairs: Room for their legal actions; it grows.
 
     Raises:
         UnknownAgentError: If an agent does not exist.
@@ -190,7 +154,13 @@ class Collector:
     """
 
     def __init__(
-        self, batch: SelfPlayBatch, config: SelfPlayConfig, rng: np.random.Generator, key: tuple[int, ...] = (0,)
+        self,
+        batch: SelfPlayBatch,
+        config: SelfPlayConfig,
+        rng: np.random.Generator,
+        key: tuple[int, ...] = (0,),
+        *,
+        pinned: bool = False,
     ) -> None:
         self.batch, self.config, self.rng = batch, config, rng
         self._agents_rng = agent_generator(key)
@@ -198,21 +168,24 @@ class Collector:
         self.agents = [FrozenAgent(name, batch, self._agents_rng) for name in names]
         self._edges = np.cumsum(shares) if shares else np.zeros(1)
         self._rules = np.array([False, *(name.strip() == "rules" for name in names)])
-        self.sides = np.full(batch.num_games, NO_SIDE, np.int8)
-        self.named = np.zeros(batch.num_games, np.int8)
+        count, self._pinned = batch.num_games, pinned
+        self.sides, self.named = np.full(count, NO_SIDE, np.int8), np.zeros(count, np.int8)
+        self.decisions, self.pairs = self._room(new_decisions(count)), self._room(new_pairs(0))
+        self._memory = new_hand_memory(count)
+        self._legal, self._rows, self._pair_starts = (np.zeros(count, np.int32) for _ in range(3))
         self._draw_sides(self.sides == NO_SIDE)
+
+    def _room(self, arrays: Any) -> Any:
+        """The same arrays, in memory from which a GPU copies where that is wanted."""
+        if not self._pinned:
+            return arrays
+        return type(arrays)(*(torch.from_numpy(array).pin_memory().numpy() for array in arrays))
 
     @property
     def by_rules(self) -> Flags:
         """Whether the opponent is the rule agent, shape ``[games]``, bool."""
-        found: Flags = self._rules[self.named]
-        return found
-
-    @property
-    def _choice(self) -> Flags:
-        """Whether more than one action is legal, shape ``[games]``, bool."""
-        found: Flags = np.count_nonzero(self.batch.mask, axis=1) > 1
-        return found
+        flags: Flags = self._rules[self.named]
+        return flags
 
     def close(self) -> None:
         """Release what the agents hold."""
@@ -224,52 +197,74 @@ class Collector:
         role, side = self.batch.role, self.sides
         landlord = (role == 0) & (side == LANDLORD_SIDE)
         peasant = (role != 0) & (role != NO_ROLE) & (side == PEASANT_SIDE)
-        found: Flags = (landlord | peasant) & ((self.named > 0) | has_past)
-        return found
+        acts: Flags = (landlord | peasant) & ((self.named > 0) | has_past)
+        return acts
 
-    def note(self, rollout: Rollout, step: int, *, has_past: bool) -> Flags:
-        """Write down what is seen before a step.
+    def turn(self, *, has_past: bool) -> Turn:
+        """Who decides now, and where each decision is to be written.
 
         Args:
-            rollout: The arrays to fill.
-            step: The step.
             has_past: Whether there is a past self; where there is none the learner plays its side, too.
-
-        Returns:
-            Where an opponent is to act, shape ``[games]``, bool.
         """
-        batch, theirs = self.batch, self.opponent_acts(has_past=has_past)
-        rollout.observations[step], rollout.masks[step] = batch.observation, batch.mask_words
-        rollout.concealed[step], rollout.seats[step], rollout.roles[step] = batch.concealed, batch.seat, batch.role
-        rollout.begins[step] = batch.observation[:, _KICKER_STAGE] == 0
-        rollout.by_rules[step] = self.by_rules
-        rollout.decides[step] = self._choice & ~theirs
-        return theirs
+        _count_actions(self.batch.slots.bits, self._legal)
+        theirs, choice = self.opponent_acts(has_past=has_past), self._legal > 1
+        mine, past = np.flatnonzero(choice & ~theirs), np.flatnonzero(choice & theirs & (self.named == 0))
+        games = np.concatenate([mine, past])
+        sizes = self._legal[games].astype(np.int64)
+        ends = np.cumsum(sizes)
+        self._rows.fill(-1)
+        self._rows[games], self._pair_starts[games] = np.arange(len(games)), ends - sizes
+        if len(games) and ends[-1] > len(self.pairs.actions):
+            self.pairs = self._room(new_pairs(2 * int(ends[-1])))
+        return Turn(mine, past, theirs, sizes)
 
-    def play_others(
-        self, actions: npt.NDArray[np.int64], theirs: Flags, draws: npt.NDArray[np.float64], past: Evaluate | None
-    ) -> None:
-        """Write the opponents' actions over those of the games in which they are to act."""
-        if past is not None:
-            games = np.flatnonzero(theirs & (self.named == 0) & self._choice)
-            if len(games):
-                logs, _ = past(self.batch.observation[games], self.batch.mask[games])
-                actions[games], _ = draw_actions(logs, draws[games])
+    def describe(self, first: int, stop: int, reader: Reader) -> None:
+        """Write the decisions of the games ``first..stop-1``, after :meth:`turn`; a kernel without the lock."""
+        places = self._rows, self._pair_starts, self.by_rules
+        slots, written = self.batch.slots, (self.decisions, self.pairs)
+        describe_decisions(first, stop, slots, *places, self._memory, reader, *written)
+
+    def described(self, turn: Turn) -> tuple[Decisions, Pairs]:
+        """What :meth:`describe` has written."""
+        count, pairs = len(turn.sizes), int(turn.sizes.sum())
+        return Decisions(*(part[:count] for part in self.decisions)), Pairs(*(part[:pairs] for part in self.pairs))
+
+    def choose(self, turn: Turn, actions: npt.NDArray[np.int64]) -> None:
+        """Have actions played: those of the decisions, the opponents' by name, and elsewhere the only legal one.
+
+        Args:
+            turn: Who decides.
+            actions: In the order of the decisions, shape ``[decisions]``, integers.
+        """
+        cells = self.batch.slots.cells
+        _take_only_actions(self.batch.slots)
+        cells[np.concatenate([turn.mine, turn.past]), at.ACTION] = actions
         for number, agent in enumerate(self.agents, 1):
-            games = np.flatnonzero(theirs & (self.named == number))
+            games = np.flatnonzero(turn.theirs & (self.named == number))
             if len(games):  # forced stages too: the first says which kickers follow
-                actions[games] = agent.actions(games)
+                cells[games, at.ACTION] = agent.actions(games)
 
-    def settle(self, rollout: Rollout, step: int, actions: npt.NDArray[np.int64]) -> None:
-        """Play the actions, write down what they brought, and decide who plays the games that begin."""
+    def play(self, first: int, stop: int) -> None:
+        """Play the chosen actions in the games ``first..stop-1``; a kernel without the lock."""
+        play(first, stop, self.batch._words)
+
+    def note(self, played: Played, step: int, turn: Turn, first_row: int) -> None:
+        """Write down who decides, before the actions are played; ``first_row``: the number of the first decision."""
         batch = self.batch
-        rollout.actions[step] = actions
-        batch.step(actions)
-        seats, roles = (each[step].astype(np.int64) for each in (rollout.seats, rollout.roles))
+        played.seats[step], played.roles[step] = batch.seat, batch.role
+        played.begins[step] = batch.observation[:, _KICKER_STAGE] == 0
+        played.rows[step] = -1
+        played.rows[step, turn.mine] = first_row + np.arange(len(turn.mine))
+
+    def settle(self, played: Played, step: int) -> None:
+        """Write down what the actions brought, and decide who plays the games that begin."""
+        batch, done = self.batch, self.batch.done
+        seats, roles = (part[step].astype(np.int64) for part in (played.seats, played.roles))
         landlords = np.where(roles == NO_ROLE, -1, (seats - roles) % batch.rules.players)
-        rollout.rewards[step] = shared_rewards(batch.reward, landlords, batch.rules.players, self.config.objective)
-        rollout.done[step] = batch.done
-        self._draw_sides(batch.done)
+        rewards = batch.slots.returns[:, : at.OWN]
+        played.rewards[step] = shared_rewards(rewards, landlords, batch.rules.players, self.config.objective)
+        played.done[step] = done
+        self._draw_sides(done)
 
     def _draw_sides(self, begun: Flags) -> None:
         count = int(begun.sum())

@@ -2,18 +2,20 @@
 
 J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy plays all seats.  An update is
 
-1. :func:`collect`: play many games on for some steps, and note what the policy saw and did;
+1. :func:`collect`: play many games on for some steps, and keep what the policy saw and did;
 2. :meth:`Learner.estimate`: let a critic that sees all hands value the decisions, and turn values and rewards into
    advantages (:func:`seat_advantages`), seat by seat;
 3. :meth:`Learner.note_estimates`: note those of the decisions of which enough is known, the advantages normalized;
 4. :meth:`Learner.update`: go through the decisions in minibatches, with the clipped loss, the values and the entropy.
 
-The games and their other players are in :mod:`.games`, the settings in :mod:`.config`; the run around it (groups of
-games, past selves, averages, checkpoints) is :mod:`.selfplay`.
+The games and their other players are in :mod:`.games`, how networks read decisions is in :mod:`.reading`, the settings
+are in :mod:`.config`; the run around it (groups of games, past selves, averages, checkpoints) is :mod:`.selfplay`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import log
 from typing import Any, NamedTuple
 
@@ -22,13 +24,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.columns import describe_games
-from ddz_agents.neural.features import HAND_VALUES
+from ddz_agents.neural.decisions import Decisions, Pairs
 from ddz_agents.neural.model import Floats
-from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities, policy_input
+from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
+from ddz_env.core.engine.compiling import kernel
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Rollout, draw_actions, unpack_masks, value_games
+from ddz_training.learn.ppo.games import Flags, Games, Played, Turn
+from ddz_training.learn.ppo.reading import Legal, Reading, hold_sums, read_critic, read_policy
 from ddz_training.learn.threads import Threads, add_gradients, shards
 
 STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence", "clipped")
@@ -40,44 +43,229 @@ _LIKELY = log(0.01)
 # --- The rollout ------------------------------------------------------------------------------------------------------
 
 
-def collect(collector: Collector, rollout: Rollout, learner: Evaluate, past: Evaluate | None) -> None:
-    """Play games on and fill a rollout; ``past`` plays where a past self does, if there is one yet."""
-    batch, rng = collector.batch, collector.rng
-    rollout.appraisals[:] = None
-    for step in range(len(rollout)):
-        theirs = collector.note(rollout, step, has_past=past is not None)
-        actions = batch.mask.argmax(axis=1)  # the only legal one where there is no choice
-        draws = rng.random(len(actions))
-        mine = np.flatnonzero(rollout.decides[step])
-        rollout.log_probabilities[step] = 0.0
-        if len(mine):
-            logs, appraisals = learner(batch.observation[mine], batch.mask[mine])
-            actions[mine], rollout.log_probabilities[step, mine] = draw_actions(logs, draws[mine])
-            rollout.counts[step, mine] = policy_counts(logs, collector.config.settled_share, rng)
-            ends = np.cumsum(np.count_nonzero(batch.mask[mine], axis=1))
-            for game, first, end in zip(mine.tolist(), [0, *ends.tolist()], ends.tolist(), strict=False):
-                rollout.appraisals[step, game] = appraisals[first:end]
-        collector.play_others(actions, theirs, draws, past)
-        collector.settle(rollout, step, actions)
+class Choice(NamedTuple):
+    """What was chosen in some decisions.
+
+    Attributes:
+        places: Of the chosen action among the legal ones of its decision, shape ``[n]``, int64.
+        log_probabilities: Of the chosen actions, shape ``[n]``, float32.
+        counts: How much each decision counts for the policy, shape ``[n]``, float32.
+    """
+
+    places: Tensor
+    log_probabilities: Tensor
+    counts: Tensor
 
 
-def policy_counts(log_probabilities: Floats, settled_share: float, rng: np.random.Generator) -> Floats:
-    """The weight of each decision for the policy.
+Chooser = Callable[[Tensor, Tensor, int, torch.Generator], Choice]
+"""Chooses by the logits of legal actions, the decision of each, the number of decisions and a generator."""
 
-    Where all but one action have hardly any probability, there is little to learn, at the cost of any decision.  Such
-    settled decisions are sampled, and those drawn count for the others, too: each counts once on average.
+
+@dataclass
+class Rollout:
+    """The learner's decisions of some steps of some games, where the networks are; group by group, step by step.
+
+    Attributes:
+        seen: What the networks read (:class:`~ddz_agents.neural.decisions.Decisions`), shape ``[n, 584]``, int8.
+        hand_values: The same, shape ``[n, 4, 2]``, int16.
+        legal_actions: The legal actions of all decisions one after another, shape ``[pairs]``, int16.
+        legal_values: Hand values of what each leaves, shape ``[pairs, 2]``, int16.
+        sizes: How many legal actions each decision has, shape ``[n]``, int64.
+        starts: The first of them, shape ``[n]``, int64.
+        choice: What was done.
+        advantages: Of the decisions of which enough is known, normalized; float32.
+        targets: What the critic should have said of them, float32.
+        played: Who acted and what it brought, on the processor.
+    """
+
+    seen: Tensor
+    hand_values: Tensor
+    legal_actions: Tensor
+    legal_values: Tensor
+    sizes: Tensor
+    starts: Tensor
+    choice: Choice
+    advantages: Tensor
+    targets: Tensor
+    played: Played
+
+    def legal_of(self, rows: Tensor, pairs: int) -> tuple[Legal, Tensor]:
+        """The legal actions of some decisions, and where those of each begin.
+
+        Args:
+            rows: The decisions.
+            pairs: How many legal actions they have together, which a device would have to be asked.
+        """
+        legal_rows, starts = spread(self.sizes[rows], pairs)
+        places = (self.starts[rows] - starts)[legal_rows] + torch.arange(pairs, device=rows.device)
+        return Legal(legal_rows, self.legal_actions[places].long(), self.legal_values[places]), starts
+
+
+def spread(sizes: Tensor, pairs: int) -> tuple[Tensor, Tensor]:
+    """The row of each of ``pairs`` legal actions, and the first action of each row, of rows of some sizes."""
+    rows = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes, output_size=pairs)
+    return rows, sizes.cumsum(0) - sizes
+
+
+@dataclass
+class Players:
+    """Who plays a rollout.
+
+    Attributes:
+        reading: How the networks read decisions.
+        policy: The policy.
+        choose: How it chooses.
+        past: The past self that plays one side of some games, if there is one yet.
+    """
+
+    reading: Reading
+    policy: PolicyNetwork
+    choose: Chooser
+    past: PolicyNetwork | None = None
+
+
+@torch.no_grad()
+def collect(
+    groups: Sequence[Games],
+    generators: Sequence[torch.Generator],
+    steps: int,
+    players: Players,
+    threads: Threads,
+) -> Rollout:
+    """Play groups of games on for some steps, and keep what the learner saw and did.
+
+    On a processor each group is played by one thread from beginning to end: no step waits for the slowest group.  With
+    a GPU the groups take turns, one with the networks while threads play and describe the others.
 
     Args:
-        log_probabilities: Shape ``[n, 400]``, float32.
-        settled_share: Share of the settled decisions that count.
-        rng: Draws them.
-
-    Returns:
-        Shape ``[n]``, float32: 1 where a second action has a probability of 1 %, else 0 or ``1 / settled_share``.
+        groups: The games.
+        generators: Of each group, on the device: draws its actions.
+        steps: How many.
+        players: The networks.
+        threads: The threads.
     """
-    contested = np.count_nonzero(log_probabilities >= _LIKELY, axis=1) > 1
-    drawn = rng.random(len(contested)) < settled_share
-    return np.where(contested, 1.0, drawn / settled_share).astype(np.float32)
+    sizes = [games.batch.num_games for games in groups]
+    played = Played.allocate(steps, sum(sizes))
+    parts = [played.of(slice(end - size, end)) for size, end in zip(sizes, np.cumsum(sizes).tolist(), strict=True)]
+    networks = (players.policy,) if players.past is None else (players.policy, players.past)
+    with hold_sums(*networks):
+        kept = threads.side_by_side(
+            lambda number: _collect_group(groups[number], generators[number], parts[number], players, threads),
+            len(groups),
+        )
+    first = 0
+    for part, steps_kept in zip(parts, kept, strict=True):
+        part.rows[part.decides] += first
+        first += sum(len(step.seen) for step in steps_kept)
+    return _joined([step for steps_kept in kept for step in steps_kept], played)
+
+
+class _Step(NamedTuple):
+    """The learner's decisions of one step of one group."""
+
+    seen: Tensor
+    hand_values: Tensor
+    legal_actions: Tensor
+    legal_values: Tensor
+    sizes: Tensor
+    choice: Choice
+
+
+def _collect_group(
+    games: Games, generator: torch.Generator, played: Played, players: Players, threads: Threads
+) -> list[_Step]:
+    """The steps of one group, one after another."""
+    kept: list[_Step] = []
+    rows, has_past = 0, players.past is not None
+    count = games.batch.num_games
+    for step in range(len(played.rows)):
+        turn = games.turn(has_past=has_past)
+        games.note(played, step, turn, rows)
+        threads.share(games.describe, count, reader=True)
+        decided, actions = _decide(*games.described(turn), turn, generator, players)
+        kept.append(decided)
+        rows += len(turn.mine)
+        games.choose(turn, actions)
+        threads.share(games.play, count)
+        games.settle(played, step)
+    return kept
+
+
+def _decide(
+    decisions: Decisions, pairs: Pairs, turn: Turn, generator: torch.Generator, players: Players
+) -> tuple[_Step, npt.NDArray[np.int64]]:
+    """Take decisions where the networks are: those of the learner, to be kept, and the actions of all."""
+    device, mine = generator.device, len(turn.mine)
+    sizes, seen, hand_values, actions, values = (to_device(array, device) for array in (turn.sizes, *decisions, *pairs))
+    split = int(turn.sizes[:mine].sum())
+
+    def decide(network: PolicyNetwork, rows: slice, legal: slice) -> tuple[Choice, Tensor]:
+        legal_rows, starts = spread(sizes[rows], len(actions[legal]))
+        among = Legal(legal_rows, actions[legal].long(), values[legal])
+        logits, _ = read_policy(players.reading, network, seen[rows], hand_values[rows], among)
+        choice = players.choose(logits, legal_rows, len(starts), generator)
+        return choice, among.actions[starts + choice.places]
+
+    choice, chosen = decide(players.policy, slice(mine), slice(split))
+    if players.past is not None:
+        _, theirs = decide(players.past, slice(mine, None), slice(split, None))
+        chosen = torch.cat([chosen, theirs])
+    kept = _Step(seen[:mine], hand_values[:mine], actions[:split], values[:split], sizes[:mine], choice)
+    return kept, chosen.cpu().numpy()
+
+
+def to_device(array: npt.NDArray[Any], device: torch.device) -> Tensor:
+    """A copy of an array where the networks are."""
+    tensor = torch.from_numpy(array)
+    return tensor.clone() if device.type == "cpu" else tensor.to(device, non_blocking=True)
+
+
+def _joined(steps: Sequence[_Step], played: Played) -> Rollout:
+    """The decisions of all steps, one after another."""
+    *parts, choices = zip(*steps, strict=True)
+    seen, hand_values, actions, values, sizes = map(torch.cat, parts)
+    choice = Choice(*map(torch.cat, zip(*choices, strict=True)))
+    starts, zeros = sizes.cumsum(0) - sizes, torch.zeros_like(choice.counts)
+    return Rollout(seen, hand_values, actions, values, sizes, starts, choice, zeros, zeros.clone(), played)
+
+
+def draw_actions(
+    logits: Tensor, rows: Tensor, count: int, generator: torch.Generator, settled_share: float = 1.0
+) -> Choice:
+    """Draw an action for each decision, with the policy's probabilities.
+
+    The largest of the logarithms, each with noise of its own, is distributed as the probabilities say (E. J. Gumbel,
+    1954).  Where all but one action have hardly any probability, there is little to learn, at the cost of any decision.
+    Such settled decisions are sampled, and those drawn count for the others, too: each counts once on average.
+
+    Args:
+        logits: Of the legal actions, shape ``[pairs]``, float32.
+        rows: The decision of each, shape ``[pairs]``, int64, ascending.
+        count: How many decisions there are.
+        generator: Draws.
+        settled_share: Share of the settled decisions (those where no second action has a probability of 1 %) that
+            count, each with weight ``1 / settled_share``.
+    """
+    logs = legal_log_probabilities(logits, rows, count)
+    scores = logs - torch.empty_like(logs).exponential_(generator=generator).log()
+    chosen = last_best(scores, rows, count)
+    likely = torch.zeros(count, device=logits.device).index_add(0, rows, (logs >= _LIKELY).float())
+    drawn = torch.rand(count, device=logits.device, generator=generator) < settled_share
+    counts = torch.where(likely > 1.5, 1.0, drawn.float() / settled_share)
+    return Choice(chosen - first_of(rows, count), logs[chosen], counts)
+
+
+def last_best(scores: Tensor, rows: Tensor, count: int) -> Tensor:
+    """The place of the highest score of each row, shape ``[count]``, int64; the last of equals."""
+    best = scores.new_full((count,), -torch.inf).scatter_reduce(0, rows, scores, "amax")
+    places = torch.where(scores >= best[rows], torch.arange(len(rows), device=rows.device), -1)
+    return rows.new_full((count,), -1).scatter_reduce(0, rows, places, "amax")
+
+
+def first_of(rows: Tensor, count: int) -> Tensor:
+    """The place of the first entry of each row."""
+    sizes = torch.zeros(count, dtype=torch.int64, device=rows.device).index_add(0, rows, torch.ones_like(rows))
+    return sizes.cumsum(0) - sizes
 
 
 # --- Advantages -------------------------------------------------------------------------------------------------------
@@ -106,6 +294,7 @@ def seat_advantages(
     done: Flags,
     gamma: float = 1.0,
     lam: float = 0.95,
+    target_lam: float | None = None,
 ) -> Advantages:
     """Generalized advantage estimation for games of several seats, once a move.
 
@@ -121,11 +310,12 @@ def seat_advantages(
         decides: Whether the step was a decision to learn from, shape ``[steps, envs]``, bool.
         begins: Whether the step began a move (it was not a kicker stage), shape ``[steps, envs]``, bool.
         done: Whether the step ended the game, shape ``[steps, envs]``, bool.
-        gamma: Discount a move.
-        lam: λ a move.
+        gamma: Discount per move.
+        lam: λ per move.
+        target_lam: λ of the targets; that of the advantages by default.
 
     Raises:
-        InvalidTrainingError: If ``gamma`` or ``lam`` is not in 0..1 or the shapes do not fit.
+        InvalidTrainingError: If ``gamma`` or a λ is not in 0..1 or the shapes do not fit.
 
     Example:
         A seat decides twice, with another seat's step in between, and then wins:
@@ -134,40 +324,63 @@ def seat_advantages(
         >>> rewards, done = np.zeros((3, 1, 2)), no.copy()
         >>> rewards[2, 0], done[2] = (1, -1), True
         >>> values, seats = np.array([[0.2], [0.0], [0.6]]), np.array([[0], [1], [0]])
-        >>> found = seat_advantages(values, rewards, seats, yes, yes, done, gamma=1.0, lam=0.5)
-        >>> [round(float(advantage), 3) for advantage in found.advantages[:, 0]]
+        >>> estimates = seat_advantages(values, rewards, seats, yes, yes, done, gamma=1.0, lam=0.5)
+        >>> [round(float(advantage), 3) for advantage in estimates.advantages[:, 0]]
         [0.6, -1.0, 0.4]
     """
-    for name, share in (("gamma", gamma), ("lam", lam)):
+    target_lam = lam if target_lam is None else target_lam
+    for name, share in (("gamma", gamma), ("lam", lam), ("target_lam", target_lam)):
         if not 0.0 <= share <= 1.0:
             raise InvalidTrainingError(f"{name}={share!r} must be in 0..1")
     _check_shapes(values, rewards, seats, decides, begins, done)
-    steps, envs = values.shape
-    every = np.arange(envs)
-    advantages, targets = np.zeros((steps, envs), np.float32), np.zeros((steps, envs), np.float32)
-    known = np.zeros((steps, envs), np.bool_)
-    # What lies ahead of each seat: the value and advantage of its next decision, what it earns until then, whether
-    # it begins another move on the way, and whether anything is known of it at all.
-    shape = (envs, rewards.shape[2])
-    next_value, next_advantage, earned = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    moved, ahead = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-    for step in reversed(range(steps)):
-        ended, acting = done[step], seats[step].astype(np.int64)
-        next_value[ended], next_advantage[ended], earned[ended], ahead[ended] = 0.0, 0.0, 0.0, True
-        earned += rewards[step]
-        here = every[decides[step]]
-        at = here, acting[here]
-        value = values[step, here].astype(np.float64)
-        delta = earned[at] + np.where(moved[at], gamma, 1.0) * next_value[at] - value
-        trace = np.where(moved[at], gamma * lam, 1.0)
-        advantage = np.where(ahead[at], delta + trace * next_advantage[at], 0.0)
-        advantages[step, here] = advantage
-        targets[step, here] = np.where(ahead[at], advantage + value, 0.0)
-        known[step, here] = ahead[at]
-        # Without a successor the decision is a successor itself: its value takes the place of all that follows.
-        next_value[at], next_advantage[at], earned[at], moved[at], ahead[at] = value, advantage, 0.0, False, True
-        moved[every, acting] |= begins[step]
-    return Advantages(advantages, targets, known)
+    shape = values.shape
+    out = Advantages(np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.bool_))
+    _walk_back(values, rewards, seats, decides, begins, done, (gamma, lam, target_lam), out)
+    return out
+
+
+@kernel
+def _walk_back(
+    values: np.ndarray,
+    rewards: np.ndarray,
+    acting: np.ndarray,
+    decides: np.ndarray,
+    begins: np.ndarray,
+    done: np.ndarray,
+    shares: tuple[float, float, float],
+    out: Advantages,
+) -> None:
+    """:func:`seat_advantages`, from the last step to the first; ``shares``: γ, λ, and λ of the targets."""
+    steps, envs, seats = rewards.shape
+    gamma, lam, target_lam = shares
+    # What lies ahead of each seat: the value of its next decision, its advantage and how far its target is from that
+    # value, what the seat earns until then, whether it begins another move on the way, and whether anything is known
+    # of it at all.
+    ahead_value, ahead_advantage = np.zeros((envs, seats)), np.zeros((envs, seats))
+    ahead_change = np.zeros((envs, seats))
+    earned, moved, known = np.zeros((envs, seats)), np.zeros((envs, seats), np.bool_), np.zeros((envs, seats), np.bool_)
+    for step in range(steps - 1, -1, -1):
+        for env in range(envs):
+            if done[step, env]:
+                for seat in range(seats):
+                    ahead_value[env, seat] = ahead_advantage[env, seat] = ahead_change[env, seat] = 0.0
+                    earned[env, seat], known[env, seat] = 0.0, True
+            for seat in range(seats):
+                earned[env, seat] += rewards[step, env, seat]
+            at = env, np.int64(acting[step, env])
+            if decides[step, env]:
+                value, advantage, change = np.float64(values[step, env]), 0.0, 0.0
+                if known[at]:
+                    discount = gamma if moved[at] else 1.0
+                    delta = earned[at] + discount * ahead_value[at] - value
+                    advantage = delta + (gamma * lam if moved[at] else 1.0) * ahead_advantage[at]
+                    change = delta + (gamma * target_lam if moved[at] else 1.0) * ahead_change[at]
+                    out.advantages[step, env], out.targets[step, env] = advantage, value + change
+                    out.known[step, env] = True
+                # Without a successor the decision is one itself: its value takes the place of all that follows.
+                ahead_value[at], ahead_advantage[at], ahead_change[at] = value, advantage, change
+                earned[at], moved[at], known[at] = 0.0, False, True
+            moved[at] |= begins[step, env]
 
 
 def _check_shapes(values: Floats, rewards: npt.NDArray[Any], *others: npt.NDArray[Any]) -> None:
@@ -187,6 +400,7 @@ class Learner:
         critic: The critic.
         config: The settings.
         threads: The threads.
+        reading: How they read decisions.
         trusted_critic: The critic whose values are used, a running average; the critic itself if None.
     """
 
@@ -196,54 +410,64 @@ class Learner:
         critic: Critic,
         config: SelfPlayConfig,
         threads: Threads,
+        reading: Reading,
         trusted_critic: Critic | None = None,
     ) -> None:
         self.policy, self.critic, self.trusted_critic = policy, critic, trusted_critic or critic
+        self.reading = reading
         self._config, self._threads = config, threads
         self._policy_weights, self._critic_weights = list(policy.parameters()), list(critic.parameters())
         self._weights = [*self._policy_weights, *self._critic_weights]
         self.optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, eps=config.adam_epsilon, fused=True)
 
+    def choose(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
+        """Choose in a rollout: see :data:`Chooser`."""
+        return draw_actions(logits, rows, count, generator, self._config.settled_share)
+
+    @torch.no_grad()
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
-        """The critic's value of every decision, shape ``[steps, games]``, and the advantages that follow."""
-        config, flat, values = self._config, rollout.flat(), np.zeros(rollout.decides.shape, np.float32)
-        places = np.flatnonzero(flat.decides)
+        """The critic's value of each decision, shape ``[n]``, and the advantages that follow, ``[steps, games]``."""
+        config, played, decides = self._config, rollout.played, rollout.played.decides
 
-        def value(shard: slice) -> None:
-            rows = places[shard]
-            games = describe_games(flat.observations[rows], flat.concealed[rows], flat.by_rules[rows])
-            flat.games[rows], values.ravel()[rows] = games, value_games(self.trusted_critic, games)
+        def value(shard: slice) -> Tensor:
+            return read_critic(self.reading, self.trusted_critic, rollout.seen[shard], rollout.hand_values[shard])
 
-        self._threads.map(value, shards(len(places), config.shard))
-        played = rollout.rewards, rollout.seats, rollout.decides, rollout.begins, rollout.done
-        return values, seat_advantages(values, *played, config.gamma, config.lam)
+        with hold_sums(self.trusted_critic):
+            parts = self._threads.map(value, shards(len(rollout.seen), config.shard))
+        values: Floats = torch.cat(parts).cpu().numpy() if parts else np.empty(0, np.float32)
+        valued = np.zeros(decides.shape, np.float32)
+        valued[decides] = values[played.rows[decides]]
+        steps = played.rewards, played.seats, decides, played.begins, played.done
+        return values, seat_advantages(valued, *steps, config.gamma, config.lam, config.target_lam)
 
-    def note_estimates(self, rollout: Rollout, values: Floats, found: Advantages) -> tuple[npt.NDArray[np.intp], float]:
+    def note_estimates(
+        self, rollout: Rollout, values: Floats, estimates: Advantages
+    ) -> tuple[npt.NDArray[np.intp], float]:
         """Note the targets and the normalized advantages of the decisions of which enough is known.
 
         Returns:
-            Their rows in :meth:`Rollout.flat`, and the share of the targets' variance that the critic explains.
+            These decisions, by their numbers in the rollout, and the share of the targets' variance that the critic
+            explains.
         """
-        known = found.known
-        advantages, targets = found.advantages[known], found.targets[known]
+        rows = rollout.played.rows[estimates.known].astype(np.intp)
+        advantages, targets = estimates.advantages[estimates.known], estimates.targets[estimates.known]
         variance = float(np.var(targets)) if len(targets) else 0.0
-        explained = 1.0 - float(np.var(targets - values[known])) / variance if variance > 0 else 0.0
-        if len(advantages):
-            rollout.advantages[known] = (advantages - np.mean(advantages)) / (np.std(advantages) + 1e-8)
-        rollout.targets[known] = targets
-        return np.flatnonzero(known), explained
+        explained = 1.0 - float(np.var(targets - values[rows])) / variance if variance > 0 else 0.0
+        if len(rows):
+            known = torch.from_numpy(rows).to(rollout.targets.device)
+            normalized = (advantages - np.mean(advantages)) / (np.std(advantages) + 1e-8)
+            rollout.advantages[known] = torch.from_numpy(normalized).to(known.device)
+            rollout.targets[known] = torch.from_numpy(targets).to(known.device)
+        return np.sort(rows), explained
 
     def update(
-        self, flat: Rollout, known: npt.NDArray[np.intp], rng: np.random.Generator, update: int, spent: float
+        self, rollout: Rollout, known: npt.NDArray[np.intp], rng: np.random.Generator, update: int, spent: float
     ) -> dict[str, Any]:
         """Go through decisions, shuffled, where a share of the budget is spent.
 
-        A rollout is hundreds of megabytes, and copies of it cost more than the advantages: minibatches alone are
-        copied.
-
         Args:
-            flat: A rollout with a row a step and game (:meth:`Rollout.flat`).
-            known: The rows of the decisions.
+            rollout: The rollout, its estimates noted.
+            known: The decisions.
             rng: Shuffles them.
             update: How many updates there have been.
             spent: The share.
@@ -251,65 +475,89 @@ class Learner:
         Returns:
             The :data:`STATISTICS` of this update.
         """
-        config, annealed, count = self._config, self._config.annealed(spent), 0
+        config, annealed = self._config, self._config.annealed(spent)
         for group in self.optimizer.param_groups:
             group["lr"] = annealed.learning_rate
+        counts, sizes = (part.cpu().numpy() for part in (rollout.choice.counts > 0, rollout.sizes))
         total = torch.zeros(len(STATISTICS), dtype=torch.float64)
         for _ in range(config.epochs):
             shuffled = known[rng.permutation(len(known))]
-            for rows in shards(len(shuffled), config.minibatch):
-                total += self._step(flat, shuffled[rows], annealed.entropy, update >= config.critic_updates)
-                count += rows.stop - rows.start
-        return dict(zip(STATISTICS, (total / max(count, 1)).tolist(), strict=True))
+            for batch in shards(len(shuffled), config.minibatch):
+                minibatch = Minibatch(rollout, shuffled[batch], counts, sizes)
+                total += self._step(minibatch, annealed.entropy, update >= config.critic_updates)
+        return dict(zip(STATISTICS, (total / max(config.epochs * len(known), 1)).tolist(), strict=True))
 
-    def _step(self, flat: Rollout, rows: npt.NDArray[np.intp], entropy_weight: float, learns_policy: bool) -> Tensor:
+    def _step(self, minibatch: Minibatch, entropy_weight: float, learns_policy: bool) -> Tensor:
         """One gradient step on a minibatch, its shards shared among threads; the sums of its statistics."""
 
         def loss(shard: slice) -> tuple[Tensor, Tensor]:
-            loss, statistics = self._loss(flat[rows[shard]], entropy_weight)
-            return loss / len(rows), statistics
+            loss, statistics = self._loss(minibatch, shard, entropy_weight)
+            return loss / len(minibatch), statistics
 
-        statistics = add_gradients(self._threads, self._weights, loss, shards(len(rows), self._config.shard))
+        statistics = add_gradients(self._threads, self._weights, loss, shards(len(minibatch), self._config.shard))
         if not learns_policy:
             for weight in self._policy_weights:
                 weight.grad = None  # Adam leaves it alone: neither the weight nor its moments move
         for part in (self._policy_weights, self._critic_weights):
             torch.nn.utils.clip_grad_norm_(part, self._config.max_gradient)
         self.optimizer.step()
-        return torch.stack(statistics).sum(0).cpu()
+        return torch.stack(statistics).sum(0)
 
-    def _loss(self, shard: Rollout, entropy_weight: float) -> tuple[Tensor, Tensor]:
+    def _loss(self, minibatch: Minibatch, shard: slice, entropy_weight: float) -> tuple[Tensor, Tensor]:
         """The losses of some decisions, added up, and the sums of their statistics."""
-        policy, statistics = self._policy_loss(shard[shard.counts > 0], entropy_weight)
-        critic = (0.5 * (self.critic(self._tensor(shard.games)) - self._tensor(shard.targets)).square()).sum()
+        rollout, rows = minibatch.rollout, minibatch.rows(shard)
+        policy, statistics = self._policy_loss(rollout, *minibatch.counted(shard), entropy_weight)
+        values = read_critic(self.reading, self.critic, rollout.seen[rows], rollout.hand_values[rows])
+        critic = (0.5 * (values - rollout.targets[rows]).square()).sum()
         policy_loss, value_loss, entropy, divergence, clipped = statistics
         sums = torch.stack([policy_loss, value_loss, critic, entropy, divergence, clipped])
-        return policy + critic, sums.detach().double()
+        return policy + critic, sums.detach().double().cpu()
 
-    def _policy_loss(self, shard: Rollout, entropy_weight: float) -> tuple[Tensor, list[Tensor]]:
+    def _policy_loss(
+        self, rollout: Rollout, rows: Tensor, pairs: int, entropy_weight: float
+    ) -> tuple[Tensor, list[Tensor]]:
         """The clipped loss, with the policy's own value and the entropy; and the sums of its parts."""
-        config, (logits, values, rows, chosen) = self._config, self._evaluated(shard)
-        logs = legal_log_probabilities(logits, rows, len(values))
-        change = logs[chosen] - self._tensor(shard.log_probabilities)
-        ratio, advantages = change.exp(), self._tensor(shard.advantages)
+        config = self._config
+        legal, starts = rollout.legal_of(rows, pairs)
+        logits, values = read_policy(self.reading, self.policy, rollout.seen[rows], rollout.hand_values[rows], legal)
+        logs = legal_log_probabilities(logits, legal.rows, len(rows))
+        change = logs[starts + rollout.choice.places[rows]] - rollout.choice.log_probabilities[rows]
+        ratio, advantages = change.exp(), rollout.advantages[rows]
         clipped = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
         surrogates = -torch.minimum(ratio * advantages, clipped * advantages)
-        value_losses = 0.5 * (values - self._tensor(shard.targets)).square()
-        entropies = -torch.zeros_like(values).index_add(0, rows, logs.exp() * logs)
+        value_losses = 0.5 * (values - rollout.targets[rows]).square()
+        entropies = -torch.zeros_like(values).index_add(0, legal.rows, logs.exp() * logs)
         beyond = (ratio - 1.0).abs() > config.clip
         parts = surrogates, value_losses, entropies, ratio - 1.0 - change, beyond.float()
-        counts = self._tensor(shard.counts)
+        counts = rollout.choice.counts[rows]
         sums = [(counts * part).sum() for part in parts]
         return sums[0] + config.value_weight * sums[1] - entropy_weight * sums[2], sums
 
-    def _evaluated(self, shard: Rollout) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The logits of decisions' legal actions, the values, the decision of each action, and the actions chosen."""
-        known = np.concatenate([np.empty((0, HAND_VALUES), np.int16), *shard.appraisals])
-        history, masks = self._config.architecture.history, unpack_masks(shard.masks)
-        seen, _ = policy_input(shard.observations, masks, history, known)
-        chosen = np.flatnonzero(seen.actions.numpy() == shard.actions[seen.rows.numpy()])
-        return *self.policy.legal_logits(seen), self._tensor(seen.rows), self._tensor(chosen)
 
-    def _tensor(self, array: npt.NDArray[Any] | Tensor) -> Tensor:
-        """An array as a tensor where the networks are."""
-        return torch.as_tensor(array).to(self.critic.value.weight.device)
+class Minibatch:
+    """Decisions of one gradient step.
+
+    Args:
+        rollout: The rollout.
+        rows: The decisions.
+        counts: Whether each decision of the rollout counts for the policy.
+        sizes: How many legal actions each has.
+    """
+
+    def __init__(
+        self, rollout: Rollout, rows: npt.NDArray[np.intp], counts: Flags, sizes: npt.NDArray[np.int64]
+    ) -> None:
+        self.rollout, self._rows, self._counts, self._sizes = rollout, rows, counts, sizes
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def rows(self, shard: slice) -> Tensor:
+        """Some of the decisions, where the networks are."""
+        return torch.from_numpy(self._rows[shard]).to(self.rollout.seen.device)
+
+    def counted(self, shard: slice) -> tuple[Tensor, int]:
+        """Those that count for the policy, and how many legal actions they have together."""
+        rows = self._rows[shard]
+        rows = rows[self._counts[rows]]
+        return torch.from_numpy(rows).to(self.rollout.seen.device), int(self._sizes[rows].sum())

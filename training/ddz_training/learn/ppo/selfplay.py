@@ -7,7 +7,8 @@ determined by its settings.
 from __future__ import annotations
 
 import copy
-import functools
+import resource
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +27,11 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.loop import CHECKPOINT, CURVES, POLICY, SOURCE, Counters, Training
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import Collector, Evaluate, Rollout, evaluate
+from ddz_training.learn.ppo.games import Games
 from ddz_training.learn.ppo.opponents import PastSelves, behind
-from ddz_training.learn.ppo.ppo import Learner, collect
-from ddz_training.learn.ppo.sparse import SparseLinear
-from ddz_training.learn.threads import Threads, shards
+from ddz_training.learn.ppo.ppo import Learner, Players, Rollout, collect
+from ddz_training.learn.ppo.reading import reading_on
+from ddz_training.learn.threads import Threads
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.provenance import Provenance
 
@@ -60,6 +61,10 @@ class CurveLine:
             estimator, ratio − 1 − log ratio).
         clipped: Share of the ratios beyond the clip.
         explained: Share of the targets' variance that the critic had foreseen.
+        rate: Decisions learned from per second of this update.
+        workers: Share of the rollout in which the threads that play and describe games were busy.
+        rollout: Share of this update's seconds that the rollout took.
+        memory: GiB in use at most: of the GPU where there is one, otherwise of the process.
         seconds: Seconds of training so far, evaluations not counted.
     """
 
@@ -76,12 +81,17 @@ class CurveLine:
     divergence: float
     clipped: float
     explained: float
+    rate: float
+    workers: float
+    rollout: float
+    memory: float
     seconds: float
 
     def __str__(self) -> str:
-        found = f"entropy {self.entropy:.2f} · critic explains {100 * self.explained:.0f} %"
-        found = found if self.entropy else f"loss {self.policy_loss:.3f}"
-        return f"update {self.update} · {self.games:,} games · {found}"
+        learned = f"entropy {self.entropy:.2f} · critic explains {100 * self.explained:.0f} %"
+        learned = learned if self.entropy else f"loss {self.policy_loss:.3f}"
+        busy = f"{self.rate:,.0f} decisions/s, workers {100 * self.workers:.0f} %, {self.memory:.1f} GiB"
+        return f"update {self.update} · {self.games:,} games · {learned} · {busy}"
 
 
 class SelfPlay(Training):
@@ -123,45 +133,49 @@ class SelfPlay(Training):
         super().__init__(config)
         self.provenance = Provenance.of((*config.opponents, *config.frozen), *SOURCE)
         self.rng = np.random.default_rng([config.seed, 1])
-        self._threads = Threads(threads)
+        device = torch.device(config.device)
+        self._threads = Threads(threads, shares=device.type != "cpu")
         policy, critic = new_networks(config, start)
+        reading = reading_on(device, policy, critic)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
         trusted = self.averages[1] if config.critic_average else critic
-        self.learner = self.learner_type(policy, critic, config, self._threads, trusted)
+        self.learner = self.learner_type(policy, critic, config, self._threads, reading, trusted)
         self._past = copy.deepcopy(policy)
         self.past_selves = PastSelves(config.pool_size)
-        self.groups = [new_collector(config, group) for group in range(config.groups)]
-        self._rollout = Rollout.allocate(config.steps, config.num_games)
+        self.groups = [new_games(config, group) for group in range(config.groups)]
+        self.generators = [new_generator(config, group) for group in range(config.groups)]
 
     def learn(self) -> dict[str, float]:
         """One update: play, estimate, learn."""
-        counters, rollout = self.counters, self._rollout
-        self._collect()
+        counters, began, busy = self.counters, time.perf_counter(), self._threads.busy
+        rollout = self._collect()
+        rolled = time.perf_counter()
         known, explained = self.learner.note_estimates(rollout, *self.learner.estimate(rollout))
-        statistics = self.learner.update(rollout.flat(), known, self.rng, counters.update, self.spent)
+        statistics = self.learner.update(rollout, known, self.rng, counters.update, self.spent)
         self._follow()
         if self.config.opponent_share and (counters.update + 1) % self.config.snapshot_every == 0:
             self.past_selves.offer(self.learner.policy, self.rng)
-        steps, ended = self.config.steps * self.config.num_games, int(rollout.done.sum())
-        won = int((rollout.done & (rollout.roles == 0)).sum())  # the last to act went out
+        seconds = time.perf_counter() - began
+        steps, played = self.config.steps * self.config.num_games, rollout.played
+        ended, won = int(played.done.sum()), int((played.done & (played.roles == 0)).sum())  # the last to act went out
         counters.steps += steps
         counters.decisions += len(known)
         counters.games += ended
-        lengths = {"landlord_wins": won / max(ended, 1), "game_length": steps / ended if ended else 0.0}
-        return statistics | lengths | {"explained": explained}
+        return statistics | {
+            "landlord_wins": won / max(ended, 1),
+            "game_length": steps / ended if ended else 0.0,
+            "explained": explained,
+            "rate": len(known) / seconds,
+            "workers": (self._threads.busy - busy) / (self._threads.threads * (rolled - began)),
+            "rollout": (rolled - began) / seconds,
+            "memory": memory_in_use(self.config.device),
+        }
 
-    def _collect(self) -> None:
-        """Play all games on, each group on one thread from beginning to end: no step waits for the slowest group."""
-        has_past = self.past_selves.draw(self._past, self.rng)
-        learner = self._chooser()
-        past = functools.partial(evaluate, self._past) if has_past else None
-        size = self.config.num_games // self.config.groups
-        parts = [self._rollout[:, games] for games in shards(self.config.num_games, size)]
-        self._threads.map(lambda group: collect(self.groups[group], parts[group], learner, past), range(len(parts)))
-
-    def _chooser(self) -> Evaluate:
-        """The function that chooses the learner's actions."""
-        return functools.partial(evaluate, self.learner.policy)
+    def _collect(self) -> Rollout:
+        """Play all games on."""
+        past = self._past if self.past_selves.draw(self._past, self.rng) else None
+        players = Players(self.learner.reading, self.learner.policy, self.learner.choose, past)
+        return collect(self.groups, self.generators, self.config.steps, players, self._threads)
 
     def _follow(self) -> None:
         """Move the running averages towards the networks."""
@@ -229,8 +243,8 @@ class SelfPlay(Training):
         arrays, games = self.past_selves.arrays() | optimizer_arrays(self.learner.optimizer), []
         for prefix, network in self._networks().items():
             arrays |= module_arrays(network, prefix)
-        for number, group in enumerate(self.groups):
-            saved = group.state_dict()
+        for number, (group, generator) in enumerate(zip(self.groups, self.generators, strict=True)):
+            saved = group.state_dict() | {"actions_generator": generator.get_state().numpy()}
             plain = {name: part for name, part in saved.items() if not isinstance(part, np.ndarray)}
             arrays |= {f"games.{number}.{name}": part for name, part in saved.items() if name not in plain}
             games.append(plain)
@@ -265,7 +279,9 @@ class SelfPlay(Training):
         restore_optimizer(self.learner.optimizer, arrays)
         self.past_selves.restore(arrays, about["pool"], self._past, where)
         for number, (group, rest) in enumerate(zip(self.groups, about["games"], strict=True)):
-            group.load_state_dict(behind(f"games.{number}.", arrays) | rest)
+            saved = behind(f"games.{number}.", arrays) | rest
+            self.generators[number].set_state(torch.from_numpy(saved.pop("actions_generator")))
+            group.load_state_dict(saved)
         self.rng.bit_generator.state = about["generator"]
         self.counters = Counters(**about["counters"])
 
@@ -320,19 +336,34 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
         load_module(policy, start.policy)
         if start.critic is not None:
             load_module(critic, start.critic)
-    if config.device == "cpu":
-        for network in (policy, critic):
-            network.trunk[0] = SparseLinear(network.trunk[0])  # type: ignore[arg-type]  # a trunk begins with one
     return policy.to(config.device), critic.to(config.device)
 
 
-def new_collector(config: SelfPlayConfig, group: int) -> Collector:
-    """One group of a run's games, with deals and a generator of its own; it is stepped by one thread."""
-    sequence = np.random.SeedSequence([config.seed, _GROUP_STREAM, group])
+def new_games(config: SelfPlayConfig, group: int) -> Games:
+    """One group of a run's games, with deals and a generator of its own."""
+    sequence = _group_seed(config, group)
     deals = int(sequence.generate_state(1, np.uint64)[0])
-    size = config.num_games // config.groups
-    batch = SelfPlayBatch(size, config.rules, deals, 1, scoring=config.objective, concealed=True)
-    return Collector(batch, config, np.random.default_rng(sequence), (config.seed, _AGENTS_STREAM, group))
+    size, named = config.num_games // config.groups, bool(config.agents)
+    batch = SelfPlayBatch(size, config.rules, deals, 1, scoring=config.objective, mask=named, concealed=True)
+    key, pinned = (config.seed, _AGENTS_STREAM, group), config.device == "cuda"
+    return Games(batch, config, np.random.default_rng(sequence), key, pinned=pinned)
+
+
+def new_generator(config: SelfPlayConfig, group: int) -> torch.Generator:
+    """What draws a group's actions, where the networks are."""
+    seed = _group_seed(config, group).generate_state(2, np.uint64)[1]
+    return torch.Generator(config.device).manual_seed(int(seed >> np.uint64(1)))
+
+
+def _group_seed(config: SelfPlayConfig, group: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence([config.seed, _GROUP_STREAM, group])
+
+
+def memory_in_use(device: str) -> float:
+    """GiB in use at most so far: of the GPU, or of the process."""
+    if device == "cuda":
+        return torch.cuda.max_memory_allocated() / 2**30
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def optimizer_arrays(optimizer: torch.optim.Optimizer) -> Arrays:

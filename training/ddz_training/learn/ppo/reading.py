@@ -1,0 +1,485 @@
+"""How the networks read decisions: as columns on a GPU, as few rows of running sums on a processor.
+
+On a GPU tensor operations make the columns of the bytes, and the first layers are matrices as usual.  On a processor no
+columns are made.  Most of them are thresholds: a count of three switches on the columns "at least 1", "at least 2", "at
+least 3", and their rows of weights are added.  The sum of these three rows is one row of the running sum of the
+weights, so one row is added where there were up to twenty; and of the 400 logits only those of legal actions are
+computed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from ddz_agents.neural import columns as kinds
+from ddz_agents.neural.architecture import Architecture
+from ddz_agents.neural.columns import (
+    CRITIC_INPUTS,
+    DECISION_BYTES,
+    HAND,
+    KICKER_SIZE,
+    REST_INPUTS,
+    SPENT,
+    Columns,
+    policy_inputs,
+)
+from ddz_agents.neural.features import (
+    CHAIN_SEGMENTS,
+    MOST_LOSERS,
+    MOST_MOVES,
+    PRICE_STEPS,
+    chain_starts,
+    hand_word,
+    read_hand_values,
+)
+from ddz_agents.neural.network import Critic, PolicyNetwork
+from ddz_agents.neural.tensor_columns import TensorColumns
+from ddz_agents.neural.trunk import dot
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine.compiling import kernel, pure_kernel
+from ddz_env.core.engine.tables import SEGMENT_SIZE
+from ddz_env.core.engine.words import U0, U1, lowest
+
+_LEFT = DECISION_BYTES["left"]
+
+
+class Legal(NamedTuple):
+    """The legal actions of decisions.
+
+    Attributes:
+        rows: The decision of each, shape ``[pairs]``, int64, ascending.
+        actions: Shape ``[pairs]``, int64.
+        hand_values: Of the hand that it leaves, shape ``[pairs, 2]``, int16.
+    """
+
+    rows: Tensor
+    actions: Tensor
+    hand_values: Tensor
+
+
+class Reading(Protocol):
+    """What the first layers get of decisions, and the logits of legal actions alone."""
+
+    def policy(self, seen: Tensor, hand_values: Tensor) -> Any:
+        """What the policy's first layer takes, of :class:`~ddz_agents.neural.decisions.Decisions` as tensors."""
+
+    def critic(self, seen: Tensor, hand_values: Tensor) -> Any:
+        """What the critic's first layer takes."""
+
+    def rests(self, seen: Tensor, legal: Legal) -> Any:
+        """What the layer takes that looks at the hands that actions leave."""
+
+    def action_scores(self, layer: nn.Linear, state: Tensor, legal: Legal) -> Tensor:
+        """The outputs of a layer of 400 that belong to legal actions, shape ``[pairs]``."""
+
+
+def read_policy(
+    reading: Reading, policy: PolicyNetwork, seen: Tensor, hand_values: Tensor, legal: Legal
+) -> tuple[Tensor, Tensor]:
+    """A policy's logits of the legal actions, shape ``[pairs]``, and its own values, shape ``[n]``."""
+    state = policy.trunk(reading.policy(seen, hand_values))
+    rests = policy.rest(reading.rests(seen, legal))
+    weighed = (rests * policy.weigh(state)[legal.rows]).sum(1) * policy.scale
+    return reading.action_scores(policy.logits, state, legal) + weighed, policy.value(state).squeeze(1)
+
+
+def read_critic(reading: Reading, critic: Critic, seen: Tensor, hand_values: Tensor) -> Tensor:
+    """A critic's values, shape ``[n]``."""
+    values: Tensor = critic(reading.critic(seen, hand_values))
+    return values
+
+
+class DeviceReading:
+    """Columns by tensor operations.
+
+    Args:
+        architecture: The sizes.
+        device: Where the tensors are.
+    """
+
+    def __init__(self, architecture: Architecture, device: torch.device) -> None:
+        self._policy = TensorColumns(policy_inputs(architecture.history), device)
+        self._critic, self._rests = TensorColumns(CRITIC_INPUTS, device), TensorColumns(REST_INPUTS, device)
+        self._spent = torch.from_numpy(SPENT.reshape(-1, NUM_RANKS)).to(device)
+
+    def policy(self, seen: Tensor, hand_values: Tensor) -> Tensor:
+        """Columns, shape ``[n, observation_columns(history)]``, float32."""
+        return self._policy.of(seen, hand_values)
+
+    def critic(self, seen: Tensor, hand_values: Tensor) -> Tensor:
+        """Columns, shape ``[n, GAME_COLUMNS]``, float32."""
+        return self._critic.of(seen, hand_values)
+
+    def rests(self, seen: Tensor, legal: Legal) -> Tensor:
+        """Columns, shape ``[pairs, REST_COLUMNS]``, float32."""
+        pair_kickers = (seen[:, KICKER_SIZE] == 2).long() * NUM_ACTIONS
+        spent = self._spent[pair_kickers[legal.rows] + legal.actions]
+        counts = seen[:, _LEFT : _LEFT + NUM_RANKS][legal.rows] - spent
+        return self._rests.of(counts, legal.hand_values.unsqueeze(1))
+
+    def action_scores(self, layer: nn.Linear, state: Tensor, legal: Legal) -> Tensor:
+        """All 400 in one multiplication, then those that are legal: few operations."""
+        scores: Tensor = layer(state).reshape(-1).gather(0, legal.rows * NUM_ACTIONS + legal.actions)
+        return scores
+
+
+# --- On a processor ---------------------------------------------------------------------------------------------------
+
+_SCALED, _RISING, _FALLING, _CHAINS, _PROSPECTS = range(5)
+"""Kinds of fields: a scaled byte; thresholds of a byte whose columns rise, or fall; chains; prospects."""
+
+
+class Entries(NamedTuple):
+    """The rows of running sums that are added for each row of a batch.
+
+    Attributes:
+        places: Which, shape ``[n, most]``, int16.
+        factors: By what each is multiplied, shape ``[n, most]``, float32.
+        counts: How many there are of each row, shape ``[n]``, int32.
+    """
+
+    places: npt.NDArray[np.int16]
+    factors: npt.NDArray[np.float32]
+    counts: npt.NDArray[np.int32]
+
+
+class Fields(NamedTuple):
+    """A table of inputs, as kernels walk through it.
+
+    Attributes:
+        fields: Kind, source, first column and number of columns of each, shape ``[fields, 4]``, int64.
+        scales: Of scaled bytes, shape ``[fields]``, float32.
+        before: The column whose running sum that of a column goes on from, -1 for none, shape ``[columns]``, int64.
+        most: Entries of a row at most.
+    """
+
+    fields: npt.NDArray[np.int64]
+    scales: npt.NDArray[np.float32]
+    before: npt.NDArray[np.int64]
+    most: int
+
+
+def fields_of(table: Columns) -> Fields:
+    """The fields of a table of inputs."""
+    fields, scales, before, first, most = [], [], np.full(table.size, -1, np.int64), 0, 0
+
+    def link(start: int, size: int, step: int = 1) -> None:
+        line = range(start, start + size)[::step]
+        before[line[1:]] = line[:-1]
+
+    def same_field(column: kinds.Column) -> tuple[int, int]:
+        return column.kind, column.source if column.kind != kinds.CHAIN else 0
+
+    for (kind, source), group in groupby(table.columns, key=same_field):
+        numbers = [column.number for column in group]
+        size, scale = len(numbers), 0.0
+        if kind == kinds.SCALED:
+            (scale,), kind = numbers, _SCALED
+        elif kind == kinds.AT_LEAST:
+            kind, step = (_RISING, 1) if numbers[0] == 1 else (_FALLING, -1)
+            assert numbers[::step] == list(range(1, size + 1))
+            link(first, size, step)
+        elif kind == kinds.CHAIN:
+            kind = _CHAINS
+        else:
+            kind = _PROSPECTS
+            link(first, MOST_LOSERS)
+            link(first + MOST_LOSERS, MOST_MOVES)
+            link(first + size - PRICE_STEPS, PRICE_STEPS)
+        fields.append((kind, source, first, size))
+        scales.append(scale)
+        most += {_CHAINS: size, _PROSPECTS: 4}.get(kind, 1)
+        first += size
+    return Fields(np.array(fields, np.int64), np.array(scales, np.float32), before, most)
+
+
+@pure_kernel
+def _enter(seen: np.ndarray, hand_values: np.ndarray, table: Fields, places: np.ndarray, factors: np.ndarray) -> int:
+    """Write the entries of one row; how many there are."""
+    count = 0
+    for index in range(table.fields.shape[0]):
+        kind, source, column, size = table.fields[index]
+        if kind <= _FALLING:
+            value = np.int64(seen[source])
+            if value == 0:
+                continue
+            factors[count] = np.float32(1.0)
+            if kind == _SCALED:
+                places[count], factors[count] = column, np.float32(value) * table.scales[index]
+            else:
+                value = min(value, size)
+                places[count] = column + value - 1 if kind == _RISING else column + size - value
+            count += 1
+        elif kind == _CHAINS:
+            hand = hand_word(seen, HAND)
+            for segment in CHAIN_SEGMENTS:
+                starts = chain_starts(hand, segment)
+                while starts != U0:
+                    places[count], factors[count] = column + np.int64(lowest(starts)), np.float32(1.0)
+                    starts &= starts - U1
+                    count += 1
+                column += np.int64(SEGMENT_SIZE[segment])
+        else:
+            losers, moves, scaled, steps = read_hand_values(
+                np.int64(hand_values[source, 0]), np.int64(hand_values[source, 1])
+            )
+            behind = column + MOST_LOSERS + MOST_MOVES
+            for reached, start in ((losers, column), (moves, column + MOST_LOSERS), (steps, behind + 1)):
+                places[count], factors[count] = start + reached - 1, np.float32(1.0)
+                count += reached > 0
+            places[count], factors[count] = behind, np.float32(scaled)
+            count += 1
+    return count
+
+
+@kernel
+def _enter_decisions(seen: np.ndarray, hand_values: np.ndarray, table: Fields, out: Entries) -> None:
+    for row in range(seen.shape[0]):
+        out.counts[row] = _enter(seen[row], hand_values[row], table, out.places[row], out.factors[row])
+
+
+@kernel
+def _enter_rests(
+    seen: np.ndarray, rows: np.ndarray, actions: np.ndarray, hand_values: np.ndarray, table: Fields, out: Entries
+) -> None:
+    rest = np.empty(NUM_RANKS, np.int8)
+    for pair in range(rows.shape[0]):
+        row = seen[rows[pair]]
+        pair_kickers = 1 if row[KICKER_SIZE] == 2 else 0
+        for rank in range(NUM_RANKS):
+            rest[rank] = row[_LEFT + rank] - SPENT[pair_kickers, actions[pair], rank]
+        values = hand_values[pair : pair + 1]
+        out.counts[pair] = _enter(rest, values, table, out.places[pair], out.factors[pair])
+
+
+@kernel
+def _add_up(weights: np.ndarray, before: np.ndarray, out: np.ndarray) -> None:
+    """Write the running sums of rows of weights: those of rising columns forwards, those of falling ones backwards."""
+    columns, units = weights.shape
+    for column in range(columns):
+        out[column] = weights[column]
+    for column in range(columns):
+        if 0 <= before[column] < column:
+            for unit in range(units):
+                out[column, unit] += out[before[column], unit]
+    for column in range(columns - 1, -1, -1):
+        if before[column] > column:
+            for unit in range(units):
+                out[column, unit] += out[before[column], unit]
+
+
+@kernel
+def _share_out(before: np.ndarray, gradients: np.ndarray) -> None:
+    """Turn the gradients of running sums into those of the weights, in place: the other way round."""
+    columns, units = gradients.shape
+    for column in range(columns - 1, -1, -1):
+        if 0 <= before[column] < column:
+            for unit in range(units):
+                gradients[before[column], unit] += gradients[column, unit]
+    for column in range(columns):
+        if before[column] > column:
+            for unit in range(units):
+                gradients[before[column], unit] += gradients[column, unit]
+
+
+@kernel
+def _multiply(entries: Entries, sums: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
+    """Add, for each row of a batch, rows of running sums to the bias, four at a time."""
+    for row in range(out.shape[0]):
+        line, places, factors, count = out[row], entries.places[row], entries.factors[row], entries.counts[row]
+        line[:] = bias
+        whole = count - count % 4
+        for k in range(0, whole, 4):
+            a, b, c, d = sums[places[k]], sums[places[k + 1]], sums[places[k + 2]], sums[places[k + 3]]
+            fa, fb, fc, fd = factors[k], factors[k + 1], factors[k + 2], factors[k + 3]
+            for unit in range(line.size):
+                line[unit] += (fa * a[unit] + fb * b[unit]) + (fc * c[unit] + fd * d[unit])
+        for k in range(whole, count):
+            single, factor = sums[places[k]], factors[k]
+            for unit in range(line.size):
+                line[unit] += factor * single[unit]
+
+
+@kernel
+def _multiply_back(entries: Entries, gradient: np.ndarray, out: np.ndarray) -> None:
+    """Add the gradient of each row of a batch to those of the running sums that it used."""
+    for row in range(gradient.shape[0]):
+        line = gradient[row]
+        for k in range(entries.counts[row]):
+            target, factor = out[entries.places[row, k]], entries.factors[row, k]
+            for unit in range(line.size):
+                target[unit] += factor * line[unit]
+
+
+def _product(entries: Entries, sums: Tensor, bias: Tensor) -> Tensor:
+    out = np.empty((len(entries.counts), len(bias)), np.float32)
+    _multiply(entries, sums.numpy(), bias.detach().numpy(), out)
+    return torch.from_numpy(out)
+
+
+class _Product(torch.autograd.Function):
+    """Running sums of weights by entries, and the gradient in the weights."""
+
+    @staticmethod
+    def forward(context: Any, weight: Tensor, bias: Tensor, sums: Tensor, entries: Entries, before: Any) -> Tensor:
+        context.entries, context.before, context.shape = entries, before, sums.shape
+        return _product(entries, sums, bias)
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+        gradient, out = gradients[0].contiguous(), np.zeros(context.shape, np.float32)
+        _multiply_back(context.entries, gradient.numpy(), out)
+        _share_out(context.before, out)
+        return torch.from_numpy(out).t(), gradient.sum(0), None, None, None
+
+
+class RunningSumLinear(nn.Linear):
+    """A linear layer that takes :class:`Entries`; the weights of an input lie side by side in memory.
+
+    Args:
+        layer: Whose weights it begins with.
+        table: The fields of its inputs.
+
+    Attributes:
+        held: The running sums while they are held (:func:`hold_sums`).
+    """
+
+    def __init__(self, layer: nn.Linear, table: Fields) -> None:
+        super().__init__(layer.in_features, layer.out_features)
+        self.weight, self.bias = nn.Parameter(layer.weight.detach().t().contiguous().t()), layer.bias
+        self._before = table.before
+        self.held: Tensor | None = None
+
+    def sums(self) -> Tensor:
+        """The running sums of the weights as they are, shape ``[inputs, outputs]``."""
+        sums = np.empty((self.in_features, self.out_features), np.float32)
+        _add_up(self.weight.detach().t().numpy(), self._before, sums)
+        return torch.from_numpy(sums)
+
+    def forward(self, entries: Entries) -> Tensor:  # type: ignore[override]  # entries in place of columns
+        """Shape ``[n, outputs]``; the entries get no gradient."""
+        sums = self.sums() if self.held is None else self.held
+        if not torch.is_grad_enabled():  # a third of the time of a small batch
+            return _product(entries, sums, self.bias)
+        product: Tensor = _Product.apply(self.weight, self.bias, sums, entries, self._before)  # type: ignore[no-untyped-call]
+        return product
+
+
+@contextlib.contextmanager
+def hold_sums(*networks: nn.Module) -> Iterator[None]:
+    """Compute running sums once for many evaluations, in which the weights do not change."""
+    layers = [layer for network in networks for layer in network.modules() if isinstance(layer, RunningSumLinear)]
+    for layer in layers:
+        layer.held = layer.sums()
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.held = None
+
+
+@kernel
+def _score(state: np.ndarray, rows: np.ndarray, actions: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
+    for pair in range(rows.size):
+        out[pair] = dot(state[rows[pair]], weights[actions[pair]])
+
+
+@kernel
+def _score_back(
+    gradient: np.ndarray,
+    state: np.ndarray,
+    rows: np.ndarray,
+    actions: np.ndarray,
+    weights: np.ndarray,
+    to_state: np.ndarray,
+    to_weights: np.ndarray,
+) -> None:
+    for pair in range(rows.size):
+        row, action, slope = rows[pair], actions[pair], gradient[pair]
+        for unit in range(state.shape[1]):
+            to_state[row, unit] += slope * weights[action, unit]
+            to_weights[action, unit] += slope * state[row, unit]
+
+
+def _scores(state: Tensor, weight: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
+    out = np.empty(len(rows), np.float32)
+    _score(state.detach().numpy(), rows.numpy(), actions.numpy(), weight.detach().numpy(), out)
+    return torch.from_numpy(out)
+
+
+class _Scores(torch.autograd.Function):
+    """One output of a layer for each pair of a row and an action."""
+
+    @staticmethod
+    def forward(context: Any, state: Tensor, weight: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
+        context.save_for_backward(state, weight, rows, actions)
+        return _scores(state, weight, rows, actions)
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        saved = [part.detach().numpy() for part in context.saved_tensors]
+        to_state, to_weights = np.zeros_like(saved[0]), np.zeros_like(saved[1])
+        state, weight, rows, actions = saved
+        _score_back(gradients[0].contiguous().numpy(), state, rows, actions, weight, to_state, to_weights)
+        return torch.from_numpy(to_state), torch.from_numpy(to_weights), None, None
+
+
+class ProcessorReading:
+    """Entries instead of columns.
+
+    Args:
+        architecture: The sizes.
+    """
+
+    def __init__(self, architecture: Architecture) -> None:
+        self.tables = [fields_of(table) for table in (policy_inputs(architecture.history), CRITIC_INPUTS, REST_INPUTS)]
+
+    def policy(self, seen: Tensor, hand_values: Tensor) -> Entries:
+        """Entries of the policy's first layer."""
+        return self._decisions(self.tables[0], seen, hand_values)
+
+    def critic(self, seen: Tensor, hand_values: Tensor) -> Entries:
+        """Entries of the critic's first layer."""
+        return self._decisions(self.tables[1], seen, hand_values)
+
+    def _decisions(self, table: Fields, seen: Tensor, hand_values: Tensor) -> Entries:
+        entries = _new_entries(len(seen), table.most)
+        _enter_decisions(seen.numpy(), hand_values.numpy(), table, entries)
+        return entries
+
+    def rests(self, seen: Tensor, legal: Legal) -> Entries:
+        """Entries of the layer that looks at the hands that actions leave."""
+        table = self.tables[2]
+        entries = _new_entries(len(legal.rows), table.most)
+        rows, actions, hand_values = (part.numpy() for part in legal)
+        _enter_rests(seen.numpy(), rows, actions, hand_values, table, entries)
+        return entries
+
+    def action_scores(self, layer: nn.Linear, state: Tensor, legal: Legal) -> Tensor:
+        """One row of weights for each legal action."""
+        compute = _Scores.apply if torch.is_grad_enabled() else _scores
+        scores: Tensor = compute(state, layer.weight, legal.rows, legal.actions)
+        return scores + layer.bias[legal.actions]
+
+
+def _new_entries(count: int, most: int) -> Entries:
+    return Entries(np.empty((count, most), np.int16), np.empty((count, most), np.float32), np.empty(count, np.int32))
+
+
+def reading_on(device: torch.device, policy: PolicyNetwork, critic: Critic) -> Reading:
+    """The way of reading that suits a device; on a processor the first layers are replaced by those that it needs."""
+    if device.type != "cpu":
+        return DeviceReading(policy.architecture, device)
+    reading = ProcessorReading(policy.architecture)
+    for layers, table in zip((policy.trunk, critic.trunk, policy.rest), reading.tables, strict=True):
+        layers[0] = RunningSumLinear(layers[0], table)  # type: ignore[arg-type]  # each begins with a linear layer
+    return reading

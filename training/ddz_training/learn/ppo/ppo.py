@@ -485,13 +485,14 @@ class Learner:
             The :data:`STATISTICS` of this update.
         """
         config, annealed = self._config, self._config.annealed(spent)
-        for group in self.optimizer.param_groups:
-            group["lr"] = annealed.learning_rate
         counts, sizes = (part.cpu().numpy() for part in (rollout.choice.counts > 0, rollout.sizes))
         total, (decisions,) = torch.zeros(len(STATISTICS), dtype=torch.float64), self.processes.total(len(known))
         steps = max(1, math.ceil(decisions / (self.processes.size * config.minibatch)))
-        for _ in range(config.epochs):
-            for rows in np.array_split(known[rng.permutation(len(known))], steps):
+        for epoch in range(config.epochs):
+            for step, rows in enumerate(np.array_split(known[rng.permutation(len(known))], steps)):
+                warmth = 1.0 if update else min(1.0, (epoch * steps + step + 1) / max(1, config.warm_up))
+                for group in self.optimizer.param_groups:
+                    group["lr"] = annealed.learning_rate * warmth
                 minibatch = Minibatch(rollout, rows, counts, sizes)
                 total += self._step(minibatch, annealed.entropy, update >= config.critic_updates)
         means = self.processes.total(total.numpy()) / max(config.epochs * decisions, 1)

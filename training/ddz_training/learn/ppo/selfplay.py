@@ -144,6 +144,8 @@ class SelfPlay(Training):
         self.rng = np.random.default_rng([config.seed, 1])
         self.processes = processes or Processes()
         device = torch.device(config.device)
+        if device.type == "cuda":
+            torch.set_float32_matmul_precision("high")  # TensorFloat-32: 10 bits of mantissa are enough for gradients
         self._threads = Threads(own_threads(threads), shares=device.type != "cpu")
         policy, critic = new_networks(config, start)
         reading = reading_on(device, policy, critic)

@@ -2,11 +2,13 @@
 
 Every way of taking chains, pair chains and planes out of the hand is tried depth first.  What is left can be *read* in
 several ways: planes and quads with or without kickers, quads, trios and the rocket whole or broken.  The rest falls
-into solos, pairs and trios, of which solos and pairs ride along as kickers where they can.  The price of a move is read
-from a table, so one search answers two questions: with a price of one a move it counts the *fewest tricks to finish*,
-with prices that fall with a move's strength it values the hand.
+into solos, pairs and trios, of which solos and pairs ride along as kickers where they can.
 
-Nothing here allocates: a :class:`~ddz_agents.rules.scratch.Scratch` is made once and handed in.
+A move has two prices (:mod:`ddz_agents.rules.prices`): one that falls with its strength *values* the hand, and one that
+counts the moves that can be beaten.  Both cheapest splits are found in one walk, as the order of chains and readings
+does not depend on prices; only what a trio carries does.  A hand that was split before at the same prices is looked up.
+
+Nothing here allocates: a :class:`~ddz_agents.rules.scratch.RuleScratch` is made once and handed in.
 """
 
 from __future__ import annotations
@@ -14,15 +16,13 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_agents.rules import scratch as at
-from ddz_agents.rules.scratch import RuleScratch, Scratch, is_plane, price_of
+from ddz_agents.rules.prices import LOSER, beaten_among, groups_unseen, price_of_group, price_part, priced_at
+from ddz_agents.rules.prices import sum_of, sure_part
+from ddz_agents.rules.scratch import RuleScratch, is_plane
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.legal import allowed
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, U0, U1, U2, U3, U4, U15, U16, U32
-from ddz_env.core.rules import R_TWO_JOKERS
 
-LOSER, WINNER = 100, 1
-"""Prices of moves that can be beaten and of others, where these are counted."""
 MAX_DEPTH = 4
 BUDGET = 2000
 """Readings tried a hand.  Longer chains come first, so that what is cut off hardly matters."""
@@ -32,44 +32,64 @@ _MODES = 3
 """A plane takes no kickers, solos or pairs (modes 0, 1, 2)."""
 _QUAD_MODES = 5
 """A quad is a bomb, takes two solos or two pairs, or falls into a trio and a solo or into two pairs (modes 0 to 4)."""
-_NOT_POSSIBLE = np.int64(1 << 40)
+_LAST_MODE, _LAST_QUAD_MODE = np.uint64(_MODES - 1), np.uint64(_QUAD_MODES - 1)
+_AS_TRIO, _AS_PAIRS = np.uint64(3), np.uint64(4)
+_MODE, _MODE_BITS = np.uint64(7), U3
+"""A mode takes three bits."""
+_DEAREST = np.int64(1 << 40)
 _ZERO = np.int64(0)
 _BLACK = np.uint64(0x2000)
+_GOLD, _SLOT = np.uint64(0x9E3779B97F4A7C15), np.uint64(40)
 
 
 @inline_kernel
-def _list_chains_of(plane: np.uint64, first: int, stop: int, rules: np.ndarray, memory: np.ndarray, found: int) -> int:
-    """Append the chains of one category, the longest first."""
+def _allowed(segment: int, mind: RuleScratch) -> bool:
+    """Whether the rules have the segment's category at all."""
+    return ((mind.priced[at.P_SEGMENTS] >> np.uint64(segment)) & U1) == U1
+
+
+# --- Chains -----------------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def _list_chains_of(plane: np.uint64, first: int, stop: int, mind: RuleScratch, found: int) -> int:
+    """Append the chains of one category, the longest first, with their prices."""
+    memory = mind.memory
     segment, starts = first, words.run(plane, tables.SEGMENT_LENGTH[first])
     while starts != U0 and segment < stop:  # none is longer than the longest
         starts &= plane >> tables.SEGMENT_LENGTH[segment]
         segment += 1
     while segment > first:
         segment -= 1
-        if allowed(segment, rules):
+        if _allowed(segment, mind):
             length, copies = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_COPIES[segment]
-            starts = words.run(plane, length)
+            starts, unseen = words.run(plane, length), groups_unseen(segment, mind)
             while starts != U0 and found < at.MAX_CHAINS:
                 rank = words.lowest(starts)
+                price = priced_at(segment, beaten_among(segment, rank, unseen, mind), mind)
                 memory[at.CHAIN + found] = (np.uint64(segment) << U4) | rank
                 memory[at.CHAIN_CARDS + found] = words.spread(words.body_mask(rank, length), copies)
+                memory[at.CHAIN_PRICE + found] = np.uint64(price)
                 starts &= starts - U1
                 found += 1
     return found
 
 
 @inline_kernel
-def _list_chains(hand: np.uint64, rules: np.ndarray, memory: np.ndarray) -> int:
+def _list_chains(hand: np.uint64, mind: RuleScratch) -> int:
     """List every plane, pair chain and solo chain that the hand holds."""
     one, two, three = hand & CHAIN_PLANE, (hand >> U16) & CHAIN_PLANE, (hand >> U32) & CHAIN_PLANE
     if words.run(one, U2) == U0:
         return 0
     found = _ZERO
     if three != U0:
-        found = _list_chains_of(three, at.PLANES, at.PLANES_END, rules, memory, found)
+        found = _list_chains_of(three, at.PLANES, at.PLANES_END, mind, found)
     if two != U0:
-        found = _list_chains_of(two, at.PAIR_CHAIN, at.PAIR_CHAIN_END, rules, memory, found)
-    return _list_chains_of(one, at.SOLO_CHAIN, at.SOLO_CHAIN_END, rules, memory, found)
+        found = _list_chains_of(two, at.PAIR_CHAIN, at.PAIR_CHAIN_END, mind, found)
+    return _list_chains_of(one, at.SOLO_CHAIN, at.SOLO_CHAIN_END, mind, found)
+
+
+# --- Readings of what chains leave ------------------------------------------------------------------------------------
 
 
 @pure_kernel
@@ -86,7 +106,7 @@ def _lowest_bits(mask: np.uint64, count: np.uint64) -> np.uint64:
 
 @pure_kernel
 def _load_body(
-    segment: np.uint64, rank: np.uint64, solos: np.uint64, pairs: np.uint64, rules: np.ndarray
+    segment: np.uint64, rank: np.uint64, solos: np.uint64, pairs: np.uint64, mind: RuleScratch
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
     """The kickers of a plane or quad: the lowest pairs, or the lowest solos and then halves of the lowest pairs.
 
@@ -98,7 +118,7 @@ def _load_body(
         riders = _lowest_bits(pairs & ~body, count)
         return (words.spread(riders, U2) if words.popcount(riders) == count else U0), solos, pairs & ~riders
     free = solos & ~body
-    if rules[R_TWO_JOKERS] == U0 and (free & JOKERS) == JOKERS:
+    if mind.priced[at.P_TWO_JOKERS] == U0 and (free & JOKERS) == JOKERS:
         free &= ~(JOKERS ^ _BLACK)
     riders = _lowest_bits(free, count)
     missing = count - words.popcount(riders)
@@ -109,181 +129,285 @@ def _load_body(
 
 
 @inline_kernel
-def _load_trio(
-    rank: np.uint64, solos: np.uint64, pairs: np.uint64, rules: np.ndarray, scratch: Scratch
-) -> tuple[int, np.uint64, np.uint64, np.uint64]:
-    """Let a trio carry the dearer of the lowest solo and the lowest pair; nothing that is worth having.
-
-    Returns:
-        The segment, the kickers as a hand, and the solos and pairs left.
-    """
-    other = ~(U1 << rank)
-    solo_gain, pair_gain = np.int64(0), np.int64(0)
-    solo, pair = solos & other, pairs & other
-    solo &= ~solo + U1
-    pair &= ~pair + U1
-    if solo != U0 and allowed(at.TRIO_SOLO, rules):
-        solo_gain = price_of(scratch, at.SOLO, words.lowest(solo))
-    if pair != U0 and allowed(at.TRIO_PAIR, rules):
-        pair_gain = price_of(scratch, at.PAIR, words.lowest(pair))
-    if solo_gain > 0 and solo_gain >= pair_gain:
-        return at.TRIO_SOLO, solo, solos & ~solo, pairs
-    if pair_gain > 0:
-        return at.TRIO_PAIR, words.spread(pair, U2), solos, pairs & ~pair
-    return at.TRIO, U0, solos, pairs
-
-
-@inline_kernel
-def _variants(planes: np.uint64, quads: np.uint64, trios: np.uint64, jokers: bool) -> int:
-    """In how many ways the rest of a hand can be read: kickers of every body, quads and trios broken or not."""
-    number = _MODES ** np.int64(planes) * _QUAD_MODES ** np.int64(quads)
-    if jokers:
-        number *= 2
-    # A trio is worth breaking up only where other bodies carry its cards away.
-    if trios >= U3 or (trios > U0 and number > 1):
-        while trios > U0 and number <= MAX_READINGS // 2:
-            number *= 2
-            trios -= U1
-    return number
-
-
-@inline_kernel
-def _put(scratch: Scratch, count: int, segment: int, rank: np.uint64, kickers: np.uint64, emit: bool) -> int:
+def _put(mind: RuleScratch, count: int, segment: int, rank: np.uint64, kickers: np.uint64, emit: bool) -> int:
     """Write a move of the answer, if it is to be written; how many there are then."""
     if emit:
-        scratch.memory[at.MAINS + count] = tables.SEGMENT_BASE[segment] + rank
-        scratch.memory[at.KICKERS + count] = kickers
+        mind.memory[at.MAINS + count] = tables.SEGMENT_BASE[segment] + rank
+        mind.memory[at.KICKERS + count] = kickers
     return count + 1
 
 
 @inline_kernel
-def _put_each(scratch: Scratch, total: int, count: int, segment: int, ranks: np.uint64, emit: bool) -> tuple[int, int]:
-    """Write a move without kickers for each of some ranks; the price and the number of the moves so far."""
-    while ranks != U0:
-        rank = words.lowest(ranks)
-        total += price_of(scratch, segment, rank)
-        count = _put(scratch, count, segment, rank, U0, emit)
+def _put_each(mind: RuleScratch, count: int, segment: int, ranks: np.uint64, emit: bool) -> int:
+    """Write a move without kickers for each of some ranks; how many moves there are then."""
+    while emit and ranks != U0:
+        count = _put(mind, count, segment, words.lowest(ranks), U0, emit)
         ranks &= ranks - U1
-    return total, count
+    return count
+
+
+@inline_kernel
+def _put_chains(mind: RuleScratch, chains: int, emit: bool) -> int:
+    """Write the chains that are taken, but planes, which may take kickers; how many moves there are then."""
+    count = _ZERO
+    if emit:
+        for index in range(chains):
+            chain = mind.memory[at.TAKEN + index]
+            if not is_plane(chain >> U4):
+                count = _put(mind, count, np.int64(chain >> U4), chain & U15, U0, emit)
+    return count
+
+
+@pure_kernel
+def _list_bodies(chains: int, quads: np.uint64, modes: np.uint64, mind: RuleScratch) -> tuple[int, np.uint64, np.uint64]:
+    """List the planes and quads of a reading, each in its mode.
+
+    Args:
+        chains: How many chains are in ``TAKEN``; the planes among them are listed.
+        quads: The ranks of which there are four.
+        modes: The mode of each plane and then of each quad, three bits each.
+        mind: The memory.
+
+    Returns:
+        How many are listed, the ranks of the quads that are read as a trio and a solo, and of those read as two pairs.
+    """
+    memory, bodies, as_trio, as_pairs = mind.memory, _ZERO, U0, U0
+    for index in range(chains):
+        chain = memory[at.TAKEN + index]
+        if is_plane(chain >> U4):
+            memory[at.BODY + bodies] = (np.uint64(at.LOADED[modes & _MODE, chain >> U4]) << U4) | (chain & U15)
+            modes >>= _MODE_BITS
+            bodies += 1
+    while quads != U0:
+        rank, mode = words.lowest(quads), modes & _MODE
+        quads &= quads - U1
+        modes >>= _MODE_BITS
+        if mode == _AS_TRIO:
+            as_trio |= U1 << rank
+        elif mode == _AS_PAIRS:
+            as_pairs |= U1 << rank
+        else:
+            memory[at.BODY + bodies] = (np.uint64(at.LOADED[mode, at.BOMB]) << U4) | rank
+            bodies += 1
+    return bodies, as_trio, as_pairs
+
+
+@pure_kernel
+def _load_bodies(
+    bodies: int, solos: np.uint64, pairs: np.uint64, mind: RuleScratch, count: int, emit: bool
+) -> tuple[bool, int, np.uint64, np.uint64, int]:
+    """Let the planes and quads of a reading take their kickers.
+
+    Returns:
+        Whether all have their kickers; the prices of the quads, the solos and pairs left, and how many moves there are
+        then.
+    """
+    price = _ZERO
+    for index in range(bodies):
+        segment, rank, kickers = mind.memory[at.BODY + index] >> U4, mind.memory[at.BODY + index] & U15, U0
+        if segment == U0:  # a plane of six never takes kickers
+            return False, price, solos, pairs, count
+        if tables.SEGMENT_KICKER_COUNT[segment] != U0:
+            kickers, solos, pairs = _load_body(segment, rank, solos, pairs, mind)
+            if kickers == U0 or not _allowed(segment, mind):
+                return False, price, solos, pairs, count
+        if tables.SEGMENT_COPIES[segment] == U4:
+            price += price_of_group(at.PRICED_AS[segment], rank, mind)
+        count = _put(mind, count, np.int64(segment), rank, kickers, emit)
+    return True, price, solos, pairs, count
 
 
 @inline_kernel
 def _read(
-    hand: np.uint64, chains: int, variant: int, rules: np.ndarray, scratch: Scratch, emit: bool
-) -> tuple[int, int]:
-    """One reading of some chains and of what they leave.
-
-    The number of the reading is made of digits, one a choice: the mode of each plane, the mode of each quad, whether
-    the rocket is broken, and whether each trio is.
+    hand: np.uint64, chains: int, reading: tuple[np.uint64, bool, np.uint64], mind: RuleScratch, emit: bool
+) -> tuple[bool, int, np.uint64, np.uint64, np.uint64, int]:
+    """Read what some chains leave, all but what trios carry.
 
     Args:
         hand: The cards left.
         chains: How many chains are in ``TAKEN``.
-        variant: Which reading, below :func:`_variants`.
-        rules: The rules array.
-        scratch: Prices and memory.
-        emit: Whether to write the moves into ``scratch.memory``.
+        reading: The trios that are broken up into a solo and a pair each, whether the rocket is whole, and the modes of
+            planes and quads.
+        mind: Prices and memory.
+        emit: Whether to write the moves.
 
     Returns:
-        The price (``_NOT_POSSIBLE`` if kickers are missing) and the number of moves.
+        Whether all planes and quads have their kickers; the prices so far, the ranks of the trios, solos and pairs
+        left, and how many moves are written.
     """
-    memory, code, total, count, bodies = scratch.memory, variant, _ZERO, _ZERO, 0
+    broken, whole, modes = reading
     # Counts of three and four may lie anywhere in 3..2, pairs too; solos include the jokers.
-    solos, pairs = words.exactly(hand, U1), words.exactly(hand, U2)
-    trios, quads = words.exactly(hand, U3), words.exactly(hand, U4)
-    breakable = trios
-    for index in range(chains):
-        chain = memory[at.TAKEN + index]
-        if is_plane(chain >> U4):
-            memory[at.BODY + bodies] = (np.uint64(at.LOADED[code % _MODES, chain >> U4]) << U4) | (chain & U15)
-            code //= _MODES
-            bodies += 1
-        else:
-            total, count = _put_each(scratch, total, count, np.int64(chain >> U4), U1 << (chain & U15), emit)
-    while quads != U0:
-        rank = words.lowest(quads)
-        bit = U1 << rank
-        quads ^= bit
-        mode = code % _QUAD_MODES
-        code //= _QUAD_MODES
-        if mode == 3:
-            trios |= bit
-            solos |= bit
-        elif mode == 4:  # two pairs of a rank: one is played, the other may ride along
-            total, count = _put_each(scratch, total, count, at.PAIR, bit, emit)
-            pairs |= bit
-        else:
-            memory[at.BODY + bodies] = (np.uint64(at.LOADED[mode, at.BOMB]) << U4) | rank
-            bodies += 1
-    if (hand & JOKERS) == JOKERS and allowed(at.ROCKET, rules):
-        if code % 2 == 0:
-            solos &= ~JOKERS
-            total, count = _put_each(scratch, total, count, at.ROCKET, U1, emit)
-        code //= 2
-    while code > 0 and breakable != U0:
-        bit = U1 << words.lowest(breakable)
-        breakable ^= bit
-        if code % 2 == 1:
-            trios ^= bit
-            solos |= bit
-            pairs |= bit
-        code //= 2
-    for index in range(bodies):
-        segment, rank, kickers = memory[at.BODY + index] >> U4, memory[at.BODY + index] & U15, U0
-        if segment == U0:  # a plane of six never takes kickers
-            return _NOT_POSSIBLE, _ZERO
-        if tables.SEGMENT_KICKER_COUNT[segment] != U0:
-            kickers, solos, pairs = _load_body(segment, rank, solos, pairs, rules)
-            if kickers == U0 or not allowed(segment, rules):
-                return _NOT_POSSIBLE, _ZERO
-        total += price_of(scratch, at.PRICED_AS[segment], rank)
-        count = _put(scratch, count, np.int64(segment), rank, kickers, emit)
+    solos, pairs = words.exactly(hand, U1) | broken, words.exactly(hand, U2) | broken
+    trios, quads = words.exactly(hand, U3) ^ broken, words.exactly(hand, U4)
+    price, count, bodies = np.int64(mind.memory[at.SPENT + chains]), _put_chains(mind, chains, emit), _ZERO
+    if quads != U0 or mind.memory[at.PLANES_TAKEN + chains] != U0:
+        bodies, as_trio, as_pairs = _list_bodies(chains, quads, modes, mind)
+        solos, pairs, trios = solos | as_trio, pairs | as_pairs, trios | as_trio
+        price += sum_of(as_pairs, at.PAIR_SUMS, mind)  # one pair is played, the other may ride along
+        count = _put_each(mind, count, at.PAIR, as_pairs, emit)
+    if whole:
+        solos &= ~JOKERS
+        price += mind.prices[at.ROCKET_PRICE]
+        count = _put(mind, count, at.ROCKET, U0, U0, emit)
+    possible = True
+    if bodies > 0:
+        possible, more, solos, pairs, count = _load_bodies(bodies, solos, pairs, mind, count, emit)
+        price += more
+    return possible, price, trios, solos, pairs, count
+
+
+@inline_kernel
+def _load_trios(
+    trios: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, mind: RuleScratch, count: int, emit: bool
+) -> tuple[np.uint64, np.uint64, int]:
+    """Let trios carry the dearer of the lowest solo and the lowest pair, and nothing that is worth having.
+
+    Args:
+        trios: The ranks of the trios.
+        solos: Those of the solos.
+        pairs: Those of the pairs.
+        sure: Which price tells what is dear.
+        mind: Prices and memory.
+        count: How many moves are written.
+        emit: Whether to write the trios.
+
+    Returns:
+        The solos and pairs left, and how many moves are written.
+    """
     while trios != U0:
-        rank = words.lowest(trios)
-        trios &= trios - U1
-        loaded, kickers, solos, pairs = _load_trio(rank, solos, pairs, rules, scratch)
-        total += price_of(scratch, at.TRIO, rank)
-        count = _put(scratch, count, loaded, rank, kickers, emit)
-    total, count = _put_each(scratch, total, count, at.PAIR, pairs, emit)
-    return _put_each(scratch, total, count, at.SOLO, solos, emit)
+        rank, loaded, kickers = words.lowest(trios), at.TRIO, U0
+        other = ~(trios & (~trios + U1))
+        trios &= other
+        solo, pair = solos & other, pairs & other
+        solo &= ~solo + U1
+        pair &= ~pair + U1
+        solo_gain, pair_gain = _ZERO, _ZERO
+        if solo != U0 and _allowed(at.TRIO_SOLO, mind):
+            solo_gain = _part(mind.prices[at.SOLO_PRICE + np.int64(words.lowest(solo))], sure)
+        if pair != U0 and _allowed(at.TRIO_PAIR, mind):
+            pair_gain = _part(mind.prices[at.PAIR_PRICE + np.int64(words.lowest(pair))], sure)
+        if solo_gain > 0 and solo_gain >= pair_gain:
+            loaded, kickers, solos = at.TRIO_SOLO, solo, solos & ~solo
+        elif pair_gain > 0:
+            loaded, kickers, pairs = at.TRIO_PAIR, words.spread(pair, U2), pairs & ~pair
+        count = _put(mind, count, loaded, rank, kickers, emit)
+    return solos, pairs, count
 
 
-@pure_kernel
-def _best_reading(hand: np.uint64, chains: int, rules: np.ndarray, scratch: Scratch) -> tuple[int, int, int]:
-    """The cheapest reading of what the chains leave: its price, its number, and how many were tried."""
-    planes = U0
+@inline_kernel
+def _part(price: int, sure: bool) -> int:
+    """One of both prices."""
+    return sure_part(price) if sure else price_part(price)
+
+
+@inline_kernel
+def _price_of_rest(trios: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, mind: RuleScratch) -> int:
+    """What trios and what they do not carry cost."""
+    price = sum_of(trios, at.TRIO_SUMS, mind)
+    solos, pairs, _ = _load_trios(trios, solos, pairs, sure, mind, _ZERO, at.PRICE_ONLY)
+    return price + sum_of(solos, at.SOLO_SUMS, mind) + sum_of(pairs, at.PAIR_SUMS, mind)
+
+
+@inline_kernel
+def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocket: bool) -> tuple[int, np.uint64]:
+    """In how many ways the rest of a hand is read, and the trios that are tried broken up as well as whole."""
+    number = 2 if rocket else 1
+    if (planes | quads) != U0:
+        number *= _MODES ** np.int64(planes) * _QUAD_MODES ** np.int64(words.popcount(quads))
+    breakable = U0
+    # A trio is worth breaking up only where other bodies carry its cards away.
+    if words.popcount(trios) >= U3 or number > 1:
+        while trios != U0 and number <= MAX_READINGS // 2:
+            number *= 2
+            breakable |= trios & (~trios + U1)
+            trios &= trios - U1
+    return min(number, MAX_READINGS), breakable
+
+
+@inline_kernel
+def _next_modes(modes: np.uint64, planes: np.uint64, quads: np.uint64) -> np.uint64:
+    """The modes that are tried next, the first plane's changing fastest; all 0 again after the last."""
+    mode = U0  # where the mode's bits begin
+    for body in range(planes + words.popcount(quads)):
+        if (modes >> mode) & _MODE < (_LAST_MODE if body < planes else _LAST_QUAD_MODE):
+            return modes + (U1 << mode)
+        modes &= ~(_MODE << mode)
+        mode += _MODE_BITS
+    return U0
+
+
+@inline_kernel
+def _keep(
+    best: int, hand: np.uint64, chains: int, reading: tuple[np.uint64, bool, np.uint64], memory: np.ndarray
+) -> None:
+    """Note the cheapest split so far."""
+    memory[best], memory[best + 1] = hand, np.uint64(chains)
+    memory[best + 2], memory[best + 3], memory[best + 4] = reading[0], np.uint64(reading[1]), reading[2]
     for index in range(chains):
-        if is_plane(scratch.memory[at.TAKEN + index] >> U4):
-            planes += U1
-    jokers = (hand & JOKERS) == JOKERS and allowed(at.ROCKET, rules)
-    number = _variants(planes, words.popcount(words.exactly(hand, U4)), words.popcount(words.exactly(hand, U3)), jokers)
-    number = min(number, MAX_READINGS)
-    best, chosen = _NOT_POSSIBLE, _ZERO
-    for variant in range(number):
-        price, _ = _read(hand, chains, variant, rules, scratch, at.PRICE_ONLY)
-        if price < best:
-            best, chosen = price, variant
-    return best, chosen, number
+        memory[best + 5 + index] = memory[at.TAKEN + index]
 
 
 @pure_kernel
-def decompose(hand: np.uint64, rules: np.ndarray, scratch: Scratch, emit: bool) -> tuple[int, int]:
-    """Split a hand into the cheapest set of moves.
+def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, mind: RuleScratch) -> tuple[int, int, int]:
+    """Try all readings of what some chains leave.
+
+    Args:
+        hand: The cards left.
+        chains: How many chains are in ``TAKEN``.
+        price: The price of the cheapest split so far.
+        sure: The other price of the one that is cheapest by that.
+        mind: Prices and memory; what is cheaper is kept there.
+
+    Returns:
+        Both cheapest prices then, and how many readings were tried.
+    """
+    memory = mind.memory
+    planes, quads = memory[at.PLANES_TAKEN + chains], words.exactly(hand, U4)
+    rocket = (hand & JOKERS) == JOKERS and _allowed(at.ROCKET, mind)
+    number, breakable = _count_readings(planes, quads, words.exactly(hand, U3), rocket)
+    broken, whole, modes = U0, rocket, U0
+    for _ in range(number):
+        reading = broken, whole, modes
+        possible, spent, trios, solos, pairs, _ = _read(hand, chains, reading, mind, at.PRICE_ONLY)
+        if possible:
+            by_price = spent + _price_of_rest(trios, solos, pairs, False, mind)
+            by_sure = by_price
+            if trios != U0:  # the others are the same by either price
+                by_sure = spent + _price_of_rest(trios, solos, pairs, True, mind)
+            if price_part(by_price) < price:
+                price = price_part(by_price)
+                _keep(at.BEST_PRICE, hand, chains, reading, memory)
+            if sure_part(by_sure) < sure:
+                sure = sure_part(by_sure)
+                _keep(at.BEST_SURE, hand, chains, reading, memory)
+        modes = _next_modes(modes, planes, quads)
+        if modes == U0:  # modes change fastest, then the rocket, then trios
+            if not whole:
+                broken = (broken - breakable) & breakable  # the next larger subset
+            whole = rocket and not whole
+    return price, sure, number
+
+
+# --- The search -------------------------------------------------------------------------------------------------------
+
+
+@pure_kernel
+def split_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+    """Find the two cheapest sets of moves into which a hand splits; :func:`write_split` writes them.
 
     Args:
         hand: The hand.
-        rules: The rules array.
-        scratch: Prices and memory.
-        emit: Whether to leave the moves in ``scratch.memory``.
+        mind: Prices (:func:`~ddz_agents.rules.prices.set_prices`) and memory.
 
     Returns:
-        The price of the split and the number of moves written (0 unless ``emit``).
+        The price of the one, in hundredths of a trick; and the fewest moves that can be beaten, 100 each, with the
+        others of that split, one each.
     """
-    memory = scratch.memory
-    found = _list_chains(hand, rules, memory)
-    best, variant, readings = _best_reading(hand, _ZERO, rules, scratch)
-    best_hand, best_depth, depth = hand, _ZERO, _ZERO
-    memory[at.HANDS_LEFT], memory[at.PATH] = hand, U0
+    memory = mind.memory
+    found = _list_chains(hand, mind)
+    memory[at.PATH], memory[at.HANDS_LEFT], memory[at.SPENT], memory[at.PLANES_TAKEN] = U0, hand, U0, U0
+    price, sure, readings = _try_readings(hand, _ZERO, _DEAREST, _DEAREST, mind)
+    depth = _ZERO
     while depth >= 0 and readings < BUDGET:
         index, left = np.int64(memory[at.PATH + depth]), memory[at.HANDS_LEFT + depth]
         while index < found and memory[at.CHAIN_CARDS + index] & ~left != U0:
@@ -292,43 +416,74 @@ def decompose(hand: np.uint64, rules: np.ndarray, scratch: Scratch, emit: bool) 
             depth -= 1
             continue
         memory[at.PATH + depth] = np.uint64(index + 1)
-        chain = memory[at.CHAIN + index]
-        ranks = words.body_mask(chain & U15, tables.SEGMENT_LENGTH[chain >> U4])
-        rest = words.remove(left, ranks, tables.SEGMENT_COPIES[chain >> U4])
-        memory[at.TAKEN + depth] = chain
+        rest = _take_chain(left, index, depth, memory)
         depth += 1
-        price, reading, tried = _best_reading(rest, depth, rules, scratch)
+        price, sure, tried = _try_readings(rest, depth, price, sure, mind)
         readings += tried
-        if price < best:
-            best, variant, best_depth, best_hand = price, reading, depth, rest
-            for taken in range(depth):
-                memory[at.BEST + taken] = memory[at.TAKEN + taken]
         if depth == MAX_DEPTH:
             depth -= 1
         else:
             memory[at.HANDS_LEFT + depth] = rest
             memory[at.PATH + depth] = np.uint64(index)  # the same chain may occur twice
-    count = _ZERO
-    if emit:
-        for index in range(best_depth):
-            memory[at.TAKEN + index] = memory[at.BEST + index]
-        _, count = _read(best_hand, best_depth, variant, rules, scratch, at.EMIT)
-    return best, count
+    return price, sure
 
 
 @inline_kernel
-def price_of_hand(hand: np.uint64, rules: np.ndarray, mind: RuleScratch) -> int:
+def _take_chain(left: np.uint64, index: int, depth: int, memory: np.ndarray) -> np.uint64:
+    """Take a chain at a depth of the search, and what is left without it."""
+    chain = memory[at.CHAIN + index]
+    segment = chain >> U4
+    memory[at.TAKEN + depth] = chain
+    memory[at.SPENT + depth + 1] = memory[at.SPENT + depth] + memory[at.CHAIN_PRICE + index]
+    memory[at.PLANES_TAKEN + depth + 1] = memory[at.PLANES_TAKEN + depth] + np.uint64(is_plane(segment))
+    ranks = words.body_mask(chain & U15, tables.SEGMENT_LENGTH[segment])
+    return words.remove(left, ranks, tables.SEGMENT_COPIES[segment])
+
+
+@pure_kernel
+def write_split(sure: bool, mind: RuleScratch) -> int:
+    """Write the moves of a cheapest split that was found last into ``mind.memory``.
+
+    Args:
+        sure: Whether the one with the fewest moves that can be beaten.
+        mind: Prices and memory.
+
+    Returns:
+        How many moves there are.
+    """
+    memory, best = mind.memory, at.BEST_SURE if sure else at.BEST_PRICE
+    chains, reading = np.int64(memory[best + 1]), (memory[best + 2], memory[best + 3] != U0, memory[best + 4])
+    for index in range(chains):
+        memory[at.TAKEN + index] = memory[best + 5 + index]
+    _, _, trios, solos, pairs, count = _read(memory[best], chains, reading, mind, at.EMIT)
+    solos, pairs, count = _load_trios(trios, solos, pairs, sure, mind, count, at.EMIT)
+    count = _put_each(mind, count, at.PAIR, pairs, at.EMIT)
+    return _put_each(mind, count, at.SOLO, solos, at.EMIT)
+
+
+@pure_kernel
+def values_of_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+    """Both prices of :func:`split_hand`, looked up where the hand was split before at the same prices."""
+    slot = mind.known[np.int64((hand * _GOLD) >> _SLOT) & (mind.known.shape[0] - 1)]
+    if slot[0] != hand or slot[1] != mind.priced[at.P_TIMES]:
+        price, sure = split_hand(hand, mind)
+        slot[0], slot[1], slot[2] = hand, mind.priced[at.P_TIMES], np.uint64(price + (sure << 32))
+    both = np.int64(slot[2])
+    return price_part(both), sure_part(both)
+
+
+@inline_kernel
+def price_of_hand(hand: np.uint64, mind: RuleScratch) -> int:
     """What a hand costs to play out, in hundredths of a trick; the prices must be set.
 
     The fewer tricks it still has to win, and the fewer of its moves can be beaten, the cheaper.  Controls and bombs
     enter through the prices of moves.
     """
-    price, _ = decompose(hand, rules, mind.value, at.PRICE_ONLY)
-    return price
+    return values_of_hand(hand, mind)[0]
 
 
 @inline_kernel
-def losers_and_controls(hand: np.uint64, rules: np.ndarray, mind: RuleScratch) -> tuple[int, int]:
+def losers_and_controls(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
     """The fewest moves that can be beaten into which a hand splits, and the moves of that split that cannot."""
-    price, _ = decompose(hand, rules, mind.sure, at.PRICE_ONLY)
-    return price // LOSER, price % LOSER
+    sure = values_of_hand(hand, mind)[1]
+    return sure // LOSER, sure % LOSER

@@ -1,87 +1,209 @@
-"""Prices of main groups, by how easily the unseen cards beat them."""
+"""Prices of main groups, by how easily the unseen cards beat them.
+
+A group has two prices: what it costs to get rid of it in hundredths of a trick, which falls with its strength, and a
+*loser* (``LOSER``) or a *winner* (``WINNER``), whether it can be beaten or not.  Both are added up over the moves of a
+split, so they travel as one number (:func:`priced_at`), and one addition adds both.
+
+What every hand is made of, solos, pairs and trios, is priced when the unseen cards change, and with it the sums over
+sets of ranks, so that a hand's solos are priced at once and not one by one.  Chains, planes and quads are rare: each is
+priced where it is met.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ddz_agents.rules import scratch as at
 from ddz_agents.rules import weights as of
-from ddz_agents.rules.decomposition import LOSER, WINNER
-from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_POOL, RuleScratch
+from ddz_agents.rules.scratch import RuleScratch
+from ddz_env.core.actions import NUM_SEGMENTS, segments_of
+from ddz_env.core.cards import NUM_CARDS
 from ddz_env.core.engine import tables
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.words import CHAIN_PLANE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U15, U16, popcount, run
-from ddz_env.core.rules import R_BOMBS
+from ddz_env.core.engine.words import CHAIN_PLANE, FOUR_PLANES, PLANE, U0, U1, U15, U16, count_of, popcount, run
+from ddz_env.core.rules import R_BOMBS, R_SEGMENTS, R_TWO_JOKERS
+
+LOSER, WINNER = 100, 1
+"""Prices of moves that can be beaten and of others, where these are counted."""
+
+FIXED = np.array([0, 10, 20], np.int64)
+"""What stands behind the weights, so that every segment is priced alike."""
+_NOTHING, _QUAD_STEP, _QUAD_SLOPE = range(len(of.WEIGHTS), len(of.WEIGHTS) + len(FIXED))
+_TERMS = {
+    "solo": (of.BASE_SOLO, of.SLOPE_SOLO, _NOTHING),
+    "pair": (of.BASE_PAIR, of.SLOPE_PAIR, of.STEP_PAIR),
+    "trio": (of.BASE_TRIO, of.SLOPE_TRIO, of.STEP_TRIO),
+    "solo chain": (of.BASE_CHAIN, of.SLOPE_CHAIN, of.STEP_CHAIN),
+    "pair chain": (of.BASE_CHAIN, of.SLOPE_CHAIN, of.STEP_PAIR_CHAIN),
+    "plane": (of.BASE_CHAIN, of.SLOPE_CHAIN, of.STEP_PLANE),
+    "bomb": (of.BOMB, _QUAD_SLOPE, _QUAD_STEP),
+    "quad+2 solos": (of.QUAD, _QUAD_SLOPE, _QUAD_STEP),
+    "rocket": (of.ROCKET, _NOTHING, _NOTHING),
+}
+"""Which weights price a category: its controls, what being beaten adds, and how much each higher group counts."""
+
+
+def _terms() -> npt.NDArray[np.int64]:
+    """``_TERMS`` by segment; nothing beats the others."""
+    table = np.full((3, NUM_SEGMENTS), _NOTHING, np.int64)
+    for category, terms in _TERMS.items():
+        for segment in segments_of(category):
+            table[:, segment] = terms
+    return table
+
+
+def _shares() -> npt.NDArray[np.uint8]:
+    """How easily a solo is beaten, by the unseen cards and how many of them are higher: their share, rounded up."""
+    unseen, higher = np.ogrid[: NUM_CARDS + 1, : NUM_CARDS + 1]
+    return np.minimum(-(-100 * higher // np.maximum(unseen, 1)), 100).astype(np.uint8)
+
+
+_BASE, _SLOPE, _STEP = _terms()
+_SHARE = _shares()
+_U5, _U10, _U31 = map(np.uint64, (5, 10, 31))
+_HALF = np.int64(1 << 31)
 
 
 @inline_kernel
-def _put_price(
-    mind: RuleScratch, segment: int, rank: np.uint64, beaten: int, base: int, slope: int, w: np.ndarray
-) -> None:
-    index = segment * at.PRICES + np.int64(rank)
-    mind.beaten[index] = beaten
-    price = base + slope * beaten // 100
-    if beaten == 0:
-        price += w[of.CONTROL]
-    mind.value.price[index] = price
-    mind.sure.price[index] = LOSER if beaten > 0 else WINNER
-
-
-@pure_kernel
-def _price_segment(
-    mind: RuleScratch, segment: int, ranks: np.uint64, step: int, base: int, slope: int, w: np.ndarray
-) -> None:
-    """Price a segment of which the unseen cards could hold the groups with these lowest ranks."""
-    if tables.SEGMENT_CARDS[segment] > mind.about[A_ENEMY_CARDS]:
-        ranks = U0
-    rank = U0
-    while rank < tables.SEGMENT_SIZE[segment]:
-        higher = np.int64(popcount(ranks >> (rank + U1)))
-        _put_price(mind, segment, rank, min(np.int64(100), higher * step), base, slope, w)
-        rank += U1
-
-
-@pure_kernel
-def _price_chains(mind: RuleScratch, plane: np.uint64, first: int, stop: int, step: int, w: np.ndarray) -> None:
-    for segment in range(first, stop):
-        ranks = run(plane, tables.SEGMENT_LENGTH[segment])
-        _price_segment(mind, segment, ranks, step, w[of.BASE_CHAIN], w[of.SLOPE_CHAIN], w)
-
-
-@pure_kernel
-def set_prices(mind: RuleScratch, w: np.ndarray) -> None:
-    """Price every main group by how easily the unseen cards beat it."""
-    pool = mind.about[A_POOL]
-    unseen = max(popcount(pool), U1)
-    two, three = (pool >> U16) & PLANE, (pool >> (U2 * U16)) & PLANE
-    four = pool >> (U3 * U16)
-    rank = U0
-    while rank < U15:
-        higher = popcount(pool & (FOUR_PLANES * (PLANE & ~((U2 << rank) - U1))))
-        beaten = (np.int64(higher) * 100 + np.int64(unseen) - 1) // np.int64(unseen)
-        _put_price(mind, at.SOLO, rank, beaten, w[of.BASE_SOLO], w[of.SLOPE_SOLO], w)
-        rank += U1
-    _price_segment(mind, at.PAIR, two, w[of.STEP_PAIR], w[of.BASE_PAIR], w[of.SLOPE_PAIR], w)
-    _price_segment(mind, at.TRIO, three, w[of.STEP_TRIO], w[of.BASE_TRIO], w[of.SLOPE_TRIO], w)
-    _price_chains(mind, pool & CHAIN_PLANE, at.SOLO_CHAIN, at.SOLO_CHAIN_END, w[of.STEP_CHAIN], w)
-    _price_chains(mind, two & CHAIN_PLANE, at.PAIR_CHAIN, at.PAIR_CHAIN_END, w[of.STEP_PAIR_CHAIN], w)
-    _price_chains(mind, three & CHAIN_PLANE, at.PLANES, at.PLANES_END, w[of.STEP_PLANE], w)
-    _price_segment(mind, at.BOMB, four, 10, w[of.BOMB], 20, w)
-    _price_segment(mind, at.QUAD_SOLOS, four, 10, w[of.QUAD], 20, w)
-    _put_price(mind, at.ROCKET, U0, 0, w[of.ROCKET], 0, w)
+def price_part(price: int) -> int:
+    """Hundredths of a trick, of a price or of a sum of prices."""
+    return ((price + _HALF) & ((_HALF << 1) - 1)) - _HALF
 
 
 @inline_kernel
-def place_of(main: np.uint64) -> int:
-    """The place of a main group's price; groups with kickers count as their bodies."""
-    segment = tables.MAIN_SEGMENT[main]
-    return at.PRICED_AS[np.int64(segment)] * at.PRICES + np.int64(main - tables.SEGMENT_BASE[segment])
+def sure_part(price: int) -> int:
+    """One hundred for each group that can be beaten and one for any other, of a price or of a sum of prices."""
+    return (price + _HALF) >> 32
+
+
+@inline_kernel
+def priced_at(segment: int, beaten: int, mind: RuleScratch) -> int:
+    """Both prices of a group without kickers that is beaten so easily, the second 32 bits higher."""
+    price = mind.prices[_BASE[segment]] + mind.prices[_SLOPE[segment]] * beaten // 100
+    if beaten > 0:
+        return price + (LOSER << 32)
+    return price + mind.prices[of.CONTROL] + (WINNER << 32)
+
+
+@inline_kernel
+def groups_unseen(segment: int, mind: RuleScratch) -> np.uint64:
+    """The lowest ranks of the groups of a segment that one of the others could hold."""
+    if tables.SEGMENT_CARDS[segment] > mind.priced[at.P_MOST]:
+        return U0
+    plane = (mind.priced[at.P_POOL] >> (U16 * (tables.SEGMENT_COPIES[segment] - U1))) & PLANE
+    length = tables.SEGMENT_LENGTH[segment]
+    return run(plane & CHAIN_PLANE, length) if length > U1 else plane
+
+
+@inline_kernel
+def beaten_among(segment: int, rank: np.uint64, groups: np.uint64, mind: RuleScratch) -> int:
+    """How easily a group is beaten where the others could hold these groups of its segment."""
+    higher = np.int64(popcount(groups >> (rank + U1)))
+    return min(np.int64(100), higher * mind.prices[_STEP[segment]])
+
+
+@pure_kernel
+def _beaten(segment: int, rank: np.uint64, mind: RuleScratch) -> int:
+    """How easily a group without kickers is beaten, 0 (a control) to 100."""
+    if segment == at.SOLO:
+        pool = mind.priced[at.P_POOL]
+        higher = pool & ~(((U1 << (rank + U1)) - U1) * FOUR_PLANES)
+        return np.int64(_SHARE[popcount(pool), popcount(higher)])
+    if _STEP[segment] == _NOTHING:
+        return np.int64(0)
+    return beaten_among(segment, rank, groups_unseen(segment, mind), mind)
 
 
 @inline_kernel
 def beatable(mind: RuleScratch, main: np.uint64) -> int:
-    """How easily a main group is beaten; groups with kickers count as their bodies."""
-    return mind.beaten[place_of(main)]
+    """How easily a main group is beaten, 0 (a control) to 100; groups with kickers count as their bodies."""
+    segment = tables.MAIN_SEGMENT[main]
+    return _beaten(at.PRICED_AS[segment], main - tables.SEGMENT_BASE[segment], mind)
+
+
+@inline_kernel
+def price_of_group(segment: int, rank: np.uint64, mind: RuleScratch) -> int:
+    """Both prices of a main group without kickers."""
+    return priced_at(segment, _beaten(segment, rank, mind), mind)
+
+
+@inline_kernel
+def price_of_main(main: np.uint64, mind: RuleScratch) -> int:
+    """What it costs to get rid of a main group, in hundredths of a trick; groups with kickers cost what bodies do."""
+    segment = tables.MAIN_SEGMENT[main]
+    return price_part(price_of_group(at.PRICED_AS[segment], main - tables.SEGMENT_BASE[segment], mind))
+
+
+@inline_kernel
+def sum_of(ranks: np.uint64, sums: int, mind: RuleScratch) -> int:
+    """What solos, pairs or trios of some ranks cost together."""
+    low, middle, high = np.int64(ranks & _U31), np.int64((ranks >> _U5) & _U31), np.int64(ranks >> _U10)
+    return mind.prices[sums + low] + mind.prices[sums + 32 + middle] + mind.prices[sums + 64 + high]
+
+
+@inline_kernel
+def _note(place: int, word: np.uint64, mind: RuleScratch) -> bool:
+    """Note what prices are for; whether it has changed."""
+    changed = mind.priced[place] != word
+    mind.priced[place] = word
+    return changed
+
+
+@inline_kernel
+def _note_weights(w: np.ndarray, mind: RuleScratch) -> bool:
+    """Note the weights; whether they have changed."""
+    changed = False
+    for index in range(w.size):
+        changed |= mind.prices[at.WEIGHT + index] != w[index]
+        mind.prices[at.WEIGHT + index] = w[index]
+    return changed
+
+
+@inline_kernel
+def _add_up(prices: np.ndarray, rank_prices: int, sums: int) -> None:
+    """Write the sums over all subsets of each third of the ranks."""
+    for third in range(3):
+        for bit in range(5):
+            price = prices[rank_prices + 5 * third + bit]
+            first = sums + 32 * third
+            for index in range(1 << bit):
+                prices[first + (1 << bit) + index] = prices[first + index] + price
+
+
+@pure_kernel
+def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarray, mind: RuleScratch) -> None:
+    """Price every main group by how easily the unseen cards beat it, unless it is priced.
+
+    Args:
+        pool: The unseen cards, as a hand.
+        most: The cards of the largest hand among those who hold them.
+        rules: The rules array.
+        w: The weights, shape ``[33]``, int64.
+        mind: The memory; what it knows of hands is forgotten if anything has changed.
+    """
+    changed = _note(at.P_POOL, pool, mind) | _note(at.P_MOST, most, mind)
+    changed |= _note(at.P_SEGMENTS, rules[R_SEGMENTS], mind) | _note(at.P_TWO_JOKERS, rules[R_TWO_JOKERS], mind)
+    changed |= _note_weights(w, mind)
+    if not changed:
+        return
+    prices = mind.prices
+    mind.priced[at.P_TIMES] += U1
+    for index in range(FIXED.size):
+        prices[at.WEIGHT + w.size + index] = FIXED[index]
+    prices[at.ROCKET_PRICE] = priced_at(at.ROCKET, np.int64(0), mind)
+    shares = _SHARE[popcount(pool)]
+    pairs, trios = groups_unseen(at.PAIR, mind), groups_unseen(at.TRIO, mind)
+    higher, rank = U0, U15
+    while rank > U0:
+        rank -= U1
+        prices[at.SOLO_PRICE + np.int64(rank)] = priced_at(at.SOLO, np.int64(shares[higher]), mind)
+        prices[at.PAIR_PRICE + np.int64(rank)] = priced_at(at.PAIR, beaten_among(at.PAIR, rank, pairs, mind), mind)
+        prices[at.TRIO_PRICE + np.int64(rank)] = priced_at(at.TRIO, beaten_among(at.TRIO, rank, trios, mind), mind)
+        higher += count_of(pool, rank)
+    _add_up(prices, at.SOLO_PRICE, at.SOLO_SUMS)
+    _add_up(prices, at.PAIR_PRICE, at.PAIR_SUMS)
+    _add_up(prices, at.TRIO_PRICE, at.TRIO_SUMS)
 
 
 @inline_kernel

@@ -52,16 +52,18 @@ LOADED = _loaded()
 PRICED_AS = _priced_as()
 EMIT, PRICE_ONLY = np.bool_(True), np.bool_(False)
 
-PRICES = 16
-"""Prices a segment: one for each lowest rank."""
 MAX_CHAINS = 136
 MAX_GROUPS = 20
 
-# Where things lie in ``Scratch.memory``.
-PATH, HANDS_LEFT, TAKEN, BEST, BODY = range(0, 40, 8)
-"""Eight words each.  At each depth of the search: the index of the next chain to try, the hand left, and the chain
-taken, as in ``CHAIN``; the chains of the best split so far; and planes and quads of a reading, in the same form."""
-MAINS = 40
+# Where things lie in ``RuleScratch.memory``.
+PATH, HANDS_LEFT, TAKEN, SPENT, PLANES_TAKEN, BODY = range(0, 48, 8)
+"""Eight words each.  At each depth of the search: the index of the next chain to try, the hand left, the chain taken,
+as in ``CHAIN``, the price of all chains taken and how many of them are planes; and planes and quads of a reading, in
+the form of ``CHAIN``."""
+BEST_PRICE, BEST_SURE = np.int64(48), np.int64(64)
+"""Sixteen words each: the cheapest split so far by either price.  The hand that its chains leave, how many chains, the
+reading (trios broken up, whether the rocket is whole, modes of planes and quads), and the chains."""
+MAINS = 80
 """Twenty words: the moves of the answer, action ids."""
 KICKERS = MAINS + MAX_GROUPS
 """Twenty words: their kickers, as hands."""
@@ -69,65 +71,66 @@ CHAIN = KICKERS + MAX_GROUPS
 """Chains that the hand holds: ``segment << 4 | lowest rank``."""
 CHAIN_CARDS = CHAIN + MAX_CHAINS
 """Their cards, as hands."""
-MEMORY_WORDS = CHAIN_CARDS + MAX_CHAINS
+CHAIN_PRICE = CHAIN_CARDS + MAX_CHAINS
+"""Their prices."""
+MEMORY_WORDS = CHAIN_PRICE + MAX_CHAINS
+
+# Where things lie in ``RuleScratch.prices``.
+WEIGHT = 0
+"""The weights, and behind them what :data:`ddz_agents.rules.prices.FIXED` holds."""
+ROCKET_PRICE = 40
+SOLO_PRICE, PAIR_PRICE, TRIO_PRICE = range(48, 96, 16)
+"""Prices by rank."""
+SOLO_SUMS, PAIR_SUMS, TRIO_SUMS = range(96, 384, 96)
+"""What a set of ranks costs together: for each third of the ranks, the sums over all its subsets."""
+PRICE_WORDS = 384
+
+# Words of ``RuleScratch.priced``: what the prices are for, and how many times they have been set.
+P_POOL, P_MOST, P_SEGMENTS, P_TWO_JOKERS, P_TIMES = range(5)
 
 # Words of ``RuleScratch.about``.
 A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS = range(7)
 
-
-class Scratch(NamedTuple):
-    """Prices, and the memory of the search for the cheapest split of a hand.
-
-    Attributes:
-        price: Price of each main group without its kickers, shape ``[segments * 16]``, int64, by segment and lowest
-            rank; the caller fills it.  Groups with kickers cost what their bodies cost alone, except quads with
-            kickers, which are not bombs.
-        memory: Shape ``[MEMORY_WORDS]``, uint64.  The answer's moves are at ``MAINS`` and ``KICKERS``.
-    """
-
-    price: npt.NDArray[np.int64]
-    memory: npt.NDArray[np.uint64]
+HANDS_KNOWN = 256
+"""Hands that a decision's memory holds."""
 
 
 class RuleScratch(NamedTuple):
     """The memory of one rule player.
 
     Attributes:
-        value: The decomposition that values a hand.
-        sure: The decomposition that counts the moves that can be beaten: a beatable move costs 100, others 1.
-        beaten: How easily each main group is beaten, 0 (a control) to 100, by segment and lowest rank, int64.
+        prices: Prices of main groups, int64, shape ``[PRICE_WORDS]``; set by
+            :func:`~ddz_agents.rules.prices.set_prices`.  Groups with kickers cost what their bodies cost alone, except
+            quads with kickers, which are not bombs.
+        priced: For what they are set, uint64: see the ``P_`` indexes; shape ``[5]``.
+        known: Hands, how many times prices had been set when they were split, and what they cost; shape
+            ``[slots, 3]``, uint64.
+        memory: The search's, uint64, shape ``[MEMORY_WORDS]``.  The moves of a split are at ``MAINS`` and ``KICKERS``.
         mask: Legal actions, shape ``[MASK_WORDS]``, uint64.
         about: What the seat knows, uint64: see the ``A_`` indexes; shape ``[7]``.
     """
 
-    value: Scratch
-    sure: Scratch
-    beaten: npt.NDArray[np.int64]
+    prices: npt.NDArray[np.int64]
+    priced: npt.NDArray[np.uint64]
+    known: npt.NDArray[np.uint64]
+    memory: npt.NDArray[np.uint64]
     mask: npt.NDArray[np.uint64]
     about: npt.NDArray[np.uint64]
 
 
-def new_scratch() -> Scratch:
-    """Prices of one a move and fresh memory, for one thread."""
-    return Scratch(np.ones(NUM_SEGMENTS * PRICES, np.int64), np.zeros(MEMORY_WORDS, np.uint64))
+def new_rule_scratch(hands: int = HANDS_KNOWN) -> RuleScratch:
+    """Memory for one thread.
 
-
-def new_rule_scratch() -> RuleScratch:
-    """Memory for one thread."""
-    value = new_scratch()
+    Args:
+        hands: How many hands are remembered while prices stay the same, a power of two.
+    """
+    sizes = MEMORY_WORDS, MASK_WORDS, 7
     return RuleScratch(
-        value=value,
-        sure=Scratch(value.price.copy(), value.memory),  # one search at a time: the memory is shared
-        beaten=np.zeros(NUM_SEGMENTS * PRICES, np.int64),
-        mask=np.zeros(MASK_WORDS, np.uint64),
-        about=np.zeros(7, np.uint64),
+        np.zeros(PRICE_WORDS, np.int64),
+        np.zeros(5, np.uint64),
+        np.zeros((hands, 3), np.uint64),
+        *(np.zeros(size, np.uint64) for size in sizes),
     )
-
-
-@inline_kernel
-def price_of(scratch: Scratch, segment: int, rank: np.uint64) -> int:
-    """The price of a main group."""
-    return scratch.price[np.int64(segment) * PRICES + np.int64(rank)]
 
 
 @inline_kernel

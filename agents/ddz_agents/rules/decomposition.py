@@ -18,7 +18,7 @@ import numpy as np
 from ddz_agents.rules import scratch as at
 from ddz_agents.rules.prices import LOSER, beaten_among, groups_unseen, price_of_group, price_part, priced_at
 from ddz_agents.rules.prices import sum_of, sure_part
-from ddz_agents.rules.scratch import RuleScratch, is_plane
+from ddz_agents.rules.scratch import RuleScratch, Scratch, is_plane
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, U0, U1, U2, U3, U4, U15, U16, U32
@@ -43,30 +43,30 @@ _GOLD, _SLOT = np.uint64(0x9E3779B97F4A7C15), np.uint64(40)
 
 
 @inline_kernel
-def _allowed(segment: int, mind: RuleScratch) -> bool:
+def _allowed(segment: int, scratch: Scratch) -> bool:
     """Whether the rules have the segment's category at all."""
-    return ((mind.priced[at.P_SEGMENTS] >> np.uint64(segment)) & U1) == U1
+    return ((scratch.memory[at.SEGMENTS] >> np.uint64(segment)) & U1) == U1
 
 
 # --- Chains -----------------------------------------------------------------------------------------------------------
 
 
 @inline_kernel
-def _list_chains_of(plane: np.uint64, first: int, stop: int, mind: RuleScratch, found: int) -> int:
+def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: Scratch, found: int) -> int:
     """Append the chains of one category, the longest first, with their prices."""
-    memory = mind.memory
+    memory = scratch.memory
     segment, starts = first, words.run(plane, tables.SEGMENT_LENGTH[first])
     while starts != U0 and segment < stop:  # none is longer than the longest
         starts &= plane >> tables.SEGMENT_LENGTH[segment]
         segment += 1
     while segment > first:
         segment -= 1
-        if _allowed(segment, mind):
+        if _allowed(segment, scratch):
             length, copies = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_COPIES[segment]
-            starts, unseen = words.run(plane, length), groups_unseen(segment, mind)
+            starts, unseen = words.run(plane, length), groups_unseen(segment, scratch)
             while starts != U0 and found < at.MAX_CHAINS:
                 rank = words.lowest(starts)
-                price = priced_at(segment, beaten_among(segment, rank, unseen, mind), mind)
+                price = priced_at(segment, beaten_among(segment, rank, unseen, scratch), scratch)
                 memory[at.CHAIN + found] = (np.uint64(segment) << U4) | rank
                 memory[at.CHAIN_CARDS + found] = words.spread(words.body_mask(rank, length), copies)
                 memory[at.CHAIN_PRICE + found] = np.uint64(price)
@@ -76,17 +76,17 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, mind: RuleScratch, 
 
 
 @inline_kernel
-def _list_chains(hand: np.uint64, mind: RuleScratch) -> int:
+def _list_chains(hand: np.uint64, scratch: Scratch) -> int:
     """List every plane, pair chain and solo chain that the hand holds."""
     one, two, three = hand & CHAIN_PLANE, (hand >> U16) & CHAIN_PLANE, (hand >> U32) & CHAIN_PLANE
     if words.run(one, U2) == U0:
         return 0
     found = _ZERO
     if three != U0:
-        found = _list_chains_of(three, at.PLANES, at.PLANES_END, mind, found)
+        found = _list_chains_of(three, at.PLANES, at.PLANES_END, scratch, found)
     if two != U0:
-        found = _list_chains_of(two, at.PAIR_CHAIN, at.PAIR_CHAIN_END, mind, found)
-    return _list_chains_of(one, at.SOLO_CHAIN, at.SOLO_CHAIN_END, mind, found)
+        found = _list_chains_of(two, at.PAIR_CHAIN, at.PAIR_CHAIN_END, scratch, found)
+    return _list_chains_of(one, at.SOLO_CHAIN, at.SOLO_CHAIN_END, scratch, found)
 
 
 # --- Readings of what chains leave ------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def _lowest_bits(mask: np.uint64, count: np.uint64) -> np.uint64:
 
 @pure_kernel
 def _load_body(
-    segment: np.uint64, rank: np.uint64, solos: np.uint64, pairs: np.uint64, mind: RuleScratch
+    segment: np.uint64, rank: np.uint64, solos: np.uint64, pairs: np.uint64, scratch: Scratch
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
     """The kickers of a plane or quad: the lowest pairs, or the lowest solos and then halves of the lowest pairs.
 
@@ -118,7 +118,7 @@ def _load_body(
         riders = _lowest_bits(pairs & ~body, count)
         return (words.spread(riders, U2) if words.popcount(riders) == count else U0), solos, pairs & ~riders
     free = solos & ~body
-    if mind.priced[at.P_TWO_JOKERS] == U0 and (free & JOKERS) == JOKERS:
+    if scratch.memory[at.TWO_JOKERS] == U0 and (free & JOKERS) == JOKERS:
         free &= ~(JOKERS ^ _BLACK)
     riders = _lowest_bits(free, count)
     missing = count - words.popcount(riders)
@@ -129,49 +129,49 @@ def _load_body(
 
 
 @inline_kernel
-def _put(mind: RuleScratch, count: int, segment: int, rank: np.uint64, kickers: np.uint64, emit: bool) -> int:
+def _put(scratch: Scratch, count: int, segment: int, rank: np.uint64, kickers: np.uint64, emit: bool) -> int:
     """Write a move of the answer, if it is to be written; how many there are then."""
     if emit:
-        mind.memory[at.MAINS + count] = tables.SEGMENT_BASE[segment] + rank
-        mind.memory[at.KICKERS + count] = kickers
+        scratch.memory[at.MAINS + count] = tables.SEGMENT_BASE[segment] + rank
+        scratch.memory[at.KICKERS + count] = kickers
     return count + 1
 
 
 @inline_kernel
-def _put_each(mind: RuleScratch, count: int, segment: int, ranks: np.uint64, emit: bool) -> int:
+def _put_each(scratch: Scratch, count: int, segment: int, ranks: np.uint64, emit: bool) -> int:
     """Write a move without kickers for each of some ranks; how many moves there are then."""
     while emit and ranks != U0:
-        count = _put(mind, count, segment, words.lowest(ranks), U0, emit)
+        count = _put(scratch, count, segment, words.lowest(ranks), U0, emit)
         ranks &= ranks - U1
     return count
 
 
 @inline_kernel
-def _put_chains(mind: RuleScratch, chains: int, emit: bool) -> int:
+def _put_chains(scratch: Scratch, chains: int, emit: bool) -> int:
     """Write the chains that are taken, but planes, which may take kickers; how many moves there are then."""
     count = _ZERO
     if emit:
         for index in range(chains):
-            chain = mind.memory[at.TAKEN + index]
+            chain = scratch.memory[at.TAKEN + index]
             if not is_plane(chain >> U4):
-                count = _put(mind, count, np.int64(chain >> U4), chain & U15, U0, emit)
+                count = _put(scratch, count, np.int64(chain >> U4), chain & U15, U0, emit)
     return count
 
 
 @pure_kernel
-def _list_bodies(chains: int, quads: np.uint64, modes: np.uint64, mind: RuleScratch) -> tuple[int, np.uint64, np.uint64]:
+def _list_bodies(chains: int, quads: np.uint64, modes: np.uint64, scratch: Scratch) -> tuple[int, np.uint64, np.uint64]:
     """List the planes and quads of a reading, each in its mode.
 
     Args:
         chains: How many chains are in ``TAKEN``; the planes among them are listed.
         quads: The ranks of which there are four.
         modes: The mode of each plane and then of each quad, three bits each.
-        mind: The memory.
+        scratch: The memory.
 
     Returns:
         How many are listed, the ranks of the quads that are read as a trio and a solo, and of those read as two pairs.
     """
-    memory, bodies, as_trio, as_pairs = mind.memory, _ZERO, U0, U0
+    memory, bodies, as_trio, as_pairs = scratch.memory, _ZERO, U0, U0
     for index in range(chains):
         chain = memory[at.TAKEN + index]
         if is_plane(chain >> U4):
@@ -194,7 +194,7 @@ def _list_bodies(chains: int, quads: np.uint64, modes: np.uint64, mind: RuleScra
 
 @pure_kernel
 def _load_bodies(
-    bodies: int, solos: np.uint64, pairs: np.uint64, mind: RuleScratch, count: int, emit: bool
+    bodies: int, solos: np.uint64, pairs: np.uint64, scratch: Scratch, count: int, emit: bool
 ) -> tuple[bool, int, np.uint64, np.uint64, int]:
     """Let the planes and quads of a reading take their kickers.
 
@@ -204,22 +204,22 @@ def _load_bodies(
     """
     price = _ZERO
     for index in range(bodies):
-        segment, rank, kickers = mind.memory[at.BODY + index] >> U4, mind.memory[at.BODY + index] & U15, U0
+        segment, rank, kickers = scratch.memory[at.BODY + index] >> U4, scratch.memory[at.BODY + index] & U15, U0
         if segment == U0:  # a plane of six never takes kickers
             return False, price, solos, pairs, count
         if tables.SEGMENT_KICKER_COUNT[segment] != U0:
-            kickers, solos, pairs = _load_body(segment, rank, solos, pairs, mind)
-            if kickers == U0 or not _allowed(segment, mind):
+            kickers, solos, pairs = _load_body(segment, rank, solos, pairs, scratch)
+            if kickers == U0 or not _allowed(segment, scratch):
                 return False, price, solos, pairs, count
         if tables.SEGMENT_COPIES[segment] == U4:
-            price += price_of_group(at.PRICED_AS[segment], rank, mind)
-        count = _put(mind, count, np.int64(segment), rank, kickers, emit)
+            price += price_of_group(at.PRICED_AS[segment], rank, scratch)
+        count = _put(scratch, count, np.int64(segment), rank, kickers, emit)
     return True, price, solos, pairs, count
 
 
 @inline_kernel
 def _read(
-    hand: np.uint64, chains: int, reading: tuple[np.uint64, bool, np.uint64], mind: RuleScratch, emit: bool
+    hand: np.uint64, chains: int, reading: tuple[np.uint64, bool, np.uint64], scratch: Scratch, emit: bool
 ) -> tuple[bool, int, np.uint64, np.uint64, np.uint64, int]:
     """Read what some chains leave, all but what trios carry.
 
@@ -228,7 +228,7 @@ def _read(
         chains: How many chains are in ``TAKEN``.
         reading: The trios that are broken up into a solo and a pair each, whether the rocket is whole, and the modes of
             planes and quads.
-        mind: Prices and memory.
+        scratch: Prices and memory.
         emit: Whether to write the moves.
 
     Returns:
@@ -239,26 +239,26 @@ def _read(
     # Counts of three and four may lie anywhere in 3..2, pairs too; solos include the jokers.
     solos, pairs = words.exactly(hand, U1) | broken, words.exactly(hand, U2) | broken
     trios, quads = words.exactly(hand, U3) ^ broken, words.exactly(hand, U4)
-    price, count, bodies = np.int64(mind.memory[at.SPENT + chains]), _put_chains(mind, chains, emit), _ZERO
-    if quads != U0 or mind.memory[at.PLANES_TAKEN + chains] != U0:
-        bodies, as_trio, as_pairs = _list_bodies(chains, quads, modes, mind)
+    price, count, bodies = np.int64(scratch.memory[at.SPENT + chains]), _put_chains(scratch, chains, emit), _ZERO
+    if quads != U0 or scratch.memory[at.PLANES_TAKEN + chains] != U0:
+        bodies, as_trio, as_pairs = _list_bodies(chains, quads, modes, scratch)
         solos, pairs, trios = solos | as_trio, pairs | as_pairs, trios | as_trio
-        price += sum_of(as_pairs, at.PAIR_SUMS, mind)  # one pair is played, the other may ride along
-        count = _put_each(mind, count, at.PAIR, as_pairs, emit)
+        price += sum_of(as_pairs, at.PAIR_SUMS, scratch)  # one pair is played, the other may ride along
+        count = _put_each(scratch, count, at.PAIR, as_pairs, emit)
     if whole:
         solos &= ~JOKERS
-        price += mind.prices[at.ROCKET_PRICE]
-        count = _put(mind, count, at.ROCKET, U0, U0, emit)
+        price += scratch.prices[at.ROCKET_PRICE]
+        count = _put(scratch, count, at.ROCKET, U0, U0, emit)
     possible = True
     if bodies > 0:
-        possible, more, solos, pairs, count = _load_bodies(bodies, solos, pairs, mind, count, emit)
+        possible, more, solos, pairs, count = _load_bodies(bodies, solos, pairs, scratch, count, emit)
         price += more
     return possible, price, trios, solos, pairs, count
 
 
 @inline_kernel
 def _load_trios(
-    trios: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, mind: RuleScratch, count: int, emit: bool
+    trios: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: Scratch, count: int, emit: bool
 ) -> tuple[np.uint64, np.uint64, int]:
     """Let trios carry the dearer of the lowest solo and the lowest pair, and nothing that is worth having.
 
@@ -267,7 +267,7 @@ def _load_trios(
         solos: Those of the solos.
         pairs: Those of the pairs.
         sure: Which price tells what is dear.
-        mind: Prices and memory.
+        scratch: Prices and memory.
         count: How many moves are written.
         emit: Whether to write the trios.
 
@@ -282,15 +282,15 @@ def _load_trios(
         solo &= ~solo + U1
         pair &= ~pair + U1
         solo_gain, pair_gain = _ZERO, _ZERO
-        if solo != U0 and _allowed(at.TRIO_SOLO, mind):
-            solo_gain = _part(mind.prices[at.SOLO_PRICE + np.int64(words.lowest(solo))], sure)
-        if pair != U0 and _allowed(at.TRIO_PAIR, mind):
-            pair_gain = _part(mind.prices[at.PAIR_PRICE + np.int64(words.lowest(pair))], sure)
+        if solo != U0 and _allowed(at.TRIO_SOLO, scratch):
+            solo_gain = _part(scratch.prices[at.SOLO_PRICE + np.int64(words.lowest(solo))], sure)
+        if pair != U0 and _allowed(at.TRIO_PAIR, scratch):
+            pair_gain = _part(scratch.prices[at.PAIR_PRICE + np.int64(words.lowest(pair))], sure)
         if solo_gain > 0 and solo_gain >= pair_gain:
             loaded, kickers, solos = at.TRIO_SOLO, solo, solos & ~solo
         elif pair_gain > 0:
             loaded, kickers, pairs = at.TRIO_PAIR, words.spread(pair, U2), pairs & ~pair
-        count = _put(mind, count, loaded, rank, kickers, emit)
+        count = _put(scratch, count, loaded, rank, kickers, emit)
     return solos, pairs, count
 
 
@@ -301,11 +301,11 @@ def _part(price: int, sure: bool) -> int:
 
 
 @inline_kernel
-def _price_of_rest(trios: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, mind: RuleScratch) -> int:
+def _price_of_rest(trios: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: Scratch) -> int:
     """What trios and what they do not carry cost."""
-    price = sum_of(trios, at.TRIO_SUMS, mind)
-    solos, pairs, _ = _load_trios(trios, solos, pairs, sure, mind, _ZERO, at.PRICE_ONLY)
-    return price + sum_of(solos, at.SOLO_SUMS, mind) + sum_of(pairs, at.PAIR_SUMS, mind)
+    price = sum_of(trios, at.TRIO_SUMS, scratch)
+    solos, pairs, _ = _load_trios(trios, solos, pairs, sure, scratch, _ZERO, at.PRICE_ONLY)
+    return price + sum_of(solos, at.SOLO_SUMS, scratch) + sum_of(pairs, at.PAIR_SUMS, scratch)
 
 
 @inline_kernel
@@ -347,8 +347,8 @@ def _keep(
         memory[best + 5 + index] = memory[at.TAKEN + index]
 
 
-@pure_kernel
-def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, mind: RuleScratch) -> tuple[int, int, int]:
+@inline_kernel
+def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: Scratch) -> tuple[int, int, int]:
     """Try all readings of what some chains leave.
 
     Args:
@@ -356,24 +356,24 @@ def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, mind: Rul
         chains: How many chains are in ``TAKEN``.
         price: The price of the cheapest split so far.
         sure: The other price of the one that is cheapest by that.
-        mind: Prices and memory; what is cheaper is kept there.
+        scratch: Prices and memory; what is cheaper is kept there.
 
     Returns:
         Both cheapest prices then, and how many readings were tried.
     """
-    memory = mind.memory
+    memory = scratch.memory
     planes, quads = memory[at.PLANES_TAKEN + chains], words.exactly(hand, U4)
-    rocket = (hand & JOKERS) == JOKERS and _allowed(at.ROCKET, mind)
+    rocket = (hand & JOKERS) == JOKERS and _allowed(at.ROCKET, scratch)
     number, breakable = _count_readings(planes, quads, words.exactly(hand, U3), rocket)
     broken, whole, modes = U0, rocket, U0
     for _ in range(number):
         reading = broken, whole, modes
-        possible, spent, trios, solos, pairs, _ = _read(hand, chains, reading, mind, at.PRICE_ONLY)
+        possible, spent, trios, solos, pairs, _ = _read(hand, chains, reading, scratch, at.PRICE_ONLY)
         if possible:
-            by_price = spent + _price_of_rest(trios, solos, pairs, False, mind)
+            by_price = spent + _price_of_rest(trios, solos, pairs, False, scratch)
             by_sure = by_price
             if trios != U0:  # the others are the same by either price
-                by_sure = spent + _price_of_rest(trios, solos, pairs, True, mind)
+                by_sure = spent + _price_of_rest(trios, solos, pairs, True, scratch)
             if price_part(by_price) < price:
                 price = price_part(by_price)
                 _keep(at.BEST_PRICE, hand, chains, reading, memory)
@@ -403,46 +403,53 @@ def split_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
         The price of the one, in hundredths of a trick; and the fewest moves that can be beaten, 100 each, with the
         others of that split, one each.
     """
-    memory = mind.memory
-    found = _list_chains(hand, mind)
-    memory[at.PATH], memory[at.HANDS_LEFT], memory[at.SPENT], memory[at.PLANES_TAKEN] = U0, hand, U0, U0
-    price, sure, readings = _try_readings(hand, _ZERO, _DEAREST, _DEAREST, mind)
-    depth = _ZERO
-    while depth >= 0 and readings < BUDGET:
-        index, left = np.int64(memory[at.PATH + depth]), memory[at.HANDS_LEFT + depth]
-        while index < found and memory[at.CHAIN_CARDS + index] & ~left != U0:
-            index += 1
-        if index >= found:
-            depth -= 1
-            continue
-        memory[at.PATH + depth] = np.uint64(index + 1)
-        rest = _take_chain(left, index, depth, memory)
-        depth += 1
-        price, sure, tried = _try_readings(rest, depth, price, sure, mind)
+    scratch = mind.scratch
+    memory = scratch.memory
+    found = _list_chains(hand, scratch)
+    price, sure, readings, depth, rest = _DEAREST, _DEAREST, _ZERO, _ZERO, hand
+    memory[at.PATH], memory[at.SPENT], memory[at.PLANES_TAKEN] = U0, U0, U0
+    while True:
+        price, sure, tried = _try_readings(rest, depth, price, sure, scratch)
         readings += tried
+        memory[at.HANDS_LEFT + depth] = rest
         if depth == MAX_DEPTH:
             depth -= 1
-        else:
-            memory[at.HANDS_LEFT + depth] = rest
-            memory[at.PATH + depth] = np.uint64(index)  # the same chain may occur twice
+        depth, index = _next_chain(depth, found, memory)
+        if depth < 0 or readings >= BUDGET:
+            break
+        rest = _take_chain(depth, index, memory)
+        depth += 1
     return price, sure
 
 
 @inline_kernel
-def _take_chain(left: np.uint64, index: int, depth: int, memory: np.ndarray) -> np.uint64:
-    """Take a chain at a depth of the search, and what is left without it."""
-    chain = memory[at.CHAIN + index]
+def _next_chain(depth: int, found: int, memory: np.ndarray) -> tuple[int, int]:
+    """The deepest depth at which a chain is left to be taken, -1 if there is none, and the chain's index."""
+    while depth >= 0:
+        index, taken = np.int64(memory[at.PATH + depth]), ~memory[at.HANDS_LEFT + depth]
+        while index < found:
+            if memory[at.CHAIN_CARDS + index] & taken == U0:
+                return depth, index
+            index += 1
+        depth -= 1
+    return depth, _ZERO
+
+
+@inline_kernel
+def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
+    """Take a chain at a depth of the search; the hand that is left without it."""
+    chain, left = memory[at.CHAIN + index], memory[at.HANDS_LEFT + depth]
     segment = chain >> U4
     memory[at.TAKEN + depth] = chain
     memory[at.SPENT + depth + 1] = memory[at.SPENT + depth] + memory[at.CHAIN_PRICE + index]
     memory[at.PLANES_TAKEN + depth + 1] = memory[at.PLANES_TAKEN + depth] + np.uint64(is_plane(segment))
-    ranks = words.body_mask(chain & U15, tables.SEGMENT_LENGTH[segment])
-    return words.remove(left, ranks, tables.SEGMENT_COPIES[segment])
+    memory[at.PATH + depth], memory[at.PATH + depth + 1] = np.uint64(index + 1), np.uint64(index)  # it may occur twice
+    return words.remove(left, words.body_mask(chain & U15, tables.SEGMENT_LENGTH[segment]), tables.SEGMENT_COPIES[segment])
 
 
 @pure_kernel
 def write_split(sure: bool, mind: RuleScratch) -> int:
-    """Write the moves of a cheapest split that was found last into ``mind.memory``.
+    """Write the moves of a cheapest split that was found last into ``mind.scratch.memory``.
 
     Args:
         sure: Whether the one with the fewest moves that can be beaten.
@@ -451,23 +458,24 @@ def write_split(sure: bool, mind: RuleScratch) -> int:
     Returns:
         How many moves there are.
     """
-    memory, best = mind.memory, at.BEST_SURE if sure else at.BEST_PRICE
+    scratch = mind.scratch
+    memory, best = scratch.memory, at.BEST_SURE if sure else at.BEST_PRICE
     chains, reading = np.int64(memory[best + 1]), (memory[best + 2], memory[best + 3] != U0, memory[best + 4])
     for index in range(chains):
         memory[at.TAKEN + index] = memory[best + 5 + index]
-    _, _, trios, solos, pairs, count = _read(memory[best], chains, reading, mind, at.EMIT)
-    solos, pairs, count = _load_trios(trios, solos, pairs, sure, mind, count, at.EMIT)
-    count = _put_each(mind, count, at.PAIR, pairs, at.EMIT)
-    return _put_each(mind, count, at.SOLO, solos, at.EMIT)
+    _, _, trios, solos, pairs, count = _read(memory[best], chains, reading, scratch, at.EMIT)
+    solos, pairs, count = _load_trios(trios, solos, pairs, sure, scratch, count, at.EMIT)
+    count = _put_each(scratch, count, at.PAIR, pairs, at.EMIT)
+    return _put_each(scratch, count, at.SOLO, solos, at.EMIT)
 
 
 @pure_kernel
 def values_of_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
     """Both prices of :func:`split_hand`, looked up where the hand was split before at the same prices."""
     slot = mind.known[np.int64((hand * _GOLD) >> _SLOT) & (mind.known.shape[0] - 1)]
-    if slot[0] != hand or slot[1] != mind.priced[at.P_TIMES]:
+    if slot[0] != hand or slot[1] != mind.scratch.memory[at.TIMES]:
         price, sure = split_hand(hand, mind)
-        slot[0], slot[1], slot[2] = hand, mind.priced[at.P_TIMES], np.uint64(price + (sure << 32))
+        slot[0], slot[1], slot[2] = hand, mind.scratch.memory[at.TIMES], np.uint64(price + (sure << 32))
     both = np.int64(slot[2])
     return price_part(both), sure_part(both)
 

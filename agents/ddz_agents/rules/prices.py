@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ddz_agents.rules import scratch as at
 from ddz_agents.rules import weights as of
-from ddz_agents.rules.scratch import RuleScratch
+from ddz_agents.rules.scratch import RuleScratch, Scratch
 from ddz_env.core.actions import NUM_SEGMENTS, segments_of
 from ddz_env.core.cards import NUM_CARDS
 from ddz_env.core.engine import tables
@@ -78,85 +78,85 @@ def sure_part(price: int) -> int:
 
 
 @inline_kernel
-def priced_at(segment: int, beaten: int, mind: RuleScratch) -> int:
+def priced_at(segment: int, beaten: int, scratch: Scratch) -> int:
     """Both prices of a group without kickers that is beaten so easily, the second 32 bits higher."""
-    price = mind.prices[_BASE[segment]] + mind.prices[_SLOPE[segment]] * beaten // 100
+    price = scratch.prices[_BASE[segment]] + scratch.prices[_SLOPE[segment]] * beaten // 100
     if beaten > 0:
         return price + (LOSER << 32)
-    return price + mind.prices[of.CONTROL] + (WINNER << 32)
+    return price + scratch.prices[of.CONTROL] + (WINNER << 32)
 
 
 @inline_kernel
-def groups_unseen(segment: int, mind: RuleScratch) -> np.uint64:
+def groups_unseen(segment: int, scratch: Scratch) -> np.uint64:
     """The lowest ranks of the groups of a segment that one of the others could hold."""
-    if tables.SEGMENT_CARDS[segment] > mind.priced[at.P_MOST]:
+    if tables.SEGMENT_CARDS[segment] > scratch.memory[at.MOST]:
         return U0
-    plane = (mind.priced[at.P_POOL] >> (U16 * (tables.SEGMENT_COPIES[segment] - U1))) & PLANE
+    plane = (scratch.memory[at.POOL] >> (U16 * (tables.SEGMENT_COPIES[segment] - U1))) & PLANE
     length = tables.SEGMENT_LENGTH[segment]
     return run(plane & CHAIN_PLANE, length) if length > U1 else plane
 
 
 @inline_kernel
-def beaten_among(segment: int, rank: np.uint64, groups: np.uint64, mind: RuleScratch) -> int:
+def beaten_among(segment: int, rank: np.uint64, groups: np.uint64, scratch: Scratch) -> int:
     """How easily a group is beaten where the others could hold these groups of its segment."""
     higher = np.int64(popcount(groups >> (rank + U1)))
-    return min(np.int64(100), higher * mind.prices[_STEP[segment]])
+    return min(np.int64(100), higher * scratch.prices[_STEP[segment]])
 
 
 @pure_kernel
-def _beaten(segment: int, rank: np.uint64, mind: RuleScratch) -> int:
+def _beaten(segment: int, rank: np.uint64, scratch: Scratch) -> int:
     """How easily a group without kickers is beaten, 0 (a control) to 100."""
     if segment == at.SOLO:
-        pool = mind.priced[at.P_POOL]
+        pool = scratch.memory[at.POOL]
         higher = pool & ~(((U1 << (rank + U1)) - U1) * FOUR_PLANES)
         return np.int64(_SHARE[popcount(pool), popcount(higher)])
     if _STEP[segment] == _NOTHING:
         return np.int64(0)
-    return beaten_among(segment, rank, groups_unseen(segment, mind), mind)
+    return beaten_among(segment, rank, groups_unseen(segment, scratch), scratch)
 
 
 @inline_kernel
 def beatable(mind: RuleScratch, main: np.uint64) -> int:
     """How easily a main group is beaten, 0 (a control) to 100; groups with kickers count as their bodies."""
     segment = tables.MAIN_SEGMENT[main]
-    return _beaten(at.PRICED_AS[segment], main - tables.SEGMENT_BASE[segment], mind)
+    return _beaten(at.PRICED_AS[segment], main - tables.SEGMENT_BASE[segment], mind.scratch)
 
 
 @inline_kernel
-def price_of_group(segment: int, rank: np.uint64, mind: RuleScratch) -> int:
+def price_of_group(segment: int, rank: np.uint64, scratch: Scratch) -> int:
     """Both prices of a main group without kickers."""
-    return priced_at(segment, _beaten(segment, rank, mind), mind)
+    return priced_at(segment, _beaten(segment, rank, scratch), scratch)
 
 
 @inline_kernel
 def price_of_main(main: np.uint64, mind: RuleScratch) -> int:
     """What it costs to get rid of a main group, in hundredths of a trick; groups with kickers cost what bodies do."""
     segment = tables.MAIN_SEGMENT[main]
-    return price_part(price_of_group(at.PRICED_AS[segment], main - tables.SEGMENT_BASE[segment], mind))
+    return price_part(price_of_group(at.PRICED_AS[segment], main - tables.SEGMENT_BASE[segment], mind.scratch))
 
 
 @inline_kernel
-def sum_of(ranks: np.uint64, sums: int, mind: RuleScratch) -> int:
+def sum_of(ranks: np.uint64, sums: int, scratch: Scratch) -> int:
     """What solos, pairs or trios of some ranks cost together."""
     low, middle, high = np.int64(ranks & _U31), np.int64((ranks >> _U5) & _U31), np.int64(ranks >> _U10)
-    return mind.prices[sums + low] + mind.prices[sums + 32 + middle] + mind.prices[sums + 64 + high]
+    return scratch.prices[sums + low] + scratch.prices[sums + 32 + middle] + scratch.prices[sums + 64 + high]
 
 
 @inline_kernel
-def _note(place: int, word: np.uint64, mind: RuleScratch) -> bool:
+def _note(place: int, word: np.uint64, scratch: Scratch) -> bool:
     """Note what prices are for; whether it has changed."""
-    changed = mind.priced[place] != word
-    mind.priced[place] = word
+    changed = scratch.memory[place] != word
+    scratch.memory[place] = word
     return changed
 
 
 @inline_kernel
-def _note_weights(w: np.ndarray, mind: RuleScratch) -> bool:
+def _note_weights(w: np.ndarray, scratch: Scratch) -> bool:
     """Note the weights; whether they have changed."""
     changed = False
     for index in range(w.size):
-        changed |= mind.prices[at.WEIGHT + index] != w[index]
-        mind.prices[at.WEIGHT + index] = w[index]
+        changed |= scratch.prices[at.WEIGHT + index] != w[index]
+        scratch.prices[at.WEIGHT + index] = w[index]
     return changed
 
 
@@ -182,24 +182,25 @@ def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarra
         w: The weights, shape ``[33]``, int64.
         mind: The memory; what it knows of hands is forgotten if anything has changed.
     """
-    changed = _note(at.P_POOL, pool, mind) | _note(at.P_MOST, most, mind)
-    changed |= _note(at.P_SEGMENTS, rules[R_SEGMENTS], mind) | _note(at.P_TWO_JOKERS, rules[R_TWO_JOKERS], mind)
-    changed |= _note_weights(w, mind)
+    scratch = mind.scratch
+    changed = _note(at.POOL, pool, scratch) | _note(at.MOST, most, scratch)
+    changed |= _note(at.SEGMENTS, rules[R_SEGMENTS], scratch) | _note(at.TWO_JOKERS, rules[R_TWO_JOKERS], scratch)
+    changed |= _note_weights(w, scratch)
     if not changed:
         return
-    prices = mind.prices
-    mind.priced[at.P_TIMES] += U1
+    prices = scratch.prices
+    scratch.memory[at.TIMES] += U1
     for index in range(FIXED.size):
         prices[at.WEIGHT + w.size + index] = FIXED[index]
-    prices[at.ROCKET_PRICE] = priced_at(at.ROCKET, np.int64(0), mind)
+    prices[at.ROCKET_PRICE] = priced_at(at.ROCKET, np.int64(0), scratch)
     shares = _SHARE[popcount(pool)]
-    pairs, trios = groups_unseen(at.PAIR, mind), groups_unseen(at.TRIO, mind)
+    pairs, trios = groups_unseen(at.PAIR, scratch), groups_unseen(at.TRIO, scratch)
     higher, rank = U0, U15
     while rank > U0:
         rank -= U1
-        prices[at.SOLO_PRICE + np.int64(rank)] = priced_at(at.SOLO, np.int64(shares[higher]), mind)
-        prices[at.PAIR_PRICE + np.int64(rank)] = priced_at(at.PAIR, beaten_among(at.PAIR, rank, pairs, mind), mind)
-        prices[at.TRIO_PRICE + np.int64(rank)] = priced_at(at.TRIO, beaten_among(at.TRIO, rank, trios, mind), mind)
+        prices[at.SOLO_PRICE + np.int64(rank)] = priced_at(at.SOLO, np.int64(shares[higher]), scratch)
+        prices[at.PAIR_PRICE + np.int64(rank)] = priced_at(at.PAIR, beaten_among(at.PAIR, rank, pairs, scratch), scratch)
+        prices[at.TRIO_PRICE + np.int64(rank)] = priced_at(at.TRIO, beaten_among(at.TRIO, rank, trios, scratch), scratch)
         higher += count_of(pool, rank)
     _add_up(prices, at.SOLO_PRICE, at.SOLO_SUMS)
     _add_up(prices, at.PAIR_PRICE, at.PAIR_SUMS)

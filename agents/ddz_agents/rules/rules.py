@@ -103,7 +103,7 @@ def _sure_win(count: int, rules: np.ndarray, mind: RuleScratch) -> tuple[np.uint
     """
     best, found = np.int64(_NEVER), _ZERO
     for index in range(count):
-        main = mind.memory[scratch.MAINS + index]
+        main = mind.scratch.memory[scratch.MAINS + index]
         if not marked(mind.mask, main):
             return U0, U0
         score = np.int64(tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]])
@@ -113,7 +113,7 @@ def _sure_win(count: int, rules: np.ndarray, mind: RuleScratch) -> tuple[np.uint
             score -= 100
         if score > best:
             best, found = score, np.int64(index)
-    return mind.memory[scratch.MAINS + found], mind.memory[scratch.KICKERS + found]
+    return mind.scratch.memory[scratch.MAINS + found], mind.scratch.memory[scratch.KICKERS + found]
 
 
 @pure_kernel
@@ -163,12 +163,12 @@ def _lead(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) 
     kickers = U0
     best = np.int64(_NEVER)
     for index in range(write_split(False, mind)):
-        candidate = mind.memory[scratch.MAINS + index]
+        candidate = mind.scratch.memory[scratch.MAINS + index]
         if not marked(mind.mask, candidate):
             continue
         score = _lead_score(mind, candidate, rules, w)
         if score > best:
-            best, main, kickers = score, candidate, mind.memory[scratch.KICKERS + index]
+            best, main, kickers = score, candidate, mind.scratch.memory[scratch.KICKERS + index]
     if main == U0:
         main = nth_legal(mind.mask, U0)
         kickers = lowest_kickers(row, hand, main, rules)

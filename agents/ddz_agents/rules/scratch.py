@@ -55,15 +55,18 @@ EMIT, PRICE_ONLY = np.bool_(True), np.bool_(False)
 MAX_CHAINS = 136
 MAX_GROUPS = 20
 
-# Where things lie in ``RuleScratch.memory``.
-PATH, HANDS_LEFT, TAKEN, SPENT, PLANES_TAKEN, BODY = range(0, 48, 8)
+# Where things lie in ``Scratch.memory``.
+POOL, MOST, SEGMENTS, TWO_JOKERS, TIMES = range(5)
+"""What the prices are for: the unseen cards, the cards of the largest hand among them, and two words of the rules; and
+how many times prices have been set."""
+PATH, HANDS_LEFT, TAKEN, SPENT, PLANES_TAKEN, BODY = range(8, 56, 8)
 """Eight words each.  At each depth of the search: the index of the next chain to try, the hand left, the chain taken,
 as in ``CHAIN``, the price of all chains taken and how many of them are planes; and planes and quads of a reading, in
 the form of ``CHAIN``."""
-BEST_PRICE, BEST_SURE = np.int64(48), np.int64(64)
+BEST_PRICE, BEST_SURE = np.int64(56), np.int64(72)
 """Sixteen words each: the cheapest split so far by either price.  The hand that its chains leave, how many chains, the
 reading (trios broken up, whether the rocket is whole, modes of planes and quads), and the chains."""
-MAINS = 80
+MAINS = 88
 """Twenty words: the moves of the answer, action ids."""
 KICKERS = MAINS + MAX_GROUPS
 """Twenty words: their kickers, as hands."""
@@ -75,7 +78,7 @@ CHAIN_PRICE = CHAIN_CARDS + MAX_CHAINS
 """Their prices."""
 MEMORY_WORDS = CHAIN_PRICE + MAX_CHAINS
 
-# Where things lie in ``RuleScratch.prices``.
+# Where things lie in ``Scratch.prices``.
 WEIGHT = 0
 """The weights, and behind them what :data:`ddz_agents.rules.prices.FIXED` holds."""
 ROCKET_PRICE = 40
@@ -85,9 +88,6 @@ SOLO_SUMS, PAIR_SUMS, TRIO_SUMS = range(96, 384, 96)
 """What a set of ranks costs together: for each third of the ranks, the sums over all its subsets."""
 PRICE_WORDS = 384
 
-# Words of ``RuleScratch.priced``: what the prices are for, and how many times they have been set.
-P_POOL, P_MOST, P_SEGMENTS, P_TWO_JOKERS, P_TIMES = range(5)
-
 # Words of ``RuleScratch.about``.
 A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS = range(7)
 
@@ -95,25 +95,34 @@ HANDS_KNOWN = 256
 """Hands that a decision's memory holds."""
 
 
-class RuleScratch(NamedTuple):
-    """The memory of one rule player.
+class Scratch(NamedTuple):
+    """Prices, and the memory of the search for the cheapest splits of a hand.
 
     Attributes:
         prices: Prices of main groups, int64, shape ``[PRICE_WORDS]``; set by
             :func:`~ddz_agents.rules.prices.set_prices`.  Groups with kickers cost what their bodies cost alone, except
             quads with kickers, which are not bombs.
-        priced: For what they are set, uint64: see the ``P_`` indexes; shape ``[5]``.
+        memory: What the prices are for, and the search's memory, uint64, shape ``[MEMORY_WORDS]``.  The moves of a
+            split are at ``MAINS`` and ``KICKERS``.
+    """
+
+    prices: npt.NDArray[np.int64]
+    memory: npt.NDArray[np.uint64]
+
+
+class RuleScratch(NamedTuple):
+    """The memory of one rule player.
+
+    Attributes:
+        scratch: Prices and the search's memory.
         known: Hands, how many times prices had been set when they were split, and what they cost; shape
-            ``[slots, 3]``, uint64.
-        memory: The search's, uint64, shape ``[MEMORY_WORDS]``.  The moves of a split are at ``MAINS`` and ``KICKERS``.
+            ``[hands, 3]``, uint64.
         mask: Legal actions, shape ``[MASK_WORDS]``, uint64.
         about: What the seat knows, uint64: see the ``A_`` indexes; shape ``[7]``.
     """
 
-    prices: npt.NDArray[np.int64]
-    priced: npt.NDArray[np.uint64]
+    scratch: Scratch
     known: npt.NDArray[np.uint64]
-    memory: npt.NDArray[np.uint64]
     mask: npt.NDArray[np.uint64]
     about: npt.NDArray[np.uint64]
 
@@ -124,13 +133,8 @@ def new_rule_scratch(hands: int = HANDS_KNOWN) -> RuleScratch:
     Args:
         hands: How many hands are remembered while prices stay the same, a power of two.
     """
-    sizes = MEMORY_WORDS, MASK_WORDS, 7
-    return RuleScratch(
-        np.zeros(PRICE_WORDS, np.int64),
-        np.zeros(5, np.uint64),
-        np.zeros((hands, 3), np.uint64),
-        *(np.zeros(size, np.uint64) for size in sizes),
-    )
+    scratch = Scratch(np.zeros(PRICE_WORDS, np.int64), np.zeros(MEMORY_WORDS, np.uint64))
+    return RuleScratch(scratch, *(np.zeros(size, np.uint64) for size in ((hands, 3), MASK_WORDS, 7)))
 
 
 @inline_kernel

@@ -63,7 +63,7 @@ def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint
 @pure_kernel
 def _push_split(space: Space, first: int, stop: int, count: int, mind: RuleScratch) -> int:
     """Push the legal moves of the split written last: the new end."""
-    memory = mind.memory
+    memory = mind.scratch.memory
     for index in range(count):
         main = memory[MAINS + index]
         if marked(space.mask, main):

@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_agents.rules import scratch as at
-from ddz_agents.rules.prices import LOSER, beaten_among, groups_unseen, price_of_group, price_part, priced_at
-from ddz_agents.rules.prices import sum_of, sure_part
+from ddz_agents.rules.prices import LOSER, groups_unseen, price_among, price_at, price_of_quad, price_part, sum_of
+from ddz_agents.rules.prices import sure_part
 from ddz_agents.rules.scratch import RuleScratch, Scratch, is_plane
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
@@ -66,10 +66,9 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: Scratch, f
             starts, unseen = words.run(plane, length), groups_unseen(segment, scratch)
             while starts != U0 and found < at.MAX_CHAINS:
                 rank = words.lowest(starts)
-                price = priced_at(segment, beaten_among(segment, rank, unseen, scratch), scratch)
                 memory[at.CHAIN + found] = (np.uint64(segment) << U4) | rank
                 memory[at.CHAIN_CARDS + found] = words.spread(words.body_mask(rank, length), copies)
-                memory[at.CHAIN_PRICE + found] = np.uint64(price)
+                memory[at.CHAIN_PRICE + found] = np.uint64(price_among(segment, rank, unseen, scratch))
                 starts &= starts - U1
                 found += 1
     return found
@@ -212,7 +211,7 @@ def _load_bodies(
             if kickers == U0 or not _allowed(segment, scratch):
                 return False, price, solos, pairs, count
         if tables.SEGMENT_COPIES[segment] == U4:
-            price += price_of_group(at.PRICED_AS[segment], rank, scratch)
+            price += price_of_quad(np.int64(segment), rank, scratch)
         count = _put(scratch, count, np.int64(segment), rank, kickers, emit)
     return True, price, solos, pairs, count
 
@@ -243,7 +242,7 @@ def _read(
     if quads != U0 or scratch.memory[at.PLANES_TAKEN + chains] != U0:
         bodies, as_trio, as_pairs = _list_bodies(chains, quads, modes, scratch)
         solos, pairs, trios = solos | as_trio, pairs | as_pairs, trios | as_trio
-        price += sum_of(as_pairs, at.PAIR_SUMS, scratch)  # one pair is played, the other may ride along
+        price += sum_of(as_pairs, at.PAIRS, scratch)  # one pair is played, the other may ride along
         count = _put_each(scratch, count, at.PAIR, as_pairs, emit)
     if whole:
         solos &= ~JOKERS
@@ -259,7 +258,7 @@ def _read(
 @inline_kernel
 def _load_trios(
     trios: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: Scratch, count: int, emit: bool
-) -> tuple[np.uint64, np.uint64, int]:
+) -> tuple[int, np.uint64, np.uint64, int]:
     """Let trios carry the dearer of the lowest solo and the lowest pair, and nothing that is worth having.
 
     Args:
@@ -272,8 +271,9 @@ def _load_trios(
         emit: Whether to write the trios.
 
     Returns:
-        The solos and pairs left, and how many moves are written.
+        The prices of what is carried, the solos and pairs left, and how many moves are written.
     """
+    carried = _ZERO
     while trios != U0:
         rank, loaded, kickers = words.lowest(trios), at.TRIO, U0
         other = ~(trios & (~trios + U1))
@@ -281,17 +281,18 @@ def _load_trios(
         solo, pair = solos & other, pairs & other
         solo &= ~solo + U1
         pair &= ~pair + U1
-        solo_gain, pair_gain = _ZERO, _ZERO
+        solo_price, pair_price = _ZERO, _ZERO
         if solo != U0 and _allowed(at.TRIO_SOLO, scratch):
-            solo_gain = _part(scratch.prices[at.SOLO_PRICE + np.int64(words.lowest(solo))], sure)
+            solo_price = price_at(words.lowest(solo), at.SOLOS, scratch)
         if pair != U0 and _allowed(at.TRIO_PAIR, scratch):
-            pair_gain = _part(scratch.prices[at.PAIR_PRICE + np.int64(words.lowest(pair))], sure)
+            pair_price = price_at(words.lowest(pair), at.PAIRS, scratch)
+        solo_gain, pair_gain = _part(solo_price, sure), _part(pair_price, sure)
         if solo_gain > 0 and solo_gain >= pair_gain:
-            loaded, kickers, solos = at.TRIO_SOLO, solo, solos & ~solo
+            loaded, kickers, solos, carried = at.TRIO_SOLO, solo, solos & ~solo, carried + solo_price
         elif pair_gain > 0:
-            loaded, kickers, pairs = at.TRIO_PAIR, words.spread(pair, U2), pairs & ~pair
+            loaded, kickers, pairs, carried = at.TRIO_PAIR, words.spread(pair, U2), pairs & ~pair, carried + pair_price
         count = _put(scratch, count, loaded, rank, kickers, emit)
-    return solos, pairs, count
+    return carried, solos, pairs, count
 
 
 @inline_kernel
@@ -301,11 +302,13 @@ def _part(price: int, sure: bool) -> int:
 
 
 @inline_kernel
-def _price_of_rest(trios: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: Scratch) -> int:
-    """What trios and what they do not carry cost."""
-    price = sum_of(trios, at.TRIO_SUMS, scratch)
-    solos, pairs, _ = _load_trios(trios, solos, pairs, sure, scratch, _ZERO, at.PRICE_ONLY)
-    return price + sum_of(solos, at.SOLO_SUMS, scratch) + sum_of(pairs, at.PAIR_SUMS, scratch)
+def _price_of_trios(trios: np.uint64, scratch: Scratch) -> int:
+    """What trios cost; those that carry nothing cost the same."""
+    price = _ZERO
+    while trios != U0:
+        price += scratch.prices[at.TRIO_PRICE + np.int64(words.lowest(trios))]
+        trios &= trios - U1
+    return price
 
 
 @inline_kernel
@@ -370,10 +373,14 @@ def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: 
         reading = broken, whole, modes
         possible, spent, trios, solos, pairs, _ = _read(hand, chains, reading, scratch, at.PRICE_ONLY)
         if possible:
-            by_price = spent + _price_of_rest(trios, solos, pairs, False, scratch)
-            by_sure = by_price
-            if trios != U0:  # the others are the same by either price
-                by_sure = spent + _price_of_rest(trios, solos, pairs, True, scratch)
+            spent += sum_of(solos, at.SOLOS, scratch) + sum_of(pairs, at.PAIRS, scratch)
+            by_price = by_sure = spent + _price_of_trios(trios, scratch)
+            # A trio carries away no more than the dearest solo or pair: most readings are too dear whatever it takes.
+            number_of_trios = np.int64(words.popcount(trios))
+            if trios != U0 and price_part(by_price) - number_of_trios * scratch.prices[at.DEAREST] < price:
+                by_price -= _load_trios(trios, solos, pairs, False, scratch, _ZERO, at.PRICE_ONLY)[0]
+            if trios != U0 and sure_part(by_sure) - number_of_trios * LOSER < sure:
+                by_sure -= _load_trios(trios, solos, pairs, True, scratch, _ZERO, at.PRICE_ONLY)[0]
             if price_part(by_price) < price:
                 price = price_part(by_price)
                 _keep(at.BEST_PRICE, hand, chains, reading, memory)
@@ -464,7 +471,7 @@ def write_split(sure: bool, mind: RuleScratch) -> int:
     for index in range(chains):
         memory[at.TAKEN + index] = memory[best + 5 + index]
     _, _, trios, solos, pairs, count = _read(memory[best], chains, reading, scratch, at.EMIT)
-    solos, pairs, count = _load_trios(trios, solos, pairs, sure, scratch, count, at.EMIT)
+    _, solos, pairs, count = _load_trios(trios, solos, pairs, sure, scratch, count, at.EMIT)
     count = _put_each(scratch, count, at.PAIR, pairs, at.EMIT)
     return _put_each(scratch, count, at.SOLO, solos, at.EMIT)
 

@@ -2,11 +2,12 @@
 
 A group has two prices: what it costs to get rid of it in hundredths of a trick, which falls with its strength, and a
 *loser* (``LOSER``) or a *winner* (``WINNER``), whether it can be beaten or not.  Both are added up over the moves of a
-split, so they travel as one number (:func:`priced_at`), and one addition adds both.
+split, so they travel as one number (:func:`price_part`, :func:`sure_part`), and one addition adds both.
 
-What every hand is made of, solos, pairs and trios, is priced when the unseen cards change, and with it the sums over
-sets of ranks, so that a hand's solos are priced at once and not one by one.  Chains, planes and quads are rare: each is
-priced where it is met.
+What the number of higher groups among the unseen cards makes of a price is a table of the weights.  Solos, pairs and
+trios, of which every hand is made, are priced when the unseen cards change; solos and pairs by sets of ranks, so that
+those of a hand are priced at once and not one by one.  Chains, planes and quads are rare: each is priced where it is
+met.
 """
 
 from __future__ import annotations
@@ -21,35 +22,24 @@ from ddz_env.core.actions import NUM_SEGMENTS, segments_of
 from ddz_env.core.cards import NUM_CARDS
 from ddz_env.core.engine import tables
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.words import CHAIN_PLANE, FOUR_PLANES, PLANE, U0, U1, U15, U16, count_of, popcount, run
+from ddz_env.core.engine.words import CHAIN_PLANE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U4, U8, U12, U15, U16
+from ddz_env.core.engine.words import count_of, popcount, run
 from ddz_env.core.rules import R_BOMBS, R_SEGMENTS, R_TWO_JOKERS
 
 LOSER, WINNER = 100, 1
 """Prices of moves that can be beaten and of others, where these are counted."""
 
-FIXED = np.array([0, 10, 20], np.int64)
-"""What stands behind the weights, so that every segment is priced alike."""
-_NOTHING, _QUAD_STEP, _QUAD_SLOPE = range(len(of.WEIGHTS), len(of.WEIGHTS) + len(FIXED))
-_TERMS = {
-    "solo": (of.BASE_SOLO, of.SLOPE_SOLO, _NOTHING),
-    "pair": (of.BASE_PAIR, of.SLOPE_PAIR, of.STEP_PAIR),
-    "trio": (of.BASE_TRIO, of.SLOPE_TRIO, of.STEP_TRIO),
-    "solo chain": (of.BASE_CHAIN, of.SLOPE_CHAIN, of.STEP_CHAIN),
-    "pair chain": (of.BASE_CHAIN, of.SLOPE_CHAIN, of.STEP_PAIR_CHAIN),
-    "plane": (of.BASE_CHAIN, of.SLOPE_CHAIN, of.STEP_PLANE),
-    "bomb": (of.BOMB, _QUAD_SLOPE, _QUAD_STEP),
-    "quad+2 solos": (of.QUAD, _QUAD_SLOPE, _QUAD_STEP),
-    "rocket": (of.ROCKET, _NOTHING, _NOTHING),
-}
-"""Which weights price a category: its controls, what being beaten adds, and how much each higher group counts."""
+_ALWAYS, _PAIR, _TRIO, _CHAIN, _PAIR_CHAIN, _PLANE, _BOMB, _QUAD = map(np.int64, range(0, 128, 16))
+"""Rows of the tables by the number of higher groups; nothing beats what is in the first."""
+_QUAD_SLOPE, _QUAD_STEP = 20, 10
 
 
-def _terms() -> npt.NDArray[np.int64]:
-    """``_TERMS`` by segment; nothing beats the others."""
-    table = np.full((3, NUM_SEGMENTS), _NOTHING, np.int64)
-    for category, terms in _TERMS.items():
-        for segment in segments_of(category):
-            table[:, segment] = terms
+def _rows() -> npt.NDArray[np.int64]:
+    """The row of each segment without kickers, and of quads with kickers."""
+    table = np.full(NUM_SEGMENTS, _ALWAYS, np.int64)
+    rows = {"pair": _PAIR, "trio": _TRIO, "solo chain": _CHAIN, "pair chain": _PAIR_CHAIN, "plane": _PLANE}
+    for category, row in (rows | {"bomb": _BOMB, "quad+2 solos": _QUAD}).items():
+        table[segments_of(category)] = row
     return table
 
 
@@ -59,10 +49,11 @@ def _shares() -> npt.NDArray[np.uint8]:
     return np.minimum(-(-100 * higher // np.maximum(unseen, 1)), 100).astype(np.uint8)
 
 
-_BASE, _SLOPE, _STEP = _terms()
-_SHARE = _shares()
-_U5, _U10, _U31 = map(np.uint64, (5, 10, 31))
+_ROW, _SHARE = _rows(), _shares()
 _HALF = np.int64(1 << 31)
+
+
+# --- Both prices as one number ----------------------------------------------------------------------------------------
 
 
 @inline_kernel
@@ -73,17 +64,59 @@ def price_part(price: int) -> int:
 
 @inline_kernel
 def sure_part(price: int) -> int:
-    """One hundred for each group that can be beaten and one for any other, of a price or of a sum of prices."""
+    """``LOSER`` for each group that can be beaten and ``WINNER`` for any other, of a price or of a sum of prices."""
     return (price + _HALF) >> 32
 
 
 @inline_kernel
-def priced_at(segment: int, beaten: int, scratch: Scratch) -> int:
-    """Both prices of a group without kickers that is beaten so easily, the second 32 bits higher."""
-    price = scratch.prices[_BASE[segment]] + scratch.prices[_SLOPE[segment]] * beaten // 100
-    if beaten > 0:
-        return price + (LOSER << 32)
-    return price + scratch.prices[of.CONTROL] + (WINNER << 32)
+def _both(base: int, slope: int, beaten: int, control: int) -> int:
+    """The prices of a group that is beaten so easily."""
+    price = base + slope * beaten // 100
+    return price + (LOSER << 32) if beaten > 0 else price + control + (WINNER << 32)
+
+
+# --- What the weights say ---------------------------------------------------------------------------------------------
+
+
+@pure_kernel
+def _set_row(prices: np.ndarray, row: int, base: int, slope: int, step: int, control: int) -> None:
+    """Write how easily a group is beaten by the number of higher ones, ``step`` for each, and its prices."""
+    for higher in range(16):
+        beaten = min(np.int64(100), higher * step)
+        prices[at.BEATEN + row + higher] = beaten
+        prices[at.BY_HIGHER + row + higher] = _both(base, slope, beaten, control)
+
+
+@pure_kernel
+def _set_weights(prices: np.ndarray, w: np.ndarray) -> bool:
+    """Write what follows from the weights alone, unless it is written; whether they have changed."""
+    changed = False
+    for index in range(w.size):
+        changed |= prices[at.WEIGHT + index] != w[index]
+        prices[at.WEIGHT + index] = w[index]
+    if not changed:
+        return False
+    control, chain, slope = w[of.CONTROL], w[of.BASE_CHAIN], w[of.SLOPE_CHAIN]
+    _set_row(prices, _PAIR, w[of.BASE_PAIR], w[of.SLOPE_PAIR], w[of.STEP_PAIR], control)
+    _set_row(prices, _TRIO, w[of.BASE_TRIO], w[of.SLOPE_TRIO], w[of.STEP_TRIO], control)
+    _set_row(prices, _CHAIN, chain, slope, w[of.STEP_CHAIN], control)
+    _set_row(prices, _PAIR_CHAIN, chain, slope, w[of.STEP_PAIR_CHAIN], control)
+    _set_row(prices, _PLANE, chain, slope, w[of.STEP_PLANE], control)
+    _set_row(prices, _BOMB, w[of.BOMB], np.int64(_QUAD_SLOPE), np.int64(_QUAD_STEP), control)
+    _set_row(prices, _QUAD, w[of.QUAD], np.int64(_QUAD_SLOPE), np.int64(_QUAD_STEP), control)
+    prices[at.ROCKET_PRICE] = _both(w[of.ROCKET], np.int64(0), np.int64(0), control)
+    dearest = np.int64(0)
+    for beaten in range(101):
+        price = _both(w[of.BASE_SOLO], w[of.SLOPE_SOLO], beaten, control)
+        prices[at.BY_SHARE + beaten] = price
+        dearest = max(dearest, price_part(price))
+    for higher in range(16):
+        dearest = max(dearest, price_part(prices[at.BY_HIGHER + _PAIR + higher]))
+    prices[at.DEAREST] = dearest
+    return True
+
+
+# --- Chains, planes and quads -----------------------------------------------------------------------------------------
 
 
 @inline_kernel
@@ -97,49 +130,40 @@ def groups_unseen(segment: int, scratch: Scratch) -> np.uint64:
 
 
 @inline_kernel
-def beaten_among(segment: int, rank: np.uint64, groups: np.uint64, scratch: Scratch) -> int:
-    """How easily a group is beaten where the others could hold these groups of its segment."""
-    higher = np.int64(popcount(groups >> (rank + U1)))
-    return min(np.int64(100), higher * scratch.prices[_STEP[segment]])
-
-
-@pure_kernel
-def _beaten(segment: int, rank: np.uint64, scratch: Scratch) -> int:
-    """How easily a group without kickers is beaten, 0 (a control) to 100."""
-    if segment == at.SOLO:
-        pool = scratch.memory[at.POOL]
-        higher = pool & ~(((U1 << (rank + U1)) - U1) * FOUR_PLANES)
-        return np.int64(_SHARE[popcount(pool), popcount(higher)])
-    if _STEP[segment] == _NOTHING:
-        return np.int64(0)
-    return beaten_among(segment, rank, groups_unseen(segment, scratch), scratch)
+def price_among(segment: int, rank: np.uint64, groups: np.uint64, scratch: Scratch) -> int:
+    """Both prices of a pair, a trio or a longer group where the others could hold these groups of its segment."""
+    return scratch.prices[at.BY_HIGHER + _ROW[segment] + np.int64(popcount(groups >> (rank + U1)))]
 
 
 @inline_kernel
-def beatable(mind: RuleScratch, main: np.uint64) -> int:
-    """How easily a main group is beaten, 0 (a control) to 100; groups with kickers count as their bodies."""
-    segment = tables.MAIN_SEGMENT[main]
-    return _beaten(at.PRICED_AS[segment], main - tables.SEGMENT_BASE[segment], mind.scratch)
+def price_of_quad(segment: int, rank: np.uint64, scratch: Scratch) -> int:
+    """Both prices of a bomb, or of a quad with kickers."""
+    bare = at.PRICED_AS[segment]
+    return price_among(bare, rank, groups_unseen(bare, scratch), scratch)
+
+
+# --- Solos, pairs and trios -------------------------------------------------------------------------------------------
 
 
 @inline_kernel
-def price_of_group(segment: int, rank: np.uint64, scratch: Scratch) -> int:
-    """Both prices of a main group without kickers."""
-    return priced_at(segment, _beaten(segment, rank, scratch), scratch)
+def sum_of(ranks: np.uint64, kind: int, scratch: Scratch) -> int:
+    """What solos (``SOLOS``) or pairs (``PAIRS``) of some ranks cost together."""
+    prices, first = scratch.prices, at.SUMS + kind
+    low, second = np.int64(ranks & U15) << 3, np.int64((ranks >> U4) & U15) << 3
+    third, high = np.int64((ranks >> U8) & U15) << 3, np.int64(ranks >> U12) << 3
+    return prices[first + low] + prices[first + second + 1] + prices[first + third + 2] + prices[first + high + 3]
 
 
 @inline_kernel
-def price_of_main(main: np.uint64, mind: RuleScratch) -> int:
-    """What it costs to get rid of a main group, in hundredths of a trick; groups with kickers cost what bodies do."""
-    segment = tables.MAIN_SEGMENT[main]
-    return price_part(price_of_group(at.PRICED_AS[segment], main - tables.SEGMENT_BASE[segment], mind.scratch))
+def price_at(rank: np.uint64, kind: int, scratch: Scratch) -> int:
+    """Both prices of the solo (``SOLOS``) or pair (``PAIRS``) of a rank."""
+    return scratch.prices[_place_of(rank) + kind]
 
 
 @inline_kernel
-def sum_of(ranks: np.uint64, sums: int, scratch: Scratch) -> int:
-    """What solos, pairs or trios of some ranks cost together."""
-    low, middle, high = np.int64(ranks & _U31), np.int64((ranks >> _U5) & _U31), np.int64(ranks >> _U10)
-    return scratch.prices[sums + low] + scratch.prices[sums + 32 + middle] + scratch.prices[sums + 64 + high]
+def _place_of(rank: np.uint64) -> int:
+    """Where the sum over a single rank stands."""
+    return at.SUMS + (8 << np.int64(rank & U3)) + np.int64(rank >> U2)
 
 
 @inline_kernel
@@ -150,30 +174,9 @@ def _note(place: int, word: np.uint64, scratch: Scratch) -> bool:
     return changed
 
 
-@inline_kernel
-def _note_weights(w: np.ndarray, scratch: Scratch) -> bool:
-    """Note the weights; whether they have changed."""
-    changed = False
-    for index in range(w.size):
-        changed |= scratch.prices[at.WEIGHT + index] != w[index]
-        scratch.prices[at.WEIGHT + index] = w[index]
-    return changed
-
-
-@inline_kernel
-def _add_up(prices: np.ndarray, rank_prices: int, sums: int) -> None:
-    """Write the sums over all subsets of each third of the ranks."""
-    for third in range(3):
-        for bit in range(5):
-            price = prices[rank_prices + 5 * third + bit]
-            first = sums + 32 * third
-            for index in range(1 << bit):
-                prices[first + (1 << bit) + index] = prices[first + index] + price
-
-
 @pure_kernel
 def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarray, mind: RuleScratch) -> None:
-    """Price every main group by how easily the unseen cards beat it, unless it is priced.
+    """Price all main groups by how easily the unseen cards beat them; nothing to do if they are priced.
 
     Args:
         pool: The unseen cards, as a hand.
@@ -183,28 +186,58 @@ def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarra
         mind: The memory; what it knows of hands is forgotten if anything has changed.
     """
     scratch = mind.scratch
+    prices = scratch.prices
     changed = _note(at.POOL, pool, scratch) | _note(at.MOST, most, scratch)
     changed |= _note(at.SEGMENTS, rules[R_SEGMENTS], scratch) | _note(at.TWO_JOKERS, rules[R_TWO_JOKERS], scratch)
-    changed |= _note_weights(w, scratch)
+    changed |= _set_weights(prices, w)
     if not changed:
         return
-    prices = scratch.prices
     scratch.memory[at.TIMES] += U1
-    for index in range(FIXED.size):
-        prices[at.WEIGHT + w.size + index] = FIXED[index]
-    prices[at.ROCKET_PRICE] = priced_at(at.ROCKET, np.int64(0), scratch)
     shares = _SHARE[popcount(pool)]
     pairs, trios = groups_unseen(at.PAIR, scratch), groups_unseen(at.TRIO, scratch)
     higher, rank = U0, U15
     while rank > U0:
         rank -= U1
-        prices[at.SOLO_PRICE + np.int64(rank)] = priced_at(at.SOLO, np.int64(shares[higher]), scratch)
-        prices[at.PAIR_PRICE + np.int64(rank)] = priced_at(at.PAIR, beaten_among(at.PAIR, rank, pairs, scratch), scratch)
-        prices[at.TRIO_PRICE + np.int64(rank)] = priced_at(at.TRIO, beaten_among(at.TRIO, rank, trios, scratch), scratch)
+        place = _place_of(rank)
+        prices[place + at.SOLOS] = prices[at.BY_SHARE + np.int64(shares[higher])]
+        prices[place + at.PAIRS] = price_among(at.PAIR, rank, pairs, scratch)
+        prices[at.TRIO_PRICE + np.int64(rank)] = price_among(at.TRIO, rank, trios, scratch)
         higher += count_of(pool, rank)
-    _add_up(prices, at.SOLO_PRICE, at.SOLO_SUMS)
-    _add_up(prices, at.PAIR_PRICE, at.PAIR_SUMS)
-    _add_up(prices, at.TRIO_PRICE, at.TRIO_SUMS)
+    for subset in range(3, 16):
+        first, rest = at.SUMS + 8 * (subset & -subset), at.SUMS + 8 * (subset & (subset - 1))
+        if rest > at.SUMS:
+            for lane in range(8):
+                prices[at.SUMS + 8 * subset + lane] = prices[first + lane] + prices[rest + lane]
+
+
+# --- What the rule agent asks -----------------------------------------------------------------------------------------
+
+
+@pure_kernel
+def _beaten_and_price(main: np.uint64, scratch: Scratch) -> tuple[int, int]:
+    """How easily a main group is beaten, and its prices; groups with kickers count as their bodies."""
+    segment, rank = tables.MAIN_SEGMENT[main], main - tables.SEGMENT_BASE[tables.MAIN_SEGMENT[main]]
+    bare, prices = at.PRICED_AS[segment], scratch.prices
+    if bare == at.SOLO:
+        pool = scratch.memory[at.POOL]
+        higher = pool & ~(((U2 << rank) - U1) * FOUR_PLANES)
+        return np.int64(_SHARE[popcount(pool), popcount(higher)]), price_at(rank, at.SOLOS, scratch)
+    if _ROW[bare] == _ALWAYS:
+        return np.int64(0), prices[at.ROCKET_PRICE]
+    place = _ROW[bare] + np.int64(popcount(groups_unseen(bare, scratch) >> (rank + U1)))
+    return prices[at.BEATEN + place], prices[at.BY_HIGHER + place]
+
+
+@inline_kernel
+def beatable(mind: RuleScratch, main: np.uint64) -> int:
+    """How easily a main group is beaten, 0 (a control) to 100; groups with kickers count as their bodies."""
+    return _beaten_and_price(main, mind.scratch)[0]
+
+
+@inline_kernel
+def price_of_main(main: np.uint64, mind: RuleScratch) -> int:
+    """What it costs to get rid of a main group of a split, in hundredths of a trick; kickers cost nothing."""
+    return price_part(_beaten_and_price(main, mind.scratch)[1])
 
 
 @inline_kernel

@@ -80,13 +80,20 @@ MEMORY_WORDS = CHAIN_PRICE + MAX_CHAINS
 
 # Where things lie in ``Scratch.prices``.
 WEIGHT = 0
-"""The weights, and behind them what :data:`ddz_agents.rules.prices.FIXED` holds."""
-ROCKET_PRICE = 40
-SOLO_PRICE, PAIR_PRICE, TRIO_PRICE = range(48, 96, 16)
-"""Prices by rank."""
-SOLO_SUMS, PAIR_SUMS, TRIO_SUMS = range(96, 384, 96)
-"""What a set of ranks costs together: for each third of the ranks, the sums over all its subsets."""
-PRICE_WORDS = 384
+"""The weights."""
+ROCKET_PRICE, DEAREST = 40, 41
+"""The rocket's prices, and no less than any solo or pair costs."""
+BEATEN, BY_HIGHER = 48, 176
+"""By the number of higher groups unseen: how easily a group is beaten, and its prices; a row of sixteen a category."""
+BY_SHARE = 304
+"""By how easily it is beaten: the prices of a solo."""
+TRIO_PRICE = 408
+"""By rank: the prices of a trio."""
+SUMS = 424
+"""The prices of sets of ranks: for each subset of four neighbouring ranks, the sums over the solos of the lowest four
+ranks, of the next ones, and so on, and then the same of pairs."""
+SOLOS, PAIRS = np.int64(0), np.int64(4)
+PRICE_WORDS = 552
 
 # Words of ``RuleScratch.about``.
 A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS = range(7)

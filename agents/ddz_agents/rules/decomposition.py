@@ -468,8 +468,12 @@ def write_split(sure: bool, mind: RuleScratch) -> int:
     scratch = mind.scratch
     memory, best = scratch.memory, at.BEST_SURE if sure else at.BEST_PRICE
     chains, reading = np.int64(memory[best + 1]), (memory[best + 2], memory[best + 3] != U0, memory[best + 4])
+    planes = U0
     for index in range(chains):
-        memory[at.TAKEN + index] = memory[best + 5 + index]
+        chain = memory[best + 5 + index]
+        memory[at.TAKEN + index] = chain
+        planes += np.uint64(is_plane(chain >> U4))
+    memory[at.PLANES_TAKEN + chains] = planes
     _, _, trios, solos, pairs, count = _read(memory[best], chains, reading, scratch, at.EMIT)
     _, solos, pairs, count = _load_trios(trios, solos, pairs, sure, scratch, count, at.EMIT)
     count = _put_each(scratch, count, at.PAIR, pairs, at.EMIT)

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from ddz_agents.random import RandomAgent
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.rules.decomposition import decompose
+from ddz_agents.rules.decomposition import split_hand, write_split
+from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, new_scratch
+from ddz_agents.rules.scratch import KICKERS, MAINS, RuleScratch, new_rule_scratch
+from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.cards import FULL_DECK, NUM_RANKS
 from ddz_env.core.engine.layout import HIDDEN, OWNER, PLAYED, SEAT
@@ -138,14 +140,21 @@ def test_strong_hands_bid_and_double_and_weak_ones_do_neither() -> None:
         state.step(move)
 
 
-PRICES_OF_ONE = new_scratch()
+MIND = new_rule_scratch()
+
+
+def moves_of(sure: bool, mind: RuleScratch) -> list[Move]:
+    """The moves of a cheapest split that was found last."""
+    count, words = write_split(sure, mind), mind.scratch.memory
+    return [Move.from_words(int(words[MAINS + i]), int(words[KICKERS + i])) for i in range(count)]
 
 
 def split(hand: tuple[int, ...], rules: Rules) -> list[Move]:
-    price, count = decompose(np.uint64(Hand(hand).word), rules.words(), PRICES_OF_ONE, EMIT)
-    words = PRICES_OF_ONE.memory
-    moves = [Move.from_words(int(words[MAINS + i]), int(words[KICKERS + i])) for i in range(count)]
-    assert price == count
+    """The split into the fewest moves: none can be beaten where no card is unseen, and each costs one."""
+    set_prices(np.uint64(0), np.uint64(0), rules.words(), WEIGHTS, MIND)
+    _, sure = split_hand(np.uint64(Hand(hand).word), MIND)
+    moves = moves_of(True, MIND)
+    assert sure == len(moves)
     return moves
 
 
@@ -199,6 +208,6 @@ def test_the_fewest_tricks_of_known_hands(cards: str, tricks: int) -> None:
 def test_the_kernels_stay_in_their_integer_types() -> None:
     RulesAgent().act(State.new(1).view(), np.random.default_rng(0))
     split(Hand.parse("345").counts, Rules.preset("standard"))
-    for kernel, types in ((rules_move, "uint64"), (decompose, "int64")):
+    for kernel, types in ((rules_move, "uint64"), (split_hand, "int64")):
         results = {str(signature.return_type) for signature in getattr(kernel, "nopython_signatures", ())}
         assert results <= {f"UniTuple({types}, 2)", f"UniTuple({types} x 2)"}

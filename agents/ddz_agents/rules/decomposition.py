@@ -16,8 +16,16 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_agents.rules import scratch as at
-from ddz_agents.rules.prices import LOSER, groups_unseen, price_among, price_at, price_of_quad, price_part, sum_of
-from ddz_agents.rules.prices import sure_part
+from ddz_agents.rules.prices import (
+    LOSER,
+    groups_unseen,
+    price_among,
+    price_at,
+    price_of_quad,
+    price_part,
+    sum_of,
+    sure_part,
+)
 from ddz_agents.rules.scratch import RuleScratch, Scratch, is_plane
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
@@ -45,7 +53,7 @@ _GOLD, _SLOT = np.uint64(0x9E3779B97F4A7C15), np.uint64(40)
 @inline_kernel
 def _allowed(segment: int, scratch: Scratch) -> bool:
     """Whether the rules have the segment's category at all."""
-    return ((scratch.memory[at.SEGMENTS] >> np.uint64(segment)) & U1) == U1
+    return ((scratch.memory[at.ALLOWED] >> np.uint64(segment)) & U1) == U1
 
 
 # --- Chains -----------------------------------------------------------------------------------------------------------
@@ -256,6 +264,12 @@ def _read(
 
 
 @inline_kernel
+def _part(price: int, sure: bool) -> int:
+    """One of both prices."""
+    return sure_part(price) if sure else price_part(price)
+
+
+@inline_kernel
 def _load_trios(
     trios: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: Scratch, count: int, emit: bool
 ) -> tuple[int, np.uint64, np.uint64, int]:
@@ -293,12 +307,6 @@ def _load_trios(
             loaded, kickers, pairs, carried = at.TRIO_PAIR, words.spread(pair, U2), pairs & ~pair, carried + pair_price
         count = _put(scratch, count, loaded, rank, kickers, emit)
     return carried, solos, pairs, count
-
-
-@inline_kernel
-def _part(price: int, sure: bool) -> int:
-    """One of both prices."""
-    return sure_part(price) if sure else price_part(price)
 
 
 @inline_kernel
@@ -451,7 +459,8 @@ def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
     memory[at.SPENT + depth + 1] = memory[at.SPENT + depth] + memory[at.CHAIN_PRICE + index]
     memory[at.PLANES_TAKEN + depth + 1] = memory[at.PLANES_TAKEN + depth] + np.uint64(is_plane(segment))
     memory[at.PATH + depth], memory[at.PATH + depth + 1] = np.uint64(index + 1), np.uint64(index)  # it may occur twice
-    return words.remove(left, words.body_mask(chain & U15, tables.SEGMENT_LENGTH[segment]), tables.SEGMENT_COPIES[segment])
+    ranks = words.body_mask(chain & U15, tables.SEGMENT_LENGTH[segment])
+    return words.remove(left, ranks, tables.SEGMENT_COPIES[segment])
 
 
 @pure_kernel

@@ -22,8 +22,23 @@ from ddz_env.core.actions import NUM_SEGMENTS, segments_of
 from ddz_env.core.cards import NUM_CARDS
 from ddz_env.core.engine import tables
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.words import CHAIN_PLANE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U4, U8, U12, U15, U16
-from ddz_env.core.engine.words import count_of, popcount, run
+from ddz_env.core.engine.words import (
+    CHAIN_PLANE,
+    FOUR_PLANES,
+    PLANE,
+    U0,
+    U1,
+    U2,
+    U3,
+    U4,
+    U8,
+    U12,
+    U15,
+    U16,
+    count_of,
+    popcount,
+    run,
+)
 from ddz_env.core.rules import R_BOMBS, R_SEGMENTS, R_TWO_JOKERS
 
 LOSER, WINNER = 100, 1
@@ -188,7 +203,7 @@ def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarra
     scratch = mind.scratch
     prices = scratch.prices
     changed = _note(at.POOL, pool, scratch) | _note(at.MOST, most, scratch)
-    changed |= _note(at.SEGMENTS, rules[R_SEGMENTS], scratch) | _note(at.TWO_JOKERS, rules[R_TWO_JOKERS], scratch)
+    changed |= _note(at.ALLOWED, rules[R_SEGMENTS], scratch) | _note(at.TWO_JOKERS, rules[R_TWO_JOKERS], scratch)
     changed |= _set_weights(prices, w)
     if not changed:
         return

@@ -56,7 +56,7 @@ MAX_CHAINS = 136
 MAX_GROUPS = 20
 
 # Where things lie in ``Scratch.memory``.
-POOL, MOST, SEGMENTS, TWO_JOKERS, TIMES = range(5)
+POOL, MOST, ALLOWED, TWO_JOKERS, TIMES = range(5)
 """What the prices are for: the unseen cards, the cards of the largest hand among them, and two words of the rules; and
 how many times prices have been set."""
 PATH, HANDS_LEFT, TAKEN, SPENT, PLANES_TAKEN, BODY = range(8, 56, 8)
@@ -65,7 +65,7 @@ as in ``CHAIN``, the price of all chains taken and how many of them are planes; 
 the form of ``CHAIN``."""
 BEST_PRICE, BEST_SURE = np.int64(56), np.int64(72)
 """Sixteen words each: the cheapest split so far by either price.  The hand that its chains leave, how many chains, the
-reading (trios broken up, whether the rocket is whole, modes of planes and quads), and the chains."""
+reading (trios broken up, whether the rocket is whole, modes of planes and quads) and the chains."""
 MAINS = 88
 """Twenty words: the moves of the answer, action ids."""
 KICKERS = MAINS + MAX_GROUPS
@@ -83,23 +83,23 @@ WEIGHT = 0
 """The weights."""
 ROCKET_PRICE, DEAREST = 40, 41
 """The rocket's prices, and no less than any solo or pair costs."""
-BEATEN, BY_HIGHER = 48, 176
+BEATEN, BY_HIGHER = 48, 48 + 8 * 16
 """By the number of higher groups unseen: how easily a group is beaten, and its prices; a row of sixteen a category."""
-BY_SHARE = 304
+BY_SHARE = BY_HIGHER + 8 * 16
 """By how easily it is beaten: the prices of a solo."""
-TRIO_PRICE = 408
+TRIO_PRICE = BY_SHARE + 104
 """By rank: the prices of a trio."""
-SUMS = 424
+SUMS = TRIO_PRICE + 16
 """The prices of sets of ranks: for each subset of four neighbouring ranks, the sums over the solos of the lowest four
 ranks, of the next ones, and so on, and then the same of pairs."""
 SOLOS, PAIRS = np.int64(0), np.int64(4)
-PRICE_WORDS = 552
+PRICE_WORDS = SUMS + 16 * 8
 
 # Words of ``RuleScratch.about``.
 A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS = range(7)
 
 HANDS_KNOWN = 256
-"""Hands that a decision's memory holds."""
+"""Hands that are remembered: more than a decision looks at."""
 
 
 class Scratch(NamedTuple):

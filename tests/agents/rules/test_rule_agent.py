@@ -200,6 +200,7 @@ def test_the_fewest_tricks_equal_brute_force(hand: tuple[int, ...]) -> None:
         ("333666999", 2),  # one trio becomes the kickers of the others
         ("345678910JQKA22", 2),
         ("3344556677", 1),
+        ("333444555566", 2),  # a quad falls into two pairs, one of which rides along
         ("3334445556667778BR2", 3),
     ],
 )
@@ -217,6 +218,9 @@ def test_both_prices_of_a_hand_are_those_of_the_cheapest_splits_and_of_their_mov
         near = deck[(deck >= low) & (deck < low + 6) | (rng.random(deck.size) < 0.15)]
         shuffled = rng.permutation(near)
         held = np.bincount(shuffled[: rng.integers(1, 15)], minlength=NUM_RANKS)
+        if rng.random() < 0.3:  # trios and quads
+            held[:] = 0
+            held[rng.choice(13, 4, replace=False)] = [3, *rng.integers(2, 5, 3)]
         pool, most = np.minimum(rng.integers(0, 5, NUM_RANKS), FULL_DECK - held), int(rng.integers(1, 21))
         set_prices(np.uint64(Hand(tuple(pool)).word), np.uint64(most), rules.words(), WEIGHTS, mind)
         word, hand = np.uint64(Hand(tuple(held)).word), tuple(held.tolist())

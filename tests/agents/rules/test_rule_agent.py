@@ -200,7 +200,6 @@ def test_the_fewest_tricks_equal_brute_force(hand: tuple[int, ...]) -> None:
         ("333666999", 2),  # one trio becomes the kickers of the others
         ("345678910JQKA22", 2),
         ("3344556677", 1),
-        ("333444555566", 2),  # a quad falls into two pairs, one of which rides along
         ("3334445556667778BR2", 3),
     ],
 )

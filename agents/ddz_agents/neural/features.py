@@ -110,7 +110,7 @@ PROSPECTS = MOST_LOSERS + MOST_MOVES + 1 + _PRICE_STEPS
 
 
 _SIZES = (MOST_LOSERS, MOST_MOVES, _PRICE_STEPS, _PRICE_STEP, _PRICE_LEAST, _PRICE_SPAN)
-MEANING = f"prospects {_SIZES} at prices {WEIGHTS.tolist()}"
+PROSPECT_NUMBERS = (*_SIZES, *WEIGHTS.tolist())
 """What the columns depend on besides the code: a network trained on other prices would misread them."""
 
 

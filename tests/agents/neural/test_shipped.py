@@ -17,13 +17,24 @@ from ddz_agents.neural.errors import TensorFileMismatchError
 from ddz_agents.neural.features import MOVE_BYTES
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes
-from ddz_agents.neural.shipped import policy_path
+from ddz_agents.neural.shipped import NEWEST, POLICIES, policy_name, policy_path, shipped_policy_path
 from ddz_agents.neural.weights import KIND, VERSION, load_weights, save_weights
 from ddz_env import State
+from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.core.observation import OBSERVATION, Feature, Layout, action_mask, observe
+from ddz_env.playing.provenance import agent_files, file_digest
+from ddz_env.playing.registry import make_agent
 
-CHOICES = {None: "22b7f12e1c497e0a", "points": "df789f26f551ab8d", "yardstick": "f3c31a439bafa4f8"}
+CHOICES = {"policy-v1": "f3c31a439bafa4f8", "policy-v2": "22b7f12e1c497e0a", "points": "df789f26f551ab8d"}
 """Digests of what each shipped policy chooses in 10,000 positions: computed when it shipped, the same ever since."""
+
+FILES = {
+    "policy-v1": "cfd085c33437f77a",
+    "policy-v2": "8eaea894e4be0d81",
+    "points": "004c9920b38c0507",
+    "belief": "f38b7853942046e2",
+}
+"""Digests of the files, which never change; only the newest policy's does when there is a newer one."""
 
 WORLDS = "5731d361135703bd"
 """That of the hands that the belief network draws."""
@@ -50,7 +61,7 @@ def digest(*parts: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_a_shipped_policy_chooses_what_it_always_chose(name: str | None, positions: tuple[Bytes, Bytes]) -> None:
+def test_a_shipped_policy_chooses_what_it_always_chose(name: str, positions: tuple[Bytes, Bytes]) -> None:
     logs, _ = load_policy(name).evaluate(*positions)
     assert digest(logs.argmax(axis=1).astype("<i2").tobytes()) == CHOICES[name]
 
@@ -71,6 +82,26 @@ def drawn(model: BeliefModel) -> str:
 
 def test_the_belief_network_draws_what_it_always_drew() -> None:
     assert drawn(load_belief()) == WORLDS
+
+
+def test_the_files_are_those_that_shipped() -> None:
+    folder = shipped_policy_path().parent
+    assert {file.stem: file_digest(file) for file in folder.glob("*.safetensors")} == FILES
+    assert load_weights(shipped_policy_path()).critic is not None
+    for name in POLICIES.keys() - {NEWEST}:
+        assert load_weights(policy_path(name)).critic is None, "which only neural-ismcts asks"
+
+
+def test_a_policy_is_an_agent_by_its_id() -> None:
+    newest = make_agent("policy")
+    for name in POLICIES:
+        agent = make_agent(name)
+        assert agent.name == name == make_agent(f"policy:path={name}").name
+        assert agent_files(name) == agent_files(f"policy:path={name}") == {f"{name}.safetensors": FILES[name]}
+        with pytest.raises(InvalidAgentOptionError, match=f"must be {name}"):
+            make_agent(f"{name}:path=points")
+    assert agent_files("policy") == agent_files(NEWEST)
+    assert (newest.name, policy_name("1234")) == ("policy", "1234")
 
 
 # --- Layouts ----------------------------------------------------------------------------------------------------------

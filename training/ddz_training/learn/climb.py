@@ -62,7 +62,7 @@ class Rival(NamedTuple):
 
 RIVALS = (
     Rival("policy", 10_000),
-    Rival("policy:path=yardstick", 10_000, binding=False),  # how far all of them have come
+    Rival("policy-v1", 10_000, binding=False),  # how far all of them have come
     Rival("rlcard-rule", 10_000),
     Rival("rules", 10_000, binding=False),  # the first shipped policy was trained against it
     Rival("rollout:iterations=200", 600),

@@ -248,7 +248,11 @@ class PolicyAgent(ModelAgent):
 
 @dataclass(frozen=True)
 class PolicyV1Options(PolicyOptions):
-    """How ``policy-v1`` is played."""
+    """How ``policy-v1`` is played.
+
+    Attributes:
+        path: Its own file, and no other.
+    """
 
     path: Literal["policy-v1"] = "policy-v1"
 
@@ -260,7 +264,11 @@ class PolicyV1Agent(PolicyAgent):
 
 @dataclass(frozen=True)
 class PolicyV2Options(PolicyOptions):
-    """How ``policy-v2`` is played."""
+    """How ``policy-v2`` is played.
+
+    Attributes:
+        path: Its own file, and no other.
+    """
 
     path: Literal["policy-v2"] = "policy-v2"
 

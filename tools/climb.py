@@ -1,49 +1,52 @@
 """How the shipped policy climbs: a run begins with it, is judged on duplicate deals, and ships if it is better.
 
+    python tools/climb.py --out runs/climb --minutes 60 --ship                 # train, judge, ship
+    python tools/climb.py --out runs/judged --candidate run/policy.safetensors # judge these weights
+
 A candidate ships if it beats the shipped policy with 95 % confidence and is not worse, with the same confidence,
-against the rivals that neither was trained on.  Each judgement is a line of a table, even if nothing ships; git keeps
-the earlier policies.
+against the rivals that neither was trained on.  Each judgement is a line of a table, even if nothing ships.  Training
+and games are resumed.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import functools
 import io
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ddz_agents.neural.shipped import shipped_policy_path
-from ddz_agents.neural.weights import load_weights
+import numpy as np
+
+from ddz_agents.neural.compiled_policy import CompiledPolicy
+from ddz_agents.neural.shipped import NEWEST, shipped_policy_path
+from ddz_agents.neural.weights import Weights, load_weights, save_weights
+from ddz_env.batch import SelfPlayBatch
 from ddz_env.core.whole_file import replace_file
 from ddz_env.playing.provenance import file_digest
-from ddz_training.learn.loop import CHECKPOINT
-from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.selfplay import SelfPlay
 from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, normal_interval, paired_difference, wins_by_deal
 from ddz_training.measure.store import OnProgress, no_progress
 
+TABLE = Path(__file__).parents[1] / "docs" / "results" / "climb.csv"
 FIRST_DEAL = 400_000
 """Training deals its own cards, and its evaluations play deals from 1,000,000 on."""
 
-RECIPE: dict[str, Any] = {
-    "num_games": 1024,
-    "steps": 128,
-    "epochs": 1,
-    "minibatch": 4096,
-    "learning_rate": 4e-4,
-    "final_learning_rate": 0.05,
-    "settled_share": 0.125,
-    "lam": 0.95,
-    "entropy": 0.03,
-    "final_entropy": 0.002,
-    "average": 0.99,
-}
+RECIPE = (
+    "num_games=1024 steps=128 epochs=1 minibatch=4096 learning_rate=4e-4 final_learning_rate=0.05 settled_share=0.125 "
+    "lam=0.95 entropy=0.03 final_entropy=0.002 average=0.99"
+)
 """The settings of a run: the campaign's, with more entropy at the start."""
+
+SAME_CHOICES, POSITIONS = 9_990, 10_000
+"""A file is kept in half precision if it chooses the same action in at least so many of the positions."""
 
 
 class Rival(NamedTuple):
@@ -93,19 +96,18 @@ class Judgement:
         return not self.rival.binding or self.gain.high >= 0.0
 
 
-def begin(folder: Path, settings: Mapping[str, Any], threads: int | None = None) -> SelfPlay:
-    """The run of a folder, resumed, or a new one that begins with the shipped policy.
+def train(folder: Path, minutes: float) -> Path:
+    """Train from the shipped policy, or go on with the run of the folder; the policy that it leaves.
 
     Args:
-        folder: Its folder.
-        settings: Settings that differ from :data:`RECIPE`.
-        threads: Threads; None for one a core.
+        folder: The folder of the run.
+        minutes: Minutes of training in total.
     """
-    checkpoint, chosen = folder / CHECKPOINT, {**RECIPE, **settings}
-    if checkpoint.exists():
-        return SelfPlay.resume(checkpoint, threads, chosen)
-    start = load_weights(shipped_policy_path())
-    return SelfPlay(SelfPlayConfig(architecture=start.architecture).changed(chosen), threads, start)
+    begun = (folder / "checkpoint.safetensors").exists()
+    start = ["--resume"] if begun else ["--init", str(shipped_policy_path())]
+    command = [sys.executable, "-m", "ddz_training", "train", "selfplay", "--out", str(folder), *start]
+    subprocess.run([*command, "--minutes", f"{minutes:g}", *(f"--set={one}" for one in RECIPE.split())], check=True)
+    return folder / "policy.safetensors"
 
 
 def judge(
@@ -181,6 +183,66 @@ def write_line(table: Path, candidate: Path, found: Sequence[Judgement]) -> None
     replace_file(table, text.getvalue().encode())
 
 
-def ship(candidate: Path) -> None:
-    """Let a candidate be the shipped policy of this checkout."""
-    replace_file(shipped_policy_path(), candidate.read_bytes())
+def same_choices(one: Weights, other: Weights) -> int:
+    """In how many of the positions, all with a choice and of random games, two policies choose the same action."""
+    batch, players = SelfPlayBatch(500, seed=20, threads=1), (CompiledPolicy(one), CompiledPolicy(other))
+    seen = same = 0
+    while seen < POSITIONS:
+        rows = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)[: POSITIONS - seen]
+        logs = [player.evaluate(batch.observation[rows], batch.mask[rows])[0] for player in players]
+        same += int(np.count_nonzero(logs[0].argmax(axis=1) == logs[1].argmax(axis=1)))
+        seen += len(rows)
+        for _ in range(3):
+            batch.step(batch.sample_actions())
+    return same
+
+
+def keep(path: Path, weights: Weights) -> None:
+    """Write weights in half precision, or as they are if that changes what they choose."""
+    save_weights(path, weights, half=True)
+    if same_choices(weights, load_weights(path)) < SAME_CHOICES:
+        save_weights(path, weights)
+
+
+def ship(candidate: Path) -> str:
+    """Let a candidate be the newest policy of this checkout, and cut the one before to what plays.
+
+    Args:
+        candidate: The weights of a policy.
+
+    Returns:
+        What is left to be done by hand.
+    """
+    before, weights = shipped_policy_path(), load_weights(candidate)
+    name = f"policy-v{int(NEWEST.rpartition('v')[2]) + 1}"
+    keep(before.with_name(f"{name}.safetensors"), weights)
+    keep(before, replace(load_weights(before), critic=None))
+    return (
+        f"{name} lies beside the others. Name it in POLICIES of ddz_agents/neural/shipped ({file_digest(candidate)}), "
+        "in ddz_agents/neural/agent.py and pyproject.toml; the digests of files and choices in "
+        "tests/agents/neural/test_shipped.py; then play anew what depends on the newest: ddz reproduce chances, levels "
+        "and policy-strength, and write the model card."
+    )
+
+
+def main() -> None:
+    """Train or not, judge, and ship or not."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, required=True, help="folder for the training and the games")
+    parser.add_argument("--minutes", type=float, default=60.0, help="minutes of training in total (60)")
+    parser.add_argument("--candidate", type=Path, help="judge these weights instead of training any")
+    parser.add_argument("--processes", type=int, default=1, help="worker processes of the games (1)")
+    parser.add_argument("--ship", action="store_true", help="let it be the newest policy if it is better")
+    asked = parser.parse_args()
+    candidate = asked.candidate or train(asked.out, asked.minutes)
+    found = judge(candidate, asked.out, processes=asked.processes)
+    better = all(one.passed for one in found)
+    write_line(TABLE, candidate, found)
+    lines = [(one.rival.agent, one.wins.both(to="–"), one.gain.both("+.1f"), str(one.passed)) for one in found]
+    print(Table("The candidate", ("against", "wins %", "more than the shipped policy", "may ship"), lines).markdown())
+    if better and asked.ship:
+        print(ship(candidate))
+
+
+if __name__ == "__main__":
+    main()

@@ -220,8 +220,8 @@ def ship(candidate: Path) -> str:
     return (
         f"{name} lies beside the others. Name it in POLICIES of ddz_agents/neural/shipped ({file_digest(candidate)}), "
         "in ddz_agents/neural/agent.py and pyproject.toml; the digests of files and choices in "
-        "tests/agents/neural/test_shipped.py; then play anew what depends on the newest: ddz reproduce chances, levels "
-        "and policy-strength, and write the model card."
+        "tests/agents/neural/test_shipped.py; then play again what depends on the newest: ddz reproduce chances, "
+        "levels and policy-strength, and write the model card."
     )
 
 

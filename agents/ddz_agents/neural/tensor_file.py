@@ -54,7 +54,7 @@ another fingerprint without being another, what it was called before is added he
 def layout_fingerprint() -> str:
     """A hash of what gives a network's inputs and outputs their meaning, sixteen hexadecimal digits.
 
-    It is made of names, places, sizes and ranges, not of descriptions: a description may be worded anew.  Which inputs
+    It is made of names, places, sizes and ranges, not of descriptions: a description may be reworded.  Which inputs
     are made of an observation is not part of it: files name those (:func:`ddz_agents.neural.architecture.inputs_of`).
     """
     lines = [*OBSERVATION.places(), *CONCEALED.places(), *map(action_name, range(NUM_ACTIONS)), str(PROSPECT_NUMBERS)]

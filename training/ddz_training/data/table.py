@@ -140,7 +140,7 @@ Until 0.2.0 a fingerprint was made of the descriptions of observations, too.
 def fingerprint() -> str:
     """A hash of what gives observations and actions their meaning, sixteen hexadecimal digits.
 
-    It is made of names, places, sizes and ranges, not of descriptions: a description may be worded anew.
+    It is made of names, places, sizes and ranges, not of descriptions: a description may be reworded.
     """
     lines = [*OBSERVATION.places(), *map(action_name, range(NUM_ACTIONS))]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]

@@ -13,7 +13,7 @@ POLICIES: Mapping[str, str] = {"policy-v1": "cea81e728b42ffcb", "policy-v2": "8e
 trained.
 
 ``policy-v1``, the yardstick, is what the benchmark and later policies are compared with.  Once there is a newer one, a
-file is kept without its critic, and but for the first in half precision: results name the digests of both.
+file is kept without its critic, and in half precision except for the first: it then has another digest.
 """
 
 *_, NEWEST = POLICIES

@@ -218,7 +218,8 @@ def ship(candidate: Path) -> str:
     keep(before.with_name(f"{name}.safetensors"), weights)
     keep(before, replace(load_weights(before), critic=None))
     return (
-        f"{name} lies beside the others. Name it in POLICIES of ddz_agents/neural/shipped ({file_digest(candidate)}), "
+        f"{name} lies beside the others. Name it with its digests in POLICIES of ddz_agents/neural/shipped "
+        f"({file_digest(candidate)}, and those of both files now), "
         "in ddz_agents/neural/agent.py and pyproject.toml; the digests of files and choices in "
         "tests/agents/neural/test_shipped.py; then play again what depends on the newest: ddz reproduce chances, "
         "levels and policy-strength, and write the model card."

@@ -87,6 +87,7 @@ def test_the_belief_network_draws_what_it_always_drew() -> None:
 def test_the_files_are_those_that_shipped() -> None:
     folder = shipped_policy_path().parent
     assert {file.stem: file_digest(file) for file in folder.glob("*.safetensors")} == FILES
+    assert all(FILES[name] == digests[-1] for name, digests in POLICIES.items())
     assert load_weights(shipped_policy_path()).critic is not None
     for name in POLICIES.keys() - {NEWEST}:
         assert load_weights(policy_path(name)).critic is None, "which only neural-ismcts asks"

@@ -8,9 +8,12 @@ from pathlib import Path
 
 from ddz_env.core.errors import InvalidAgentOptionError
 
-POLICIES: Mapping[str, str] = {"policy-v1": "cea81e728b42ffcb", "policy-v2": "8eaea894e4be0d81"}
-"""The policies that play to win, by ids that never change, the newest last; each with the digest of the file that was
-trained.
+POLICIES: Mapping[str, tuple[str, ...]] = {
+    "policy-v1": ("cea81e728b42ffcb", "cfd085c33437f77a"),
+    "policy-v2": ("8eaea894e4be0d81",),
+}
+"""The policies that play to win, by ids that never change, the newest last; each with the digests by which results know
+it: of the file that was trained, and of those that shipped.
 
 ``policy-v1``, the yardstick, is what the benchmark and later policies are compared with.  Once there is a newer one, a
 file is kept without its critic, and in half precision except for the first: it then has another digest.
@@ -37,7 +40,7 @@ def policy_name(digest: str) -> str:
         >>> policy_name("8eaea894e4be0d81")
         'policy-v2 (8eaea894e4be0d81)'
     """
-    return next((f"{name} ({digest})" for name, trained in POLICIES.items() if trained == digest), digest)
+    return next((f"{name} ({digest})" for name, files in POLICIES.items() if digest in files), digest)
 
 
 def shipped_belief_path() -> Path:

@@ -12,7 +12,7 @@ from ddz_agents.bidding.tree import StakeTree, at_root, bring_up, go_down, new_t
 from ddz_agents.bidding.worlds import answer
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import set_prices
-from ddz_agents.rules.scratch import A_HAND, RuleScratch, look_around
+from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_HAND, A_POOL, RuleScratch, look_around
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import BIDS, KNOWN, LANDLORD, MOVES, NO_SEAT, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_BID
@@ -72,8 +72,8 @@ def hand_prices(rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, prices: 
             row[:] = rows[world, (seat + 1) % 3]  # a world in which the seat has not taken up the landlord cards
             row[SEAT], row[LANDLORD], row[KNOWN], row[STAGE] = np.uint64(seat), _NO_SEAT, U0, np.uint64(STAGE_BID)
             look_around(row, rules, mind)
-            set_prices(mind, WEIGHTS)
-            prices[world, seat] = price_of_hand(mind.about[A_HAND], rules, mind)
+            set_prices(mind.about[A_POOL], mind.about[A_ENEMY_CARDS], rules, WEIGHTS, mind)
+            prices[world, seat] = price_of_hand(mind.about[A_HAND], mind)
 
 
 @inline_kernel

@@ -305,10 +305,10 @@ def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDA
 
 
 @inline_kernel
-def weigh_unseen(values: np.ndarray, mind: RuleScratch) -> None:
+def weigh_unseen(values: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
     """Price moves by the cards that the observer has not seen and the larger of the other hands."""
     most = max(values[_LEFT[1]], values[_LEFT[2]])
-    features.weigh_pool(hand_word(values, UNSEEN), np.uint64(most), mind)
+    features.weigh_pool(hand_word(values, UNSEEN), np.uint64(most), rules, mind)
 
 
 @inline_kernel
@@ -345,8 +345,8 @@ def describe_observation(
     put_scaled(values, OBSERVATION_SCALES, TAIL, values.size, row, _P.state)
     put_hand(values, HAND, row, _P.hand)
     hand_left(values, rest)
-    weigh_unseen(values, mind)
-    put_prospects(hand_word(rest, 0), rules, mind, row, _P.prospects)
+    weigh_unseen(values, rules, mind)
+    put_prospects(hand_word(rest, 0), mind, row, _P.prospects)
     put_planes(values, UNSEEN, row, _P.unseen)
     put_planes(values, TARGET, row, _P.target)
     _put_sizes(values, row, _P.sizes)
@@ -369,8 +369,8 @@ def _put_prospects_among(
     hand: np.uint64, one: np.uint64, other: np.uint64, rules: np.ndarray, mind: RuleScratch, out: np.ndarray, place: int
 ) -> None:
     """Write the prospects of a hand whose moves two other hands could beat."""
-    features.weigh_pool(add_hand(one, other), max(popcount(one), popcount(other)), mind)
-    put_prospects(hand, rules, mind, out, place)
+    features.weigh_pool(add_hand(one, other), max(popcount(one), popcount(other)), rules, mind)
+    put_prospects(hand, mind, out, place)
 
 
 @pure_kernel
@@ -510,14 +510,14 @@ def _describe_afterstates(
     for index in range(observations.shape[0]):
         values = observations[index]
         if not known:
-            weigh_unseen(values, mind)
+            weigh_unseen(values, rules, mind)
         for action in range(NUM_ACTIONS):
             if masks[index, action] == 0:
                 continue
             out.rows[pair], out.actions[pair] = index, action
             leave(values, action, rest)
             if not known:
-                sure, price = features.value_hand(hand_word(rest, 0), rules, mind)
+                sure, price = features.value_hand(hand_word(rest, 0), mind)
                 out.hand_values[pair, 0], out.hand_values[pair, 1] = sure, price
             put_afterstate(rest, int(out.hand_values[pair, 0]), int(out.hand_values[pair, 1]), out.columns[pair])
             pair += 1

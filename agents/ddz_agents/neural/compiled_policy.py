@@ -148,7 +148,7 @@ def _judge(
             logs[action] = -np.float32(np.inf)
             continue
         leave(values, action, buffers.hand)
-        sure, price = value_hand(hand_word(buffers.hand, 0), READING_RULES, mind)
+        sure, price = value_hand(hand_word(buffers.hand, 0), mind)
         put_afterstate(buffers.hand, sure, price, buffers.rest)
         affine(buffers.rest, policy.rest, buffers.places, seen)
         rectify(seen)

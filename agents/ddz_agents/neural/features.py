@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_agents.rules.decomposition import LOSER, decompose, price_of_hand
-from ddz_agents.rules.prices import set_prices
-from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_POOL, PRICE_ONLY, RuleScratch
+from ddz_agents.rules.decomposition import values_of_hand
+from ddz_agents.rules.prices import LOSER, set_prices
+from ddz_agents.rules.scratch import RuleScratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.cards import NUM_RANKS
@@ -121,33 +121,32 @@ MEANING = f"prospects {_SIZES} at prices {WEIGHTS.tolist()}"
 
 
 @pure_kernel
-def weigh_pool(pool: np.uint64, most: np.uint64, mind: RuleScratch) -> None:
-    """Price all moves against unseen cards.
+def weigh_pool(pool: np.uint64, most: np.uint64, rules: np.ndarray, mind: RuleScratch) -> None:
+    """Price all moves against unseen cards; nothing to do if they are those that were priced last.
 
     Args:
         pool: The cards that could beat them, as a hand.
         most: The cards of the largest hand among those who hold them.
+        rules: The rules array.
         mind: The memory in which the prices are written.
     """
-    mind.about[A_POOL], mind.about[A_ENEMY_CARDS] = pool, most
-    set_prices(mind, WEIGHTS)
+    set_prices(pool, most, rules, WEIGHTS, mind)
 
 
 @pure_kernel
-def value_hand(hand: np.uint64, rules: np.ndarray, mind: RuleScratch) -> tuple[int, int]:
-    """Find what the prospects of a hand depend on.
+def value_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+    """Find what the prospects of a hand depend on; a hand that recurs in a decision is looked up.
 
     Args:
         hand: The hand.
-        rules: The rules array.
         mind: Priced by :func:`weigh_pool`.
 
     Returns:
         One hundred a move that can be beaten and one any other, of the split with the fewest of the former; and the
         price of the hand.  Both fit in int16.
     """
-    sure, _ = decompose(hand, rules, mind.sure, PRICE_ONLY)
-    return sure, min(max(price_of_hand(hand, rules, mind), -_MOST_PRICE), _MOST_PRICE)
+    price, sure = values_of_hand(hand, mind)
+    return sure, min(max(price, -_MOST_PRICE), _MOST_PRICE)
 
 
 @inline_kernel
@@ -182,9 +181,9 @@ def put_hand_values(sure: int, price: int, out: np.ndarray, place: int) -> None:
 
 
 @pure_kernel
-def put_prospects(hand: np.uint64, rules: np.ndarray, mind: RuleScratch, out: np.ndarray, place: int) -> None:
+def put_prospects(hand: np.uint64, mind: RuleScratch, out: np.ndarray, place: int) -> None:
     """Look at a hand and write its prospects: :func:`value_hand`, then :func:`put_hand_values`."""
-    sure, price = value_hand(hand, rules, mind)
+    sure, price = value_hand(hand, mind)
     put_hand_values(sure, price, out, place)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import beatable, set_prices
 from ddz_agents.rules.rules import choose_kickers, rules_move
-from ddz_agents.rules.scratch import A_HAND, RuleScratch, look_around
+from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_HAND, A_POOL, RuleScratch, look_around
 from ddz_agents.rules.weights import FOLLOW_HOLD, WEIGHTS
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.legal import legal_mask
@@ -67,9 +67,9 @@ def list_candidates(
     main, riders = rules_move(row, rules, mind, WEIGHTS)
     found = insert_candidate(mains, kickers, scores, np.int64(0), main, riders, _FIRST)
     look_around(row, rules, mind)
-    set_prices(mind, WEIGHTS)
+    set_prices(mind.about[A_POOL], mind.about[A_ENEMY_CARDS], rules, WEIGHTS, mind)
     hand = mind.about[A_HAND]
-    before = price_of_hand(hand, rules, mind)
+    before = price_of_hand(hand, mind)
     legal_mask(row, rules, mind.mask)
     for word in range(MASK_WORDS):
         bits = mind.mask[word]
@@ -84,7 +84,7 @@ def list_candidates(
             if candidate == main and chosen == riders:
                 continue
             rest = remove_hand(remove_hand(hand, main_cards(candidate)), chosen)
-            after = price_of_hand(rest, rules, mind)
+            after = price_of_hand(rest, mind)
             score = before - after + WEIGHTS[FOLLOW_HOLD] * (100 - beatable(mind, candidate)) // 100
             found = insert_candidate(mains, kickers, scores, found, candidate, chosen, score)
     return found

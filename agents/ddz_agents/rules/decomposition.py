@@ -2,11 +2,13 @@
 
 Every way of taking chains, pair chains and planes out of the hand is tried depth first.  What is left can be *read* in
 several ways: planes and quads with or without kickers, quads, trios and the rocket whole or broken.  The rest falls
-into solos, pairs and trios, of which solos and pairs ride along as kickers where they can.  The price of a move is read
-from a table, so one search answers two questions: with a price of one a move it counts the *fewest tricks to finish*,
-with prices that fall with a move's strength it values the hand.
+into solos, pairs and trios, of which solos and pairs ride along as kickers where they can.
 
-Nothing here allocates: a :class:`~ddz_agents.rules.scratch.Scratch` is made once and handed in.
+A move has two prices (:mod:`ddz_agents.rules.prices`): one that falls with its strength *values* the hand, and one that
+counts the moves that can be beaten.  Both cheapest splits are found in one walk, as the order of chains and readings
+does not depend on prices; only what a trio carries does.  A hand that was split before at the same prices is looked up.
+
+Nothing here allocates: a :class:`~ddz_agents.rules.scratch.RuleScratch` is made once and handed in.
 """
 
 from __future__ import annotations
@@ -14,15 +16,21 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_agents.rules import scratch as at
-from ddz_agents.rules.scratch import RuleScratch, Scratch, is_plane, price_of
+from ddz_agents.rules.prices import (
+    LOSER,
+    groups_unseen,
+    price_among,
+    price_at,
+    price_of_quad,
+    price_part,
+    sum_of,
+    sure_part,
+)
+from ddz_agents.rules.scratch import RuleScratch, Scratch, is_plane
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.legal import allowed
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, U0, U1, U2, U3, U4, U15, U16, U32
-from ddz_env.core.rules import R_TWO_JOKERS
 
-LOSER, WINNER = 100, 1
-"""Prices of moves that can be beaten and of others, where these are counted."""
 MAX_DEPTH = 4
 BUDGET = 2000
 """Readings tried a hand.  Longer chains come first, so that what is cut off hardly matters."""
@@ -32,44 +40,63 @@ _MODES = 3
 """A plane takes no kickers, solos or pairs (modes 0, 1, 2)."""
 _QUAD_MODES = 5
 """A quad is a bomb, takes two solos or two pairs, or falls into a trio and a solo or into two pairs (modes 0 to 4)."""
-_NOT_POSSIBLE = np.int64(1 << 40)
+_LAST_MODE, _LAST_QUAD_MODE = np.uint64(_MODES - 1), np.uint64(_QUAD_MODES - 1)
+_AS_TRIO, _AS_PAIRS = np.uint64(3), np.uint64(4)
+_MODE, _MODE_BITS = np.uint64(7), U3
+"""A mode takes three bits."""
+_DEAREST = np.int64(1 << 40)
 _ZERO = np.int64(0)
 _BLACK = np.uint64(0x2000)
+_GOLD, _SLOT = np.uint64(0x9E3779B97F4A7C15), np.uint64(40)
 
 
 @inline_kernel
-def _list_chains_of(plane: np.uint64, first: int, stop: int, rules: np.ndarray, memory: np.ndarray, found: int) -> int:
-    """Append the chains of one category, the longest first."""
+def _allowed(segment: int, scratch: Scratch) -> bool:
+    """Whether the rules have the segment's category at all."""
+    return ((scratch.memory[at.ALLOWED] >> np.uint64(segment)) & U1) == U1
+
+
+# --- Chains -----------------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: Scratch, found: int) -> int:
+    """Append the chains of one category, the longest first, with their prices."""
+    memory = scratch.memory
     segment, starts = first, words.run(plane, tables.SEGMENT_LENGTH[first])
     while starts != U0 and segment < stop:  # none is longer than the longest
         starts &= plane >> tables.SEGMENT_LENGTH[segment]
         segment += 1
     while segment > first:
         segment -= 1
-        if allowed(segment, rules):
+        if _allowed(segment, scratch):
             length, copies = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_COPIES[segment]
-            starts = words.run(plane, length)
+            starts, unseen = words.run(plane, length), groups_unseen(segment, scratch)
             while starts != U0 and found < at.MAX_CHAINS:
                 rank = words.lowest(starts)
                 memory[at.CHAIN + found] = (np.uint64(segment) << U4) | rank
                 memory[at.CHAIN_CARDS + found] = words.spread(words.body_mask(rank, length), copies)
+                memory[at.CHAIN_PRICE + found] = np.uint64(price_among(segment, rank, unseen, scratch))
                 starts &= starts - U1
                 found += 1
     return found
 
 
 @inline_kernel
-def _list_chains(hand: np.uint64, rules: np.ndarray, memory: np.ndarray) -> int:
+def _list_chains(hand: np.uint64, scratch: Scratch) -> int:
     """List every plane, pair chain and solo chain that the hand holds."""
     one, two, three = hand & CHAIN_PLANE, (hand >> U16) & CHAIN_PLANE, (hand >> U32) & CHAIN_PLANE
     if words.run(one, U2) == U0:
         return 0
     found = _ZERO
     if three != U0:
-        found = _list_chains_of(three, at.PLANES, at.PLANES_END, rules, memory, found)
+        found = _list_chains_of(three, at.PLANES, at.PLANES_END, scratch, found)
     if two != U0:
-        found = _list_chains_of(two, at.PAIR_CHAIN, at.PAIR_CHAIN_END, rules, memory, found)
-    return _list_chains_of(one, at.SOLO_CHAIN, at.SOLO_CHAIN_END, rules, memory, found)
+        found = _list_chains_of(two, at.PAIR_CHAIN, at.PAIR_CHAIN_END, scratch, found)
+    return _list_chains_of(one, at.SOLO_CHAIN, at.SOLO_CHAIN_END, scratch, found)
+
+
+# --- Readings of what chains leave ------------------------------------------------------------------------------------
 
 
 @pure_kernel
@@ -86,7 +113,7 @@ def _lowest_bits(mask: np.uint64, count: np.uint64) -> np.uint64:
 
 @pure_kernel
 def _load_body(
-    segment: np.uint64, rank: np.uint64, solos: np.uint64, pairs: np.uint64, rules: np.ndarray
+    segment: np.uint64, rank: np.uint64, solos: np.uint64, pairs: np.uint64, scratch: Scratch
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
     """The kickers of a plane or quad: the lowest pairs, or the lowest solos and then halves of the lowest pairs.
 
@@ -98,7 +125,7 @@ def _load_body(
         riders = _lowest_bits(pairs & ~body, count)
         return (words.spread(riders, U2) if words.popcount(riders) == count else U0), solos, pairs & ~riders
     free = solos & ~body
-    if rules[R_TWO_JOKERS] == U0 and (free & JOKERS) == JOKERS:
+    if scratch.memory[at.TWO_JOKERS] == U0 and (free & JOKERS) == JOKERS:
         free &= ~(JOKERS ^ _BLACK)
     riders = _lowest_bits(free, count)
     missing = count - words.popcount(riders)
@@ -106,45 +133,6 @@ def _load_body(
     if words.popcount(split) < missing:
         return U0, solos, pairs
     return riders | split, (solos & ~riders) | split, pairs & ~split  # the other halves of split pairs become solos
-
-
-@inline_kernel
-def _load_trio(
-    rank: np.uint64, solos: np.uint64, pairs: np.uint64, rules: np.ndarray, scratch: Scratch
-) -> tuple[int, np.uint64, np.uint64, np.uint64]:
-    """Let a trio carry the dearer of the lowest solo and the lowest pair; nothing that is worth having.
-
-    Returns:
-        The segment, the kickers as a hand, and the solos and pairs left.
-    """
-    other = ~(U1 << rank)
-    solo_gain, pair_gain = np.int64(0), np.int64(0)
-    solo, pair = solos & other, pairs & other
-    solo &= ~solo + U1
-    pair &= ~pair + U1
-    if solo != U0 and allowed(at.TRIO_SOLO, rules):
-        solo_gain = price_of(scratch, at.SOLO, words.lowest(solo))
-    if pair != U0 and allowed(at.TRIO_PAIR, rules):
-        pair_gain = price_of(scratch, at.PAIR, words.lowest(pair))
-    if solo_gain > 0 and solo_gain >= pair_gain:
-        return at.TRIO_SOLO, solo, solos & ~solo, pairs
-    if pair_gain > 0:
-        return at.TRIO_PAIR, words.spread(pair, U2), solos, pairs & ~pair
-    return at.TRIO, U0, solos, pairs
-
-
-@inline_kernel
-def _variants(planes: np.uint64, quads: np.uint64, trios: np.uint64, jokers: bool) -> int:
-    """In how many ways the rest of a hand can be read: kickers of every body, quads and trios broken or not."""
-    number = _MODES ** np.int64(planes) * _QUAD_MODES ** np.int64(quads)
-    if jokers:
-        number *= 2
-    # A trio is worth breaking up only where other bodies carry its cards away.
-    if trios >= U3 or (trios > U0 and number > 1):
-        while trios > U0 and number <= MAX_READINGS // 2:
-            number *= 2
-            trios -= U1
-    return number
 
 
 @inline_kernel
@@ -157,178 +145,373 @@ def _put(scratch: Scratch, count: int, segment: int, rank: np.uint64, kickers: n
 
 
 @inline_kernel
-def _put_each(scratch: Scratch, total: int, count: int, segment: int, ranks: np.uint64, emit: bool) -> tuple[int, int]:
-    """Write a move without kickers for each of some ranks; the price and the number of the moves so far."""
-    while ranks != U0:
-        rank = words.lowest(ranks)
-        total += price_of(scratch, segment, rank)
-        count = _put(scratch, count, segment, rank, U0, emit)
+def _put_each(scratch: Scratch, count: int, segment: int, ranks: np.uint64, emit: bool) -> int:
+    """Write a move without kickers for each of some ranks; how many moves there are then."""
+    while emit and ranks != U0:
+        count = _put(scratch, count, segment, words.lowest(ranks), U0, emit)
         ranks &= ranks - U1
-    return total, count
+    return count
+
+
+@inline_kernel
+def _put_chains(scratch: Scratch, chains: int, emit: bool) -> int:
+    """Write the chains that are taken, but planes, which may take kickers; how many moves there are then."""
+    count = _ZERO
+    if emit:
+        for index in range(chains):
+            chain = scratch.memory[at.TAKEN + index]
+            if not is_plane(chain >> U4):
+                count = _put(scratch, count, np.int64(chain >> U4), chain & U15, U0, emit)
+    return count
+
+
+@pure_kernel
+def _list_bodies(chains: int, quads: np.uint64, modes: np.uint64, scratch: Scratch) -> tuple[int, np.uint64, np.uint64]:
+    """List the planes and quads of a reading, each in its mode.
+
+    Args:
+        chains: How many chains are in ``TAKEN``; the planes among them are listed.
+        quads: The ranks of which there are four.
+        modes: The mode of each plane and then of each quad, three bits each.
+        scratch: The memory.
+
+    Returns:
+        How many are listed, the ranks of the quads that are read as a trio and a solo, and of those read as two pairs.
+    """
+    memory, bodies, as_trio, as_pairs = scratch.memory, _ZERO, U0, U0
+    for index in range(chains):
+        chain = memory[at.TAKEN + index]
+        if is_plane(chain >> U4):
+            memory[at.BODY + bodies] = (np.uint64(at.LOADED[modes & _MODE, chain >> U4]) << U4) | (chain & U15)
+            modes >>= _MODE_BITS
+            bodies += 1
+    while quads != U0:
+        rank, mode = words.lowest(quads), modes & _MODE
+        quads &= quads - U1
+        modes >>= _MODE_BITS
+        if mode == _AS_TRIO:
+            as_trio |= U1 << rank
+        elif mode == _AS_PAIRS:
+            as_pairs |= U1 << rank
+        else:
+            memory[at.BODY + bodies] = (np.uint64(at.LOADED[mode, at.BOMB]) << U4) | rank
+            bodies += 1
+    return bodies, as_trio, as_pairs
+
+
+@pure_kernel
+def _load_bodies(
+    bodies: int, solos: np.uint64, pairs: np.uint64, scratch: Scratch, count: int, emit: bool
+) -> tuple[bool, int, np.uint64, np.uint64, int]:
+    """Let the planes and quads of a reading take their kickers.
+
+    Returns:
+        Whether all have their kickers; the prices of the quads, the solos and pairs left, and how many moves there are
+        then.
+    """
+    price = _ZERO
+    for index in range(bodies):
+        segment, rank, kickers = scratch.memory[at.BODY + index] >> U4, scratch.memory[at.BODY + index] & U15, U0
+        if segment == U0:  # a plane of six never takes kickers
+            return False, price, solos, pairs, count
+        if tables.SEGMENT_KICKER_COUNT[segment] != U0:
+            kickers, solos, pairs = _load_body(segment, rank, solos, pairs, scratch)
+            if kickers == U0 or not _allowed(segment, scratch):
+                return False, price, solos, pairs, count
+        if tables.SEGMENT_COPIES[segment] == U4:
+            price += price_of_quad(np.int64(segment), rank, scratch)
+        count = _put(scratch, count, np.int64(segment), rank, kickers, emit)
+    return True, price, solos, pairs, count
 
 
 @inline_kernel
 def _read(
-    hand: np.uint64, chains: int, variant: int, rules: np.ndarray, scratch: Scratch, emit: bool
-) -> tuple[int, int]:
-    """One reading of some chains and of what they leave.
-
-    The number of the reading is made of digits, one a choice: the mode of each plane, the mode of each quad, whether
-    the rocket is broken, and whether each trio is.
+    hand: np.uint64, chains: int, reading: tuple[np.uint64, bool, np.uint64], scratch: Scratch, emit: bool
+) -> tuple[bool, int, np.uint64, np.uint64, np.uint64, int]:
+    """Read what some chains leave, all but what trios carry.
 
     Args:
         hand: The cards left.
         chains: How many chains are in ``TAKEN``.
-        variant: Which reading, below :func:`_variants`.
-        rules: The rules array.
+        reading: The trios that are broken up into a solo and a pair each, whether the rocket is whole, and the modes of
+            planes and quads.
         scratch: Prices and memory.
-        emit: Whether to write the moves into ``scratch.memory``.
+        emit: Whether to write the moves.
 
     Returns:
-        The price (``_NOT_POSSIBLE`` if kickers are missing) and the number of moves.
+        Whether all planes and quads have their kickers; the prices so far, the ranks of the trios, solos and pairs
+        left, and how many moves are written.
     """
-    memory, code, total, count, bodies = scratch.memory, variant, _ZERO, _ZERO, 0
+    broken, whole, modes = reading
     # Counts of three and four may lie anywhere in 3..2, pairs too; solos include the jokers.
-    solos, pairs = words.exactly(hand, U1), words.exactly(hand, U2)
-    trios, quads = words.exactly(hand, U3), words.exactly(hand, U4)
-    breakable = trios
-    for index in range(chains):
-        chain = memory[at.TAKEN + index]
-        if is_plane(chain >> U4):
-            memory[at.BODY + bodies] = (np.uint64(at.LOADED[code % _MODES, chain >> U4]) << U4) | (chain & U15)
-            code //= _MODES
-            bodies += 1
-        else:
-            total, count = _put_each(scratch, total, count, np.int64(chain >> U4), U1 << (chain & U15), emit)
-    while quads != U0:
-        rank = words.lowest(quads)
-        bit = U1 << rank
-        quads ^= bit
-        mode = code % _QUAD_MODES
-        code //= _QUAD_MODES
-        if mode == 3:
-            trios |= bit
-            solos |= bit
-        elif mode == 4:  # two pairs of a rank: one is played, the other may ride along
-            total, count = _put_each(scratch, total, count, at.PAIR, bit, emit)
-            pairs |= bit
-        else:
-            memory[at.BODY + bodies] = (np.uint64(at.LOADED[mode, at.BOMB]) << U4) | rank
-            bodies += 1
-    if (hand & JOKERS) == JOKERS and allowed(at.ROCKET, rules):
-        if code % 2 == 0:
-            solos &= ~JOKERS
-            total, count = _put_each(scratch, total, count, at.ROCKET, U1, emit)
-        code //= 2
-    while code > 0 and breakable != U0:
-        bit = U1 << words.lowest(breakable)
-        breakable ^= bit
-        if code % 2 == 1:
-            trios ^= bit
-            solos |= bit
-            pairs |= bit
-        code //= 2
-    for index in range(bodies):
-        segment, rank, kickers = memory[at.BODY + index] >> U4, memory[at.BODY + index] & U15, U0
-        if segment == U0:  # a plane of six never takes kickers
-            return _NOT_POSSIBLE, _ZERO
-        if tables.SEGMENT_KICKER_COUNT[segment] != U0:
-            kickers, solos, pairs = _load_body(segment, rank, solos, pairs, rules)
-            if kickers == U0 or not allowed(segment, rules):
-                return _NOT_POSSIBLE, _ZERO
-        total += price_of(scratch, at.PRICED_AS[segment], rank)
-        count = _put(scratch, count, np.int64(segment), rank, kickers, emit)
-    while trios != U0:
-        rank = words.lowest(trios)
-        trios &= trios - U1
-        loaded, kickers, solos, pairs = _load_trio(rank, solos, pairs, rules, scratch)
-        total += price_of(scratch, at.TRIO, rank)
-        count = _put(scratch, count, loaded, rank, kickers, emit)
-    total, count = _put_each(scratch, total, count, at.PAIR, pairs, emit)
-    return _put_each(scratch, total, count, at.SOLO, solos, emit)
-
-
-@pure_kernel
-def _best_reading(hand: np.uint64, chains: int, rules: np.ndarray, scratch: Scratch) -> tuple[int, int, int]:
-    """The cheapest reading of what the chains leave: its price, its number, and how many were tried."""
-    planes = U0
-    for index in range(chains):
-        if is_plane(scratch.memory[at.TAKEN + index] >> U4):
-            planes += U1
-    jokers = (hand & JOKERS) == JOKERS and allowed(at.ROCKET, rules)
-    number = _variants(planes, words.popcount(words.exactly(hand, U4)), words.popcount(words.exactly(hand, U3)), jokers)
-    number = min(number, MAX_READINGS)
-    best, chosen = _NOT_POSSIBLE, _ZERO
-    for variant in range(number):
-        price, _ = _read(hand, chains, variant, rules, scratch, at.PRICE_ONLY)
-        if price < best:
-            best, chosen = price, variant
-    return best, chosen, number
-
-
-@pure_kernel
-def decompose(hand: np.uint64, rules: np.ndarray, scratch: Scratch, emit: bool) -> tuple[int, int]:
-    """Split a hand into the cheapest set of moves.
-
-    Args:
-        hand: The hand.
-        rules: The rules array.
-        scratch: Prices and memory.
-        emit: Whether to leave the moves in ``scratch.memory``.
-
-    Returns:
-        The price of the split and the number of moves written (0 unless ``emit``).
-    """
-    memory = scratch.memory
-    found = _list_chains(hand, rules, memory)
-    best, variant, readings = _best_reading(hand, _ZERO, rules, scratch)
-    best_hand, best_depth, depth = hand, _ZERO, _ZERO
-    memory[at.HANDS_LEFT], memory[at.PATH] = hand, U0
-    while depth >= 0 and readings < BUDGET:
-        index, left = np.int64(memory[at.PATH + depth]), memory[at.HANDS_LEFT + depth]
-        while index < found and memory[at.CHAIN_CARDS + index] & ~left != U0:
-            index += 1
-        if index >= found:
-            depth -= 1
-            continue
-        memory[at.PATH + depth] = np.uint64(index + 1)
-        chain = memory[at.CHAIN + index]
-        ranks = words.body_mask(chain & U15, tables.SEGMENT_LENGTH[chain >> U4])
-        rest = words.remove(left, ranks, tables.SEGMENT_COPIES[chain >> U4])
-        memory[at.TAKEN + depth] = chain
-        depth += 1
-        price, reading, tried = _best_reading(rest, depth, rules, scratch)
-        readings += tried
-        if price < best:
-            best, variant, best_depth, best_hand = price, reading, depth, rest
-            for taken in range(depth):
-                memory[at.BEST + taken] = memory[at.TAKEN + taken]
-        if depth == MAX_DEPTH:
-            depth -= 1
-        else:
-            memory[at.HANDS_LEFT + depth] = rest
-            memory[at.PATH + depth] = np.uint64(index)  # the same chain may occur twice
-    count = _ZERO
-    if emit:
-        for index in range(best_depth):
-            memory[at.TAKEN + index] = memory[at.BEST + index]
-        _, count = _read(best_hand, best_depth, variant, rules, scratch, at.EMIT)
-    return best, count
+    solos, pairs = words.exactly(hand, U1) | broken, words.exactly(hand, U2) | broken
+    trios, quads = words.exactly(hand, U3) ^ broken, words.exactly(hand, U4)
+    price, count, bodies = np.int64(scratch.memory[at.SPENT + chains]), _put_chains(scratch, chains, emit), _ZERO
+    if quads != U0 or scratch.memory[at.PLANES_TAKEN + chains] != U0:
+        bodies, as_trio, as_pairs = _list_bodies(chains, quads, modes, scratch)
+        solos, pairs, trios = solos | as_trio, pairs | as_pairs, trios | as_trio
+        price += sum_of(as_pairs, at.PAIRS, scratch)  # one pair is played, the other may ride along
+        count = _put_each(scratch, count, at.PAIR, as_pairs, emit)
+    if whole:
+        solos &= ~JOKERS
+        price += scratch.prices[at.ROCKET_PRICE]
+        count = _put(scratch, count, at.ROCKET, U0, U0, emit)
+    possible = True
+    if bodies > 0:
+        possible, more, solos, pairs, count = _load_bodies(bodies, solos, pairs, scratch, count, emit)
+        price += more
+    return possible, price, trios, solos, pairs, count
 
 
 @inline_kernel
-def price_of_hand(hand: np.uint64, rules: np.ndarray, mind: RuleScratch) -> int:
+def _part(price: int, sure: bool) -> int:
+    """One of both prices."""
+    return sure_part(price) if sure else price_part(price)
+
+
+@inline_kernel
+def _load_trios(
+    trios: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: Scratch, count: int, emit: bool
+) -> tuple[int, np.uint64, np.uint64, int]:
+    """Let trios carry the dearer of the lowest solo and the lowest pair, and nothing that is worth having.
+
+    Args:
+        trios: The ranks of the trios.
+        solos: Those of the solos.
+        pairs: Those of the pairs.
+        sure: Which price tells what is dear.
+        scratch: Prices and memory.
+        count: How many moves are written.
+        emit: Whether to write the trios.
+
+    Returns:
+        The prices of what is carried, the solos and pairs left, and how many moves are written.
+    """
+    carried = _ZERO
+    while trios != U0:
+        rank, loaded, kickers = words.lowest(trios), at.TRIO, U0
+        other = ~(trios & (~trios + U1))
+        trios &= other
+        solo, pair = solos & other, pairs & other
+        solo &= ~solo + U1
+        pair &= ~pair + U1
+        solo_price, pair_price = _ZERO, _ZERO
+        if solo != U0 and _allowed(at.TRIO_SOLO, scratch):
+            solo_price = price_at(words.lowest(solo), at.SOLOS, scratch)
+        if pair != U0 and _allowed(at.TRIO_PAIR, scratch):
+            pair_price = price_at(words.lowest(pair), at.PAIRS, scratch)
+        solo_gain, pair_gain = _part(solo_price, sure), _part(pair_price, sure)
+        if solo_gain > 0 and solo_gain >= pair_gain:
+            loaded, kickers, solos, carried = at.TRIO_SOLO, solo, solos & ~solo, carried + solo_price
+        elif pair_gain > 0:
+            loaded, kickers, pairs, carried = at.TRIO_PAIR, words.spread(pair, U2), pairs & ~pair, carried + pair_price
+        count = _put(scratch, count, loaded, rank, kickers, emit)
+    return carried, solos, pairs, count
+
+
+@inline_kernel
+def _price_of_trios(trios: np.uint64, scratch: Scratch) -> int:
+    """What trios cost; those that carry nothing cost the same."""
+    price = _ZERO
+    while trios != U0:
+        price += scratch.prices[at.TRIO_PRICE + np.int64(words.lowest(trios))]
+        trios &= trios - U1
+    return price
+
+
+@inline_kernel
+def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocket: bool) -> tuple[int, np.uint64]:
+    """In how many ways the rest of a hand is read, and the trios that are tried broken up as well as whole."""
+    number = 2 if rocket else 1
+    if (planes | quads) != U0:
+        number *= _MODES ** np.int64(planes) * _QUAD_MODES ** np.int64(words.popcount(quads))
+    breakable = U0
+    # A trio is worth breaking up only where other bodies carry its cards away.
+    if words.popcount(trios) >= U3 or number > 1:
+        while trios != U0 and number <= MAX_READINGS // 2:
+            number *= 2
+            breakable |= trios & (~trios + U1)
+            trios &= trios - U1
+    return min(number, MAX_READINGS), breakable
+
+
+@inline_kernel
+def _next_modes(modes: np.uint64, planes: np.uint64, quads: np.uint64) -> np.uint64:
+    """The modes that are tried next, the first plane's changing fastest; all 0 again after the last."""
+    mode = U0  # where the mode's bits begin
+    for body in range(planes + words.popcount(quads)):
+        if (modes >> mode) & _MODE < (_LAST_MODE if body < planes else _LAST_QUAD_MODE):
+            return modes + (U1 << mode)
+        modes &= ~(_MODE << mode)
+        mode += _MODE_BITS
+    return U0
+
+
+@inline_kernel
+def _keep(
+    best: int, hand: np.uint64, chains: int, reading: tuple[np.uint64, bool, np.uint64], memory: np.ndarray
+) -> None:
+    """Note the cheapest split so far."""
+    memory[best], memory[best + 1] = hand, np.uint64(chains)
+    memory[best + 2], memory[best + 3], memory[best + 4] = reading[0], np.uint64(reading[1]), reading[2]
+    for index in range(chains):
+        memory[best + 5 + index] = memory[at.TAKEN + index]
+
+
+@inline_kernel
+def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: Scratch) -> tuple[int, int, int]:
+    """Try all readings of what some chains leave.
+
+    Args:
+        hand: The cards left.
+        chains: How many chains are in ``TAKEN``.
+        price: The price of the cheapest split so far.
+        sure: The other price of the one that is cheapest by that.
+        scratch: Prices and memory; what is cheaper is kept there.
+
+    Returns:
+        Both cheapest prices then, and how many readings were tried.
+    """
+    memory = scratch.memory
+    planes, quads = memory[at.PLANES_TAKEN + chains], words.exactly(hand, U4)
+    rocket = (hand & JOKERS) == JOKERS and _allowed(at.ROCKET, scratch)
+    number, breakable = _count_readings(planes, quads, words.exactly(hand, U3), rocket)
+    broken, whole, modes = U0, rocket, U0
+    for _ in range(number):
+        reading = broken, whole, modes
+        possible, spent, trios, solos, pairs, _ = _read(hand, chains, reading, scratch, at.PRICE_ONLY)
+        if possible:
+            spent += sum_of(solos, at.SOLOS, scratch) + sum_of(pairs, at.PAIRS, scratch)
+            by_price = by_sure = spent + _price_of_trios(trios, scratch)
+            # A trio carries away no more than the dearest solo or pair: most readings are too dear whatever it takes.
+            number_of_trios = np.int64(words.popcount(trios))
+            if trios != U0 and price_part(by_price) - number_of_trios * scratch.prices[at.DEAREST] < price:
+                by_price -= _load_trios(trios, solos, pairs, False, scratch, _ZERO, at.PRICE_ONLY)[0]
+            if trios != U0 and sure_part(by_sure) - number_of_trios * LOSER < sure:
+                by_sure -= _load_trios(trios, solos, pairs, True, scratch, _ZERO, at.PRICE_ONLY)[0]
+            if price_part(by_price) < price:
+                price = price_part(by_price)
+                _keep(at.BEST_PRICE, hand, chains, reading, memory)
+            if sure_part(by_sure) < sure:
+                sure = sure_part(by_sure)
+                _keep(at.BEST_SURE, hand, chains, reading, memory)
+        modes = _next_modes(modes, planes, quads)
+        if modes == U0:  # modes change fastest, then the rocket, then trios
+            if not whole:
+                broken = (broken - breakable) & breakable  # the next larger subset
+            whole = rocket and not whole
+    return price, sure, number
+
+
+# --- The search -------------------------------------------------------------------------------------------------------
+
+
+@pure_kernel
+def split_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+    """Find the two cheapest sets of moves into which a hand splits; :func:`write_split` writes them.
+
+    Args:
+        hand: The hand.
+        mind: Prices (:func:`~ddz_agents.rules.prices.set_prices`) and memory.
+
+    Returns:
+        The price of the one, in hundredths of a trick; and the fewest moves that can be beaten, 100 each, with the
+        others of that split, one each.
+    """
+    scratch = mind.scratch
+    memory = scratch.memory
+    found = _list_chains(hand, scratch)
+    price, sure, readings, depth, rest = _DEAREST, _DEAREST, _ZERO, _ZERO, hand
+    memory[at.PATH], memory[at.SPENT], memory[at.PLANES_TAKEN] = U0, U0, U0
+    while True:
+        price, sure, tried = _try_readings(rest, depth, price, sure, scratch)
+        readings += tried
+        memory[at.HANDS_LEFT + depth] = rest
+        if depth == MAX_DEPTH:
+            depth -= 1
+        depth, index = _next_chain(depth, found, memory)
+        if depth < 0 or readings >= BUDGET:
+            break
+        rest = _take_chain(depth, index, memory)
+        depth += 1
+    return price, sure
+
+
+@inline_kernel
+def _next_chain(depth: int, found: int, memory: np.ndarray) -> tuple[int, int]:
+    """The deepest depth at which a chain is left to be taken, -1 if there is none, and the chain's index."""
+    while depth >= 0:
+        index, taken = np.int64(memory[at.PATH + depth]), ~memory[at.HANDS_LEFT + depth]
+        while index < found:
+            if memory[at.CHAIN_CARDS + index] & taken == U0:
+                return depth, index
+            index += 1
+        depth -= 1
+    return depth, _ZERO
+
+
+@inline_kernel
+def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
+    """Take a chain at a depth of the search; the hand that is left without it."""
+    chain, left = memory[at.CHAIN + index], memory[at.HANDS_LEFT + depth]
+    segment = chain >> U4
+    memory[at.TAKEN + depth] = chain
+    memory[at.SPENT + depth + 1] = memory[at.SPENT + depth] + memory[at.CHAIN_PRICE + index]
+    memory[at.PLANES_TAKEN + depth + 1] = memory[at.PLANES_TAKEN + depth] + np.uint64(is_plane(segment))
+    memory[at.PATH + depth], memory[at.PATH + depth + 1] = np.uint64(index + 1), np.uint64(index)  # it may occur twice
+    ranks = words.body_mask(chain & U15, tables.SEGMENT_LENGTH[segment])
+    return words.remove(left, ranks, tables.SEGMENT_COPIES[segment])
+
+
+@pure_kernel
+def write_split(sure: bool, mind: RuleScratch) -> int:
+    """Write the moves of a cheapest split that was found last into ``mind.scratch.memory``.
+
+    Args:
+        sure: Whether the one with the fewest moves that can be beaten.
+        mind: Prices and memory.
+
+    Returns:
+        How many moves there are.
+    """
+    scratch = mind.scratch
+    memory, best = scratch.memory, at.BEST_SURE if sure else at.BEST_PRICE
+    chains, reading = np.int64(memory[best + 1]), (memory[best + 2], memory[best + 3] != U0, memory[best + 4])
+    planes = U0
+    for index in range(chains):
+        chain = memory[best + 5 + index]
+        memory[at.TAKEN + index] = chain
+        planes += np.uint64(is_plane(chain >> U4))
+    memory[at.PLANES_TAKEN + chains] = planes
+    _, _, trios, solos, pairs, count = _read(memory[best], chains, reading, scratch, at.EMIT)
+    _, solos, pairs, count = _load_trios(trios, solos, pairs, sure, scratch, count, at.EMIT)
+    count = _put_each(scratch, count, at.PAIR, pairs, at.EMIT)
+    return _put_each(scratch, count, at.SOLO, solos, at.EMIT)
+
+
+@pure_kernel
+def values_of_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+    """Both prices of :func:`split_hand`, looked up where the hand was split before at the same prices."""
+    slot = mind.known[np.int64((hand * _GOLD) >> _SLOT) & (mind.known.shape[0] - 1)]
+    if slot[0] != hand or slot[1] != mind.scratch.memory[at.TIMES]:
+        price, sure = split_hand(hand, mind)
+        slot[0], slot[1], slot[2] = hand, mind.scratch.memory[at.TIMES], np.uint64(price + (sure << 32))
+    both = np.int64(slot[2])
+    return price_part(both), sure_part(both)
+
+
+@inline_kernel
+def price_of_hand(hand: np.uint64, mind: RuleScratch) -> int:
     """What a hand costs to play out, in hundredths of a trick; the prices must be set.
 
     The fewer tricks it still has to win, and the fewer of its moves can be beaten, the cheaper.  Controls and bombs
     enter through the prices of moves.
     """
-    price, _ = decompose(hand, rules, mind.value, at.PRICE_ONLY)
-    return price
+    return values_of_hand(hand, mind)[0]
 
 
 @inline_kernel
-def losers_and_controls(hand: np.uint64, rules: np.ndarray, mind: RuleScratch) -> tuple[int, int]:
+def losers_and_controls(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
     """The fewest moves that can be beaten into which a hand splits, and the moves of that split that cannot."""
-    price, _ = decompose(hand, rules, mind.sure, at.PRICE_ONLY)
-    return price // LOSER, price % LOSER
+    sure = values_of_hand(hand, mind)[1]
+    return sure // LOSER, sure % LOSER

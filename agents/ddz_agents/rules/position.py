@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.rules.decomposition import losers_and_controls, price_of_hand
-from ddz_agents.rules.prices import set_prices
-from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_POOL, RuleScratch, new_rule_scratch
+from ddz_agents.rules.decomposition import values_of_hand
+from ddz_agents.rules.prices import LOSER, set_prices
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, KEY, LANDLORD, OWNER, SEAT, TARGET
 from ddz_env.core.engine.legal import bombs_in, holds_rocket, replies
-from ddz_env.core.engine.random import advance, mix
+from ddz_env.core.engine.random import advance
 from ddz_env.core.engine.step import next_seat
 from ddz_env.core.engine.words import U0, U1, add_hand, popcount
 from ddz_env.core.rules import R_PLAYERS
@@ -43,42 +43,35 @@ POSITION = np.array(
 from a logistic regression on 57,436 positions of games between rule agents, each after one to three random
 candidates."""
 
-_SLOTS = 1 << 14
-_SLOT = np.uint64(_SLOTS - 1)
+_HANDS = 1 << 13
+"""Hands of a side that are remembered: a search looks at the same ones in many positions."""
 _NONE = np.int64(1 << 30)
 
 
 class Appraiser(NamedTuple):
-    """The prices of both sides, and the hands that have been priced.
+    """The prices of both sides.
 
     Attributes:
         landlord: Prices of the landlord's moves, against the peasants' cards.
         peasants: Prices of the peasants' moves, against the landlord's.
-        salt: What distinguishes the current prices from earlier ones, shape ``[1]``, uint64.
-        hands: The hands priced last, by slot, with side and salt mixed in; shape ``[16384]``, uint64.
-        priced: Their prices, losers and controls, shape ``[16384, 3]``, int64.
+        salt: What distinguishes the current position from earlier ones, shape ``[1]``, uint64.
         features: What the position evaluated last was, by the ``P_`` indexes, shape ``[12]``, float64.
     """
 
     landlord: RuleScratch
     peasants: RuleScratch
     salt: npt.NDArray[np.uint64]
-    hands: npt.NDArray[np.uint64]
-    priced: npt.NDArray[np.int64]
     features: npt.NDArray[np.float64]
 
 
 def new_appraiser() -> Appraiser:
     """Memory for one thread."""
-    hands, priced = np.zeros(_SLOTS, np.uint64), np.zeros((_SLOTS, 3), np.int64)
-    return Appraiser(
-        new_rule_scratch(), new_rule_scratch(), np.ones(1, np.uint64), hands, priced, np.zeros(len(POSITION))
-    )
+    return Appraiser(new_rule_scratch(_HANDS), new_rule_scratch(_HANDS), np.ones(1, np.uint64), np.zeros(len(POSITION)))
 
 
 @pure_kernel
 def set_position(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser, w: np.ndarray) -> None:
-    """Price the moves of both sides by the hands of a game, all open; hands priced before are forgotten.
+    """Price the moves of both sides by the hands of a game, all open.
 
     Args:
         row: The game, shape ``[32]``, uint64.
@@ -94,10 +87,8 @@ def set_position(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser, w: np
             most = max(most, popcount(row[HANDS + np.int64(seat)]))
         seat += U1
     hand = row[HANDS + np.int64(landlord)]
-    appraiser.landlord.about[A_POOL], appraiser.landlord.about[A_ENEMY_CARDS] = pool, most
-    appraiser.peasants.about[A_POOL], appraiser.peasants.about[A_ENEMY_CARDS] = hand, popcount(hand)
-    set_prices(appraiser.landlord, w)
-    set_prices(appraiser.peasants, w)
+    set_prices(pool, most, rules, w, appraiser.landlord)
+    set_prices(hand, popcount(hand), rules, w, appraiser.peasants)
     appraiser.salt[0] = advance(appraiser.salt[0])
 
 
@@ -108,27 +99,17 @@ def mind_of(row: np.ndarray, seat: np.uint64, appraiser: Appraiser) -> RuleScrat
 
 
 @pure_kernel
-def appraise(
-    hand: np.uint64, row: np.ndarray, seat: np.uint64, rules: np.ndarray, appraiser: Appraiser
-) -> tuple[int, int, int]:
-    """The price of a seat's hand, its losers and its controls, looked up where they are known.
+def appraise(hand: np.uint64, row: np.ndarray, seat: np.uint64, appraiser: Appraiser) -> tuple[int, int, int]:
+    """The price of a seat's hand, its losers and its controls.
 
     Args:
         hand: The hand; it need not be the one that the seat holds.
         row: The game, for the landlord.
         seat: The seat.
-        rules: The rules array.
         appraiser: Prices (:func:`set_position`) and memory.
     """
-    code = mix(appraiser.salt[0] + (U1 if seat == row[LANDLORD] else U0)) ^ hand
-    slot = np.int64(mix(code) & _SLOT)
-    priced = appraiser.priced[slot]
-    if appraiser.hands[slot] != code:
-        mind = mind_of(row, seat, appraiser)
-        appraiser.hands[slot] = code
-        priced[0] = price_of_hand(hand, rules, mind)
-        priced[1], priced[2] = losers_and_controls(hand, rules, mind)
-    return priced[0], priced[1], priced[2]
+    price, sure = values_of_hand(hand, mind_of(row, seat, appraiser))
+    return price, sure // LOSER, sure % LOSER
 
 
 @inline_kernel
@@ -163,13 +144,13 @@ def describe(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser) -> None:
     """
     landlord, features = row[LANDLORD], appraiser.features
     hand = row[HANDS + np.int64(landlord)]
-    own, own_losers, controls = appraise(hand, row, landlord, rules, appraiser)
+    own, own_losers, controls = appraise(hand, row, landlord, appraiser)
     cheaper, dearer, losers, bombs, seat = _NONE, -_NONE, _NONE, 0.0, U0
     first, holds = holder(row, rules)
     leader_losers = own_losers
     while seat < rules[R_PLAYERS]:
         if seat != landlord:
-            price, own_side, _ = appraise(row[HANDS + np.int64(seat)], row, seat, rules, appraiser)
+            price, own_side, _ = appraise(row[HANDS + np.int64(seat)], row, seat, appraiser)
             cheaper, dearer, losers = min(cheaper, price), max(dearer, price), min(losers, own_side)
             bombs += _bombs(row[HANDS + np.int64(seat)], rules)
             if seat == first:

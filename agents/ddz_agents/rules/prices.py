@@ -1,87 +1,258 @@
-"""Prices of main groups, by how easily the unseen cards beat them."""
+"""Prices of main groups, by how easily the unseen cards beat them.
+
+A group has two prices: what it costs to get rid of it in hundredths of a trick, which falls with its strength, and a
+*loser* (``LOSER``) or a *winner* (``WINNER``), whether it can be beaten or not.  Both are added up over the moves of a
+split, so they travel as one number (:func:`price_part`, :func:`sure_part`), and one addition adds both.
+
+What the number of higher groups among the unseen cards makes of a price is a table of the weights.  Solos, pairs and
+trios, of which every hand is made, are priced when the unseen cards change; solos and pairs by sets of ranks, so that
+those of a hand are priced at once and not one by one.  Chains, planes and quads are rare: each is priced where it is
+met.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ddz_agents.rules import scratch as at
 from ddz_agents.rules import weights as of
-from ddz_agents.rules.decomposition import LOSER, WINNER
-from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_POOL, RuleScratch
+from ddz_agents.rules.scratch import RuleScratch, Scratch
+from ddz_env.core.actions import NUM_SEGMENTS, segments_of
+from ddz_env.core.cards import NUM_CARDS
 from ddz_env.core.engine import tables
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.words import CHAIN_PLANE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U15, U16, popcount, run
-from ddz_env.core.rules import R_BOMBS
+from ddz_env.core.engine.words import (
+    CHAIN_PLANE,
+    FOUR_PLANES,
+    PLANE,
+    U0,
+    U1,
+    U2,
+    U3,
+    U4,
+    U8,
+    U12,
+    U15,
+    U16,
+    count_of,
+    popcount,
+    run,
+)
+from ddz_env.core.rules import R_BOMBS, R_SEGMENTS, R_TWO_JOKERS
+
+LOSER, WINNER = 100, 1
+"""Prices of moves that can be beaten and of others, where these are counted."""
+
+_ALWAYS, _PAIR, _TRIO, _CHAIN, _PAIR_CHAIN, _PLANE, _BOMB, _QUAD = map(np.int64, range(0, 128, 16))
+"""Rows of the tables by the number of higher groups; nothing beats what is in the first."""
+_QUAD_SLOPE, _QUAD_STEP = 20, 10
+
+
+def _rows() -> npt.NDArray[np.int64]:
+    """The row of each segment without kickers, and of quads with kickers."""
+    table = np.full(NUM_SEGMENTS, _ALWAYS, np.int64)
+    rows = {"pair": _PAIR, "trio": _TRIO, "solo chain": _CHAIN, "pair chain": _PAIR_CHAIN, "plane": _PLANE}
+    for category, row in (rows | {"bomb": _BOMB, "quad+2 solos": _QUAD}).items():
+        table[segments_of(category)] = row
+    return table
+
+
+def _shares() -> npt.NDArray[np.uint8]:
+    """How easily a solo is beaten, by the unseen cards and how many of them are higher: their share, rounded up."""
+    unseen, higher = np.ogrid[: NUM_CARDS + 1, : NUM_CARDS + 1]
+    return np.minimum(-(-100 * higher // np.maximum(unseen, 1)), 100).astype(np.uint8)
+
+
+_ROW, _SHARE = _rows(), _shares()
+_HALF = np.int64(1 << 31)
+
+
+# --- Both prices as one number ----------------------------------------------------------------------------------------
 
 
 @inline_kernel
-def _put_price(
-    mind: RuleScratch, segment: int, rank: np.uint64, beaten: int, base: int, slope: int, w: np.ndarray
-) -> None:
-    index = segment * at.PRICES + np.int64(rank)
-    mind.beaten[index] = beaten
+def price_part(price: int) -> int:
+    """Hundredths of a trick, of a price or of a sum of prices."""
+    return ((price + _HALF) & ((_HALF << 1) - 1)) - _HALF
+
+
+@inline_kernel
+def sure_part(price: int) -> int:
+    """``LOSER`` for each group that can be beaten and ``WINNER`` for any other, of a price or of a sum of prices."""
+    return (price + _HALF) >> 32
+
+
+@inline_kernel
+def _both(base: int, slope: int, beaten: int, control: int) -> int:
+    """The prices of a group that is beaten so easily."""
     price = base + slope * beaten // 100
-    if beaten == 0:
-        price += w[of.CONTROL]
-    mind.value.price[index] = price
-    mind.sure.price[index] = LOSER if beaten > 0 else WINNER
+    return price + (LOSER << 32) if beaten > 0 else price + control + (WINNER << 32)
+
+
+# --- What the weights say ---------------------------------------------------------------------------------------------
 
 
 @pure_kernel
-def _price_segment(
-    mind: RuleScratch, segment: int, ranks: np.uint64, step: int, base: int, slope: int, w: np.ndarray
-) -> None:
-    """Price a segment of which the unseen cards could hold the groups with these lowest ranks."""
-    if tables.SEGMENT_CARDS[segment] > mind.about[A_ENEMY_CARDS]:
-        ranks = U0
-    rank = U0
-    while rank < tables.SEGMENT_SIZE[segment]:
-        higher = np.int64(popcount(ranks >> (rank + U1)))
-        _put_price(mind, segment, rank, min(np.int64(100), higher * step), base, slope, w)
-        rank += U1
+def _set_row(prices: np.ndarray, row: int, base: int, slope: int, step: int, control: int) -> None:
+    """Write how easily a group is beaten by the number of higher ones, ``step`` for each, and its prices."""
+    for higher in range(16):
+        beaten = min(np.int64(100), higher * step)
+        prices[at.BEATEN + row + higher] = beaten
+        prices[at.BY_HIGHER + row + higher] = _both(base, slope, beaten, control)
 
 
 @pure_kernel
-def _price_chains(mind: RuleScratch, plane: np.uint64, first: int, stop: int, step: int, w: np.ndarray) -> None:
-    for segment in range(first, stop):
-        ranks = run(plane, tables.SEGMENT_LENGTH[segment])
-        _price_segment(mind, segment, ranks, step, w[of.BASE_CHAIN], w[of.SLOPE_CHAIN], w)
+def _set_weights(prices: np.ndarray, w: np.ndarray) -> bool:
+    """Write what follows from the weights alone, unless it is written; whether they have changed."""
+    changed = False
+    for index in range(w.size):
+        changed |= prices[at.WEIGHT + index] != w[index]
+        prices[at.WEIGHT + index] = w[index]
+    if not changed:
+        return False
+    control, chain, slope = w[of.CONTROL], w[of.BASE_CHAIN], w[of.SLOPE_CHAIN]
+    _set_row(prices, _PAIR, w[of.BASE_PAIR], w[of.SLOPE_PAIR], w[of.STEP_PAIR], control)
+    _set_row(prices, _TRIO, w[of.BASE_TRIO], w[of.SLOPE_TRIO], w[of.STEP_TRIO], control)
+    _set_row(prices, _CHAIN, chain, slope, w[of.STEP_CHAIN], control)
+    _set_row(prices, _PAIR_CHAIN, chain, slope, w[of.STEP_PAIR_CHAIN], control)
+    _set_row(prices, _PLANE, chain, slope, w[of.STEP_PLANE], control)
+    _set_row(prices, _BOMB, w[of.BOMB], np.int64(_QUAD_SLOPE), np.int64(_QUAD_STEP), control)
+    _set_row(prices, _QUAD, w[of.QUAD], np.int64(_QUAD_SLOPE), np.int64(_QUAD_STEP), control)
+    prices[at.ROCKET_PRICE] = _both(w[of.ROCKET], np.int64(0), np.int64(0), control)
+    dearest = np.int64(0)
+    for beaten in range(101):
+        price = _both(w[of.BASE_SOLO], w[of.SLOPE_SOLO], beaten, control)
+        prices[at.BY_SHARE + beaten] = price
+        dearest = max(dearest, price_part(price))
+    for higher in range(16):
+        dearest = max(dearest, price_part(prices[at.BY_HIGHER + _PAIR + higher]))
+    prices[at.DEAREST] = dearest
+    return True
 
 
-@pure_kernel
-def set_prices(mind: RuleScratch, w: np.ndarray) -> None:
-    """Price every main group by how easily the unseen cards beat it."""
-    pool = mind.about[A_POOL]
-    unseen = max(popcount(pool), U1)
-    two, three = (pool >> U16) & PLANE, (pool >> (U2 * U16)) & PLANE
-    four = pool >> (U3 * U16)
-    rank = U0
-    while rank < U15:
-        higher = popcount(pool & (FOUR_PLANES * (PLANE & ~((U2 << rank) - U1))))
-        beaten = (np.int64(higher) * 100 + np.int64(unseen) - 1) // np.int64(unseen)
-        _put_price(mind, at.SOLO, rank, beaten, w[of.BASE_SOLO], w[of.SLOPE_SOLO], w)
-        rank += U1
-    _price_segment(mind, at.PAIR, two, w[of.STEP_PAIR], w[of.BASE_PAIR], w[of.SLOPE_PAIR], w)
-    _price_segment(mind, at.TRIO, three, w[of.STEP_TRIO], w[of.BASE_TRIO], w[of.SLOPE_TRIO], w)
-    _price_chains(mind, pool & CHAIN_PLANE, at.SOLO_CHAIN, at.SOLO_CHAIN_END, w[of.STEP_CHAIN], w)
-    _price_chains(mind, two & CHAIN_PLANE, at.PAIR_CHAIN, at.PAIR_CHAIN_END, w[of.STEP_PAIR_CHAIN], w)
-    _price_chains(mind, three & CHAIN_PLANE, at.PLANES, at.PLANES_END, w[of.STEP_PLANE], w)
-    _price_segment(mind, at.BOMB, four, 10, w[of.BOMB], 20, w)
-    _price_segment(mind, at.QUAD_SOLOS, four, 10, w[of.QUAD], 20, w)
-    _put_price(mind, at.ROCKET, U0, 0, w[of.ROCKET], 0, w)
+# --- Chains, planes and quads -----------------------------------------------------------------------------------------
 
 
 @inline_kernel
-def place_of(main: np.uint64) -> int:
-    """The place of a main group's price; groups with kickers count as their bodies."""
-    segment = tables.MAIN_SEGMENT[main]
-    return at.PRICED_AS[np.int64(segment)] * at.PRICES + np.int64(main - tables.SEGMENT_BASE[segment])
+def groups_unseen(segment: int, scratch: Scratch) -> np.uint64:
+    """The lowest ranks of the groups of a segment that one of the others could hold."""
+    if tables.SEGMENT_CARDS[segment] > scratch.memory[at.MOST]:
+        return U0
+    plane = (scratch.memory[at.POOL] >> (U16 * (tables.SEGMENT_COPIES[segment] - U1))) & PLANE
+    length = tables.SEGMENT_LENGTH[segment]
+    return run(plane & CHAIN_PLANE, length) if length > U1 else plane
+
+
+@inline_kernel
+def price_among(segment: int, rank: np.uint64, groups: np.uint64, scratch: Scratch) -> int:
+    """Both prices of a pair, a trio or a longer group where the others could hold these groups of its segment."""
+    return scratch.prices[at.BY_HIGHER + _ROW[segment] + np.int64(popcount(groups >> (rank + U1)))]
+
+
+@inline_kernel
+def price_of_quad(segment: int, rank: np.uint64, scratch: Scratch) -> int:
+    """Both prices of a bomb, or of a quad with kickers."""
+    bare = at.PRICED_AS[segment]
+    return price_among(bare, rank, groups_unseen(bare, scratch), scratch)
+
+
+# --- Solos, pairs and trios -------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def sum_of(ranks: np.uint64, kind: int, scratch: Scratch) -> int:
+    """What solos (``SOLOS``) or pairs (``PAIRS``) of some ranks cost together."""
+    prices, first = scratch.prices, at.SUMS + kind
+    low, second = np.int64(ranks & U15) << 3, np.int64((ranks >> U4) & U15) << 3
+    third, high = np.int64((ranks >> U8) & U15) << 3, np.int64(ranks >> U12) << 3
+    return prices[first + low] + prices[first + second + 1] + prices[first + third + 2] + prices[first + high + 3]
+
+
+@inline_kernel
+def price_at(rank: np.uint64, kind: int, scratch: Scratch) -> int:
+    """Both prices of the solo (``SOLOS``) or pair (``PAIRS``) of a rank."""
+    return scratch.prices[_place_of(rank) + kind]
+
+
+@inline_kernel
+def _place_of(rank: np.uint64) -> int:
+    """Where the sum over a single rank stands."""
+    return at.SUMS + (8 << np.int64(rank & U3)) + np.int64(rank >> U2)
+
+
+@inline_kernel
+def _note(place: int, word: np.uint64, scratch: Scratch) -> bool:
+    """Note what prices are for; whether it has changed."""
+    changed = scratch.memory[place] != word
+    scratch.memory[place] = word
+    return changed
+
+
+@pure_kernel
+def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarray, mind: RuleScratch) -> None:
+    """Price all main groups by how easily the unseen cards beat them; nothing to do if they are priced.
+
+    Args:
+        pool: The unseen cards, as a hand.
+        most: The cards of the largest hand among those who hold them.
+        rules: The rules array.
+        w: The weights, shape ``[33]``, int64.
+        mind: The memory; what it knows of hands is forgotten if anything has changed.
+    """
+    scratch = mind.scratch
+    prices = scratch.prices
+    changed = _note(at.POOL, pool, scratch) | _note(at.MOST, most, scratch)
+    changed |= _note(at.ALLOWED, rules[R_SEGMENTS], scratch) | _note(at.TWO_JOKERS, rules[R_TWO_JOKERS], scratch)
+    changed |= _set_weights(prices, w)
+    if not changed:
+        return
+    scratch.memory[at.TIMES] += U1
+    shares = _SHARE[popcount(pool)]
+    pairs, trios = groups_unseen(at.PAIR, scratch), groups_unseen(at.TRIO, scratch)
+    higher, rank = U0, U15
+    while rank > U0:
+        rank -= U1
+        place = _place_of(rank)
+        prices[place + at.SOLOS] = prices[at.BY_SHARE + np.int64(shares[higher])]
+        prices[place + at.PAIRS] = price_among(at.PAIR, rank, pairs, scratch)
+        prices[at.TRIO_PRICE + np.int64(rank)] = price_among(at.TRIO, rank, trios, scratch)
+        higher += count_of(pool, rank)
+    for subset in range(3, 16):
+        first, rest = at.SUMS + 8 * (subset & -subset), at.SUMS + 8 * (subset & (subset - 1))
+        if rest > at.SUMS:
+            for lane in range(8):
+                prices[at.SUMS + 8 * subset + lane] = prices[first + lane] + prices[rest + lane]
+
+
+# --- What the rule agent asks -----------------------------------------------------------------------------------------
+
+
+@pure_kernel
+def _beaten_and_price(main: np.uint64, scratch: Scratch) -> tuple[int, int]:
+    """How easily a main group is beaten, and its prices; groups with kickers count as their bodies."""
+    segment, rank = tables.MAIN_SEGMENT[main], main - tables.SEGMENT_BASE[tables.MAIN_SEGMENT[main]]
+    bare, prices = at.PRICED_AS[segment], scratch.prices
+    if bare == at.SOLO:
+        pool = scratch.memory[at.POOL]
+        higher = pool & ~(((U2 << rank) - U1) * FOUR_PLANES)
+        return np.int64(_SHARE[popcount(pool), popcount(higher)]), price_at(rank, at.SOLOS, scratch)
+    if _ROW[bare] == _ALWAYS:
+        return np.int64(0), prices[at.ROCKET_PRICE]
+    place = _ROW[bare] + np.int64(popcount(groups_unseen(bare, scratch) >> (rank + U1)))
+    return prices[at.BEATEN + place], prices[at.BY_HIGHER + place]
 
 
 @inline_kernel
 def beatable(mind: RuleScratch, main: np.uint64) -> int:
-    """How easily a main group is beaten; groups with kickers count as their bodies."""
-    return mind.beaten[place_of(main)]
+    """How easily a main group is beaten, 0 (a control) to 100; groups with kickers count as their bodies."""
+    return _beaten_and_price(main, mind.scratch)[0]
+
+
+@inline_kernel
+def price_of_main(main: np.uint64, mind: RuleScratch) -> int:
+    """What it costs to get rid of a main group of a split, in hundredths of a trick; kickers cost nothing."""
+    return price_part(_beaten_and_price(main, mind.scratch)[1])
 
 
 @inline_kernel

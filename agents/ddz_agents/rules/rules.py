@@ -15,8 +15,8 @@ import numpy as np
 
 from ddz_agents.rules import scratch
 from ddz_agents.rules import weights as of
-from ddz_agents.rules.decomposition import LOSER, decompose, losers_and_controls, price_of_hand
-from ddz_agents.rules.prices import beatable, is_bomb, place_of, set_prices
+from ddz_agents.rules.decomposition import losers_and_controls, price_of_hand, split_hand, write_split
+from ddz_agents.rules.prices import LOSER, beatable, is_bomb, price_of_main, set_prices
 from ddz_agents.rules.scratch import RuleScratch, is_enemy, look_around
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
@@ -82,7 +82,7 @@ def choose_kickers(
         while options != U0:
             bit = options & (~options + U1)
             options ^= bit
-            cost = price_of_hand(words.remove(rest, bit, size), rules, mind)
+            cost = price_of_hand(words.remove(rest, bit, size), mind)
             if cost < best:
                 best, chosen = cost, bit
         ranks |= chosen
@@ -103,7 +103,7 @@ def _sure_win(count: int, rules: np.ndarray, mind: RuleScratch) -> tuple[np.uint
     """
     best, found = np.int64(_NEVER), _ZERO
     for index in range(count):
-        main = mind.sure.memory[scratch.MAINS + index]
+        main = mind.scratch.memory[scratch.MAINS + index]
         if not marked(mind.mask, main):
             return U0, U0
         score = np.int64(tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]])
@@ -113,14 +113,14 @@ def _sure_win(count: int, rules: np.ndarray, mind: RuleScratch) -> tuple[np.uint
             score -= 100
         if score > best:
             best, found = score, np.int64(index)
-    return mind.sure.memory[scratch.MAINS + found], mind.sure.memory[scratch.KICKERS + found]
+    return mind.scratch.memory[scratch.MAINS + found], mind.scratch.memory[scratch.KICKERS + found]
 
 
 @pure_kernel
 def _lead_score(mind: RuleScratch, main: np.uint64, rules: np.ndarray, w: np.ndarray) -> int:
     """How good it is to lead a move of the hand's split."""
     about, segment, beaten = mind.about, tables.MAIN_SEGMENT[main], beatable(mind, main)
-    cards, score = tables.SEGMENT_CARDS[segment], mind.value.price[place_of(main)]
+    cards, score = tables.SEGMENT_CARDS[segment], price_of_main(main, mind)
     score += w[of.LEAD_CARD] * np.int64(cards) - w[of.LEAD_HOLD] * beaten // 100
     if segment == scratch.SOLO:
         score += w[of.LEAD_SOLO]
@@ -152,24 +152,23 @@ def _lead_to_partner(hand: np.uint64, mind: RuleScratch) -> np.uint64:
 def _lead(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """The move to lead: main group and kickers."""
     hand = mind.about[scratch.A_HAND]
-    price, count = decompose(hand, rules, mind.sure, scratch.EMIT)
-    if price < 2 * LOSER:
-        main, kickers = _sure_win(count, rules, mind)
+    _, sure = split_hand(hand, mind)
+    if sure < 2 * LOSER:
+        main, kickers = _sure_win(write_split(True, mind), rules, mind)
         if main != U0:
             return main, kickers
     main = _lead_to_partner(hand, mind)
     if main != U0:
         return main, U0
-    _, count = decompose(hand, rules, mind.value, scratch.EMIT)
     kickers = U0
     best = np.int64(_NEVER)
-    for index in range(count):
-        candidate = mind.value.memory[scratch.MAINS + index]
+    for index in range(write_split(False, mind)):
+        candidate = mind.scratch.memory[scratch.MAINS + index]
         if not marked(mind.mask, candidate):
             continue
         score = _lead_score(mind, candidate, rules, w)
         if score > best:
-            best, main, kickers = score, candidate, mind.value.memory[scratch.KICKERS + index]
+            best, main, kickers = score, candidate, mind.scratch.memory[scratch.KICKERS + index]
     if main == U0:
         main = nth_legal(mind.mask, U0)
         kickers = lowest_kickers(row, hand, main, rules)
@@ -244,7 +243,7 @@ def _reply_score(
 def _follow(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """The reply that makes the hand cheaper by most over what is needed, or pass: main group and kickers."""
     hand = mind.about[scratch.A_HAND]
-    before = price_of_hand(hand, rules, mind)
+    before = price_of_hand(hand, mind)
     best, main, kickers = np.int64(0), U0, U0
     for word in range(tables.MASK_WORDS):
         bits = mind.mask[word]
@@ -255,8 +254,8 @@ def _follow(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray
                 continue
             riders = choose_kickers(row, hand, candidate, rules, mind)
             rest = words.remove_hand(words.remove_hand(hand, main_cards(candidate)), riders)
-            score = _reply_score(row, rules, mind, w, candidate, before - price_of_hand(rest, rules, mind))
-            if beatable(mind, candidate) == 0 and losers_and_controls(rest, rules, mind)[0] < 2:
+            score = _reply_score(row, rules, mind, w, candidate, before - price_of_hand(rest, mind))
+            if beatable(mind, candidate) == 0 and losers_and_controls(rest, mind)[0] < 2:
                 score += _WIN
             if score > best:
                 best, main, kickers = score, candidate, riders
@@ -301,10 +300,10 @@ def rules_move(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndar
     if row[at.STAGE] == at.STAGE_PLAY and mind.mask[0] & U1 and count_legal(mind.mask) == U1:
         return U0, U0  # nothing but pass
     look_around(row, rules, mind)
-    set_prices(mind, w)
+    set_prices(mind.about[scratch.A_POOL], mind.about[scratch.A_ENEMY_CARDS], rules, w, mind)
     hand = mind.about[scratch.A_HAND]
     if row[at.STAGE] != at.STAGE_PLAY:
-        return _speak(row, rules, mind, price_of_hand(hand, rules, mind)), U0
+        return _speak(row, rules, mind, price_of_hand(hand, mind)), U0
     main = finishing_action(hand, mind.mask)
     if main != U0:
         return main, words.remove_hand(hand, main_cards(main))
@@ -334,7 +333,7 @@ def next_action(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.nda
         return plan[0]
     if plan[0] != row[at.PENDING]:
         look_around(row, rules, mind)
-        set_prices(mind, w)
+        set_prices(mind.about[scratch.A_POOL], mind.about[scratch.A_ENEMY_CARDS], rules, w, mind)
         plan[0] = row[at.PENDING]
         plan[1] = choose_kickers(row, mind.about[scratch.A_HAND], row[at.PENDING], rules, mind)
     ranks = words.remove_hand(plan[1], row[at.CHOSEN]) & PLANE

@@ -52,16 +52,21 @@ LOADED = _loaded()
 PRICED_AS = _priced_as()
 EMIT, PRICE_ONLY = np.bool_(True), np.bool_(False)
 
-PRICES = 16
-"""Prices a segment: one for each lowest rank."""
 MAX_CHAINS = 136
 MAX_GROUPS = 20
 
 # Where things lie in ``Scratch.memory``.
-PATH, HANDS_LEFT, TAKEN, BEST, BODY = range(0, 40, 8)
-"""Eight words each.  At each depth of the search: the index of the next chain to try, the hand left, and the chain
-taken, as in ``CHAIN``; the chains of the best split so far; and planes and quads of a reading, in the same form."""
-MAINS = 40
+POOL, MOST, ALLOWED, TWO_JOKERS, TIMES = range(5)
+"""What the prices are for: the unseen cards, the cards of the largest hand among them, and two words of the rules; and
+how many times prices have been set."""
+PATH, HANDS_LEFT, TAKEN, SPENT, PLANES_TAKEN, BODY = range(8, 56, 8)
+"""Eight words each.  At each depth of the search: the index of the next chain to try, the hand left, the chain taken,
+as in ``CHAIN``, the price of all chains taken and how many of them are planes; and planes and quads of a reading, in
+the form of ``CHAIN``."""
+BEST_PRICE, BEST_SURE = np.int64(56), np.int64(72)
+"""Sixteen words each: the cheapest split so far by either price.  The hand that its chains leave, how many chains, the
+reading (trios broken up, whether the rocket is whole, modes of planes and quads) and the chains."""
+MAINS = 88
 """Twenty words: the moves of the answer, action ids."""
 KICKERS = MAINS + MAX_GROUPS
 """Twenty words: their kickers, as hands."""
@@ -69,23 +74,46 @@ CHAIN = KICKERS + MAX_GROUPS
 """Chains that the hand holds: ``segment << 4 | lowest rank``."""
 CHAIN_CARDS = CHAIN + MAX_CHAINS
 """Their cards, as hands."""
-MEMORY_WORDS = CHAIN_CARDS + MAX_CHAINS
+CHAIN_PRICE = CHAIN_CARDS + MAX_CHAINS
+"""Their prices."""
+MEMORY_WORDS = CHAIN_PRICE + MAX_CHAINS
+
+# Where things lie in ``Scratch.prices``.
+WEIGHT = 0
+"""The weights."""
+ROCKET_PRICE, DEAREST = 40, 41
+"""The rocket's prices, and no less than any solo or pair costs."""
+BEATEN, BY_HIGHER = 48, 48 + 8 * 16
+"""By the number of higher groups unseen: how easily a group is beaten, and its prices; a row of sixteen a category."""
+BY_SHARE = BY_HIGHER + 8 * 16
+"""By how easily it is beaten: the prices of a solo."""
+TRIO_PRICE = BY_SHARE + 104
+"""By rank: the prices of a trio."""
+SUMS = TRIO_PRICE + 16
+"""The prices of sets of ranks: for each subset of four neighbouring ranks, the sums over the solos of the lowest four
+ranks, of the next ones, and so on, and then the same of pairs."""
+SOLOS, PAIRS = np.int64(0), np.int64(4)
+PRICE_WORDS = SUMS + 16 * 8
 
 # Words of ``RuleScratch.about``.
 A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS = range(7)
 
+HANDS_KNOWN = 256
+"""Hands that are remembered: more than a decision looks at."""
+
 
 class Scratch(NamedTuple):
-    """Prices, and the memory of the search for the cheapest split of a hand.
+    """Prices, and the memory of the search for the cheapest splits of a hand.
 
     Attributes:
-        price: Price of each main group without its kickers, shape ``[segments * 16]``, int64, by segment and lowest
-            rank; the caller fills it.  Groups with kickers cost what their bodies cost alone, except quads with
-            kickers, which are not bombs.
-        memory: Shape ``[MEMORY_WORDS]``, uint64.  The answer's moves are at ``MAINS`` and ``KICKERS``.
+        prices: Prices of main groups, int64, shape ``[PRICE_WORDS]``; set by
+            :func:`~ddz_agents.rules.prices.set_prices`.  Groups with kickers cost what their bodies cost alone, except
+            quads with kickers, which are not bombs.
+        memory: What the prices are for, and the search's memory, uint64, shape ``[MEMORY_WORDS]``.  The moves of a
+            split are at ``MAINS`` and ``KICKERS``.
     """
 
-    price: npt.NDArray[np.int64]
+    prices: npt.NDArray[np.int64]
     memory: npt.NDArray[np.uint64]
 
 
@@ -93,41 +121,27 @@ class RuleScratch(NamedTuple):
     """The memory of one rule player.
 
     Attributes:
-        value: The decomposition that values a hand.
-        sure: The decomposition that counts the moves that can be beaten: a beatable move costs 100, others 1.
-        beaten: How easily each main group is beaten, 0 (a control) to 100, by segment and lowest rank, int64.
+        scratch: Prices and the search's memory.
+        known: Hands, how many times prices had been set when they were split, and what they cost; shape
+            ``[hands, 3]``, uint64.
         mask: Legal actions, shape ``[MASK_WORDS]``, uint64.
         about: What the seat knows, uint64: see the ``A_`` indexes; shape ``[7]``.
     """
 
-    value: Scratch
-    sure: Scratch
-    beaten: npt.NDArray[np.int64]
+    scratch: Scratch
+    known: npt.NDArray[np.uint64]
     mask: npt.NDArray[np.uint64]
     about: npt.NDArray[np.uint64]
 
 
-def new_scratch() -> Scratch:
-    """Prices of one a move and fresh memory, for one thread."""
-    return Scratch(np.ones(NUM_SEGMENTS * PRICES, np.int64), np.zeros(MEMORY_WORDS, np.uint64))
+def new_rule_scratch(hands: int = HANDS_KNOWN) -> RuleScratch:
+    """Memory for one thread.
 
-
-def new_rule_scratch() -> RuleScratch:
-    """Memory for one thread."""
-    value = new_scratch()
-    return RuleScratch(
-        value=value,
-        sure=Scratch(value.price.copy(), value.memory),  # one search at a time: the memory is shared
-        beaten=np.zeros(NUM_SEGMENTS * PRICES, np.int64),
-        mask=np.zeros(MASK_WORDS, np.uint64),
-        about=np.zeros(7, np.uint64),
-    )
-
-
-@inline_kernel
-def price_of(scratch: Scratch, segment: int, rank: np.uint64) -> int:
-    """The price of a main group."""
-    return scratch.price[np.int64(segment) * PRICES + np.int64(rank)]
+    Args:
+        hands: How many hands are remembered while prices stay the same, a power of two.
+    """
+    scratch = Scratch(np.zeros(PRICE_WORDS, np.int64), np.zeros(MEMORY_WORDS, np.uint64))
+    return RuleScratch(scratch, *(np.zeros(size, np.uint64) for size in ((hands, 3), MASK_WORDS, 7)))
 
 
 @inline_kernel

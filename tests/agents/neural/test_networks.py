@@ -363,8 +363,8 @@ def test_an_appraisal_is_a_hundred_a_loser_and_one_any_other_move_and_a_price(
 
 def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, float]:
     mind, out = new_rule_scratch(), np.zeros(PROSPECTS, np.float32)
-    weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), mind)
-    put_prospects(np.uint64(counts_to_word(Hand.parse(hand).counts)), Rules().words(), mind, out, 0)
+    weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), Rules().words(), mind)
+    put_prospects(np.uint64(counts_to_word(Hand.parse(hand).counts)), mind, out, 0)
     losers, moves = out[:MOST_LOSERS], out[MOST_LOSERS : MOST_LOSERS + MOST_MOVES]
     for thresholds in (losers, moves):  # once a threshold is missed, so are all above it
         assert (np.diff(thresholds) <= 0).all()

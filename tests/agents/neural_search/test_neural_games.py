@@ -82,8 +82,8 @@ def test_the_cards_that_nobody_holds_are_read_and_the_last_column_says_whether_t
 def prospects_among(hand: np.uint64, one: np.uint64, other: np.uint64) -> np.ndarray:
     mind, out = new_rule_scratch(), np.zeros(PROSPECTS, np.float32)
     most = max(int(one).bit_count(), int(other).bit_count())
-    weigh_pool(np.uint64(add_hand(one, other)), np.uint64(most), mind)
-    put_prospects(hand, Rules().words(), mind, out, 0)
+    weigh_pool(np.uint64(add_hand(one, other)), np.uint64(most), Rules().words(), mind)
+    put_prospects(hand, mind, out, 0)
     return out
 
 

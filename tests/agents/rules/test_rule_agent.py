@@ -12,15 +12,19 @@ from hypothesis import strategies as st
 
 from ddz_agents.random import RandomAgent
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.rules.decomposition import decompose
+from ddz_agents.rules.decomposition import split_hand, values_of_hand, write_split
+from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, new_scratch
+from ddz_agents.rules.scratch import KICKERS, MAINS, RuleScratch, new_rule_scratch
+from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Hand, Move, Rules, State
+from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.cards import FULL_DECK, NUM_RANKS
 from ddz_env.core.engine.layout import HIDDEN, OWNER, PLAYED, SEAT
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game, seat_generators
-from tests.oracles.reference import cards_of, moves_to_play, without
+from tests.oracles.reference import cards_of, category_of, moves_to_play, without
+from tests.oracles.splits import Prices, cheapest
 
 
 def position(hands: Sequence[str | Hand], rules: str = "standard") -> State:
@@ -138,14 +142,21 @@ def test_strong_hands_bid_and_double_and_weak_ones_do_neither() -> None:
         state.step(move)
 
 
-PRICES_OF_ONE = new_scratch()
+MIND = new_rule_scratch()
+
+
+def moves_of(sure: bool, mind: RuleScratch) -> list[Move]:
+    """The moves of a cheapest split that was found last."""
+    count, words = write_split(sure, mind), mind.scratch.memory
+    return [Move.from_words(int(words[MAINS + i]), int(words[KICKERS + i])) for i in range(count)]
 
 
 def split(hand: tuple[int, ...], rules: Rules) -> list[Move]:
-    price, count = decompose(np.uint64(Hand(hand).word), rules.words(), PRICES_OF_ONE, EMIT)
-    words = PRICES_OF_ONE.memory
-    moves = [Move.from_words(int(words[MAINS + i]), int(words[KICKERS + i])) for i in range(count)]
-    assert price == count
+    """The split into the fewest moves: none can be beaten where no card is unseen, and each costs one."""
+    set_prices(np.uint64(0), np.uint64(0), rules.words(), WEIGHTS, MIND)
+    _, sure = split_hand(np.uint64(Hand(hand).word), MIND)
+    moves = moves_of(True, MIND)
+    assert sure == len(moves)
     return moves
 
 
@@ -196,9 +207,41 @@ def test_the_fewest_tricks_of_known_hands(cards: str, tricks: int) -> None:
     assert len(split(Hand.parse(cards).counts, Rules.preset("standard"))) == tricks
 
 
+@pytest.mark.parametrize("preset", ["standard", "botzone"])
+def test_both_prices_of_a_hand_are_those_of_the_cheapest_splits_and_of_their_moves(preset: str) -> None:
+    """Against an oracle that tries every split, for hands that do and do not follow each other in one memory."""
+    rules, mind, rng = Rules.preset(preset), new_rule_scratch(), np.random.default_rng(7)
+    deck = np.repeat(np.arange(NUM_RANKS), FULL_DECK)
+    for _ in range(150):
+        low = rng.integers(0, 8) if rng.random() < 0.7 else 0
+        near = deck[(deck >= low) & (deck < low + 6) | (rng.random(deck.size) < 0.15)]
+        shuffled = rng.permutation(near)
+        held = np.bincount(shuffled[: rng.integers(1, 15)], minlength=NUM_RANKS)
+        if rng.random() < 0.3:  # trios and quads
+            held[:] = 0
+            held[rng.choice(13, 4, replace=False)] = [3, *rng.integers(2, 5, 3)]
+        pool, most = np.minimum(rng.integers(0, 5, NUM_RANKS), FULL_DECK - held), int(rng.integers(1, 21))
+        set_prices(np.uint64(Hand(tuple(pool)).word), np.uint64(most), rules.words(), WEIGHTS, mind)
+        word, hand = np.uint64(Hand(tuple(held)).word), tuple(held.tolist())
+        both = split_hand(word, mind)
+        assert values_of_hand(word, mind) == values_of_hand(word, mind) == both
+        for sure in (False, True):
+            prices = Prices(tuple(pool.tolist()), most, sure)
+            moves = moves_of(sure, mind)
+            assert sum(price_of_move(move, prices) for move in moves) == both[sure] == cheapest(hand, prices, rules)
+            assert np.array_equal(sum(np.array(move.cards.counts) for move in moves), held)
+
+
+def price_of_move(move: Move, prices: Prices) -> int:
+    """What the main group of a move costs: its body without kickers, but a quad with kickers is not a bomb."""
+    group = MAIN_GROUPS[move.main]
+    name = category_of((group.id, ()))
+    return prices.of("quad+2 solos" if name.startswith("quad") else name.partition("+")[0], group.rank, group.length)
+
+
 def test_the_kernels_stay_in_their_integer_types() -> None:
     RulesAgent().act(State.new(1).view(), np.random.default_rng(0))
     split(Hand.parse("345").counts, Rules.preset("standard"))
-    for kernel, types in ((rules_move, "uint64"), (decompose, "int64")):
+    for kernel, types in ((rules_move, "uint64"), (split_hand, "int64")):
         results = {str(signature.return_type) for signature in getattr(kernel, "nopython_signatures", ())}
         assert results <= {f"UniTuple({types}, 2)", f"UniTuple({types} x 2)"}

@@ -19,3 +19,7 @@ class CheckpointError(DouDizhuError):
 
 class CheckpointMismatchError(CheckpointError):
     """A checkpoint was written under other settings than those of the run that wants to resume it."""
+
+
+class LostProcessError(DouDizhuError):
+    """A process of a run of several is gone."""

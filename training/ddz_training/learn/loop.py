@@ -136,9 +136,18 @@ class Training(ABC):
         began = time.perf_counter()
         found = self.learn()
         self.counters.update += 1
-        self.counters.seconds += time.perf_counter() - began
+        self.counters.seconds += self.told(time.perf_counter() - began)
         known = {**vars(self.counters), **found}
         return self.line_type(**{name: known[name] for name in field_names(self.line_type)})
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files and measures strength, where several train together."""
+        return True
+
+    def told(self, number: float) -> float:
+        """A number as the leading process has it: clocks differ, and all must do the same."""
+        return number
 
     def evaluates(self) -> bool:
         """Whether an evaluation is due after the last step."""
@@ -193,22 +202,23 @@ def train(
     folder = None if folder is None else Path(folder)
     stopped, due = False, 0.0
     with contextlib.ExitStack() as held:
-        if folder is not None:
+        if folder is not None and run.leads:
             held.enter_context(writing(folder, folder=True))
-        log = held.enter_context(contextlib.closing(RunLog(run.tables, folder, tensorboard, run.counters.update)))
+        where = (folder, tensorboard) if run.leads else (None, None)
+        log = held.enter_context(contextlib.closing(RunLog(run.tables, *where, run.counters.update)))
         while not stopped and budget.share(run.counters) < 1.0:
             run.spent = budget.share(run.counters)
             line = run.step()
             last = budget.share(run.counters) >= 1.0
             log.add(line)
             on_update(line)
-            if run.evaluates() or (last and run.config.evaluate_every):
+            if run.leads and (run.evaluates() or (last and run.config.evaluate_every)):
                 found = run.measure(stop)
                 for evaluation in found:
                     log.add(evaluation)
                 on_evaluation(found)
-            stopped = stop()
-            if folder is not None and (stopped or last or time.monotonic() >= due):
+            stopped = bool(run.told(stop()))
+            if folder is not None and run.told(stopped or last or time.monotonic() >= due):
                 run.keep(folder)
                 due = time.monotonic() + 60 * run.config.checkpoint_minutes
 

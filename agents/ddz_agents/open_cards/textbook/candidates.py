@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from ddz_agents.open_cards.stack import SearchStack
 from ddz_agents.rules.candidates import insert_candidate
-from ddz_agents.rules.decomposition import decompose
+from ddz_agents.rules.decomposition import split_hand, write_split
 from ddz_agents.rules.position import Appraiser, appraise, mind_of
-from ddz_agents.rules.prices import is_bomb, place_of
+from ddz_agents.rules.prices import is_bomb, price_of_main
 from ddz_agents.rules.rules import choose_kickers, lowest_kickers
-from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, RuleScratch
+from ddz_agents.rules.scratch import KICKERS, MAINS, RuleScratch
 from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
 from ddz_env.core.engine.legal import marked, nth_legal
@@ -63,11 +63,11 @@ def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint
 @pure_kernel
 def _push_split(space: Space, first: int, stop: int, count: int, mind: RuleScratch) -> int:
     """Push the legal moves of the split written last: the new end."""
-    memory = mind.value.memory
+    memory = mind.scratch.memory
     for index in range(count):
         main = memory[MAINS + index]
         if marked(space.mask, main):
-            score = mind.value.price[place_of(main)]
+            score = price_of_main(main, mind)
             if is_bomb(main, space.stack.rules):
                 score -= _BOMB
             stop = _push(space, first, stop, main, memory[KICKERS + index], score)
@@ -79,10 +79,9 @@ def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
     """Push the moves of the two cheapest splits; the new end."""
     seat = row[SEAT]
     hand, mind = row[HANDS + np.int64(seat)], mind_of(row, seat, space.appraiser)
-    _, count = decompose(hand, space.stack.rules, mind.value, EMIT)
-    stop = _push_split(space, first, first, count, mind)
-    _, count = decompose(hand, space.stack.rules, mind.sure, EMIT)
-    stop = _push_split(space, first, stop, count, mind)
+    split_hand(hand, mind)
+    stop = _push_split(space, first, first, write_split(False, mind), mind)
+    stop = _push_split(space, first, stop, write_split(True, mind), mind)
     if stop == first:
         main = nth_legal(space.mask, U0)
         stop = _push(space, first, stop, main, lowest_kickers(row, hand, main, space.stack.rules), np.int64(0))
@@ -94,7 +93,7 @@ def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
     """Push pass and every reply with its cheapest kickers; the new end."""
     seat = row[SEAT]
     hand, mind = row[HANDS + np.int64(seat)], mind_of(row, seat, space.appraiser)
-    before, _, _ = appraise(hand, row, seat, space.stack.rules, space.appraiser)
+    before, _, _ = appraise(hand, row, seat, space.appraiser)
     stop = _push(space, first, first, U0, U0, np.int64(0))
     for word in range(MASK_WORDS):
         bits = space.mask[word]
@@ -104,7 +103,7 @@ def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
             if main != U0:
                 kickers = choose_kickers(row, hand, main, space.stack.rules, mind)
                 rest = remove_hand(remove_hand(hand, main_cards(main)), kickers)
-                after, _, _ = appraise(rest, row, seat, space.stack.rules, space.appraiser)
+                after, _, _ = appraise(rest, row, seat, space.appraiser)
                 stop = _push(space, first, stop, main, kickers, before - after)
     return stop
 

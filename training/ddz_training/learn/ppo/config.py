@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ddz_agents.neural.architecture import Architecture
 from ddz_training.learn.errors import InvalidTrainingError
@@ -32,6 +32,23 @@ class Annealed(NamedTuple):
     entropy: float
 
 
+RECIPES: dict[str, dict[str, Any]] = {
+    "cpu": {},
+    "cuda": {
+        "device": "cuda",
+        "num_games": 32_768,
+        "epochs": 1,
+        "minibatch": 16_384,
+        "shard": 65_536,
+        "learning_rate": 1.2e-3,
+        "warm_up": 30,
+        "entropy": 0.02,
+        "opponent_share": 0.0,
+    },
+}
+"""The settings of a device that differ from the defaults, which are those of a processor."""
+
+
 @dataclass(frozen=True)
 class SelfPlayConfig(TrainingSettings):
     """Everything that the result of a run depends on, besides how long it runs and what every training has.
@@ -48,6 +65,7 @@ class SelfPlayConfig(TrainingSettings):
         shard: Decisions per forward pass; shards of a minibatch are shared among threads.
         device: Where the networks and the minibatches are; games are played on the processor.
         learning_rate: Adam's step size at the start.
+        warm_up: Gradient steps at the start of a run over which the step size rises to that.
         final_learning_rate: The share of it that is left at the end of the budget; it falls linearly, and so does the
             weight of the entropy bonus.
         adam_epsilon: Adam's ε.
@@ -95,6 +113,7 @@ class SelfPlayConfig(TrainingSettings):
     shard: Count = 1024
     device: Literal["cpu", "cuda"] = "cpu"
     learning_rate: Positive = 1e-3
+    warm_up: Natural = 0
     final_learning_rate: Share = 0.05
     adam_epsilon: Positive = 1e-5
     max_gradient: Positive = 1.0
@@ -107,7 +126,7 @@ class SelfPlayConfig(TrainingSettings):
     final_entropy: NotNegative = 0.002
     value_weight: NotNegative = 0.25
     critic_updates: Natural = 0
-    opponent_share: Share = 0.0
+    opponent_share: Share = 0.2
     rules_share: Share = 0.0
     frozen: tuple[str, ...] = ()
     frozen_share: Share = 0.0

@@ -72,14 +72,11 @@ class Played(NamedTuple):
     @classmethod
     def allocate(cls, steps: int, games: int) -> Played:
         """Zeroed arrays."""
-        arrays: dict[str, Any] = {}
-        for name, (kind, *shape) in _PLAYED.items():
-            arrays[name] = np.zeros((steps, games, *shape), kind)
-        return cls(**arrays)
+        return cls._make(np.zeros((steps, games, *shape), kind) for kind, *shape in _PLAYED)
 
     def of(self, games: slice) -> Played:
         """The same of some of the games; the arrays share their memory."""
-        return Played(*(part[:, games] for part in self))
+        return Played._make(part[:, games] for part in self)
 
     @property
     def decides(self) -> Flags:
@@ -87,14 +84,7 @@ class Played(NamedTuple):
         return self.rows >= 0
 
 
-_PLAYED: dict[str, tuple[Any, ...]] = {
-    "seats": (np.int8,),
-    "roles": (np.int8,),
-    "begins": (np.bool_,),
-    "done": (np.bool_,),
-    "rewards": (np.float32, 3),
-    "rows": (np.int32,),
-}
+_PLAYED: tuple[tuple[Any, ...], ...] = ((np.int8,), (np.int8,), (np.bool_,), (np.bool_,), (np.float32, 3), (np.int32,))
 """The type of each array, and its sides behind steps and games."""
 
 

@@ -14,9 +14,9 @@ are in :mod:`.config`; the run around it (groups of games, past selves, averages
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,13 +31,14 @@ from ddz_env.core.engine.compiling import kernel
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Flags, Games, Played, Turn
+from ddz_training.learn.ppo.processes import Processes
 from ddz_training.learn.ppo.reading import Legal, Reading, hold_sums, read_critic, read_policy
 from ddz_training.learn.threads import Threads, add_gradients, shards
 
 STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence", "clipped")
 """Means over the decisions of an update (:class:`ddz_training.learn.ppo.selfplay.CurveLine` says what they are)."""
 
-_LIKELY = log(0.01)
+_LIKELY = math.log(0.01)
 
 
 # --- The rollout ------------------------------------------------------------------------------------------------------
@@ -402,6 +403,7 @@ class Learner:
         threads: The threads.
         reading: How they read decisions.
         trusted_critic: The critic whose values are used, a running average; the critic itself if None.
+        processes: Those that learn together.
     """
 
     def __init__(
@@ -412,9 +414,10 @@ class Learner:
         threads: Threads,
         reading: Reading,
         trusted_critic: Critic | None = None,
+        processes: Processes | None = None,
     ) -> None:
         self.policy, self.critic, self.trusted_critic = policy, critic, trusted_critic or critic
-        self.reading = reading
+        self.reading, self.processes = reading, processes or Processes()
         self._config, self._threads = config, threads
         self._policy_weights, self._critic_weights = list(policy.parameters()), list(critic.parameters())
         self._weights = [*self._policy_weights, *self._critic_weights]
@@ -451,19 +454,25 @@ class Learner:
         """
         rows = rollout.played.rows[estimates.known].astype(np.intp)
         advantages, targets = estimates.advantages[estimates.known], estimates.targets[estimates.known]
-        variance = float(np.var(targets)) if len(targets) else 0.0
-        explained = 1.0 - float(np.var(targets - values[rows])) / variance if variance > 0 else 0.0
-        if len(rows):
-            known = torch.from_numpy(rows).to(rollout.targets.device)
-            normalized = (advantages - np.mean(advantages)) / (np.std(advantages) + 1e-8)
-            rollout.advantages[known] = torch.from_numpy(normalized).to(known.device)
-            rollout.targets[known] = torch.from_numpy(targets).to(known.device)
-        return np.sort(rows), explained
+        (mean, deviation), (_, spread_of_targets) = self._moments(advantages), self._moments(targets)
+        unexplained = self._moments(targets - values[rows])[1]
+        known = torch.from_numpy(rows).to(rollout.targets.device)
+        normalized = ((advantages - mean) / (deviation + 1e-8)).astype(np.float32)
+        rollout.advantages[known] = torch.from_numpy(normalized).to(known.device)
+        rollout.targets[known] = torch.from_numpy(targets).to(known.device)
+        return np.sort(rows), 1.0 - (unexplained / spread_of_targets) ** 2 if spread_of_targets > 0 else 0.0
+
+    def _moments(self, numbers: Floats) -> tuple[float, float]:
+        """Mean and standard deviation of the numbers of all processes; 0 of none."""
+        count, total = self.processes.total([len(numbers), numbers.sum(dtype=np.float64)])
+        mean = total / max(count, 1.0)
+        (squares,) = self.processes.total(np.square(numbers - mean, dtype=np.float64).sum())
+        return float(mean), math.sqrt(squares / max(count, 1.0))
 
     def update(
         self, rollout: Rollout, known: npt.NDArray[np.intp], rng: np.random.Generator, update: int, spent: float
     ) -> dict[str, Any]:
-        """Go through decisions, shuffled, where a share of the budget is spent.
+        """Go through decisions, shuffled, in minibatches that are nearly equal, where a share of the budget is spent.
 
         Args:
             rollout: The rollout, its estimates noted.
@@ -476,25 +485,29 @@ class Learner:
             The :data:`STATISTICS` of this update.
         """
         config, annealed = self._config, self._config.annealed(spent)
-        for group in self.optimizer.param_groups:
-            group["lr"] = annealed.learning_rate
         counts, sizes = (part.cpu().numpy() for part in (rollout.choice.counts > 0, rollout.sizes))
-        total = torch.zeros(len(STATISTICS), dtype=torch.float64)
-        for _ in range(config.epochs):
-            shuffled = known[rng.permutation(len(known))]
-            for batch in shards(len(shuffled), config.minibatch):
-                minibatch = Minibatch(rollout, shuffled[batch], counts, sizes)
+        total, (decisions,) = torch.zeros(len(STATISTICS), dtype=torch.float64), self.processes.total(len(known))
+        steps = max(1, math.ceil(decisions / (self.processes.size * config.minibatch)))
+        for epoch in range(config.epochs):
+            for step, rows in enumerate(np.array_split(known[rng.permutation(len(known))], steps)):
+                warmth = 1.0 if update else min(1.0, (epoch * steps + step + 1) / max(1, config.warm_up))
+                for group in self.optimizer.param_groups:
+                    group["lr"] = annealed.learning_rate * warmth
+                minibatch = Minibatch(rollout, rows, counts, sizes)
                 total += self._step(minibatch, annealed.entropy, update >= config.critic_updates)
-        return dict(zip(STATISTICS, (total / max(config.epochs * len(known), 1)).tolist(), strict=True))
+        means = self.processes.total(total.numpy()) / max(config.epochs * decisions, 1)
+        return dict(zip(STATISTICS, means.tolist(), strict=True))
 
     def _step(self, minibatch: Minibatch, entropy_weight: float, learns_policy: bool) -> Tensor:
         """One gradient step on a minibatch, its shards shared among threads; the sums of its statistics."""
+        (decisions,) = self.processes.total(len(minibatch)).tolist()
 
         def loss(shard: slice) -> tuple[Tensor, Tensor]:
             loss, statistics = self._loss(minibatch, shard, entropy_weight)
-            return loss / len(minibatch), statistics
+            return loss / decisions, statistics
 
         statistics = add_gradients(self._threads, self._weights, loss, shards(len(minibatch), self._config.shard))
+        self.processes.add_up([weight.grad for weight in self._weights if weight.grad is not None])
         if not learns_policy:
             for weight in self._policy_weights:
                 weight.grad = None  # Adam leaves it alone: neither the weight nor its moments move

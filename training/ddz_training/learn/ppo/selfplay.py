@@ -11,6 +11,7 @@ import resource
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,6 +31,7 @@ from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Games
 from ddz_training.learn.ppo.opponents import PastSelves, behind
 from ddz_training.learn.ppo.ppo import Learner, Players, Rollout, collect
+from ddz_training.learn.ppo.processes import Processes, own_threads
 from ddz_training.learn.ppo.reading import reading_on
 from ddz_training.learn.threads import Threads
 from ddz_training.measure.errors import SettingsMismatchError
@@ -38,7 +40,7 @@ from ddz_training.measure.provenance import Provenance
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_GROUP_STREAM, _AGENTS_STREAM = 4, 5  # of the seed; 1 is the run's own generator
+_GROUP_STREAM, _AGENTS_STREAM, _SHUFFLE_STREAM = 4, 5, 6  # of the seed; 1 is the run's own generator
 
 
 @dataclass
@@ -104,6 +106,7 @@ class SelfPlay(Training):
         config: The settings.
         threads: Threads; None for one a core.  Results do not depend on it.
         start: Weights to start from instead of random ones.
+        processes: Those that train together (:mod:`.processes`); each has as many games as the settings say.
 
     Attributes:
         config: The settings.
@@ -112,7 +115,7 @@ class SelfPlay(Training):
         learner: The networks that learn, and their optimizer.
         averages: The running averages of the two.
         past_selves: A sample of the policies so far.
-        groups: The games, group by group.
+        groups: The games of this process, group by group.
         provenance: The code of the run, and the files of the agents that it plays and is measured against.
 
     Raises:
@@ -120,30 +123,40 @@ class SelfPlay(Training):
         UnknownAgentError: If an opponent of the evaluations does not exist.
     """
 
-    kind = "ddz-selfplay-checkpoint", 4
+    kind = "ddz-selfplay-checkpoint", 5
     line_type = CurveLine
     tables: ClassVar[Mapping[type, str]] = {CurveLine: CURVES, **Training.tables}
     config: SelfPlayConfig
     config_type: ClassVar[type[SelfPlayConfig]] = SelfPlayConfig
     learner_type: ClassVar[type[Learner]] = Learner
 
-    def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
+    def __init__(
+        self,
+        config: SelfPlayConfig,
+        threads: int | None = None,
+        start: Weights | None = None,
+        processes: Processes | None = None,
+    ) -> None:
         if config.device == "cuda" and not torch.cuda.is_available():
             raise InvalidTrainingError("device=cuda: PyTorch finds no GPU here: train with --device cpu, the default")
         super().__init__(config)
         self.provenance = Provenance.of((*config.opponents, *config.frozen), *SOURCE)
         self.rng = np.random.default_rng([config.seed, 1])
+        self.processes = processes or Processes()
         device = torch.device(config.device)
-        self._threads = Threads(threads, shares=device.type != "cpu")
+        if device.type == "cuda":
+            torch.set_float32_matmul_precision("high")  # TensorFloat-32: 10 bits of mantissa are enough for gradients
+        self._threads = Threads(own_threads(threads), shares=device.type != "cpu")
         policy, critic = new_networks(config, start)
         reading = reading_on(device, policy, critic)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
         trusted = self.averages[1] if config.critic_average else critic
-        self.learner = self.learner_type(policy, critic, config, self._threads, reading, trusted)
+        self.learner = self.learner_type(policy, critic, config, self._threads, reading, trusted, self.processes)
         self._past = copy.deepcopy(policy)
         self.past_selves = PastSelves(config.pool_size)
-        self.groups = [new_games(config, group) for group in range(config.groups)]
-        self.generators = [new_generator(config, group) for group in range(config.groups)]
+        own = range(self.processes.rank * config.groups, (self.processes.rank + 1) * config.groups)
+        self.groups = [new_games(config, group) for group in own]
+        self.generators = [new_generator(config, group) for group in own]
 
     def learn(self) -> dict[str, float]:
         """One update: play, estimate, learn."""
@@ -151,22 +164,25 @@ class SelfPlay(Training):
         rollout = self._collect()
         rolled = time.perf_counter()
         known, explained = self.learner.note_estimates(rollout, *self.learner.estimate(rollout))
-        statistics = self.learner.update(rollout, known, self.rng, counters.update, self.spent)
+        shuffler = np.random.default_rng([self.config.seed, _SHUFFLE_STREAM, counters.update, self.processes.rank])
+        statistics = self.learner.update(rollout, known, shuffler, counters.update, self.spent)
         self._follow()
         if self.config.opponent_share and (counters.update + 1) % self.config.snapshot_every == 0:
             self.past_selves.offer(self.learner.policy, self.rng)
         seconds = time.perf_counter() - began
-        steps, played = self.config.steps * self.config.num_games, rollout.played
-        ended, won = int(played.done.sum()), int((played.done & (played.roles == 0)).sum())  # the last to act went out
-        counters.steps += steps
-        counters.decisions += len(known)
-        counters.games += ended
+        played, busy = rollout.played, (self._threads.busy - busy) / (self._threads.threads * (rolled - began))
+        won = np.count_nonzero(played.done & (played.roles == 0))  # the last to act went out
+        counts = [float(count) for count in (played.done.size, len(known), np.count_nonzero(played.done), won, busy)]
+        steps, decisions, ended, won, busy = self.processes.total(counts).tolist()
+        counters.steps += int(steps)
+        counters.decisions += int(decisions)
+        counters.games += int(ended)
         return statistics | {
             "landlord_wins": won / max(ended, 1),
             "game_length": steps / ended if ended else 0.0,
             "explained": explained,
-            "rate": len(known) / seconds,
-            "workers": (self._threads.busy - busy) / (self._threads.threads * (rolled - began)),
+            "rate": decisions / seconds,
+            "workers": busy / self.processes.size,
             "rollout": (rolled - began) / seconds,
             "memory": memory_in_use(self.config.device),
         }
@@ -222,9 +238,19 @@ class SelfPlay(Training):
             values_trained=config.value_weight > 0,
         )
 
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files and measures strength."""
+        return self.processes.leads
+
+    def told(self, number: float) -> float:
+        """A number as the leading process has it."""
+        return self.processes.told(number)
+
     def keep(self, folder: Path) -> None:
         """Write the weights and the checkpoint."""
-        save_weights(folder / POLICY, self.weights())
+        if self.leads:
+            save_weights(folder / POLICY, self.weights())
         self.save(folder / CHECKPOINT)
 
     def close(self) -> None:
@@ -243,8 +269,11 @@ class SelfPlay(Training):
         arrays, games = self.past_selves.arrays() | optimizer_arrays(self.learner.optimizer), []
         for prefix, network in self._networks().items():
             arrays |= module_arrays(network, prefix)
-        for number, (group, generator) in enumerate(zip(self.groups, self.generators, strict=True)):
-            saved = group.state_dict() | {"actions_generator": generator.get_state().numpy()}
+        states = [
+            group.state_dict() | {"actions_generator": generator.get_state().numpy()}
+            for group, generator in zip(self.groups, self.generators, strict=True)
+        ]
+        for number, saved in enumerate(chain.from_iterable(self.processes.gathered(states))):
             plain = {name: part for name, part in saved.items() if not isinstance(part, np.ndarray)}
             arrays |= {f"games.{number}.{name}": part for name, part in saved.items() if name not in plain}
             games.append(plain)
@@ -258,13 +287,15 @@ class SelfPlay(Training):
         return arrays, about | self.provenance.settings()
 
     def save(self, path: Path) -> None:
-        """Write the whole state of the run.
+        """Write the whole state of the run; all processes take part, and the leading one writes.
 
         Raises:
             CheckpointError: If the file cannot be written.
         """
+        state = self.state()
         try:
-            write_tensor_file(path, *self.kind, *self.state())
+            if self.leads:
+                write_tensor_file(path, *self.kind, *state)
         except TensorFileError as error:
             raise CheckpointError(str(error)) from error
 
@@ -278,21 +309,34 @@ class SelfPlay(Training):
             load_module(network, arrays, prefix, where)
         restore_optimizer(self.learner.optimizer, arrays)
         self.past_selves.restore(arrays, about["pool"], self._past, where)
-        for number, (group, rest) in enumerate(zip(self.groups, about["games"], strict=True)):
-            saved = behind(f"games.{number}.", arrays) | rest
-            self.generators[number].set_state(torch.from_numpy(saved.pop("actions_generator")))
+        if len(about["games"]) != len(self.groups) * self.processes.size:
+            raise CheckpointMismatchError(
+                f"{where} has {len(about['games'])} groups of games, and {self.processes.size} processes with "
+                f"{len(self.groups)} each would play them: resume with as many processes as before"
+            )
+        first = self.processes.rank * len(self.groups)
+        for number, (group, generator) in enumerate(zip(self.groups, self.generators, strict=True), first):
+            saved = behind(f"games.{number}.", arrays) | about["games"][number]
+            generator.set_state(torch.from_numpy(saved.pop("actions_generator")))
             group.load_state_dict(saved)
         self.rng.bit_generator.state = about["generator"]
         self.counters = Counters(**about["counters"])
 
     @classmethod
-    def resume(cls, path: str | Path, threads: int | None = None, wanted: Mapping[str, Any] | None = None) -> Self:
+    def resume(
+        cls,
+        path: str | Path,
+        threads: int | None = None,
+        wanted: Mapping[str, Any] | None = None,
+        processes: Processes | None = None,
+    ) -> Self:
         """Read a run and continue it.
 
         Args:
             path: The file.
             threads: Threads; None for one a core.  Results do not depend on it.
             wanted: Settings that it must have (:meth:`~ddz_training.learn.settings.TrainingSettings.read`).
+            processes: As many as the run had.
 
         Raises:
             CheckpointError: If the file is missing, truncated, corrupt or of another format.
@@ -311,7 +355,7 @@ class SelfPlay(Training):
             newer = {"checkpoint_minutes": cls.config_type.checkpoint_minutes}
             config = cls.config_type.from_dict(newer | about["config"]).resumed(wanted or {}, path)
             check_architecture(config.architecture, arrays, True, str(path))
-            run = cls(config, threads)
+            run = cls(config, threads, processes=processes)
             run.provenance = run.provenance.resuming(Provenance.take(about), path)
             run._restore(arrays, about, str(path))
         except (CheckpointError, SettingsMismatchError):

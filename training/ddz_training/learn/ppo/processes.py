@@ -1,0 +1,116 @@
+"""The processes of one run: each plays games of its own, on a GPU of its own, and all learn from all of them.
+
+A run of several processes is started by ``torchrun``.  Gradients are added up before every step (data parallelism), so
+that all processes have the same weights; the first one writes files and measures strength.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from ddz_training.learn.errors import LostProcessError
+
+
+class Processes:
+    """The processes of a run; of one alone where ``torchrun`` has started none.
+
+    Args:
+        rank: The number of this process.
+        size: How many there are.
+    """
+
+    def __init__(self, rank: int = 0, size: int = 1) -> None:
+        self.rank, self.size = rank, size
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files and measures strength."""
+        return self.rank == 0
+
+    def add_up(self, tensors: Sequence[Tensor]) -> None:
+        """Replace tensors by their sums over all processes.
+
+        Raises:
+            LostProcessError: If another process is gone.
+        """
+        if self.size == 1 or not tensors:
+            return
+        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
+        with _named():
+            dist.all_reduce(flat)
+        for tensor, part in zip(tensors, torch.split(flat, [tensor.numel() for tensor in tensors]), strict=True):
+            tensor.copy_(part.view_as(tensor))
+
+    def total(self, numbers: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Numbers, summed over all processes; float64.
+
+        Raises:
+            LostProcessError: If another process is gone.
+        """
+        summed = torch.as_tensor(np.atleast_1d(np.asarray(numbers, np.float64))).clone()
+        self.add_up([summed])
+        return summed.numpy()
+
+    def told(self, number: float) -> float:
+        """A number as the leading process has it.
+
+        Raises:
+            LostProcessError: If another process is gone.
+        """
+        return float(self.total(number if self.leads else 0.0)[0])
+
+    def gathered(self, part: Any) -> list[Any]:
+        """Each process's part, in the leading process; an empty list in the others.
+
+        Raises:
+            LostProcessError: If another process is gone.
+        """
+        if self.size == 1:
+            return [part]
+        parts: list[Any] = [None] * self.size
+        with _named():
+            dist.gather_object(part, parts if self.leads else None)
+        return parts if self.leads else []
+
+
+@contextlib.contextmanager
+def _named() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:  # what every backend raises where a connection is closed
+        raise LostProcessError(f"another process of this run is gone; resume all of them ({error})") from error
+
+
+@contextlib.contextmanager
+def joined(device: str) -> Iterator[Processes]:
+    """The processes that ``torchrun`` has started, connected; this one alone if it has started none.
+
+    Args:
+        device: ``cuda``: by NCCL, each process with the GPU of its local rank; ``cpu``: by gloo.
+    """
+    if not dist.is_torchelastic_launched():
+        yield Processes()
+        return
+    if device == "cuda":
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("cpu:gloo,cuda:nccl" if device == "cuda" else "gloo")
+    try:
+        yield Processes(dist.get_rank(), dist.get_world_size())
+    finally:
+        dist.destroy_process_group()
+
+
+def own_threads(threads: int | None) -> int | None:
+    """The threads of this process: its share of the cores where ``torchrun`` has started several and none is named."""
+    local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return threads if threads is not None or local == 1 else max(1, cores // local)

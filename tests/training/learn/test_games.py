@@ -36,6 +36,7 @@ CPU, AGAINST_RULES = torch.device("cpu"), DECISION_BYTES["against_rules"]
 
 def uniform(logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
     """Every legal action alike."""
+    assert not logits.requires_grad  # nothing is kept for a gradient
     return draw_actions(torch.zeros_like(logits), rows, count, generator)
 
 

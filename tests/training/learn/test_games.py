@@ -52,9 +52,9 @@ class NotedGames(Games):
         self.noted.append(self.batch.slots.cells[:, ACTION].copy())
 
 
-def games_of(count: int, rules: str = "standard", **settings: Any) -> NotedGames:
+def games_of(count: int, rules: str = "standard", opponent_share: float = 0.0, **settings: Any) -> NotedGames:
     """Games of a fixed seed."""
-    config = SelfPlayConfig(rules=rules, **settings)
+    config = SelfPlayConfig(rules=rules, opponent_share=opponent_share, **settings)
     batch = SelfPlayBatch(count, rules, seed=5, threads=1, scoring=config.objective, concealed=True)
     return NotedGames(batch, config, np.random.default_rng(0))
 

@@ -21,9 +21,9 @@ from ddz_agents.neural.columns import (
     describe_observations,
     policy_inputs,
 )
-from ddz_agents.neural.decisions import new_reader
 from ddz_agents.neural.features import CHAINS
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_training.learn.ppo.reading import (
     DeviceReading,
     Legal,
@@ -59,12 +59,12 @@ class Positions(NamedTuple):
 @pytest.fixture(scope="module", params=["mini", "bidding"])
 def positions(request: pytest.FixtureRequest) -> Positions:
     """Thousands, in games at random, some of them against the rule agent."""
-    games, reader, found = games_of(200, request.param, rules_share=0.5), new_reader(), []
+    games, scratch, found = games_of(200, request.param, rules_share=0.5), new_rule_scratch(), []
     for _ in range(24):
         games.batch.step(games.batch.sample_actions())
         turn = games.turn(has_past=False)
-        games.describe(0, 77, reader)
-        games.describe(77, 200, reader)
+        games.describe(0, 77, scratch)
+        games.describe(77, 200, scratch)
         shown = games.batch.observation, games.batch.concealed, games.batch.mask, games.by_rules
         decisions, pairs = games.described(turn)
         found.append([part.copy() for part in (*(part[turn.mine] for part in shown), *decisions, *pairs)])

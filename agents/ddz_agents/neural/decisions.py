@@ -29,8 +29,7 @@ from ddz_agents.neural.columns import (
     hand_left,
 )
 from ddz_agents.neural.features import HAND_VALUES, hand_word, value_hand, weigh_pool
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
-from ddz_env.core.actions import NUM_ACTIONS
+from ddz_agents.rules.scratch import RuleScratch
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import HANDS, SEAT
@@ -81,22 +80,6 @@ class HandMemory(NamedTuple):
     values: npt.NDArray[np.int16]
 
 
-class Reader(NamedTuple):
-    """The memory of one thread.
-
-    Attributes:
-        scratch: Of the search through hands.
-        number: How many decisions it has described, shape ``[1]``, int64.
-        described: The decision in which the hand that an action leaves was valued last, shape ``[400]``, int64.
-        values: Its hand values, shape ``[400, 2]``, int16.
-    """
-
-    scratch: RuleScratch
-    number: npt.NDArray[np.int64]
-    described: npt.NDArray[np.int64]
-    values: npt.NDArray[np.int16]
-
-
 def new_decisions(count: int) -> Decisions:
     """Zeroed arrays for ``count`` decisions."""
     return Decisions(
@@ -114,25 +97,6 @@ def new_hand_memory(games: int) -> HandMemory:
     return HandMemory(np.zeros((games, _SEATS, 3), np.uint64), np.zeros((games, _SEATS, HAND_VALUES), np.int16))
 
 
-def new_reader() -> Reader:
-    """The memory of a thread."""
-    return Reader(
-        new_rule_scratch(),
-        np.zeros(1, np.int64),
-        np.zeros(NUM_ACTIONS, np.int64),
-        np.zeros((NUM_ACTIONS, HAND_VALUES), np.int16),
-    )
-
-
-def _same_hand() -> npt.NDArray[np.int16]:
-    """The first action that takes the same cards, by the size of kickers: a trio leaves what trio+solo leaves."""
-    first = np.empty(SPENT.shape[:2], np.int16)
-    for size, spent in enumerate(SPENT):
-        known: dict[bytes, int] = {}
-        first[size] = [known.setdefault(cards.tobytes(), action) for action, cards in enumerate(spent)]
-    return first
-
-
 def _spent_words() -> npt.NDArray[np.uint64]:
     """The cards that each action takes: their ranks as bits, and how many of each."""
     words = np.zeros((*SPENT.shape[:2], 2), np.uint64)
@@ -144,7 +108,7 @@ def _spent_words() -> npt.NDArray[np.uint64]:
     return words
 
 
-_SAME_HAND, _SPENT = _same_hand(), _spent_words()
+_SPENT = _spent_words()
 _EACH_PLANE = np.uint64(0x0001000100010001)
 
 
@@ -159,16 +123,14 @@ def _hand_without(hand: np.uint64, ranks: np.uint64, copies: np.uint64) -> np.ui
 @inline_kernel
 def _value_in_sight(
     game: int, seat: int, hand: np.uint64, others: np.uint64, most: np.uint64, memory: HandMemory, scratch: RuleScratch
-) -> bool:
-    """Have the values of a seat's hand against hands in sight in the memory; whether they were searched for."""
+) -> None:
+    """Have the values of a seat's hand against hands in sight in the memory."""
     key, values = memory.keys[game, seat], memory.values[game, seat]
     if key[0] == hand and key[1] == others and key[2] == most:
-        return False
-    weigh_pool(others, most, scratch)
-    sure, price = value_hand(hand, READING_RULES, scratch)
+        return
+    weigh_pool(others, most, READING_RULES, scratch)
     key[0], key[1], key[2] = hand, others, most
-    values[0], values[1] = sure, price
-    return True
+    values[0], values[1] = value_hand(hand, scratch)
 
 
 @inline_kernel
@@ -198,46 +160,29 @@ def _describe_hands(
     _value_in_sight(game, before, previous, add_hand(left, following), max(n_left, n_after), memory, scratch)
     _write_values(memory.values[game, before], PREVIOUS_HAND, out)
     others, most = add_hand(following, previous), max(n_after, n_before)
-    searched = _value_in_sight(game, seat, left, others, most, memory, scratch)
+    _value_in_sight(game, seat, left, others, most, memory, scratch)
     _write_values(memory.values[game, seat], OWN_HAND_IN_SIGHT, out)
     # The policy sees all unseen cards together.  They are those of the others, unless there are undealt cards.
-    unseen = hand_word(seen, UNSEEN)
     shown = np.uint64(max(seen[_LEFT_NEXT], seen[_LEFT_PREVIOUS]))
-    alike = unseen == others and shown == most
-    if not (alike and searched):
-        weigh_pool(unseen, shown, scratch)
-    if alike:
-        _write_values(memory.values[game, seat], OWN_HAND, out)
-    else:
-        sure, price = value_hand(left, READING_RULES, scratch)
-        out[OWN_HAND, 0], out[OWN_HAND, 1] = sure, price
+    weigh_pool(hand_word(seen, UNSEEN), shown, READING_RULES, scratch)
+    out[OWN_HAND, 0], out[OWN_HAND, 1] = value_hand(left, scratch)
 
 
 @inline_kernel
 def _describe_actions(
-    bits: np.ndarray, left: np.uint64, own: np.ndarray, pair_kickers: int, reader: Reader, pairs: Pairs, pair: int
-) -> int:
-    """Write the legal actions of a decision; the place behind them.  Moves must be priced by the unseen cards."""
-    reader.number[0] += 1
-    number = reader.number[0]
-    reader.described[0] = number  # a pass leaves the whole hand
-    reader.values[0, 0], reader.values[0, 1] = own[0], own[1]
+    bits: np.ndarray, left: np.uint64, pair_kickers: int, scratch: RuleScratch, pairs: Pairs, pair: int
+) -> None:
+    """Write the legal actions of a decision from a place on.  Moves must be priced by the unseen cards."""
     for word in range(bits.shape[0]):
         legal = bits[word]
         while legal != U0:
             action = np.int64(word) * 64 + np.int64(lowest(legal))
             legal &= legal - U1
-            same = np.int64(_SAME_HAND[pair_kickers, action])
-            if reader.described[same] != number:
-                spent = _SPENT[pair_kickers, action]
-                hand = _hand_without(left, spent[0], spent[1])
-                sure, price = value_hand(hand, READING_RULES, reader.scratch)
-                reader.described[same] = number
-                reader.values[same, 0], reader.values[same, 1] = sure, price
+            spent = _SPENT[pair_kickers, action]
+            hand = _hand_without(left, spent[0], spent[1])
             pairs.actions[pair] = action
-            pairs.hand_values[pair, 0], pairs.hand_values[pair, 1] = reader.values[same, 0], reader.values[same, 1]
+            pairs.hand_values[pair, 0], pairs.hand_values[pair, 1] = value_hand(hand, scratch)
             pair += 1
-    return pair
 
 
 @kernel
@@ -249,7 +194,7 @@ def describe_decisions(
     pair_starts: np.ndarray,
     against_rules: np.ndarray,
     memory: HandMemory,
-    reader: Reader,
+    scratch: RuleScratch,
     decisions: Decisions,
     pairs: Pairs,
 ) -> None:
@@ -263,7 +208,7 @@ def describe_decisions(
         pair_starts: Where its legal actions begin, shape ``[games]``, int32.
         against_rules: Whether the rule agent is known to play the other side, shape ``[games]``, bool.
         memory: Of the games.
-        reader: Of the thread.
+        scratch: Of the thread.
         decisions: Output.
         pairs: Output.
     """
@@ -282,7 +227,6 @@ def describe_decisions(
         features.read_signs(seen, seen, _SIGNS)
         seen[_AGAINST_RULES] = np.int8(against_rules[game])
         left = hand_word(seen, _LEFT)
-        _describe_hands(slots, game, left, seen, memory, reader.scratch, hand_values)
+        _describe_hands(slots, game, left, seen, memory, scratch, hand_values)
         pair_kickers = 1 if seen[KICKER_SIZE] == 2 else 0
-        own = hand_values[OWN_HAND]
-        _describe_actions(slots.bits[game], left, own, pair_kickers, reader, pairs, np.int64(pair_starts[game]))
+        _describe_actions(slots.bits[game], left, pair_kickers, scratch, pairs, np.int64(pair_starts[game]))

@@ -19,7 +19,7 @@ from ddz_agents.neural.features import (
     PRICE_STEP,
     PRICE_STEPS,
 )
-from ddz_agents.rules.decomposition import LOSER
+from ddz_agents.rules.prices import LOSER
 
 
 class TensorColumns:

@@ -16,7 +16,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.decisions import Reader, new_reader
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.envs.threads import usable_threads
 
 _LAST_RATE = 0.02
@@ -59,17 +59,17 @@ class Threads:
         """The results of a function of ``0..count-1``, which may :meth:`share` its work."""
         return list(self._leaders.map(function if self._shares else self._timed(function), range(count)))
 
-    def share(self, function: Callable[..., object], count: int, *, reader: bool = False) -> None:
+    def share(self, function: Callable[..., object], count: int, *, searches: bool = False) -> None:
         """Call a kernel for chunks ``first, stop`` of ``0..count``.
 
         Args:
             function: Its results do not depend on the chunks.
             count: How many items.
-            reader: Whether it takes, besides, the memory of its thread for describing decisions.
+            searches: Whether it takes, besides, the memory of its thread for searches through hands.
         """
 
         def work(first: int) -> None:
-            function(first, min(first + size, count), *([self._reader()] if reader else []))
+            function(first, min(first + size, count), *([self._scratch()] if searches else []))
 
         size = max(_SMALLEST_CHUNK, -(-count // (_CHUNKS_PER_THREAD * self.threads))) if self._shares else count
         if self._shares:
@@ -90,12 +90,12 @@ class Threads:
 
         return timed
 
-    def _reader(self) -> Reader:
-        """This thread's memory for describing decisions."""
-        if not hasattr(self._own, "reader"):
-            self._own.reader = new_reader()
-        reader: Reader = self._own.reader
-        return reader
+    def _scratch(self) -> RuleScratch:
+        """This thread's memory for searches through hands."""
+        if not hasattr(self._own, "scratch"):
+            self._own.scratch = new_rule_scratch()
+        scratch: RuleScratch = self._own.scratch
+        return scratch
 
     def close(self) -> None:
         """End the threads."""

@@ -17,12 +17,12 @@ import torch
 from ddz_agents.neural.decisions import (
     Decisions,
     Pairs,
-    Reader,
     describe_decisions,
     new_decisions,
     new_hand_memory,
     new_pairs,
 )
+from ddz_agents.rules.scratch import RuleScratch
 from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.legal import count_legal, nth_legal
 from ddz_env.core.engine.words import U0
@@ -208,11 +208,11 @@ class Games:
             self.pairs = self._room(new_pairs(2 * int(ends[-1])))
         return Turn(mine, past, theirs, sizes)
 
-    def describe(self, first: int, stop: int, reader: Reader) -> None:
+    def describe(self, first: int, stop: int, scratch: RuleScratch) -> None:
         """Write the decisions of the games ``first..stop-1``, after :meth:`turn`; a kernel without the lock."""
         places = self._rows, self._pair_starts, self.by_rules
         slots, written = self.batch.slots, (self.decisions, self.pairs)
-        describe_decisions(first, stop, slots, *places, self._memory, reader, *written)
+        describe_decisions(first, stop, slots, *places, self._memory, scratch, *written)
 
     def described(self, turn: Turn) -> tuple[Decisions, Pairs]:
         """What :meth:`describe` has written."""

@@ -182,7 +182,7 @@ def _collect_group(
     for step in range(len(played.rows)):
         turn = games.turn(has_past=has_past)
         games.note(played, step, turn, rows)
-        threads.share(games.describe, count, reader=True)
+        threads.share(games.describe, count, searches=True)
         decided, actions = _decide(*games.described(turn), turn, generator, players)
         kept.append(decided)
         rows += len(turn.mine)

@@ -245,7 +245,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_checkpoints_that_cannot_be_read_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
-    path, earlier = tmp_path / CHECKPOINT, r"has version '1' of the ddz-selfplay-checkpoint format; .* 4"
+    path, earlier = tmp_path / CHECKPOINT, r"has version '1' of the ddz-selfplay-checkpoint format; .* 5"
     for write, message in (
         (lambda: None, "no such file"),
         (lambda: path.write_bytes(saved.read_bytes()[:1000]), "truncated"),
@@ -274,11 +274,11 @@ def test_checkpoints_that_do_not_fit_are_refused_by_name(case: str, saved: Path,
     arrays, about = SelfPlay.resume(saved, 1).state()
     MISFITS[case](arrays, about)
     write_tensor_file(tmp_path / "file", *SelfPlay.kind, arrays, about)
-    with pytest.raises(CheckpointMismatchError, match="does not fit"):
+    with pytest.raises(CheckpointMismatchError, match=r"does not fit|as many processes"):
         SelfPlay.resume(tmp_path / "file")
 
 
-def test_a_run_is_not_resumed_under_other_settings_but_for_its_bookkeeping(saved: Path, tmp_path: Path) -> None:
+def test_a_run_is_not_resumed_under_other_settings_but_for_its_bookkeeping(saved: Path) -> None:
     same = SelfPlayConfig.read(["num_games=24", "architecture.width=16", "opponents=random,rules"])
     assert SelfPlay.resume(saved, 1, same).counters.update == 2
     with pytest.raises(CheckpointMismatchError, match=r"architecture\.width: the checkpoint has 16, this run 32"):
@@ -286,10 +286,6 @@ def test_a_run_is_not_resumed_under_other_settings_but_for_its_bookkeeping(saved
     other = ["evaluate_every=7", "evaluate_deals=3", "checkpoint_minutes=9", "opponents=random"]
     config = SelfPlay.resume(saved, 1, SelfPlayConfig.read(other)).config
     assert config == small_config(evaluate_every=7, evaluate_deals=3, checkpoint_minutes=9, opponents=("random",))
-    arrays, about = SelfPlay.resume(saved, 1).state()
-    about["config"]["checkpoint_every"] = about["config"].pop("checkpoint_minutes") + 50  # as 0.2.0 wrote it
-    write_tensor_file(tmp_path / CHECKPOINT, *SelfPlay.kind, arrays, about)
-    assert SelfPlay.resume(tmp_path / CHECKPOINT, 1).config == small_config(checkpoint_minutes=1.0)
 
 
 def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from torch import Tensor
 from ddz_agents.neural.columns import DECISION_BYTES
 from ddz_agents.neural.network import Architecture, PolicyNetwork
 from ddz_env import Move, State, View
+from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import MOVES
 from ddz_env.core.errors import UnknownAgentError
 from ddz_env.core.observation import OBSERVATION, observe
@@ -74,16 +75,18 @@ def collected(
     return rollout
 
 
-def legal_actions(rollout: Rollout, row: int) -> list[int]:
-    """Of one of its decisions."""
-    return rollout.legal_actions[rollout.starts[row] :][: rollout.sizes[row]].tolist()
+def masks_of(rollout: Rollout) -> np.ndarray:
+    """The legal actions of its decisions, shape ``[n, 400]``, int8."""
+    masks = np.zeros((len(rollout.seen), NUM_ACTIONS), np.int8)
+    masks[np.repeat(np.arange(len(masks)), rollout.sizes), rollout.legal_actions] = 1
+    return masks
 
 
 @pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
 def test_a_rollout_is_the_games_that_were_played(rules: str) -> None:
     """Replaying the choices in plain states shows every decision to be the position of its step."""
     rollout = collected(games_of(20, rules), 150)
-    played, ended = rollout.played, 0
+    played, masks, ended = rollout.played, masks_of(rollout), 0
     for game in range(20):
         number, state = game, State.new(5, rules, game)
         for step in range(150):
@@ -93,7 +96,7 @@ def test_a_rollout_is_the_games_that_were_played(rules: str) -> None:
             assert played.begins[step, game] == (state.stage != "kicker")
             assert (row >= 0) == (len(legal) > 1)
             if row >= 0:
-                assert legal_actions(rollout, row) == legal
+                assert np.flatnonzero(masks[row]).tolist() == legal
                 assert (rollout.seen[row, : OBSERVATION.size].numpy() == observe(state)).all()
                 place, chance, counts = (part[row].item() for part in rollout.choice)
                 assert (chance, counts) == (pytest.approx(-np.log(len(legal)), abs=1e-5), 1)

@@ -22,7 +22,7 @@ from ddz_training.learn.ppo.ppo import Learner, Rollout, draw_actions, seat_adva
 from ddz_training.learn.ppo.reading import DeviceReading, read_critic, reading_on
 from ddz_training.learn.threads import Threads
 from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses
-from tests.training.learn.test_games import AGAINST_RULES, CPU, SMALL, collected, games_of
+from tests.training.learn.test_games import AGAINST_RULES, CPU, SMALL, collected, games_of, masks_of
 
 
 def random_logits(seed: int, rows: int = 100) -> tuple[torch.Tensor, torch.Tensor]:
@@ -244,10 +244,8 @@ def test_a_gradient_step_follows_the_losses(decisions: Rollout, on_device: bool)
     """Clipped surrogates, value losses and entropy: means over the minibatch, by the pure functions."""
     config = SelfPlayConfig(**SETTINGS)
     policy, critic = networks(1)
-    bytes_seen, rows = decisions.seen.numpy(), torch.arange(len(decisions.seen)).repeat_interleave(decisions.sizes)
+    bytes_seen, masks = decisions.seen.numpy(), masks_of(decisions)
     observations, concealed = bytes_seen[:, : OBSERVATION.size], bytes_seen[:, OBSERVATION.size :][:, : CONCEALED.size]
-    masks = np.zeros((len(observations), NUM_ACTIONS), np.int8)
-    masks[rows, decisions.legal_actions] = 1
     actions = decisions.legal_actions[decisions.starts + decisions.choice.places].long()
     seen, _ = policy_input(observations, masks, SMALL.history)
     logits, values = policy(*seen)

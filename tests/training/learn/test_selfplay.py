@@ -37,7 +37,7 @@ from ddz_training.measure.errors import AgentChangedError, OtherCodeError
 from ddz_training.measure.provenance import other_code
 from tests.oracles.network_policy import NetworkPolicy
 from tests.training.apps.terminal import done, refused
-from tests.training.learn.test_games import AGAINST_RULES, SMALL
+from tests.training.learn.test_games import AGAINST_RULES, SMALL, masks_of
 
 
 def small_config(**changes: Any) -> SelfPlayConfig:
@@ -88,16 +88,16 @@ def test_groups_play_different_games_each_as_if_it_were_alone() -> None:
     run, threads = SelfPlay(small_config(), 1), Threads(1)
     rollout, players = run._collect(), Players(run.learner.reading, run.learner.policy, run.learner.choose)
     assert len(torch.unique(rollout.seen[rollout.played.rows[0], :15], dim=0)) == 24
+    first = 0
     for group in range(3):
         games, generator = new_games(run.config, group), new_generator(run.config, group)
-        alone, whole = (
-            collect([games], [generator], 48, players, threads),
-            rollout.played.of(slice(8 * group, 8 * group + 8)),
-        )
-        mine = whole.rows[whole.decides]
-        assert (alone.seen == rollout.seen[mine.min() : mine.max() + 1]).all()
-        assert (alone.choice.places == rollout.choice.places[mine.min() : mine.max() + 1]).all()
-        for name in ("rewards", "done", "decides"):
+        alone = collect([games], [generator], 48, players, threads)
+        whole = rollout.played.of(slice(8 * group, 8 * group + 8))
+        mine, first = slice(first, first + len(alone.seen)), first + len(alone.seen)
+        assert torch.equal(alone.seen, rollout.seen[mine])
+        assert torch.equal(alone.choice.places, rollout.choice.places[mine])
+        assert (whole.rows == np.where(alone.played.decides, alone.played.rows + mine.start, -1)).all()
+        for name in ("seats", "rewards", "done"):
             assert (getattr(alone.played, name) == getattr(whole, name)).all(), name
     threads.close()
 
@@ -118,10 +118,7 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     np.testing.assert_allclose(rollout.advantages.numpy()[noted], normalized, rtol=1e-4, atol=1e-5)
     assert explained == pytest.approx(1 - np.var(targets - values[noted]) / np.var(targets), abs=1e-4)
     assert 0 < rollout.seen[:, AGAINST_RULES].float().mean() < 1
-    rows = torch.arange(len(rollout.seen)).repeat_interleave(rollout.sizes)
-    masks = np.zeros((len(rollout.seen), 400), np.int8)
-    masks[rows, rollout.legal_actions] = 1
-    hands = describe_afterstates(rollout.seen[:, : OBSERVATION.size].numpy(), masks)
+    hands = describe_afterstates(rollout.seen[:, : OBSERVATION.size].numpy(), masks_of(rollout))
     assert (rollout.legal_actions.numpy() == hands.actions).all()
     assert (rollout.legal_values.numpy() == hands.hand_values).all()
 

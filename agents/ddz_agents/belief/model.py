@@ -24,7 +24,8 @@ import numpy.typing as npt
 
 from ddz_agents.belief.conduct import CONDUCT_COLUMNS, TALLIES, conduct_columns, tallies_of
 from ddz_agents.neural.architecture import Blocks, Layers, Shapes, Width
-from ddz_agents.neural.columns import describe_observations, observation_columns
+from ddz_agents.neural.columns import observation_columns
+from ddz_agents.neural.decisions import describe_observations
 from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.shipped import shipped_belief_path
@@ -179,7 +180,7 @@ class BeliefModel(OwnsArrays):
         self.arrays, self.notes = arrays, notes
         self._trunk, self._context = trunk_of(arrays, architecture.layers), dense(arrays, "context")
         self._added = np.pad(arrays["counts"], ((0, 0), (1, 0), (0, 0)))  # a count of none adds nothing
-        self._buffers = new_buffers(COLUMNS, architecture.width)
+        self._buffers = new_buffers(0, COLUMNS, architecture.width, 0, 0)
 
     def proposal(self, view: View, rng: np.random.Generator, count: int) -> Proposal | None:
         """Worlds to be weighed by something else; None where the network has nothing to say.

@@ -1,35 +1,37 @@
 """Our weights as a :class:`~ddz_agents.neural.model.PolicyModel`, played by compiled code: no PyTorch is needed.
 
-Most columns are thresholds and therefore zero, an action that is not legal needs no logit, and a hand that an action
-leaves is weighed without its features ever being written down: so one row takes a third of the multiplications that
-matrices take, and no batch is needed to be fast.  A row is computed alike in any batch, in float32 and in
-a fixed order without fused or reordered operations: the answers depend on neither the batch nor the threads, nor, but
-for the logarithm and the exponential, on the processor.
+First layers add one row of running sums where columns would add up to twenty (:mod:`ddz_agents.neural.fields`), an
+action that is not legal needs no logit, and a hand that an action leaves is weighed without its features ever being
+written down: so one row takes a quarter of the multiplications that matrices take, and no batch is needed to be fast.
+A row is computed alike in any batch, in float32 and in a fixed order without fused or reordered operations: the answers
+depend on neither the batch nor the threads, nor, but for the logarithm and the exponential, on the processor.
 """
 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from ddz_agents.neural.architecture import critic_layers, policy_layers
-from ddz_agents.neural.columns import (
-    GAME_COLUMNS,
-    READING_RULES,
-    describe_game,
-    describe_observation,
-    leave,
-    observation_columns,
-    put_afterstate,
+from ddz_agents.neural.decisions import (
+    CRITIC_FIELDS,
+    REST_FIELDS,
+    hand_after,
+    left_hand,
+    policy_fields,
+    rest_counts,
+    see,
+    see_concealed,
+    value_hands_in_sight,
+    value_own_hand,
 )
 from ddz_agents.neural.errors import InvalidPolicyInputError
-from ddz_agents.neural.features import hand_word, value_hand
+from ddz_agents.neural.features import value_hand
+from ddz_agents.neural.fields import Fields
 from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes
-from ddz_agents.neural.packed import Words, pack, unpacker
 from ddz_agents.neural.trunk import (
     ROWS,
     Dense,
@@ -37,13 +39,13 @@ from ddz_agents.neural.trunk import (
     Trunk,
     add_product,
     affine,
+    affine_of_entries,
     dense,
     dot,
-    enter,
     new_buffers,
-    rectify,
     run_blocks,
-    run_trunk,
+    scratch_of,
+    summed,
     trunk_of,
 )
 from ddz_agents.neural.weights import Weights
@@ -65,9 +67,6 @@ MOST_STAGES = 1 + MAX_KICKERS
 LIKELIEST, DRAWN = -2, -1
 """In the place of an action: the most probable one, or one that is drawn when its probabilities are known."""
 
-_memory = threading.local()
-"""The buffers of a thread, by the sizes of their networks."""
-
 
 class PolicyNet(NamedTuple):
     """A policy.
@@ -76,9 +75,11 @@ class PolicyNet(NamedTuple):
         trunk: Its trunk.
         logits: A row of weights an action, shape ``[400, width]``.
         value: Shape ``[1, width]``.
-        rest: What looks at a hand that is left, shape ``[REST_COLUMNS, rest_width]``.
+        rest: What looks at a hand that is left, running sums of shape ``[REST_COLUMNS, rest_width]``.
         features: What is made of it, shape ``[rest_features, rest_width]``.
         weigh: What the state makes of the features, shape ``[width, rest_features]``.
+        inputs: The fields of its inputs.
+        rests: Those of a hand that is left.
     """
 
     trunk: Trunk
@@ -87,22 +88,16 @@ class PolicyNet(NamedTuple):
     rest: Dense
     features: Dense
     weigh: Dense
+    inputs: Fields
+    rests: Fields
 
 
 class CriticNet(NamedTuple):
-    """A critic: its trunk, and a value of shape ``[1, width]``."""
+    """A critic: its trunk, a value of shape ``[1, width]``, and the fields of its inputs."""
 
     trunk: Trunk
     value: Dense
-
-
-_row, _table, _tables = (np.zeros((1,) * sides, np.float32) for sides in (1, 2, 3))
-_layer = Dense(_table, _row)
-_trunk = Trunk(_layer, Dense(_tables, _table), Dense(_table, _table))
-policy_in = unpacker(PolicyNet(_trunk, *[_layer] * 5))
-critic_in = unpacker(CriticNet(_trunk, _layer))
-buffers_in = unpacker(new_buffers(1, 1, 1, 1))
-"""What kernels make of packed words."""
+    inputs: Fields
 
 
 @pure_kernel
@@ -121,20 +116,27 @@ def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
             logs[action] -= shift
 
 
+@kernel
+def _buffers_of(policy: PolicyNet, rows: int) -> ForwardBuffers:
+    """Memory for a policy, made anew for each call: an array that Python passes costs as much as a new one."""
+    width, rest_features = policy.weigh.weights.shape
+    return new_buffers(rows, policy.inputs.most, width, policy.rest.bias.size, rest_features)
+
+
 @pure_kernel
-def _enter_seat(values: np.ndarray, history: int, policy: PolicyNet, buffers: ForwardBuffers, row: int) -> None:
+def _enter_seat(values: np.ndarray, policy: PolicyNet, buffers: ForwardBuffers, row: int) -> None:
     """Make the first state of a row of an observation."""
-    describe_observation(values, history, READING_RULES, buffers.minds[row], buffers.hand, buffers.columns)
-    enter(policy.trunk, buffers, row)
+    seen, hand_values = buffers.decisions.seen[row], buffers.decisions.hand_values[row]
+    see(values, seen)
+    value_own_hand(seen, scratch_of(buffers.scratches, row), hand_values)
+    affine_of_entries(seen, hand_values, policy.inputs, policy.trunk.first, buffers, buffers.states[row])
 
 
 @pure_kernel
-def _judge(
-    values: np.ndarray, mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
-) -> np.float32:
+def _judge(mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray) -> np.float32:
     """Write the logarithms of a row's probabilities, shape ``[400]``; the policy's own value."""
-    state, mind = buffers.states[row], buffers.minds[row]
-    features, scales, seen = buffers.features, buffers.scales, buffers.seen
+    state, scratch, seen = buffers.states[row], scratch_of(buffers.scratches, row), buffers.decisions.seen[row]
+    features, scales, rest = buffers.features, buffers.scales, buffers.rest
     affine(state, policy.weigh, buffers.places, features)
     scale = _ONE / np.float32(math.sqrt(features.size))
     for index in range(features.size):
@@ -143,58 +145,54 @@ def _judge(
         scales[unit] = _ZERO
     add_product(features, policy.features.weights, buffers.places, scales)
     shift = dot(features, policy.features.bias)
+    left, counts, hand_values = left_hand(seen), buffers.decisions.seen[-1], buffers.decisions.hand_values[-1]
     for action in range(NUM_ACTIONS):
         if mask[action] == 0:
             logs[action] = -np.float32(np.inf)
             continue
-        leave(values, action, buffers.hand)
-        sure, price = value_hand(hand_word(buffers.hand, 0), mind)
-        put_afterstate(buffers.hand, sure, price, buffers.rest)
-        affine(buffers.rest, policy.rest, buffers.places, seen)
-        rectify(seen)
+        sure, price = value_hand(hand_after(left, action, seen), scratch)
+        hand_values[0, 0], hand_values[0, 1] = sure, price
+        rest_counts(seen, action, counts)
+        affine_of_entries(counts, hand_values, policy.rests, policy.rest, buffers, rest)
         own = dot(state, policy.logits.weights[action]) + policy.logits.bias[action]
-        logs[action] = own + (dot(seen, scales) + shift)
+        logs[action] = own + (dot(rest, scales) + shift)
     _log_softmax(logs, mask)
     return dot(state, policy.value.weights[0]) + policy.value.bias[0]
 
 
 @pure_kernel
 def _evaluate_row(
-    values: np.ndarray, mask: np.ndarray, history: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
+    values: np.ndarray, mask: np.ndarray, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
 ) -> np.float32:
     """Write the logarithms of an observation's probabilities, shape ``[400]``; the policy's own value."""
-    _enter_seat(values, history, policy, buffers, 0)
+    _enter_seat(values, policy, buffers, 0)
     run_blocks(policy.trunk, buffers, 1)
-    return _judge(values, mask, 0, policy, buffers, logs)
+    return _judge(mask, 0, policy, buffers, logs)
 
 
 @kernel
 def _run_policy(
     seen: tuple[np.ndarray, np.ndarray],
-    history: int,
-    net: np.ndarray,
-    memory: np.ndarray,
+    policy: PolicyNet,
     logs: np.ndarray,
     values: np.ndarray,
 ) -> None:
     """Evaluate rows: observations and masks."""
-    (observations, masks), policy, buffers = seen, policy_in(net), buffers_in(memory)
+    (observations, masks), buffers = seen, _buffers_of(policy, ROWS)
     for first in range(0, values.size, ROWS):
         rows = min(ROWS, values.size - first)
         for row in range(rows):
-            _enter_seat(observations[first + row], history, policy, buffers, row)
+            _enter_seat(observations[first + row], policy, buffers, row)
         run_blocks(policy.trunk, buffers, rows)
         for row in range(rows):
             index = first + row
-            values[index] = _judge(observations[index], masks[index], row, policy, buffers, logs[index])
+            values[index] = _judge(masks[index], row, policy, buffers, logs[index])
 
 
 @kernel
 def _build_move(
     game: tuple[np.ndarray, np.ndarray, np.ndarray],
-    history: int,
-    net: np.ndarray,
-    memory: np.ndarray,
+    policy: PolicyNet,
     chosen: int,
     stages: np.ndarray,
     logs: np.ndarray,
@@ -203,9 +201,7 @@ def _build_move(
 
     Args:
         game: The row and the ring behind the stages so far, both changed in place, and the rules array.
-        history: Completed moves that the policy sees.
-        net: The policy.
-        memory: The buffers.
+        policy: The policy.
         chosen: The next action; ``LIKELIEST`` takes the most probable one at every stage, ``DRAWN`` waits for one
             where there is a choice.
         stages: The number of stages so far and their actions, changed in place, shape ``[MOST_STAGES + 1]``, int64.
@@ -214,9 +210,9 @@ def _build_move(
     Returns:
         Whether the move is whole.
     """
-    (row, ring, rules), policy, buffers = game, policy_in(net), buffers_in(memory)
+    row, ring, rules = game
     bits, legal = np.empty(MASK_WORDS, np.uint64), np.empty(MASK_BYTE_WORDS, np.uint64)
-    seen, seat = np.empty(OBSERVATION_WORDS, np.uint64), row[SEAT]
+    seen, seat, buffers = np.empty(OBSERVATION_WORDS, np.uint64), row[SEAT], _buffers_of(policy, 1)
     while stages[0] == 0 or row[STAGE] == STAGE_KICKER:
         action = chosen
         if chosen < 0:
@@ -224,7 +220,7 @@ def _build_move(
             action = np.int64(nth_legal(bits, U0))
             if count_legal(bits) > U1:
                 write_observation(row, ring, rules, seat, seen)
-                _evaluate_row(seen.view(np.int8), legal.view(np.int8), history, policy, buffers, logs)
+                _evaluate_row(seen.view(np.int8), legal.view(np.int8), policy, buffers, logs)
                 if chosen == DRAWN:
                     return False
                 for other in range(action + 1, NUM_ACTIONS):
@@ -238,15 +234,26 @@ def _build_move(
     return True
 
 
+@pure_kernel
+def _value_game(
+    observation: np.ndarray, concealed: np.ndarray, critic: CriticNet, buffers: ForwardBuffers
+) -> np.float32:
+    """The critic's value of a game, of which it sees what the seat to act sees and does not see."""
+    seen, hand_values = buffers.decisions.seen[0], buffers.decisions.hand_values[0]
+    see(observation, seen)
+    see_concealed(concealed, seen)
+    value_hands_in_sight(seen, 0, 0, buffers.hands, scratch_of(buffers.scratches, 0), hand_values)
+    affine_of_entries(seen, hand_values, critic.inputs, critic.trunk.first, buffers, buffers.states[0])
+    run_blocks(critic.trunk, buffers, 1)
+    return dot(buffers.states[0], critic.value.weights[0]) + critic.value.bias[0]
+
+
 @kernel
-def _run_critic(seen: tuple[np.ndarray, np.ndarray], net: np.ndarray, memory: np.ndarray, values: np.ndarray) -> None:
-    """Evaluate games: observations of the seats to act, and what they do not see."""
-    (observations, concealed), critic, buffers = seen, critic_in(net), buffers_in(memory)
+def _run_critic(observations: np.ndarray, concealed: np.ndarray, critic: CriticNet, values: np.ndarray) -> None:
+    """Evaluate games."""
+    buffers = new_buffers(1, critic.inputs.most, critic.value.weights.shape[1], 0, 0)
     for index in range(values.size):
-        given = observations[index], concealed[index]
-        describe_game(*given, READING_RULES, buffers.minds[0], buffers.hand, buffers.columns)
-        run_trunk(critic.trunk, buffers)
-        values[index] = dot(buffers.states[0], critic.value.weights[0]) + critic.value.bias[0]
+        values[index] = _value_game(observations[index], concealed[index], critic, buffers)
 
 
 class CompiledPolicy(OwnsArrays):
@@ -268,13 +275,21 @@ class CompiledPolicy(OwnsArrays):
     def __init__(self, weights: Weights, threads: int = 1) -> None:
         self.architecture = weights.architecture
         self.objective, self.values_trained = weights.objective, weights.values_trained
-        outputs_first = {"logits": True, "value": True, "rest.0": False, "rest.2": True, "weigh": False}
-        linear = [dense(weights.policy, name, first) for name, first in outputs_first.items()]
-        self._policy = pack(PolicyNet(trunk_of(weights.policy, policy_layers(weights.architecture)), *linear))
-        self.critic: Words | None = None
+        policy, inputs = weights.policy, policy_fields(weights.architecture.history)
+        self._policy = PolicyNet(
+            trunk_of(policy, policy_layers(weights.architecture), inputs),
+            logits=dense(policy, "logits", outputs_first=True),
+            value=dense(policy, "value", outputs_first=True),
+            rest=summed(policy, "rest.0", REST_FIELDS),
+            features=dense(policy, "rest.2", outputs_first=True),
+            weigh=dense(policy, "weigh"),
+            inputs=inputs,
+            rests=REST_FIELDS,
+        )
+        self.critic: CriticNet | None = None
         if weights.critic is not None:
-            trunk = trunk_of(weights.critic, critic_layers(weights.architecture))
-            self.critic = pack(CriticNet(trunk, dense(weights.critic, "value", outputs_first=True)))
+            trunk = trunk_of(weights.critic, critic_layers(weights.architecture), CRITIC_FIELDS)
+            self.critic = CriticNet(trunk, dense(weights.critic, "value", outputs_first=True), CRITIC_FIELDS)
         self._threads = threads
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
@@ -284,12 +299,12 @@ class CompiledPolicy(OwnsArrays):
             InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
         """
         check_batch(observations, masks)
-        count, sizes = len(observations), self.architecture
+        count = len(observations)
         logs, values = np.empty((count, NUM_ACTIONS), np.float32), np.empty(count, np.float32)
 
         def work(first: int, stop: int) -> None:
-            seen, memory = (observations[first:stop], masks[first:stop]), self._memory()
-            _run_policy(seen, sizes.history, self._policy, memory, logs[first:stop], values[first:stop])
+            seen = observations[first:stop], masks[first:stop]
+            _run_policy(seen, self._policy, logs[first:stop], values[first:stop])
 
         run_chunks(work, count, self._threads)
         return logs, values
@@ -304,18 +319,11 @@ class CompiledPolicy(OwnsArrays):
         """
         game = view.row.copy(), view.ring.copy(), view.rule_words
         logs, stages = np.empty(NUM_ACTIONS, np.float32), np.zeros(MOST_STAGES + 1, np.int64)
-        given = self.architecture.history, self._policy, self._memory()
         chosen = LIKELIEST if draw is None else DRAWN
-        while not _build_move(game, *given, chosen, stages, logs):
+        while not _build_move(game, self._policy, chosen, stages, logs):
             chosen = DRAWN if draw is None else draw(logs)
         count, main, *kickers = stages.tolist()
         return Move(main, tuple(action - KICKER_BASE for action in kickers[: count - 1]))
-
-    def _memory(self) -> Words:
-        """This thread's buffers."""
-        sizes = self.architecture
-        columns = observation_columns(sizes.history)
-        return _own_buffers(columns, sizes.width, sizes.rest_width, sizes.rest_features)
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
         """The critic's values of games whose hidden cards are known, as on a determinization.
@@ -336,19 +344,10 @@ class CompiledPolicy(OwnsArrays):
             raise InvalidPolicyInputError("these weights hold no critic")
         check_batch(observations, masks)
         check_bytes("concealed", concealed, len(observations), CONCEALED.size)
-        values, width = np.empty(len(observations), np.float32), self.architecture.critic_width
+        values = np.empty(len(observations), np.float32)
 
         def work(first: int, stop: int) -> None:
-            seen, memory = (observations[first:stop], concealed[first:stop]), _own_buffers(GAME_COLUMNS, width)
-            _run_critic(seen, critic, memory, values[first:stop])
+            _run_critic(observations[first:stop], concealed[first:stop], critic, values[first:stop])
 
         run_chunks(work, len(observations), self._threads)
         return values
-
-
-def _own_buffers(*sizes: int) -> Words:
-    """This thread's buffers for a network: :func:`new_buffers`."""
-    known: dict[tuple[int, ...], Words] = _memory.__dict__.setdefault("buffers", {})
-    if sizes not in known:
-        known[sizes] = pack(new_buffers(*sizes))
-    return known[sizes]

@@ -8,6 +8,7 @@ the id and the hand values of the hand that it leaves.  That is some 700 bytes w
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -15,32 +16,39 @@ import numpy.typing as npt
 
 from ddz_agents.neural import features
 from ddz_agents.neural.columns import (
+    CRITIC_INPUTS,
     DECISION_BYTES,
     DECISION_HANDS,
     DECISION_SIZE,
+    HAND,
     KICKER_SIZE,
-    NEXT_HAND,
+    KICKERS,
+    NEXT_CARDS,
     OWN_HAND,
     OWN_HAND_IN_SIGHT,
-    PREVIOUS_HAND,
+    PENDING,
+    PREVIOUS_CARDS,
     READING_RULES,
+    REST_INPUTS,
     SPENT,
     UNSEEN,
-    hand_left,
+    policy_inputs,
 )
 from ddz_agents.neural.features import HAND_VALUES, hand_word, value_hand, weigh_pool
-from ddz_agents.rules.scratch import RuleScratch
+from ddz_agents.neural.fields import Fields, enter, fields_of, fill
+from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import inline_kernel, kernel
-from ddz_env.core.engine.layout import HANDS, SEAT
+from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.words import U0, U1, U16, add_hand, lowest, popcount
-from ddz_env.core.observation import OBSERVATION
-from ddz_env.core.rules import R_PLAYERS
-from ddz_env.envs.slots import Slots
+from ddz_env.core.observation import HISTORY, OBSERVATION
+from ddz_env.envs.slots import ACTING, Slots
 
-_LEFT, _SIGNS, _AGAINST_RULES = (DECISION_BYTES[name] for name in ("left", "signs", "against_rules"))
+_CONCEALED, _LEFT, _SIGNS, _AGAINST_RULES = (
+    DECISION_BYTES[name] for name in ("concealed", "left", "signs", "against_rules")
+)
 _LEFT_NEXT, _LEFT_PREVIOUS = OBSERVATION.offsets["cards_left_next"], OBSERVATION.offsets["cards_left_previous"]
-_SEATS = 3
+SEATS = 3
 
 
 class Decisions(NamedTuple):
@@ -93,8 +101,83 @@ def new_pairs(count: int) -> Pairs:
 
 
 def new_hand_memory(games: int) -> HandMemory:
-    """An empty memory: no hand of a game to come is empty, as that of the keys is."""
-    return HandMemory(np.zeros((games, _SEATS, 3), np.uint64), np.zeros((games, _SEATS, HAND_VALUES), np.int16))
+    """A memory that holds the values of an empty hand among nobody, which are 0."""
+    return HandMemory(np.zeros((games, SEATS, 3), np.uint64), np.zeros((games, SEATS, HAND_VALUES), np.int16))
+
+
+# --- One decision -----------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def see(observation: np.ndarray, seen: np.ndarray) -> None:
+    """Write the bytes of a decision that follow from the observation, shape ``[OBSERVATION_SIZE]``, int8."""
+    for place in range(observation.size):
+        seen[place] = observation[place]
+    for rank in range(NUM_RANKS):
+        seen[_LEFT + rank] = seen[HAND + rank] - seen[PENDING + rank] - seen[KICKERS + rank]
+    features.read_signs(seen, seen, _SIGNS)
+    seen[_AGAINST_RULES] = np.int8(0)
+
+
+@inline_kernel
+def see_concealed(concealed: np.ndarray, seen: np.ndarray) -> None:
+    """Write the bytes that the observation conceals, shape ``[CONCEALED.size]``, int8."""
+    for place in range(concealed.size):
+        seen[_CONCEALED + place] = concealed[place]
+
+
+@inline_kernel
+def left_hand(seen: np.ndarray) -> np.uint64:
+    """The own hand without what a move in progress has taken."""
+    return hand_word(seen, _LEFT)
+
+
+@pure_kernel
+def value_own_hand(seen: np.ndarray, scratch: RuleScratch, hand_values: np.ndarray) -> None:
+    """Write the hand values of the own hand, as its seat sees them; moves are priced by the unseen cards afterwards."""
+    most = max(seen[_LEFT_NEXT], seen[_LEFT_PREVIOUS])
+    weigh_pool(hand_word(seen, UNSEEN), np.uint64(most), READING_RULES, scratch)
+    sure, price = value_hand(left_hand(seen), scratch)
+    hand_values[OWN_HAND, 0], hand_values[OWN_HAND, 1] = sure, price
+
+
+@inline_kernel
+def _value_in_sight(
+    hand: np.uint64, one: np.uint64, other: np.uint64, place: tuple[int, int], memory: HandMemory, scratch: RuleScratch
+) -> None:
+    """Have the values of a hand against two others in a place of the memory."""
+    key, values = memory.keys[place], memory.values[place]
+    others, most = add_hand(one, other), max(popcount(one), popcount(other))
+    if key[0] != hand or key[1] != others or key[2] != most:
+        weigh_pool(others, most, READING_RULES, scratch)
+        sure, price = value_hand(hand, scratch)
+        values[0], values[1] = sure, price
+        key[0], key[1], key[2] = hand, others, most
+
+
+@pure_kernel
+def value_hands_in_sight(
+    seen: np.ndarray, game: int, seat: int, memory: HandMemory, scratch: RuleScratch, hand_values: np.ndarray
+) -> None:
+    """Write the hand values of all three hands, as a critic reads them.
+
+    Args:
+        seen: The bytes of the decision.
+        game: Its place in the memory.
+        seat: The seat to act.
+        memory: Values that are known.
+        scratch: Of the thread.
+        hand_values: Output, shape ``[4, 2]``.
+    """
+    left, following, previous = left_hand(seen), hand_word(seen, NEXT_CARDS), hand_word(seen, PREVIOUS_CARDS)
+    places = (game, seat), (game, (seat + 1) % SEATS), (game, (seat + 2) % SEATS)
+    _value_in_sight(left, following, previous, places[0], memory, scratch)
+    _value_in_sight(following, left, previous, places[1], memory, scratch)
+    _value_in_sight(previous, left, following, places[2], memory, scratch)
+    for number in range(SEATS):
+        values = memory.values[places[number]]
+        hand_values[OWN_HAND_IN_SIGHT + number, 0] = values[0]
+        hand_values[OWN_HAND_IN_SIGHT + number, 1] = values[1]
 
 
 def _spent_words() -> npt.NDArray[np.uint64]:
@@ -113,76 +196,49 @@ _EACH_PLANE = np.uint64(0x0001000100010001)
 
 
 @inline_kernel
-def _hand_without(hand: np.uint64, ranks: np.uint64, copies: np.uint64) -> np.uint64:
-    """A hand without some copies of each of some ranks (in two shifts: four copies are a whole word)."""
-    taken = ranks * _EACH_PLANE
-    half = (U16 * copies) >> U1
-    return (hand & ~taken) | (((hand >> half) >> half) & taken)
+def hand_after(left: np.uint64, action: int, seen: np.ndarray) -> np.uint64:
+    """The hand that an action leaves: a main group takes its body, a kicker its cards, the rest nothing."""
+    spent = _SPENT[1 if seen[KICKER_SIZE] == 2 else 0, action]
+    taken = spent[0] * _EACH_PLANE
+    half = (U16 * spent[1]) >> U1  # in two shifts: four copies are a whole word
+    return (left & ~taken) | (((left >> half) >> half) & taken)
 
 
 @inline_kernel
-def _value_in_sight(
-    game: int, seat: int, hand: np.uint64, others: np.uint64, most: np.uint64, memory: HandMemory, scratch: RuleScratch
-) -> None:
-    """Have the values of a seat's hand against hands in sight in the memory."""
-    key, values = memory.keys[game, seat], memory.values[game, seat]
-    if key[0] == hand and key[1] == others and key[2] == most:
-        return
-    weigh_pool(others, most, READING_RULES, scratch)
-    key[0], key[1], key[2] = hand, others, most
-    values[0], values[1] = value_hand(hand, scratch)
+def rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
+    """Write the counts of that hand, shape ``[15]``, int8: what the networks read of an action."""
+    pair_kickers = 1 if seen[KICKER_SIZE] == 2 else 0
+    for rank in range(NUM_RANKS):
+        rest[rank] = seen[_LEFT + rank] - SPENT[pair_kickers, action, rank]
+
+
+# --- Many -------------------------------------------------------------------------------------------------------------
 
 
 @inline_kernel
-def _write_values(values: np.ndarray, hand: int, out: np.ndarray) -> None:
-    out[hand, 0], out[hand, 1] = values[0], values[1]
-
-
-@inline_kernel
-def _describe_hands(
-    slots: Slots,
-    game: int,
-    left: np.uint64,
-    seen: np.ndarray,
-    memory: HandMemory,
-    scratch: RuleScratch,
-    out: np.ndarray,
-) -> None:
-    """Write the hand values of a decision; afterwards moves are priced by the unseen cards."""
-    seat, players = np.int64(slots.rows[game, SEAT]), np.int64(slots.rules[R_PLAYERS])
-    after, before = (seat + 1) % players, (seat + 2) % _SEATS
-    following, previous = slots.rows[game, HANDS + after], U0
-    if players == _SEATS:
-        previous = slots.rows[game, HANDS + before]
-    n_left, n_after, n_before = popcount(left), popcount(following), popcount(previous)
-    _value_in_sight(game, after, following, add_hand(left, previous), max(n_left, n_before), memory, scratch)
-    _write_values(memory.values[game, after], NEXT_HAND, out)
-    _value_in_sight(game, before, previous, add_hand(left, following), max(n_left, n_after), memory, scratch)
-    _write_values(memory.values[game, before], PREVIOUS_HAND, out)
-    others, most = add_hand(following, previous), max(n_after, n_before)
-    _value_in_sight(game, seat, left, others, most, memory, scratch)
-    _write_values(memory.values[game, seat], OWN_HAND_IN_SIGHT, out)
-    # The policy sees all unseen cards together.  They are those of the others, unless there are undealt cards.
-    shown = np.uint64(max(seen[_LEFT_NEXT], seen[_LEFT_PREVIOUS]))
-    weigh_pool(hand_word(seen, UNSEEN), shown, READING_RULES, scratch)
-    out[OWN_HAND, 0], out[OWN_HAND, 1] = value_hand(left, scratch)
-
-
-@inline_kernel
-def _describe_actions(
-    bits: np.ndarray, left: np.uint64, pair_kickers: int, scratch: RuleScratch, pairs: Pairs, pair: int
-) -> None:
+def _describe_actions(bits: np.ndarray, seen: np.ndarray, scratch: RuleScratch, pairs: Pairs, pair: int) -> None:
     """Write the legal actions of a decision from a place on.  Moves must be priced by the unseen cards."""
+    left = left_hand(seen)
     for word in range(bits.shape[0]):
         legal = bits[word]
         while legal != U0:
             action = np.int64(word) * 64 + np.int64(lowest(legal))
             legal &= legal - U1
-            spent = _SPENT[pair_kickers, action]
-            hand = _hand_without(left, spent[0], spent[1])
+            sure, price = value_hand(hand_after(left, action, seen), scratch)
             pairs.actions[pair] = action
-            pairs.hand_values[pair, 0], pairs.hand_values[pair, 1] = value_hand(hand, scratch)
+            pairs.hand_values[pair, 0], pairs.hand_values[pair, 1] = sure, price
             pair += 1
+
+
+@pure_kernel
+def _describe_decision(
+    game: int, slots: Slots, memory: HandMemory, scratch: RuleScratch, seen: np.ndarray, hand_values: np.ndarray
+) -> None:
+    """Describe the decision of a game of a batch, without its actions."""
+    see(slots.observations[game].view(np.int8), seen)
+    see_concealed(slots.concealed[game].view(np.int8), seen)
+    value_hands_in_sight(seen, game, slots.cells[game, ACTING], memory, scratch, hand_values)
+    value_own_hand(seen, scratch, hand_values)
 
 
 @kernel
@@ -214,19 +270,132 @@ def describe_decisions(
     """
     for game in range(first, stop):
         row = rows[game]
-        if row < 0:
-            continue
-        seen, hand_values = decisions.seen[row], decisions.hand_values[row]
-        words = seen.view(np.uint64)
-        size = slots.observations.shape[1]
-        for word in range(size):
-            words[word] = slots.observations[game, word]
-        for word in range(slots.concealed.shape[1]):
-            words[size + word] = slots.concealed[game, word]
-        hand_left(seen, seen[_LEFT : _LEFT + NUM_RANKS])
-        features.read_signs(seen, seen, _SIGNS)
-        seen[_AGAINST_RULES] = np.int8(against_rules[game])
-        left = hand_word(seen, _LEFT)
-        _describe_hands(slots, game, left, seen, memory, scratch, hand_values)
-        pair_kickers = 1 if seen[KICKER_SIZE] == 2 else 0
-        _describe_actions(slots.bits[game], left, pair_kickers, scratch, pairs, np.int64(pair_starts[game]))
+        if row >= 0:
+            seen = decisions.seen[row]
+            _describe_decision(game, slots, memory, scratch, seen, decisions.hand_values[row])
+            seen[_AGAINST_RULES] = np.int8(against_rules[game])
+            _describe_actions(slots.bits[game], seen, scratch, pairs, np.int64(pair_starts[game]))
+
+
+# --- As columns -------------------------------------------------------------------------------------------------------
+
+
+def describe_observations(observations: Bytes, history: int = HISTORY) -> Floats:
+    """The columns of observations, for policies.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        history: Completed moves that are shown, 0 to 15.
+
+    Returns:
+        Shape ``[n, observation_columns(history)]``, float32.
+    """
+    table = policy_fields(history)
+    out = np.empty((len(observations), len(table.before)), np.float32)
+    _fill_observations(observations, table, new_rule_scratch(), new_decisions(1), out)
+    return out
+
+
+def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDArray[np.bool_] | None = None) -> Floats:
+    """The columns of games, for critics only.
+
+    Args:
+        observations: Of the seats to act, shape ``[n, OBSERVATION_SIZE]``, int8.
+        concealed: What they do not see, shape ``[n, CONCEALED.size]``, int8.
+        against_rules: Where the other side is known to be the rule agent's, shape ``[n]``, bool; nowhere if None.
+
+    Returns:
+        Shape ``[n, GAME_COLUMNS]``, float32.
+    """
+    out = np.empty((len(concealed), len(CRITIC_FIELDS.before)), np.float32)
+    known = np.zeros(len(concealed), np.bool_) if against_rules is None else against_rules
+    memory = new_rule_scratch(), new_hand_memory(1), new_decisions(1)
+    _fill_games(observations, concealed, known, CRITIC_FIELDS, memory, out)
+    return out
+
+
+class Afterstates(NamedTuple):
+    """The hand that each legal action of a batch leaves.
+
+    Attributes:
+        rows: The observation of each pair of observation and action, shape ``[pairs]``, int64, ascending.
+        actions: The action, shape ``[pairs]``, int64, ascending within a row.
+        columns: The hand that is left, shape ``[pairs, REST_COLUMNS]``, float32.
+    """
+
+    rows: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int64]
+    columns: Floats
+
+
+def describe_afterstates(observations: Bytes, masks: Bytes) -> Afterstates:
+    """The hand that each legal action leaves.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        masks: Shape ``[n, 400]``, int8.
+    """
+    rows, actions = (part.astype(np.int64, copy=False) for part in np.nonzero(masks))
+    described = Afterstates(rows, actions, np.empty((len(rows), len(REST_FIELDS.before)), np.float32))
+    _fill_rests(observations, REST_FIELDS, new_rule_scratch(), new_decisions(1), described)
+    return described
+
+
+@functools.cache
+def policy_fields(history: int) -> Fields:
+    """The fields of a policy's table."""
+    return fields_of(policy_inputs(history))
+
+
+CRITIC_FIELDS, REST_FIELDS = fields_of(CRITIC_INPUTS), fields_of(REST_INPUTS)
+
+
+@kernel
+def _fill_observations(
+    observations: np.ndarray, table: Fields, scratch: RuleScratch, decision: Decisions, out: np.ndarray
+) -> None:
+    places, factors = np.empty(table.most, np.int64), np.empty(table.most, np.float32)
+    seen, hand_values = decision.seen[0], decision.hand_values[0]
+    for index in range(observations.shape[0]):
+        see(observations[index], seen)
+        value_own_hand(seen, scratch, hand_values)
+        fill(places, factors, enter(seen, hand_values, table, places, factors), table.before, out[index])
+
+
+@kernel
+def _fill_games(
+    observations: np.ndarray,
+    concealed: np.ndarray,
+    against_rules: np.ndarray,
+    table: Fields,
+    memory: tuple[RuleScratch, HandMemory, Decisions],
+    out: np.ndarray,
+) -> None:
+    places, factors = np.empty(table.most, np.int64), np.empty(table.most, np.float32)
+    scratch, hands, decision = memory
+    seen, hand_values = decision.seen[0], decision.hand_values[0]
+    for index in range(observations.shape[0]):
+        see(observations[index], seen)
+        see_concealed(concealed[index], seen)
+        seen[_AGAINST_RULES] = np.int8(against_rules[index])
+        value_hands_in_sight(seen, 0, 0, hands, scratch, hand_values)
+        fill(places, factors, enter(seen, hand_values, table, places, factors), table.before, out[index])
+
+
+@kernel
+def _fill_rests(
+    observations: np.ndarray, table: Fields, scratch: RuleScratch, decision: Decisions, out: Afterstates
+) -> None:
+    places, factors = np.empty(table.most, np.int64), np.empty(table.most, np.float32)
+    rest, seen, hand_values = np.empty(NUM_RANKS, np.int8), decision.seen[0], decision.hand_values[0]
+    shown, left = np.int64(-1), U0
+    for pair in range(out.rows.size):
+        if out.rows[pair] != shown:
+            shown = out.rows[pair]
+            see(observations[shown], seen)
+            value_own_hand(seen, scratch, hand_values)
+            left = left_hand(seen)
+        sure, price = value_hand(hand_after(left, out.actions[pair], seen), scratch)
+        hand_values[0, 0], hand_values[0, 1] = sure, price
+        rest_counts(seen, out.actions[pair], rest)
+        fill(places, factors, enter(rest, hand_values, table, places, factors), table.before, out.columns[pair])

@@ -55,43 +55,6 @@ def chain_starts(hand: np.uint64, segment: int) -> np.uint64:
 
 
 @inline_kernel
-def put_scaled(values: np.ndarray, scales: np.ndarray, first: int, stop: int, out: np.ndarray, place: int) -> None:
-    """Write the bytes ``first..stop-1`` of an observation, scaled."""
-    for index in range(first, stop):
-        out[place + index - first] = np.float32(values[index]) * scales[index]
-
-
-@inline_kernel
-def put_thresholds(value: int, most: int, out: np.ndarray, place: int) -> int:
-    """Write which of ``1 .. most`` a number reaches; the place behind them."""
-    for step in range(1, most + 1):
-        out[place] = np.float32(1.0) if value >= step else np.float32(0.0)
-        place += 1
-    return place
-
-
-@inline_kernel
-def put_planes(counts: np.ndarray, first: int, out: np.ndarray, place: int) -> int:
-    """Write the thresholds of the fifteen counts from ``first``; the place behind them."""
-    for rank in range(NUM_RANKS):
-        place = put_thresholds(int(counts[first + rank]), MOST, out, place)
-    return place
-
-
-@pure_kernel
-def put_hand(counts: np.ndarray, first: int, out: np.ndarray, place: int) -> None:
-    """Write thresholds and chains of the fifteen counts from ``first``."""
-    hand = hand_word(counts, first)
-    place = put_planes(counts, first, out, place)
-    for index in range(CHAIN_SEGMENTS.shape[0]):
-        segment = CHAIN_SEGMENTS[index]
-        starts = chain_starts(hand, segment)
-        for start in range(np.int64(SEGMENT_SIZE[segment])):
-            out[place] = np.float32((starts >> np.uint64(start)) & U1)
-            place += 1
-
-
-@inline_kernel
 def hand_word(counts: np.ndarray, first: int) -> np.uint64:
     """Fifteen counts as a hand of the engine: one word for all four thresholds, sixteen bits each."""
     hand = U0
@@ -163,30 +126,6 @@ def read_hand_values(sure: int, price: int) -> tuple[int, int, float, int]:
     return min(losers, MOST_LOSERS), min(losers + sure % LOSER, MOST_MOVES), scaled, steps
 
 
-@pure_kernel
-def put_hand_values(sure: int, price: int, out: np.ndarray, place: int) -> None:
-    """Write the prospects of a hand that :func:`value_hand` has looked at.
-
-    Args:
-        sure: The first number found.
-        price: The second.
-        out: Output, float32.
-        place: Where the ``PROSPECTS`` columns begin.
-    """
-    losers, moves, scaled, steps = read_hand_values(sure, price)
-    place = put_thresholds(losers, MOST_LOSERS, out, place)
-    place = put_thresholds(moves, MOST_MOVES, out, place)
-    out[place] = np.float32(scaled)
-    put_thresholds(steps, PRICE_STEPS, out, place + 1)
-
-
-@pure_kernel
-def put_prospects(hand: np.uint64, mind: RuleScratch, out: np.ndarray, place: int) -> None:
-    """Look at a hand and write its prospects: :func:`value_hand`, then :func:`put_hand_values`."""
-    sure, price = value_hand(hand, mind)
-    put_hand_values(sure, price, out, place)
-
-
 # --- Signs ------------------------------------------------------------------------------------------------------------
 
 MOVE_BYTES = NUM_RANKS + 1
@@ -236,18 +175,3 @@ def read_signs(values: np.ndarray, out: np.ndarray, first: int) -> None:
         elif seat > 1 and copies > 0 and (owner == landlord) != (seat == landlord):
             sign = first + (seat - 2) * 2 + (copies - 1)
             out[sign] = max(out[sign], np.int8(NUM_RANKS - rank))
-
-
-@pure_kernel
-def put_signs(signs: np.ndarray, out: np.ndarray, place: int) -> None:
-    """Write the columns of signs.
-
-    Args:
-        signs: As :func:`read_signs` leaves them, shape ``[SIGN_BYTES]``, int8.
-        out: Output, float32.
-        place: Where the ``SIGNS`` columns begin.
-    """
-    for sign in range(SIGN_BYTES):
-        for rank in range(NUM_RANKS):
-            out[place] = np.float32(signs[sign] >= NUM_RANKS - rank)
-            place += 1

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from ddz_agents.neural.architecture import Architecture, Layers, critic_layers, policy_layers
-from ddz_agents.neural.columns import HandValues, describe_afterstates, describe_observations
+from ddz_agents.neural.decisions import describe_afterstates, describe_observations
 from ddz_agents.neural.model import Bytes
 from ddz_agents.neural.tensor_file import fitting
 
@@ -43,23 +43,16 @@ class PolicyInput(NamedTuple):
     rests: Tensor
 
 
-def policy_input(
-    observations: Bytes, masks: Bytes, history: int, hand_values: HandValues | None = None
-) -> tuple[PolicyInput, HandValues]:
+def policy_input(observations: Bytes, masks: Bytes, history: int) -> PolicyInput:
     """Describe observations for a policy.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
         masks: Shape ``[n, 400]``, int8.
         history: Of the policy's architecture.
-        hand_values: Of an earlier description of the same observations, to save time.
-
-    Returns:
-        What the policy takes, and what saves time when it is described again.
     """
-    seen = describe_observations(observations, history)
-    *left, found = describe_afterstates(observations, masks, hand_values)
-    return PolicyInput(*map(torch.from_numpy, (seen, *left))), found
+    described = describe_observations(observations, history), *describe_afterstates(observations, masks)
+    return PolicyInput(*map(torch.from_numpy, described))
 
 
 class Block(nn.Module):
@@ -132,19 +125,6 @@ class PolicyNetwork(nn.Module):
         logits = self.logits(state).index_put((rows, actions), self._weighed(state, rows, rests), accumulate=True)
         return logits, self.value(state).squeeze(1)
 
-    def legal_logits(self, seen: PolicyInput) -> tuple[Tensor, Tensor]:
-        """The same, on any device, without the logits of other actions: a large batch has less than half of the 400.
-
-        Returns:
-            Logits of the pairs, shape ``[pairs]``; values for the observer, shape ``[n]``.
-        """
-        used = seen.actions.unique(return_inverse=True)  # type: ignore[no-untyped-call]
-        parts = *used, seen.columns, seen.rows, seen.rests
-        found, places, columns, rows, rests = (part.to(self.value.weight.device) for part in parts)
-        state = self.trunk(columns)
-        logits = nn.functional.linear(state, self.logits.weight[found], self.logits.bias[found])[rows, places]
-        return logits + self._weighed(state, rows, rests), self.value(state).squeeze(1)
-
     def _weighed(self, state: Tensor, rows: Tensor, rests: Tensor) -> Tensor:
         """What the state makes of the hand that each pair leaves, shape ``[pairs]``."""
         scores: Tensor = (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
@@ -160,7 +140,7 @@ class PolicyNetwork(nn.Module):
         Returns:
             Logarithms of the probabilities, shape ``[n, 400]``, minus infinity where illegal; values, shape ``[n]``.
         """
-        seen, _ = policy_input(observations, masks, self.architecture.history)
+        seen = policy_input(observations, masks, self.architecture.history)
         logits, values = self(*seen)
         return masked_log_probabilities(logits, torch.from_numpy(masks)), values
 

@@ -62,7 +62,7 @@ def _converted(network: PolicyNetwork, form: Format) -> Any:
 
     if torch.__version__ < _OLDEST:
         raise OnnxExportError(f"PyTorch {torch.__version__} cannot export this network: {_OLDEST} or newer can")
-    seen, _ = policy_input(*two_rows(), network.architecture.history)
+    seen = policy_input(*two_rows(), network.architecture.history)
     rows, pairs = torch.export.Dim("n"), torch.export.Dim("pairs")
     with _quiet():
         program = torch.onnx.export(

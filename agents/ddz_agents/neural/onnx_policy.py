@@ -17,7 +17,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.columns import REST_COLUMNS, describe_afterstates, describe_observations, observation_columns
+from ddz_agents.neural.columns import REST_COLUMNS, observation_columns
+from ddz_agents.neural.decisions import describe_afterstates, describe_observations
 from ddz_agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.model import Bytes, Floats, check_batch
 from ddz_agents.neural.tensor_file import check_heading, check_purpose, plain_values, read_bytes
@@ -140,7 +141,7 @@ class OnnxPolicy:
         if self._form is OWN:
             (logits,), values = self._run(observations, masks), np.zeros(len(masks), np.float32)
         else:
-            rows, actions, rests, _ = describe_afterstates(observations, masks)
+            rows, actions, rests = describe_afterstates(observations, masks)
             logits, values = self._run(describe_observations(observations, self._history), rows, actions, rests)
         log_probabilities = _log_softmax(logits, masks)
         if np.isnan(log_probabilities).any() or not np.isfinite(values).all():

@@ -97,6 +97,7 @@ PRICE_WORDS = SUMS + 16 * 8
 
 # Words of ``RuleScratch.about``.
 A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS = range(7)
+ABOUT_WORDS = 7
 
 HANDS_KNOWN = 256
 """Hands that are remembered: more than a decision looks at."""
@@ -141,7 +142,7 @@ def new_rule_scratch(hands: int = HANDS_KNOWN) -> RuleScratch:
         hands: How many hands are remembered while prices stay the same, a power of two.
     """
     scratch = Scratch(np.zeros(PRICE_WORDS, np.int64), np.zeros(MEMORY_WORDS, np.uint64))
-    return RuleScratch(scratch, *(np.zeros(size, np.uint64) for size in ((hands, 3), MASK_WORDS, 7)))
+    return RuleScratch(scratch, *(np.zeros(size, np.uint64) for size in ((hands, 3), MASK_WORDS, ABOUT_WORDS)))
 
 
 @inline_kernel

@@ -1,17 +1,14 @@
-"""How the networks read decisions: as columns on a GPU, as few rows of running sums on a processor.
+"""How the networks read decisions in training: as columns on a GPU, as entries on a processor.
 
 On a GPU tensor operations make the columns of the bytes, and the first layers are matrices as usual.  On a processor no
-columns are made.  Most of them are thresholds: a count of three switches on the columns "at least 1", "at least 2", "at
-least 3", and their rows of weights are added.  The sum of these three rows is one row of the running sum of the
-weights, so one row is added where there were up to twenty; and of the 400 logits only those of legal actions are
-computed.
+columns are made: a first layer adds a row of running sums for each entry (:mod:`ddz_agents.neural.fields`), and of the
+400 logits only those of legal actions are computed.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,35 +16,23 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ddz_agents.neural import columns as kinds
 from ddz_agents.neural.architecture import Architecture
 from ddz_agents.neural.columns import (
     CRITIC_INPUTS,
     DECISION_BYTES,
-    HAND,
     KICKER_SIZE,
     REST_INPUTS,
     SPENT,
-    Columns,
     policy_inputs,
 )
-from ddz_agents.neural.features import (
-    CHAIN_SEGMENTS,
-    MOST_LOSERS,
-    MOST_MOVES,
-    PRICE_STEPS,
-    chain_starts,
-    hand_word,
-    read_hand_values,
-)
+from ddz_agents.neural.decisions import CRITIC_FIELDS, REST_FIELDS, policy_fields, rest_counts
+from ddz_agents.neural.fields import Fields, add_entries, enter, running_sums, share_out
 from ddz_agents.neural.network import Critic, PolicyNetwork
 from ddz_agents.neural.tensor_columns import TensorColumns
 from ddz_agents.neural.trunk import dot
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import kernel, pure_kernel
-from ddz_env.core.engine.tables import SEGMENT_SIZE
-from ddz_env.core.engine.words import U0, U1, lowest
+from ddz_env.core.engine.compiling import kernel
 
 _LEFT = DECISION_BYTES["left"]
 
@@ -134,9 +119,6 @@ class DeviceReading:
 
 # --- On a processor ---------------------------------------------------------------------------------------------------
 
-_SCALED, _RISING, _FALLING, _CHAINS, _PROSPECTS = range(5)
-"""Kinds of fields: a scaled byte; thresholds of a byte whose columns rise, or fall; chains; prospects."""
-
 
 class Entries(NamedTuple):
     """The rows of running sums that are added for each row of a batch.
@@ -152,99 +134,10 @@ class Entries(NamedTuple):
     counts: npt.NDArray[np.int32]
 
 
-class Fields(NamedTuple):
-    """A table of inputs, as kernels walk through it.
-
-    Attributes:
-        fields: Kind, source, first column and number of columns of each, shape ``[fields, 4]``, int64.
-        scales: Of scaled bytes, shape ``[fields]``, float32.
-        before: The column whose running sum that of a column goes on from, -1 for none, shape ``[columns]``, int64.
-        most: Entries of a row at most.
-    """
-
-    fields: npt.NDArray[np.int64]
-    scales: npt.NDArray[np.float32]
-    before: npt.NDArray[np.int64]
-    most: int
-
-
-def fields_of(table: Columns) -> Fields:
-    """The fields of a table of inputs."""
-    fields, scales, before, first, most = [], [], np.full(table.size, -1, np.int64), 0, 0
-
-    def link(start: int, size: int, step: int = 1) -> None:
-        line = range(start, start + size)[::step]
-        before[line[1:]] = line[:-1]
-
-    def same_field(column: kinds.Column) -> tuple[int, int]:
-        return column.kind, column.source if column.kind != kinds.CHAIN else 0
-
-    for (kind, source), group in groupby(table.columns, key=same_field):
-        numbers = [column.number for column in group]
-        size, scale = len(numbers), 0.0
-        if kind == kinds.SCALED:
-            (scale,), kind = numbers, _SCALED
-        elif kind == kinds.AT_LEAST:
-            kind, step = (_RISING, 1) if numbers[0] == 1 else (_FALLING, -1)
-            assert numbers[::step] == list(range(1, size + 1))
-            link(first, size, step)
-        elif kind == kinds.CHAIN:
-            kind = _CHAINS
-        else:
-            kind = _PROSPECTS
-            link(first, MOST_LOSERS)
-            link(first + MOST_LOSERS, MOST_MOVES)
-            link(first + size - PRICE_STEPS, PRICE_STEPS)
-        fields.append((kind, source, first, size))
-        scales.append(scale)
-        most += {_CHAINS: size, _PROSPECTS: 4}.get(kind, 1)
-        first += size
-    return Fields(np.array(fields, np.int64), np.array(scales, np.float32), before, most)
-
-
-@pure_kernel
-def _enter(seen: np.ndarray, hand_values: np.ndarray, table: Fields, places: np.ndarray, factors: np.ndarray) -> int:
-    """Write the entries of one row; how many there are."""
-    count = 0
-    for index in range(table.fields.shape[0]):
-        kind, source, column, size = table.fields[index]
-        if kind <= _FALLING:
-            value = np.int64(seen[source])
-            if value == 0:
-                continue
-            factors[count] = np.float32(1.0)
-            if kind == _SCALED:
-                places[count], factors[count] = column, np.float32(value) * table.scales[index]
-            else:
-                value = min(value, size)
-                places[count] = column + value - 1 if kind == _RISING else column + size - value
-            count += 1
-        elif kind == _CHAINS:
-            hand = hand_word(seen, HAND)
-            for segment in CHAIN_SEGMENTS:
-                starts = chain_starts(hand, segment)
-                while starts != U0:
-                    places[count], factors[count] = column + np.int64(lowest(starts)), np.float32(1.0)
-                    starts &= starts - U1
-                    count += 1
-                column += np.int64(SEGMENT_SIZE[segment])
-        else:
-            losers, moves, scaled, steps = read_hand_values(
-                np.int64(hand_values[source, 0]), np.int64(hand_values[source, 1])
-            )
-            behind = column + MOST_LOSERS + MOST_MOVES
-            for reached, start in ((losers, column), (moves, column + MOST_LOSERS), (steps, behind + 1)):
-                places[count], factors[count] = start + reached - 1, np.float32(1.0)
-                count += reached > 0
-            places[count], factors[count] = behind, np.float32(scaled)
-            count += 1
-    return count
-
-
 @kernel
 def _enter_decisions(seen: np.ndarray, hand_values: np.ndarray, table: Fields, out: Entries) -> None:
     for row in range(seen.shape[0]):
-        out.counts[row] = _enter(seen[row], hand_values[row], table, out.places[row], out.factors[row])
+        out.counts[row] = enter(seen[row], hand_values[row], table, out.places[row], out.factors[row])
 
 
 @kernel
@@ -253,60 +146,17 @@ def _enter_rests(
 ) -> None:
     rest = np.empty(NUM_RANKS, np.int8)
     for pair in range(rows.shape[0]):
-        row = seen[rows[pair]]
-        pair_kickers = 1 if row[KICKER_SIZE] == 2 else 0
-        for rank in range(NUM_RANKS):
-            rest[rank] = row[_LEFT + rank] - SPENT[pair_kickers, actions[pair], rank]
+        rest_counts(seen[rows[pair]], actions[pair], rest)
         values = hand_values[pair : pair + 1]
-        out.counts[pair] = _enter(rest, values, table, out.places[pair], out.factors[pair])
-
-
-@kernel
-def _add_up(weights: np.ndarray, before: np.ndarray, out: np.ndarray) -> None:
-    """Write the running sums of rows of weights: those of rising columns forwards, those of falling ones backwards."""
-    columns, units = weights.shape
-    for column in range(columns):
-        out[column] = weights[column]
-    for column in range(columns):
-        if 0 <= before[column] < column:
-            for unit in range(units):
-                out[column, unit] += out[before[column], unit]
-    for column in range(columns - 1, -1, -1):
-        if before[column] > column:
-            for unit in range(units):
-                out[column, unit] += out[before[column], unit]
-
-
-@kernel
-def _share_out(before: np.ndarray, gradients: np.ndarray) -> None:
-    """Turn the gradients of running sums into those of the weights, in place: the other way round."""
-    columns, units = gradients.shape
-    for column in range(columns - 1, -1, -1):
-        if 0 <= before[column] < column:
-            for unit in range(units):
-                gradients[before[column], unit] += gradients[column, unit]
-    for column in range(columns):
-        if before[column] > column:
-            for unit in range(units):
-                gradients[before[column], unit] += gradients[column, unit]
+        out.counts[pair] = enter(rest, values, table, out.places[pair], out.factors[pair])
 
 
 @kernel
 def _multiply(entries: Entries, sums: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
-    """Add, for each row of a batch, rows of running sums to the bias, four at a time."""
+    """Add, for each row of a batch, rows of running sums to the bias."""
     for row in range(out.shape[0]):
-        line, places, factors, count = out[row], entries.places[row], entries.factors[row], entries.counts[row]
-        line[:] = bias
-        whole = count - count % 4
-        for k in range(0, whole, 4):
-            a, b, c, d = sums[places[k]], sums[places[k + 1]], sums[places[k + 2]], sums[places[k + 3]]
-            fa, fb, fc, fd = factors[k], factors[k + 1], factors[k + 2], factors[k + 3]
-            for unit in range(line.size):
-                line[unit] += (fa * a[unit] + fb * b[unit]) + (fc * c[unit] + fd * d[unit])
-        for k in range(whole, count):
-            single, factor = sums[places[k]], factors[k]
-            for unit in range(line.size):
-                line[unit] += factor * single[unit]
+        out[row] = bias
+        add_entries(entries.places[row], entries.factors[row], entries.counts[row], sums, out[row])
 
 
 @kernel
@@ -338,7 +188,7 @@ class _Product(torch.autograd.Function):
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         gradient, out = gradients[0].contiguous(), np.zeros(context.shape, np.float32)
         _multiply_back(context.entries, gradient.numpy(), out)
-        _share_out(context.before, out)
+        share_out(context.before, out)
         return torch.from_numpy(out).t(), gradient.sum(0), None, None, None
 
 
@@ -356,21 +206,19 @@ class RunningSumLinear(nn.Linear):
     def __init__(self, layer: nn.Linear, table: Fields) -> None:
         super().__init__(layer.in_features, layer.out_features)
         self.weight, self.bias = nn.Parameter(layer.weight.detach().t().contiguous().t()), layer.bias
-        self._before = table.before
+        self._table = table
         self.held: Tensor | None = None
 
     def sums(self) -> Tensor:
         """The running sums of the weights as they are, shape ``[inputs, outputs]``."""
-        sums = np.empty((self.in_features, self.out_features), np.float32)
-        _add_up(self.weight.detach().t().numpy(), self._before, sums)
-        return torch.from_numpy(sums)
+        return torch.from_numpy(running_sums(self.weight.detach().t().numpy(), self._table))
 
     def forward(self, entries: Entries) -> Tensor:  # type: ignore[override]  # entries in place of columns
         """Shape ``[n, outputs]``; the entries get no gradient."""
         sums = self.sums() if self.held is None else self.held
         if not torch.is_grad_enabled():  # a third of the time of a small batch
             return _product(entries, sums, self.bias)
-        product: Tensor = _Product.apply(self.weight, self.bias, sums, entries, self._before)  # type: ignore[no-untyped-call]
+        product: Tensor = _Product.apply(self.weight, self.bias, sums, entries, self._table.before)  # type: ignore[no-untyped-call]
         return product
 
 
@@ -441,7 +289,7 @@ class ProcessorReading:
     """
 
     def __init__(self, architecture: Architecture) -> None:
-        self.tables = [fields_of(table) for table in (policy_inputs(architecture.history), CRITIC_INPUTS, REST_INPUTS)]
+        self.tables = policy_fields(architecture.history), CRITIC_FIELDS, REST_FIELDS
 
     def policy(self, seen: Tensor, hand_values: Tensor) -> Entries:
         """Entries of the policy's first layer."""

@@ -64,7 +64,7 @@ class TensorColumns:
             return (seen.index_select(1, sources) >= numbers).float()
         if kind == CHAIN:
             counts = seen[:, HAND : HAND + PLANES // 4]
-            planes = (counts.unsqueeze(2) >= self._steps).reshape(len(seen), -1).float()
+            planes = (counts.unsqueeze(2) >= self._steps).flatten(1).float()
             return (planes @ self._chains > self._lengths).float()
         return self._prospects(hand_values[:, source])
 

@@ -17,12 +17,12 @@ from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.architecture import critic_layers, policy_layers
 from ddz_agents.neural.columns import (
     GAME_COLUMNS,
-    POLICY_INPUTS,
     REST_COLUMNS,
     _describe_afterstates,
     describe_afterstates,
     describe_observations,
     observation_columns,
+    policy_inputs,
 )
 from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError
@@ -30,7 +30,6 @@ from ddz_agents.neural.features import (
     HAND_VALUES,
     MOST_LOSERS,
     MOST_MOVES,
-    MOVE_BYTES,
     PLANES,
     PROSPECTS,
     SIGNS,
@@ -120,8 +119,8 @@ def test_compiled_columns_are_those_of_the_reference(rules: str, history: int) -
         seen = describe_observations(batch.observation, history)
         first = 0
         expected = reference.policy_columns(batch.observation, history)
-        for name, columns, _ in POLICY_INPUTS.inputs:
-            stop = first + (columns or MOVE_BYTES * history)
+        for name, _, columns in policy_inputs(history).inputs:
+            stop = first + len(columns)
             if name in expected:
                 np.testing.assert_allclose(seen[:, first:stop], expected[name], rtol=1e-6, err_msg=name)
                 checked.add(name)
@@ -131,7 +130,7 @@ def test_compiled_columns_are_those_of_the_reference(rules: str, history: int) -
         left = [reference.hand_left(batch.observation[row], action) for row, action in zip(rows, actions, strict=True)]
         assert (rests[:, :PLANES] == reference.thresholds(np.array(left))).all()
         kickers += int(((actions >= 379) & (actions < 394)).sum())
-    assert checked == {entry.name for entry in POLICY_INPUTS.inputs} - {"prospects", "signs"}
+    assert checked == {entry.name for entry in policy_inputs(history).inputs} - {"prospects", "signs"}
     assert kickers > 0 or rules == "mini"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ddz_agents.neural.agent import PolicyAgent
 from ddz_agents.neural.blind import BlindPolicyAgent, Input, blinded, columns_of
-from ddz_agents.neural.columns import POLICY_INPUTS, REST_INPUTS, describe_observations
+from ddz_agents.neural.columns import REST_INPUTS, describe_observations, policy_inputs
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import Rule, RulesAgent, RulesWithoutAgent, hide_few_cards
@@ -78,7 +78,7 @@ def test_a_blind_policy_does_not_read_its_input() -> None:
             seen += where.stop - where.start
     assert seen == columns.size
     rest = ["rest-prospects" if entry.name == "prospects" else entry.name for entry in REST_INPUTS.inputs]
-    assert [*get_args(Input)] == [entry.name for entry in POLICY_INPUTS.inputs] + rest
+    assert [*get_args(Input)] == [entry.name for entry in policy_inputs().inputs] + rest
     assert len(KNOWLEDGE) == len(get_args(Rule)) + len(get_args(Input))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from ddz_agents.neural.network import Architecture, PolicyNetwork
+from ddz_agents.neural.network import Architecture, PolicyNetwork, masked_log_probabilities
 from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import NO_LABEL, RulesAgent, RulesTeacher
 from ddz_env import Rules, State
@@ -24,6 +24,7 @@ from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.strength import measure_strength
 from tests.oracles.network_policy import NetworkPolicy
 from tests.training.apps.terminal import ddz, done, refused
+from tests.training.learn.test_ppo import random_logits
 
 SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)
 
@@ -70,6 +71,22 @@ def imitated(threads: int, **settings: Any) -> tuple[PolicyNetwork, list[float]]
     train(lessons, Budget(decisions=config.decisions), on_update=lambda line: agreement.append(line.agreement))
     lessons.close()
     return lessons.policy, agreement
+
+
+def test_draws_follow_the_probabilities() -> None:
+    probabilities, count = np.array([0.0, 0.5, 0.0, 0.3, 0.2]), 20000
+    with np.errstate(divide="ignore"):
+        row = np.log(probabilities).astype(np.float32)
+    actions = imitation.draw_actions(np.tile(row, (count, 1)), (np.arange(count) + 0.5) / count)
+    assert (np.abs(np.bincount(actions, minlength=5) / count - probabilities) < 1e-3).all()
+
+
+def test_an_illegal_action_is_never_drawn_however_the_rounding_falls() -> None:
+    logits, masks = random_logits(4)
+    logs = masked_log_probabilities(logits, masks).numpy()
+    for extreme in (0.0, np.nextafter(1.0, 0.0)):
+        actions = imitation.draw_actions(logs, np.full(len(logs), extreme))
+        assert (masks.numpy()[np.arange(len(logs)), actions] == 1).all()
 
 
 def test_a_seed_reproduces_a_student_on_any_number_of_threads() -> None:

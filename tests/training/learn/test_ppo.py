@@ -10,20 +10,19 @@ import numpy as np
 import pytest
 import torch
 
-from ddz_agents.neural.columns import describe_afterstates, describe_games
+from ddz_agents.neural.columns import describe_games
 from ddz_agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities, policy_input
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.core.observation import CONCEALED, OBSERVATION
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.imitation import soft_cross_entropies
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import Rollout, draw_actions, evaluate, shared_rewards, unpack_masks
-from ddz_training.learn.ppo.ppo import Learner, seat_advantages
-from ddz_training.learn.ppo.sparse import SparseLinear
+from ddz_training.learn.ppo.games import shared_rewards
+from ddz_training.learn.ppo.ppo import Learner, Rollout, draw_actions, seat_advantages
+from ddz_training.learn.ppo.reading import DeviceReading, read_critic, reading_on
 from ddz_training.learn.threads import Threads
-from tests.oracles.network_policy import NetworkPolicy
 from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses
-from tests.training.learn.test_games import SMALL
+from tests.training.learn.test_games import AGAINST_RULES, CPU, SMALL, collected, games_of, masks_of
 
 
 def random_logits(seed: int, rows: int = 100) -> tuple[torch.Tensor, torch.Tensor]:
@@ -60,22 +59,33 @@ def test_imitating_a_distribution_costs_its_entropy_at_best() -> None:
     np.testing.assert_allclose(gradient[0], [1 / 3 - 0.5, 1 / 3 - 0.25, 1 / 3 - 0.25, 0.0], atol=1e-6)
 
 
-def test_draws_follow_the_probabilities() -> None:
-    probabilities, count = np.array([0.0, 0.5, 0.0, 0.3, 0.2]), 20000
-    with np.errstate(divide="ignore"):
-        row = np.log(probabilities).astype(np.float32)
-    actions, chosen = draw_actions(np.tile(row, (count, 1)), (np.arange(count) + 0.5) / count)
-    assert (np.abs(np.bincount(actions, minlength=5) / count - probabilities) < 1e-3).all()
-    np.testing.assert_allclose(np.exp(chosen), probabilities[actions], rtol=1e-6)
+@pytest.mark.parametrize("settled_share", [1.0, 0.2])
+def test_draws_follow_the_probabilities_and_settled_decisions_are_sampled(settled_share: float) -> None:
+    """Contested decisions among four actions take turns with settled ones among two; each counts once on average."""
+    count, generator = 40_000, torch.Generator().manual_seed(5)
+    contested, settled = torch.tensor([0.05, 0.5, 0.25, 0.2]), torch.tensor([0.008, 0.992])
+    rows = torch.arange(count).repeat_interleave(torch.tensor([4, 2]).repeat(count // 2))
+    logits = torch.cat([contested.log() + 3, settled.log()]).repeat(count // 2)
+    choice = draw_actions(logits, rows, count, generator, settled_share)
+    for first, chances in ((0, contested), (1, settled)):
+        places, logs, counts = (part[first::2] for part in choice)
+        np.testing.assert_allclose(logs, chances.log()[places], atol=1e-5)
+        shares = torch.bincount(places, minlength=len(chances)) / len(places)
+        assert (abs(shares - chances) < 4 * (chances * (1 - chances) / len(places)).sqrt()).all()
+        assert set(counts.tolist()) == ({1.0} if first == 0 or settled_share == 1 else {0.0, 5.0})
+        assert counts.mean().item() == pytest.approx(1, abs=0.06)  # four standard deviations
 
 
-def test_an_illegal_action_is_never_drawn_however_the_rounding_falls() -> None:
-    logits, masks = random_logits(4)
-    logs = masked_log_probabilities(logits, masks).numpy()
-    for extreme in (0.0, np.nextafter(1.0, 0.0), 1.0):
-        actions, _ = draw_actions(logs, np.full(len(logs), extreme))
-        assert (masks.numpy()[np.arange(len(logs)), actions] == 1).all()
-    assert draw_actions(np.full((1, 3), -np.inf, np.float32), np.zeros(1))[0].tolist() == [-1]
+def test_a_policy_that_is_sure_draws_what_it_is_sure_of() -> None:
+    """However large its logits are; and among equals anything, but never beyond the legal actions."""
+    sizes = torch.arange(1, 101)
+    rows, generator = torch.arange(100).repeat_interleave(sizes), torch.Generator().manual_seed(0)
+    logits = torch.randn(len(rows), generator=generator) * 1e30
+    best = [part.argmax().item() for part in logits.split(sizes.tolist())]
+    assert draw_actions(logits, rows, 100, generator).places.tolist() == best
+    for same in (0.0, 1e30, -1e30):
+        places = draw_actions(torch.full_like(logits, same), rows, 100, generator).places
+        assert ((places >= 0) & (places < sizes)).all()
 
 
 Columns = dict[str, np.ndarray]
@@ -88,8 +98,8 @@ def random_rollout(seed: int, steps: int = 40, envs: int = 6, seats: int = 3) ->
     rewards += rng.normal(size=rewards.shape) * (rng.random(rewards.shape) < 0.1)  # some on the way, too
     return {
         "values": rng.normal(size=(steps, envs)).astype(np.float32),
-        "rewards": rewards,
-        "seats": rng.integers(0, seats, (steps, envs)),
+        "rewards": rewards.astype(np.float32),
+        "seats": rng.integers(0, seats, (steps, envs), np.int8),
         "decides": rng.random((steps, envs)) < 0.7,
         "begins": rng.random((steps, envs)) < 0.7,
         "done": done,
@@ -131,16 +141,19 @@ def naive_advantages(rollout: Columns, gamma: float, lam: float) -> tuple[np.nda
     return advantages, known
 
 
-@pytest.mark.parametrize(("gamma", "lam"), [(1.0, 0.95), (0.9, 0.8), (1.0, 0.0), (0.97, 1.0)])
-def test_advantages_equal_those_of_a_naive_loop_over_seats(gamma: float, lam: float) -> None:
+@pytest.mark.parametrize(
+    ("gamma", "lam", "target_lam"), [(1.0, 0.95, None), (0.9, 0.8, 0.3), (1.0, 0.0, 1.0), (0.97, 1.0, None)]
+)
+def test_advantages_equal_those_of_a_naive_loop_over_seats(gamma: float, lam: float, target_lam: float | None) -> None:
     unknown = 0
     for seed in range(20):
         rollout = random_rollout(seed)
-        found = seat_advantages(**rollout, gamma=gamma, lam=lam)
+        found = seat_advantages(**rollout, gamma=gamma, lam=lam, target_lam=target_lam)
         advantages, known = naive_advantages(rollout, gamma, lam)
+        changes, _ = naive_advantages(rollout, gamma, lam if target_lam is None else target_lam)
         assert (found.known == known).all()
         np.testing.assert_allclose(found.advantages, advantages, atol=1e-5)
-        np.testing.assert_allclose(found.targets, np.where(known, advantages + rollout["values"], 0), atol=1e-5)
+        np.testing.assert_allclose(found.targets, np.where(known, changes + rollout["values"], 0), atol=1e-5)
         unknown += int((rollout["decides"] & ~known).sum())
     assert unknown > 100  # the last decision of every seat whose game goes on
 
@@ -173,7 +186,7 @@ def test_peasants_share_what_the_landlord_loses() -> None:
 
 def test_what_is_out_of_range_has_a_named_error() -> None:
     rollout = random_rollout(1)
-    for wrong in ({"gamma": 1.5}, {"lam": -0.1}):
+    for wrong in ({"gamma": 1.5}, {"lam": -0.1}, {"target_lam": 2.0}):
         with pytest.raises(InvalidTrainingError, match=r"must be in 0\.\.1"):
             seat_advantages(**rollout, **wrong)  # type: ignore[arg-type]
     rollout["done"] = rollout["done"][:-1]
@@ -196,62 +209,56 @@ def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
 
 @pytest.fixture(scope="module")
 def decisions() -> Rollout:
-    policy, rng = networks(0)[0], np.random.default_rng(3)
-    batch = SelfPlayBatch(120, seed=8, threads=1, concealed=True)
+    """Decisions of another policy in the middle of games; what counts and what they brought is random."""
+    rng, games = np.random.default_rng(3), games_of(60)
     for _ in range(30):
-        batch.step(batch.sample_actions())
-    choice = np.flatnonzero(batch.mask.sum(1) > 1)
-    observations, masks, concealed = batch.observation[choice], batch.mask[choice], batch.concealed[choice]
-    logs, found = evaluate(policy, observations, masks)
-    count = len(choice)
-    noted = Rollout.allocate(1, count).flat()
-    noted.observations[:], noted.masks[:] = observations, batch.mask_words[choice]
-    noted.actions[:], noted.log_probabilities[:] = draw_actions(logs, rng.random(count))
-    noted.counts[:] = rng.choice([0.0, 1.0, 2.0], count)
-    noted.appraisals[:] = np.split(found, np.cumsum(masks.sum(1, dtype=np.int64))[:-1])
-    noted.games[:] = describe_games(observations, concealed, rng.random(count) < 0.5)
-    noted.advantages[:], noted.targets[:] = rng.normal(size=(2, count))
-    return noted
+        games.batch.step(games.batch.sample_actions())
+    rollout = collected(games, 3, draw_actions, networks(0)[0])
+    count = len(rollout.seen)
+    rollout.seen[:, AGAINST_RULES] = torch.from_numpy(rng.random(count) < 0.5)
+    counts = torch.from_numpy(rng.choice([0.0, 1.0, 2.0], count).astype(np.float32))
+    advantages, targets = torch.from_numpy(rng.normal(size=(2, count)).astype(np.float32))
+    choice = rollout.choice._replace(counts=counts)
+    return dataclasses.replace(rollout, choice=choice, advantages=advantages, targets=targets)
 
 
-def test_a_policy_is_evaluated_as_agents_evaluate_it() -> None:
-    policy, _ = networks(0)
-    batch = SelfPlayBatch(50, seed=1, threads=1)
-    agent = NetworkPolicy(policy)  # from here on PyTorch has one thread, or sums would be added up in another order
-    logs, appraisals = evaluate(policy, batch.observation, batch.mask)
-    np.testing.assert_allclose(logs, agent.evaluate(batch.observation, batch.mask)[0], rtol=1e-5, atol=1e-5)
-    assert (appraisals == describe_afterstates(batch.observation, batch.mask).hand_values).all()
+def learner_of(threads: Threads, on_device: bool = False, **settings: Any) -> Learner:
+    """Networks that have changed since, which read as on a GPU or as on a processor."""
+    policy, critic = networks(1)
+    reading = DeviceReading(SMALL, CPU) if on_device else reading_on(CPU, policy, critic)
+    return Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), threads, reading)
 
 
 def gradients(decisions: Rollout, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], np.ndarray]:
-    """What one minibatch of all decisions leaves in the weights of networks that have changed since, and its means."""
-    policy, critic = networks(1)
+    """What one minibatch of all decisions leaves in the weights, and its means."""
     workers = Threads(threads)
-    learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), workers)
-    found = learner.update(decisions, np.arange(len(decisions)), np.random.default_rng(0), 0, 0.0)
+    learner = learner_of(workers, **settings)
+    found = learner.update(decisions, np.arange(len(decisions.seen)), np.random.default_rng(0), 0, 0.0)
     workers.close()
-    return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(list(found.values()))
+    weights = (*learner.policy.parameters(), *learner.critic.parameters())
+    return [weight.grad for weight in weights], np.array(list(found.values()))
 
 
-def test_a_gradient_step_follows_the_losses(decisions: Rollout) -> None:
+@pytest.mark.parametrize("on_device", [False, True])
+def test_a_gradient_step_follows_the_losses(decisions: Rollout, on_device: bool) -> None:
     """Clipped surrogates, value losses and entropy: means over the minibatch, by the pure functions."""
     config = SelfPlayConfig(**SETTINGS)
     policy, critic = networks(1)
-    masks = unpack_masks(decisions.masks)
-    seen, _ = policy_input(decisions.observations, masks, SMALL.history)
+    bytes_seen, masks = decisions.seen.numpy(), masks_of(decisions)
+    observations, concealed = bytes_seen[:, : OBSERVATION.size], bytes_seen[:, OBSERVATION.size :][:, : CONCEALED.size]
+    actions = decisions.legal_actions[decisions.starts + decisions.choice.places].long()
+    seen, _ = policy_input(observations, masks, SMALL.history)
     logits, values = policy(*seen)
-    worth = critic(torch.from_numpy(decisions.games))
-    logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), torch.from_numpy(decisions.targets)
-    counts, old, advantages = map(
-        torch.from_numpy, (decisions.counts, decisions.log_probabilities, decisions.advantages)
-    )
-    chosen = chosen_log_probabilities(logs, torch.from_numpy(decisions.actions))
+    worth = critic(torch.from_numpy(describe_games(observations, concealed, bytes_seen[:, AGAINST_RULES] > 0)))
+    logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), decisions.targets
+    counts, old, advantages = decisions.choice.counts, decisions.choice.log_probabilities, decisions.advantages
+    chosen = chosen_log_probabilities(logs, actions)
     policy_loss = (counts * clipped_policy_losses(chosen, old, advantages, CLIP)).mean()
     value_loss, critic_loss = (counts * value_losses(values, targets)).mean(), value_losses(worth, targets).mean()
     entropy = (counts * masked_entropy(logs)).mean()
     total = policy_loss + config.value_weight * value_loss + critic_loss - config.entropy * entropy
     expected = torch.autograd.grad(total, [*policy.parameters(), *critic.parameters()])
-    found, statistics = gradients(decisions)
+    found, statistics = gradients(decisions, on_device=on_device)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-3, atol=1e-6)
     change = (chosen - old).detach()
@@ -260,17 +267,6 @@ def test_a_gradient_step_follows_the_losses(decisions: Rollout) -> None:
     means = [policy_loss, value_loss, critic_loss, entropy, divergence, clipped]
     assert statistics.tolist() == pytest.approx([float(mean.detach()) for mean in means], rel=1e-4, abs=1e-5)
     assert 0.2 < clipped < 0.8 * counts.mean()  # some ratios are clipped and some are not
-
-
-def test_layers_that_skip_zeros_compute_the_same() -> None:
-    layer, rng = torch.nn.Linear(30, 16), np.random.default_rng(0)
-    sparse, columns = SparseLinear(layer), torch.from_numpy(rng.normal(size=(9, 30)) * rng.integers(2, size=30))
-    results = []
-    for each in (layer, sparse):
-        out = each(columns.float())
-        results.append([out.detach(), *torch.autograd.grad(out.square().sum(), list(each.parameters()))])
-    for one, other in zip(*results, strict=True):
-        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(decisions: Rollout) -> None:
@@ -284,7 +280,8 @@ def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(deci
 
 
 def test_the_critic_learns_where_no_decision_counts(decisions: Rollout) -> None:
-    found, _ = gradients(dataclasses.replace(decisions, counts=np.zeros_like(decisions.counts)))
+    nothing = decisions.choice._replace(counts=torch.zeros_like(decisions.choice.counts))
+    found, _ = gradients(dataclasses.replace(decisions, choice=nothing))
     policies = len(list(networks(0)[0].parameters()))
     assert not any(part.any() for part in found[:policies])
     assert all(part.any() for part in found[policies:])
@@ -292,13 +289,18 @@ def test_the_critic_learns_where_no_decision_counts(decisions: Rollout) -> None:
 
 def test_a_gradient_step_is_computed_where_the_networks_are(decisions: Rollout) -> None:
     """Tensors of PyTorch's meta device have no numbers; operations on tensors of two devices fail."""
-    policy, critic = networks(1)
-    workers = Threads(1)
-    learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS), workers)
+    policy, critic = (network.to("meta") for network in networks(1))
+    workers, reading = Threads(1), DeviceReading(SMALL, torch.device("meta"))
+    learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS), workers, reading)
     workers.close()
-    policy.to("meta"), critic.to("meta")
-    loss, statistics = learner._loss(decisions, 0.01)
+    parts: dict[str, Any] = {
+        name: part.to("meta") for name, part in vars(decisions).items() if isinstance(part, torch.Tensor)
+    }
+    parts["choice"] = type(decisions.choice)(*(part.to("meta") for part in decisions.choice))
+    there, rows = dataclasses.replace(decisions, **parts), torch.arange(5, device="meta")
+    loss, statistics = learner._policy_loss(there, rows, 40, 0.01)
+    loss = loss + read_critic(reading, critic, there.seen, there.hand_values).sum()
     gradient = torch.autograd.grad(loss, [*policy.parameters(), *critic.parameters()])
-    assert {part.device.type for part in (*gradient, statistics)} == {"meta"}
+    assert {part.device.type for part in (*gradient, *statistics)} == {"meta"}
     with pytest.raises(RuntimeError, match="meta"):
-        policy(*policy_input(decisions.observations, unpack_masks(decisions.masks), SMALL.history)[0])
+        learner._policy_loss(decisions, torch.arange(5), int(decisions.sizes[:5].sum()), 0.01)

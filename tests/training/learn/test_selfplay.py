@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import functools
 import io
 from collections.abc import Callable
 from pathlib import Path
@@ -14,29 +13,31 @@ import pytest
 import torch
 from rich.console import Console
 from rich.progress import Progress
+from torch import Tensor
 
-from ddz_agents.neural.columns import describe_afterstates, describe_games
-from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork, policy_input
+from ddz_agents.neural.columns import describe_afterstates
+from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.neural.weights import Weights, load_weights
 from ddz_env.core.errors import command_line
-from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.core.observation import OBSERVATION
 from ddz_env.playing.provenance import agent_files, code_stamp
 from ddz_training.apps.cli.train import train_under_bar
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.loop import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Budget, Counters, CurveFile, train
-from ddz_training.learn.ppo import ppo
+from ddz_training.learn.ppo import ppo, selfplay
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import Rollout, evaluate, unpack_masks, value_games
-from ddz_training.learn.ppo.ppo import collect
-from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_collector
+from ddz_training.learn.ppo.ppo import Players, collect
+from ddz_training.learn.ppo.reading import Reading, read_critic
+from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_games, new_generator
 from ddz_training.learn.strength import Evaluation, measure_strength
+from ddz_training.learn.threads import Threads
 from ddz_training.measure.errors import AgentChangedError, OtherCodeError
 from ddz_training.measure.provenance import other_code
 from tests.oracles.network_policy import NetworkPolicy
 from tests.training.apps.terminal import done, refused
-from tests.training.learn.test_games import SMALL
+from tests.training.learn.test_games import AGAINST_RULES, SMALL, masks_of
 
 
 def small_config(**changes: Any) -> SelfPlayConfig:
@@ -75,35 +76,51 @@ def test_a_fixed_seed_reproduces_a_run_to_the_bit_on_any_number_of_threads() -> 
     assert (other[0]["policy.logits.weight"] != one[0]["policy.logits.weight"]).any()
 
 
+def test_nor_does_it_depend_on_whether_threads_share_each_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they do where the networks are on a GPU: a group of 130 games makes three chunks."""
+    config = small_config(num_games=390, steps=12)
+    apart = everything(finished(config, 2, 2))
+    monkeypatch.setattr(selfplay, "Threads", lambda threads, shares: Threads(threads, shares=not shares))
+    assert_same(apart, everything(finished(config, 2, 2)))
+
+
 def test_groups_play_different_games_each_as_if_it_were_alone() -> None:
-    run = SelfPlay(small_config(), 1)
-    run.step()
-    assert len(np.unique(run._rollout.observations[0, :, :15], axis=0)) == 24
-    learner = functools.partial(evaluate, SelfPlay(small_config(), 1).policy)
+    run, threads = SelfPlay(small_config(), 1), Threads(1)
+    rollout, players = run._collect(), Players(run.learner.reading, run.learner.policy, run.learner.choose)
+    assert len(torch.unique(rollout.seen[rollout.played.rows[0], :15], dim=0)) == 24
+    first = 0
     for group in range(3):
-        alone, whole = Rollout.allocate(48, 8), run._rollout[:, 8 * group : 8 * group + 8]
-        collect(new_collector(run.config, group), alone, learner, None)
-        for name in ("observations", "actions", "rewards", "decides"):
-            assert (getattr(alone, name) == getattr(whole, name)).all(), name
+        games, generator = new_games(run.config, group), new_generator(run.config, group)
+        alone = collect([games], [generator], 48, players, threads)
+        whole = rollout.played.of(slice(8 * group, 8 * group + 8))
+        mine, first = slice(first, first + len(alone.seen)), first + len(alone.seen)
+        assert torch.equal(alone.seen, rollout.seen[mine])
+        assert torch.equal(alone.choice.places, rollout.choice.places[mine])
+        assert (whole.rows == np.where(alone.played.decides, alone.played.rows + mine.start, -1)).all()
+        for name in ("seats", "rewards", "done"):
+            assert (getattr(alone.played, name) == getattr(whole, name)).all(), name
+    threads.close()
 
 
 def test_decisions_are_learned_from_as_they_were_noted() -> None:
     run = SelfPlay(small_config(settled_share=0.5), 1)
-    run.step()  # what is left of the update before must not be read
-    run._collect()
-    values, found = run.learner.estimate(run._rollout)
-    rollout, known = run._rollout, found.known
-    rows, _ = run.learner.note_estimates(rollout, values, found)
-    decisions = rollout.flat()[rows]
-    assert 0 < known[rollout.decides].mean() < 1
-    assert all(rollout.decides[:, 8 * group : 8 * group + 8].any() for group in range(3))
-    games = describe_games(decisions.observations, decisions.concealed, decisions.by_rules)
-    assert (decisions.games == games).all()
-    assert 0 < decisions.by_rules.mean() < 1
-    assert (decisions.observations == rollout.observations[known]).all()
-    assert (decisions.targets == found.targets[known]).all()
-    hands = describe_afterstates(decisions.observations, unpack_masks(decisions.masks)).hand_values
-    assert (np.concatenate(decisions.appraisals.tolist()) == hands).all()
+    run.step()
+    rollout = run._collect()
+    values, found = run.learner.estimate(rollout)
+    known, explained = run.learner.note_estimates(rollout, values, found)
+    decides, noted = rollout.played.decides, rollout.played.rows[found.known]
+    assert 0 < found.known[decides].mean() < 1
+    assert all(decides[:, 8 * group : 8 * group + 8].any() for group in range(3))
+    assert (known == np.sort(noted)).all()
+    targets, advantages = rollout.targets.numpy()[noted], found.advantages[found.known]
+    assert (targets == found.targets[found.known]).all()
+    normalized = (advantages - advantages.mean()) / advantages.std()
+    np.testing.assert_allclose(rollout.advantages.numpy()[noted], normalized, rtol=1e-4, atol=1e-5)
+    assert explained == pytest.approx(1 - np.var(targets - values[noted]) / np.var(targets), abs=1e-4)
+    assert 0 < rollout.seen[:, AGAINST_RULES].float().mean() < 1
+    hands = describe_afterstates(rollout.seen[:, : OBSERVATION.size].numpy(), masks_of(rollout))
+    assert (rollout.legal_actions.numpy() == hands.actions).all()
+    assert (rollout.legal_values.numpy() == hands.hand_values).all()
 
 
 @pytest.mark.parametrize("average", [0.0, 0.7])
@@ -111,18 +128,18 @@ def test_the_critic_whose_word_counts_is_told_who_plays(average: float, monkeypa
     run = SelfPlay(small_config(critic_average=average), 1)
     for _ in range(2):
         run.step()
-    run._collect()
-    asked: list[tuple[Critic, np.ndarray]] = []
+    rollout = run._collect()
+    asked: list[tuple[Critic, Tensor]] = []
 
-    def spy(critic: Critic, games: np.ndarray) -> np.ndarray:
-        asked.append((critic, games[:, -1] > 0))
-        return value_games(critic, games)
+    def spy(reading: Reading, critic: Critic, seen: Tensor, hand_values: Tensor) -> Tensor:
+        asked.append((critic, seen[:, AGAINST_RULES]))
+        return read_critic(reading, critic, seen, hand_values)
 
-    monkeypatch.setattr(ppo, "value_games", spy)
-    rollout = run._rollout
+    monkeypatch.setattr(ppo, "read_critic", spy)
     run.learner.estimate(rollout)
-    assert (np.concatenate([flags for _, flags in asked]) == rollout.by_rules[rollout.decides]).all()
-    assert 0 < rollout.by_rules[rollout.decides].mean() < 1
+    flags = torch.cat([flags for _, flags in asked])
+    assert (flags == rollout.seen[:, AGAINST_RULES]).all()
+    assert 0 < flags.float().mean() < 1
     mean, now = (run.state()[0][f"{name}.value.weight"] for name in ("average_critic", "critic"))
     for critic, _ in asked:
         assert (critic.value.weight.detach().numpy() == (mean if average else now)).all()
@@ -133,14 +150,17 @@ def test_the_critic_whose_word_counts_is_told_who_plays(average: float, monkeypa
 def test_games_of_two_and_games_with_an_auction_are_learned(rules: str) -> None:
     run = SelfPlay(small_config(rules=rules, rules_share=0.6), 1)
     line = [run.step() for _ in range(2)][-1]
-    assert run._rollout.by_rules.any()
+    assert run._collect().seen[:, AGAINST_RULES].any()
     assert line.games > 0
     assert np.isfinite([line.policy_loss, line.value_loss, line.critic_loss, line.entropy, line.divergence]).all()
 
 
+MEASURED = ("rate", "workers", "rollout", "memory", "seconds")
+
+
 def without_times(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8") as file:
-        return [{name: cell for name, cell in row.items() if name != "seconds"} for row in csv.DictReader(file)]
+        return [{name: cell for name, cell in row.items() if name not in MEASURED} for row in csv.DictReader(file)]
 
 
 class Killed(Exception):
@@ -222,7 +242,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_checkpoints_that_cannot_be_read_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
-    path, earlier = tmp_path / CHECKPOINT, r"has version '1' of the ddz-selfplay-checkpoint format; .* 4"
+    path, earlier = tmp_path / CHECKPOINT, r"has version '1' of the ddz-selfplay-checkpoint format; .* 5"
     for write, message in (
         (lambda: None, "no such file"),
         (lambda: path.write_bytes(saved.read_bytes()[:1000]), "truncated"),
@@ -241,6 +261,7 @@ MISFITS: dict[str, Callable[[Arrays, dict[str, Any]], object]] = {
     "generator": lambda arrays, about: about["games"][2].pop("generator"),
     "config": lambda arrays, about: about["config"].update(dropout=0.5),
     "counters": lambda arrays, about: about.pop("counters"),
+    "drawing": lambda arrays, about: arrays.update({"games.1.actions_generator": np.zeros(7, np.uint8)}),
     "pool": lambda arrays, about: about["pool"].update(members=about["pool"]["members"] + 1),
 }
 
@@ -250,11 +271,11 @@ def test_checkpoints_that_do_not_fit_are_refused_by_name(case: str, saved: Path,
     arrays, about = SelfPlay.resume(saved, 1).state()
     MISFITS[case](arrays, about)
     write_tensor_file(tmp_path / "file", *SelfPlay.kind, arrays, about)
-    with pytest.raises(CheckpointMismatchError, match="does not fit"):
+    with pytest.raises(CheckpointMismatchError, match=r"does not fit|as many processes"):
         SelfPlay.resume(tmp_path / "file")
 
 
-def test_a_run_is_not_resumed_under_other_settings_but_for_its_bookkeeping(saved: Path, tmp_path: Path) -> None:
+def test_a_run_is_not_resumed_under_other_settings_but_for_its_bookkeeping(saved: Path) -> None:
     same = SelfPlayConfig.read(["num_games=24", "architecture.width=16", "opponents=random,rules"])
     assert SelfPlay.resume(saved, 1, same).counters.update == 2
     with pytest.raises(CheckpointMismatchError, match=r"architecture\.width: the checkpoint has 16, this run 32"):
@@ -262,10 +283,6 @@ def test_a_run_is_not_resumed_under_other_settings_but_for_its_bookkeeping(saved
     other = ["evaluate_every=7", "evaluate_deals=3", "checkpoint_minutes=9", "opponents=random"]
     config = SelfPlay.resume(saved, 1, SelfPlayConfig.read(other)).config
     assert config == small_config(evaluate_every=7, evaluate_deals=3, checkpoint_minutes=9, opponents=("random",))
-    arrays, about = SelfPlay.resume(saved, 1).state()
-    about["config"]["checkpoint_every"] = about["config"].pop("checkpoint_minutes") + 50  # as 0.2.0 wrote it
-    write_tensor_file(tmp_path / CHECKPOINT, *SelfPlay.kind, arrays, about)
-    assert SelfPlay.resume(tmp_path / CHECKPOINT, 1).config == small_config(checkpoint_minutes=1.0)
 
 
 def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) -> None:
@@ -332,14 +349,18 @@ def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> Non
     assert (arrays["average_critic.value.weight"] != arrays["critic.value.weight"]).any()
 
 
-def test_every_decision_counts_once_and_so_does_every_move_without_its_kickers() -> None:
+def test_every_decision_counts_once_and_so_does_every_move_without_its_kickers(monkeypatch: pytest.MonkeyPatch) -> None:
     run = SelfPlay(small_config(epochs=3, opponent_share=0.0), 1)
-    line, rollout = run.step(), run._rollout
-    assert (line.steps, line.games) == (24 * 48, rollout.done.sum())
-    assert 0 <= rollout.decides.sum() - line.decisions <= 3 * 24  # at most one a seat is still open
+    rollout = run._collect()
+    monkeypatch.setattr(run, "_collect", lambda: rollout)
+    line, played = run.step(), rollout.played
+    assert (line.steps, line.games) == (24 * 48, played.done.sum())
+    assert 0 <= played.decides.sum() - line.decisions <= 3 * 24  # at most one a seat is still open
     assert 0 < line.decisions < line.steps
-    kickers = np.count_nonzero((rollout.actions >= 379) & (rollout.actions < 394))
-    assert np.count_nonzero(rollout.begins) == line.steps - kickers < line.steps
+    actions = rollout.legal_actions[rollout.starts + rollout.choice.places].numpy()
+    kickers = (actions >= 379) & (actions < 394)
+    assert (played.begins[played.decides] == ~kickers[played.rows[played.decides]]).all()
+    assert 0 < kickers.sum() < len(kickers)
 
 
 @pytest.mark.long
@@ -376,15 +397,17 @@ def dmc_config(**changes: Any) -> DmcConfig:
 
 
 def test_the_best_action_is_taken_and_any_other_now_and_then() -> None:
-    batch, network = SelfPlayBatch(50, seed=1, threads=1), PolicyNetwork(SMALL)
-    logs, _ = epsilon_greedy(network, 0.2, batch.observation, batch.mask)
-    chances, legal = np.exp(logs), batch.mask.sum(1)
-    assert chances.sum(1) == pytest.approx(np.ones(50), abs=1e-5)
-    assert (chances[batch.mask == 0] == 0).all()
-    seen, _ = policy_input(batch.observation, batch.mask, SMALL.history)
-    values = np.where(batch.mask > 0, network(*seen)[0].detach().numpy(), -np.inf)
-    assert (chances.argmax(1) == values.argmax(1)).all()
-    assert chances.max(1) == pytest.approx(0.8 + 0.2 / legal, abs=1e-5)
+    """Four values take turns with two; with a probability of 0.2 any of them is taken."""
+    count, generator = 20_000, torch.Generator().manual_seed(0)
+    values = torch.tensor([-0.5, 0.1, 0.4, -1.0, -0.2, -0.3]).repeat(count // 2)
+    rows = torch.arange(count).repeat_interleave(torch.tensor([4, 2]).repeat(count // 2))
+    choice = epsilon_greedy(values, rows, count, generator, 0.2)
+    for first, chances in ((0, [0.05, 0.05, 0.85, 0.05]), (1, [0.9, 0.1])):
+        shares = torch.bincount(choice.places[first::2], minlength=len(chances)) / (count // 2)
+        assert shares.tolist() == pytest.approx(chances, abs=0.015)  # four standard deviations
+    assert (choice.counts == 1).all()
+    greedy = epsilon_greedy(values, rows, count, generator, 0.0).places
+    assert greedy.tolist() == [2, 0] * (count // 2)
 
 
 def test_steps_count_for_those_whose_game_ends_too_late() -> None:

@@ -48,21 +48,6 @@ def test_step_size_and_entropy_fall_in_a_straight_line_over_the_budget(monkeypat
     assert spent == [0.0, 0.25, 0.5, 0.75]
 
 
-def test_options_that_went_are_read_where_they_meant_what_stayed() -> None:
-    """From the settings of 0.2.0 in checkpoints, and as they were written behind ``--set``."""
-    went = {"lookahead": 0.0, "candidates": 4, "least": 0.01, "floor": 0.02, "precision": "float32", "graphs": True}
-    went |= {"upper": 1.0, "magnet": 0.0, "auxiliary": 0.0}
-    config = SelfPlayConfig(lam=0.8)
-    assert SelfPlayConfig.from_dict(config.as_dict() | went) == config
-    assert SelfPlayConfig.read(["lookahead=0", "floor=0.3", "lam=0.9", "precision=float32"]) == {"lam": 0.9}
-    others = {"lookahead": 0.8, "least": 0.1, "precision": "bfloat16", "upper": 0.25, "magnet": 0.1, "auxiliary": 1.0}
-    for name, value in others.items():
-        with pytest.raises(InvalidTrainingError, match=f"{name}={value!r}: this option went"):
-            SelfPlayConfig.read([f"{name}={value}"])
-        with pytest.raises(InvalidTrainingError, match=f"{name}={value!r}: this option went"):
-            SelfPlayConfig.from_dict(config.as_dict() | went | {name: value})
-
-
 def test_settings_are_read_as_they_are_written() -> None:
     texts = ["lam=0.9", "architecture.width=64", "architecture.blocks=3", "opponents=rules", "rules=rlcard"]
     config = SelfPlayConfig().changed(SelfPlayConfig.read(texts))

@@ -125,7 +125,6 @@ class Players:
     past: PolicyNetwork | None = None
 
 
-@torch.no_grad()
 def collect(
     groups: Sequence[Games],
     generators: Sequence[torch.Generator],
@@ -172,6 +171,7 @@ class _Step(NamedTuple):
     choice: Choice
 
 
+@torch.no_grad()  # here, not around collect: the setting is per thread
 def _collect_group(
     games: Games, generator: torch.Generator, played: Played, players: Players, threads: Threads
 ) -> list[_Step]:
@@ -427,11 +427,11 @@ class Learner:
         """Choose in a rollout: see :data:`Chooser`."""
         return draw_actions(logits, rows, count, generator, self._config.settled_share)
 
-    @torch.no_grad()
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
         """The critic's value of each decision, shape ``[n]``, and the advantages that follow, ``[steps, games]``."""
         config, played, decides = self._config, rollout.played, rollout.played.decides
 
+        @torch.no_grad()  # of the thread that computes
         def value(shard: slice) -> Tensor:
             return read_critic(self.reading, self.trusted_critic, rollout.seen[shard], rollout.hand_values[shard])
 

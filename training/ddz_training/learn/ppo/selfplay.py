@@ -352,15 +352,14 @@ class SelfPlay(Training):
             fault = CheckpointMismatchError if isinstance(error, TensorFileMismatchError) else CheckpointError
             raise fault(str(error)) from error
         try:
-            newer = {"checkpoint_minutes": cls.config_type.checkpoint_minutes}
-            config = cls.config_type.from_dict(newer | about["config"]).resumed(wanted or {}, path)
+            config = cls.config_type.from_dict(about["config"]).resumed(wanted or {}, path)
             check_architecture(config.architecture, arrays, True, str(path))
             run = cls(config, threads, processes=processes)
             run.provenance = run.provenance.resuming(Provenance.take(about), path)
             run._restore(arrays, about, str(path))
         except (CheckpointError, SettingsMismatchError):
             raise
-        except (DouDizhuError, KeyError, TypeError, ValueError) as error:
+        except (DouDizhuError, KeyError, TypeError, ValueError, RuntimeError) as error:  # the last: a torch.Generator
             raise CheckpointMismatchError(f"{path} does not fit this package: {error}") from error
         return run
 

@@ -1,0 +1,145 @@
+"""Decisions as bytes: three ways to the same columns, two ways through the same networks."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from ddz_agents.neural import columns as kinds
+from ddz_agents.neural.columns import (
+    CRITIC_INPUTS,
+    REST_INPUTS,
+    Columns,
+    describe_afterstates,
+    describe_games,
+    describe_observations,
+    policy_inputs,
+)
+from ddz_agents.neural.features import CHAINS
+from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
+from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_training.learn.ppo.reading import (
+    DeviceReading,
+    Legal,
+    Reading,
+    hold_sums,
+    read_critic,
+    read_policy,
+    reading_on,
+)
+from tests.oracles.columns_reference import hand_left
+from tests.training.learn.test_games import CPU, SMALL, games_of
+
+
+class Positions(NamedTuple):
+    """Positions as environments show them, and the same as decisions."""
+
+    observations: np.ndarray
+    concealed: np.ndarray
+    masks: np.ndarray
+    by_rules: np.ndarray
+    seen: np.ndarray
+    hand_values: np.ndarray
+    actions: np.ndarray
+    action_values: np.ndarray
+
+    def tensors(self) -> tuple[Tensor, Tensor, Legal]:
+        """What readings take."""
+        rows = torch.from_numpy(np.nonzero(self.masks)[0])
+        legal = Legal(rows, torch.from_numpy(self.actions).long(), torch.from_numpy(self.action_values))
+        return torch.from_numpy(self.seen), torch.from_numpy(self.hand_values), legal
+
+
+@pytest.fixture(scope="module", params=["mini", "bidding"])
+def positions(request: pytest.FixtureRequest) -> Positions:
+    """Thousands, in games at random, some of them against the rule agent."""
+    games, scratch, found = games_of(200, request.param, rules_share=0.5), new_rule_scratch(), []
+    for _ in range(24):
+        games.batch.step(games.batch.sample_actions())
+        turn = games.turn(has_past=False)
+        games.describe(0, 77, scratch)
+        games.describe(77, 200, scratch)
+        shown = games.batch.observation, games.batch.concealed, games.batch.mask, games.by_rules
+        decisions, pairs = games.described(turn)
+        found.append([part.copy() for part in (*(part[turn.mine] for part in shown), *decisions, *pairs)])
+    return Positions(*map(np.concatenate, zip(*found, strict=True)))
+
+
+def expanded(table: Columns, seen: np.ndarray, hand_values: np.ndarray) -> np.ndarray:
+    """The columns of a table as its rows say, one by one."""
+    sure, price = hand_values[:, :, :1].astype(int), hand_values[:, :, 1:].astype(int)
+    losers, worth = sure // 100, ((price + 250) / 1000).clip(0, 1)
+    parts = losers >= np.arange(1, 9), losers + sure % 100 >= np.arange(1, 13), worth, price > np.arange(0, 600, 50)
+    prospects, columns = np.concatenate(parts, 2), []
+    for kind, source, number in table.columns:
+        if kind == kinds.SCALED:
+            columns.append(seen[:, source] * np.float32(number))
+        elif kind == kinds.AT_LEAST:
+            columns.append(seen[:, source] >= number)
+        elif kind == kinds.CHAIN:
+            columns.append((seen[:, kinds.HAND :][:, :15] >= np.array(CHAINS[source].need)).all(1))
+        else:
+            columns.append(prospects[:, source, int(number)])
+    return np.stack(columns, 1).astype(np.float32)
+
+
+@pytest.mark.parametrize("history", [15, 2])
+def test_columns_are_the_same_to_the_bit_however_they_are_made(positions: Positions, history: int) -> None:
+    """By the kernels of play, by tensor operations on the bytes of decisions, and one by one by the tables."""
+    observations, concealed, masks, by_rules, seen, hand_values, actions, action_values = positions
+    assert len(seen) > 1000
+    assert 0 < by_rules.mean() < 1
+    architecture = dataclasses.replace(SMALL, history=history)
+    reading, (*bytes_seen, legal) = DeviceReading(architecture, CPU), positions.tensors()
+    afterstates = describe_afterstates(observations, masks)
+    assert (afterstates.actions == actions).all()
+    assert (afterstates.hand_values == action_values).all()
+    rests = np.array([hand_left(observations[row], action) for row, action in zip(legal.rows, actions, strict=True)])
+    for by_kernel, by_tensors, table, source in (
+        (describe_observations(observations, history), reading.policy(*bytes_seen), policy_inputs(history), seen),
+        (describe_games(observations, concealed, by_rules), reading.critic(*bytes_seen), CRITIC_INPUTS, seen),
+        (afterstates.columns, reading.rests(bytes_seen[0], legal), REST_INPUTS, rests),
+    ):
+        values = action_values[:, None] if source is rests else hand_values
+        assert np.array_equal(by_kernel, expanded(table, source, values))
+        assert np.array_equal(by_kernel, by_tensors.numpy())
+
+
+def answers(positions: Positions, reading: Reading, policy: PolicyNetwork, critic: Critic) -> list[Tensor]:
+    """Logits, the policy's values and the critic's, and the gradients of a function of them."""
+    seen, hand_values, legal = positions.tensors()
+    logits, values = read_policy(reading, policy, seen, hand_values, legal)
+    worth = read_critic(reading, critic, seen, hand_values)
+    results = [logits, values, worth]
+    if not torch.is_grad_enabled():
+        return results
+    loss = logits.square().mean() + values.exp().mean() + worth.square().mean()
+    return [*results, *torch.autograd.grad(loss, [*policy.parameters(), *critic.parameters()])]
+
+
+@pytest.mark.parametrize("history", [15, 2])
+def test_rows_of_running_sums_are_columns_multiplied(positions: Positions, history: int) -> None:
+    architecture = dataclasses.replace(SMALL, history=history)
+    torch.manual_seed(0)
+    policy, critic = PolicyNetwork(architecture), Critic(architecture)
+    for weight in (*policy.parameters(), *critic.parameters()):
+        torch.nn.init.normal_(weight, std=0.1)
+    networks = copy.deepcopy(policy), copy.deepcopy(critic)
+    reading = reading_on(CPU, *networks)
+    found = answers(positions, reading, *networks)
+    for one, other in zip(found, answers(positions, DeviceReading(architecture, CPU), policy, critic), strict=True):
+        assert (one - other).abs().max() <= 1e-5 * other.abs().max()
+    with torch.no_grad(), hold_sums(*networks):
+        for one, other in zip(answers(positions, reading, *networks), found, strict=False):
+            assert (one - other).abs().max() <= 1e-5 * other.abs().max()
+    with torch.no_grad():  # as agents evaluate it
+        logs, values = policy.answer(positions.observations, positions.masks)
+    rows = positions.tensors()[2].rows
+    torch.testing.assert_close(legal_log_probabilities(found[0], rows, len(values)), logs[positions.masks > 0])
+    torch.testing.assert_close(found[1], values)

@@ -16,11 +16,9 @@ from ddz_agents.neural.columns import (
     CRITIC_INPUTS,
     REST_INPUTS,
     Columns,
-    describe_afterstates,
-    describe_games,
-    describe_observations,
     policy_inputs,
 )
+from ddz_agents.neural.decisions import describe_afterstates, describe_games, describe_observations
 from ddz_agents.neural.features import CHAINS
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
 from ddz_agents.rules.scratch import new_rule_scratch
@@ -99,7 +97,6 @@ def test_columns_are_the_same_to_the_bit_however_they_are_made(positions: Positi
     reading, (*bytes_seen, legal) = DeviceReading(architecture, CPU), positions.tensors()
     afterstates = describe_afterstates(observations, masks)
     assert (afterstates.actions == actions).all()
-    assert (afterstates.hand_values == action_values).all()
     rests = np.array([hand_left(observations[row], action) for row, action in zip(legal.rows, actions, strict=True)])
     for by_kernel, by_tensors, table, source in (
         (describe_observations(observations, history), reading.policy(*bytes_seen), policy_inputs(history), seen),

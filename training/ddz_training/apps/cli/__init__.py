@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,12 +10,7 @@ import click
 
 from ddz_env import __version__
 from ddz_training.apps.cli.command import COMMANDS, Group, Headings, Main
-from ddz_training.apps.cli.lazily import lazily
 from ddz_training.apps.cli.study import reproduce
-from ddz_training.measure.markdown import markdown_table
-
-with lazily():
-    from ddz_training.apps import documentation
 
 for _file in ("table", "endgames", "files", "info", "measure", "train", "demo", "study", "warmup"):
     importlib.import_module(f"{__name__}.{_file}")  # its commands enter themselves, in this order
@@ -70,15 +64,6 @@ def named_commands() -> Iterator[tuple[str, str, click.Command]]:
                 yield from ((heading, f"{name} {one}", command.get_command(context, one)) for one in below)
             else:
                 yield heading, name, command
-
-
-def commands_table() -> str:
-    """The table of all commands for the docs, a line each in the order of the help: what it does, with an example."""
-    rows = []
-    for heading, name, command in named_commands():
-        [example, *_] = re.findall(r"(?m)^  (ddz .*)$", command.epilog or "")
-        rows.append((heading.lower(), f"`ddz {name}`", documentation.opening(command.help), f"`{example}`"))
-    return markdown_table(("", "command", "what it does", "for example"), rows)
 
 
 def main() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from pathlib import Path
 
 import ddz_env
-from ddz_env.core.errors import DouDizhuError, plural, shown
+from ddz_env.core.errors import DouDizhuError, shown
 from ddz_env.core.options import as_written
 from ddz_training.apps.cli.command import Argument, Command, CommandLineError, UnderRules, unmarked
 from ddz_training.apps.cli.console import remark, show, tell
@@ -18,7 +17,7 @@ with lazily():
     from ddz_env.core import actions, notation
     from ddz_env.core import observation as layouts
     from ddz_env.playing import registry
-    from ddz_training.apps import documentation, strengths, tables
+    from ddz_training.apps import strengths, tables
 
 _NOTE = (
     "wins %: games won against rules on duplicate deals, standard rules, 95 % interval; – is not measured. ms: "
@@ -179,35 +178,3 @@ class ObservationCommand(Command, call="observation", heading="Borders"):
         """Print the table."""
         title, layout = ("State", layouts.STATE) if self.state else ("Observation", layouts.OBSERVATION)
         show(tables.layout_table(title, layout))
-
-
-# --- for developers ----------------------------------------------------------
-
-
-class DocsCommand(Command, call="docs"):
-    """Regenerate the tables of the docs pages (for developers, in a checkout).
-
-    Attributes:
-        pages: Pages; all those of this checkout by default.
-        check_: Fail if a page is out of date; write nothing.
-
-    Example:
-        ddz docs --check
-    """
-
-    pages: Argument[tuple[Path, ...]] = ()
-    check_: bool = False
-
-    def run(self) -> None:
-        """Write the tables, or compare them."""
-        pages = self.pages or documentation.generated_pages(Path())
-        if not pages:
-            where = "there are no docs/**/*.md here: run this in a checkout, or name the pages"
-            raise documentation.StaleDocsError(where)
-        missing = [str(page) for page in pages if not page.is_file()]
-        if missing:
-            raise documentation.StaleDocsError(f"no such page: {', '.join(missing)}")
-        changed = documentation.refresh(pages, check=self.check_)
-        if not self.pages:
-            changed += documentation.refresh_strengths(check=self.check_)
-        remark(f"{plural(len(pages), 'page')}, {len(changed)} rewritten")

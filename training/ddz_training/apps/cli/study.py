@@ -181,7 +181,7 @@ class PlottedCommand(ReproduceCommand):
 def _reproduce(name: str) -> type[Command]:
     """The command of an experiment: its options are the experiment's own, and where to save."""
     one = registry.load_experiment(name)
-    example = f"ddz reproduce {name} --out {one.file}.csv{' --plot plot.png' if one.plot else ''}"
+    example = f"ddz reproduce {name} --out {one.file_name}{' --plot plot.png' if one.plot else ''}"
     text = f"{commands.unmarked(inspect.cleandoc(one.about))}\n\nExample:\n    {example}"
     base: type[ReproduceCommand] = PlottedCommand if one.plot else ReproduceCommand
     parallel = any(option.name == "processes" for option in one.options.options())

@@ -439,10 +439,9 @@ def test_plots_start_at_zero_and_name_what_is_missing(monkeypatch: pytest.Monkey
     drawn: list[Any] = []
     results = ROOT / "docs" / "results"
     monkeypatch.setattr(Figure, "savefig", lambda figure, path: drawn.extend(figure.axes))
-    experiment = load_experiment("mini-agents")
-    assert experiment.plot is not None
-    experiment.plot(read_saved(experiment.result, results / experiment.file_name), tmp_path / "x.png")
-    [axes] = drawn
-    assert axes.get_ylim()[0] == 0
-    assert [text.get_text() for text in axes.texts].count("not played") == 1
-    assert len(axes.patches) == 25
+    for experiment in map(load_experiment, ("mini-uct", "mini-agents")):
+        assert experiment.plot is not None
+        experiment.plot(read_saved(experiment.result, results / experiment.file_name), tmp_path / "x.png")
+    assert [axes.get_ylim()[0] for axes in drawn] == [0, 0]
+    assert [text.get_text() for text in drawn[1].texts].count("not played") == 1
+    assert len(drawn[1].patches) == 25

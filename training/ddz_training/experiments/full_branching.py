@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.full_games import DEAL_LIST, PAPER, ListOptions, game_number, games_note, new_game
+from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import clustered_interval, wilson_interval
 
 PLAYERS = ("rules", "random")
@@ -167,6 +169,21 @@ def _share(what: str, paper: str, games: Sequence[Sequence[int]], belongs: Calla
     return ex.Comparison(f"{what}, %", paper, share.text(), share.span())
 
 
+def plot_branching(saved: ex.Saved[BranchingResult], path: Path) -> None:
+    """The landlord's first decision, counted three ways."""
+    first = {result.deal: result for result in saved.results}.values()
+    counted = {
+        "main groups": [result.first.main_groups for result in first],
+        "whole moves": [result.first.whole_moves for result in first],
+        "whole moves, suits distinguished": [result.first_by_suit for result in first],
+    }
+    bins, style = [10 * 2 ** (step / 4) for step in range(37)], {"alpha": 0.7}
+    series = [Series(label, bins, counts, "histogram", style=style) for label, counts in counted.items()]
+    printed = {"paper, grouped: from 20": 20.0, "to 70": 70.0, "paper, not grouped: often more": 300.0}
+    axes = {"xscale": "log"}
+    save_plot(path, Panel(series, "choices at the first decision", "% of deals", upright=printed, axes=axes))
+
+
 BRANCHING = ex.Experiment(
     name="branching",
     source=f"{PAPER}, section II.C",
@@ -181,6 +198,7 @@ BRANCHING = ex.Experiment(
     unit="games",
     tables={"full-branching": branching_table},
     file="full_branching",
+    plot=plot_branching,
 )
 
 

@@ -241,7 +241,7 @@ def lineup_experiment(
     cast: Callable[[Any], Cast],
     title: str,
     rows: Sequence[RateRow],
-    plot: Callable[[ex.Saved[GameResult], Path], None] | None = None,
+    plot: Callable[[ex.Saved[GameResult], Path], None],
 ) -> ex.Experiment[Any, GameResult]:
     """An experiment that plays line-ups and compares them.
 
@@ -312,6 +312,19 @@ def cheating_rows(name: str) -> list[RateRow]:
     ]
 
 
+def _bars(label: str, names: Sequence[str], rows: Sequence[RateRow], results: Sequence[GameResult]) -> Series:
+    """Win rates beside the paper's."""
+    return Series(label, names, [row.rate(results) for row in rows], "bars", [float(row.paper) for row in rows])
+
+
+def plot_cheating(saved: ex.Saved[GameResult], path: Path) -> None:
+    """Table 1: win rates of the side that cheats beside those of the baseline."""
+    cheating, determinized, _ = zip(*map(cheating_rows, CHEATING_RATES), strict=True)
+    groups = {"determinized": determinized, "cheating": cheating}
+    bars = [_bars(label, [*CHEATING_RATES], rows, saved.results) for label, rows in groups.items()]
+    save_plot(path, Panel(bars, "", "their side wins, %", axes={"ylim": (0, 100)}), size=(7.0, 3.6))
+
+
 CHEATING_UCT = lineup_experiment(
     "cheating",
     "section IV.B, table 1",
@@ -321,6 +334,7 @@ CHEATING_UCT = lineup_experiment(
     cheating_cast,
     "Table 1: cheating over determinized UCT",
     [row for name in CHEATING_RATES for row in cheating_rows(name)],
+    plot_cheating,
 )
 
 
@@ -341,6 +355,12 @@ def landlord_cast(options: FullOptions) -> Cast:
     return Cast(lineups, {**agents, "peasants": peasant})
 
 
+def plot_landlord(saved: ex.Saved[GameResult], path: Path) -> None:
+    """The three landlords beside the paper."""
+    bars = _bars("", [f"{name}\nUCT" for name in LANDLORDS], LANDLORD_RATES, saved.results)
+    save_plot(path, Panel([bars], "", "landlord wins, %"), size=(5.5, 3.6))
+
+
 LANDLORD_UCT = lineup_experiment(
     "landlord",
     "section IV.D",
@@ -354,6 +374,7 @@ LANDLORD_UCT = lineup_experiment(
         RateRow(f"{CHEATING} over {DETERMINIZED}", "+11.6", CHEATING, DETERMINIZED),
         RateRow(f"{INFORMATION_SET} over {DETERMINIZED}", "-0.4", INFORMATION_SET, DETERMINIZED),
     ],
+    plot_landlord,
 )
 
 

@@ -135,6 +135,18 @@ def census_table(saved: ex.Saved[HandResult]) -> ex.Table:
     return ex.comparison_table("Mini Dou Dizhu: census", lines, ex.computed_from(saved))
 
 
+def plot_mini_census(saved: ex.Saved[HandResult], path: Path) -> None:
+    """Player 1's hands by how often they win with perfect play."""
+    rates = [result.win_probability / result.probability for result in saved.results]
+    weights = [100 * result.probability for result in saved.results]
+    mean = sum(result.win_probability for result in saved.results)
+    hands = Series("", [place / 20 for place in range(21)], rates, "histogram", style={"weights": weights})
+    below = "deals with the hand that player 1 wins, by perfect play on perfect information"
+    save_plot(
+        path, Panel([hands], below, "% of hands, by probability", upright={f"all deals: {100 * mean:.2f} %": mean})
+    )
+
+
 MINI_CENSUS = ex.Experiment(
     name="mini-census",
     source=f"{PAPER}, sections II.D and III.C",
@@ -147,6 +159,7 @@ MINI_CENSUS = ex.Experiment(
     settings=(),
     unit="hands of player 1",
     tables={"mini-census": census_table},
+    plot=plot_mini_census,
 )
 
 
@@ -358,6 +371,19 @@ def inference_table(saved: ex.Saved[InferenceResult]) -> ex.Table:
     return ex.comparison_table("Inference against expectimax on Mini", lines, ex.computed_from(saved))
 
 
+def plot_mini_inference(saved: ex.Saved[InferenceResult], path: Path) -> None:
+    """The share of deals in which the state is known, move by move."""
+    moves = range(max(result.moves for result in saved.results) + 1)
+    lines = [
+        Series(f"as player {player}", moves, [100 * share_known(own, player, n) for n in moves])
+        for player, own in sorted(ex.grouped(saved.results, "player").items())
+    ]
+    printed = Series("paper, fourth turn", [FOURTH_TURN], [48], "points")
+    below, beside = "moves played (both players, passes included)", "deals with the true state known, %"
+    ends = {"paper, end of the game": 74.0}
+    save_plot(path, Panel([*lines, printed], below, beside, across=ends, axes={"ylim": (0, 100)}))
+
+
 MINI_INFERENCE = ex.Experiment(
     name="mini-inference",
     source=f"{PAPER}, section IV.B.3",
@@ -370,4 +396,5 @@ MINI_INFERENCE = ex.Experiment(
     settings=(),
     unit="games",
     tables={"mini-inference": inference_table},
+    plot=plot_mini_inference,
 )

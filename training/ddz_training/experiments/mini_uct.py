@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from ddz_agents.tree_search.agent import DeterminizedUctAgent, IsUctAgent
@@ -15,6 +16,7 @@ from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.mini import MINI, PAPER, mini_deals
+from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Z95, Interval
 
 PAPER_RATES = {"isuct": "67.2", "duct": "62.7"}
@@ -108,6 +110,13 @@ def uct_table(saved: ex.Saved[UctResult]) -> ex.Table:
     return ex.comparison_table("UCT on Mini against determinized UCT 20 × 200", lines, ex.computed_from(saved))
 
 
+def plot_mini_uct(saved: ex.Saved[UctResult], path: Path) -> None:
+    """Both kinds of player 1 beside the paper."""
+    printed = [float(rate) for rate in PAPER_RATES.values()]
+    bars = Series("", [*PAPER_RATES], [*uct_rates(saved).values()], "bars", printed)
+    save_plot(path, Panel([bars], "", "player 1 wins, %", axes={"ylim": (0, 100)}), size=(5.5, 3.6))
+
+
 MINI_UCT = ex.Experiment(
     name="mini-uct",
     source=f"{PAPER}, section IV.C",
@@ -121,4 +130,5 @@ MINI_UCT = ex.Experiment(
     more=lambda options: {name: value for name, value in _searches(options).items() if value != 1},
     unit="deals",
     tables={"mini-uct-rates": uct_table},
+    plot=plot_mini_uct,
 )

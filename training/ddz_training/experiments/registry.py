@@ -23,6 +23,7 @@ EXPERIMENTS = {
     "branching": "full_branching:BRANCHING",
     "information-sets": "full_branching:INFORMATION_SETS",
     "search-depth": "search_depth:SEARCH_DEPTH",
+    "solver-curve": "solver_curve:SOLVER_CURVE",
     "tuning": "tuning:TUNING",
     "policy-strength": "strengths:POLICY_STRENGTH",
     "points-strength": "points:POINTS_STRENGTH",

@@ -24,7 +24,7 @@ _Options = TypeVar("_Options", bound=Options)
 _Result = TypeVar("_Result")
 
 Task = tuple[Any, ...]
-"""The values of the result's key fields, and whatever else the work needs."""
+"""The values of the result's key fields, and all else that the work needs."""
 
 Count = Annotated[int, Range(1)]
 Natural = Annotated[int, Range(0)]

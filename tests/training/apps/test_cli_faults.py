@@ -183,7 +183,6 @@ REFUSED = {
     ],
     "there is no such file": ["train selfplay --updates 1 --out new --resume"],
     "there is no file nowhere": ["replay nowhere"],
-    "no such page": ["docs nowhere.md"],
     "empty is empty": ["botzone log empty"],
     "no position in empty": ["solve --file empty"],
     "old.txt:1: cannot read": ["solve --file old.txt"],

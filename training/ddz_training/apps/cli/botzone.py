@@ -6,14 +6,15 @@ import sys
 from pathlib import Path
 
 import click
+from click import argument, option
 
 from ddz_env.core.errors import plural
 from ddz_training.apps.cli.command import NATURAL, PATH
 from ddz_training.apps.cli.console import quoted, tell
-from ddz_training.apps.cli.outputs import OutputFile, OutputFolder
+from ddz_training.apps.cli.outputs import FOLDER, NEW, OutputFile
 
-_agent_option = click.option("--agent", default="rules", help="The agent by name (ddz agents), with options.")
-_seed_option = click.option("--seed", type=NATURAL, default=0, help="Seed of the agent's draws.")
+_agent_option = option("--agent", default="rules", help="The agent by name (ddz agents), with options.")
+_seed_option = option("--seed", type=NATURAL, default=0, help="Seed of the agent's draws.")
 
 
 @click.group()
@@ -29,7 +30,7 @@ def botzone() -> None:
 @botzone.command()
 @_agent_option
 @_seed_option
-@click.option("--stay", is_flag=True, help="Stay running between answers.")
+@option("--stay", is_flag=True, help="Stay running between answers.")
 def bot(agent: str, seed: int, stay: bool) -> None:
     """Be a bot of Botzone on standard input and output; which game it is, the first message says.
 
@@ -50,10 +51,10 @@ def bot(agent: str, seed: int, stay: bool) -> None:
 
 
 @botzone.command()
-@click.option("--out", type=OutputFile(".zip"), default=Path("bot.zip"), help="The archive.")
+@option("--out", type=OutputFile(".zip"), default=Path("bot.zip"), help="The archive.")
 @_agent_option
 @_seed_option
-@click.option("--stay/--no-stay", default=True, help="Stay running between answers.")
+@option("--stay/--no-stay", default=True, help="Stay running between answers.")
 def bundle(out: Path, agent: str, seed: int, stay: bool) -> None:
     """Write an agent as one archive to upload as a Python bot; it needs numpy and numba where it runs.
 
@@ -69,12 +70,10 @@ def bundle(out: Path, agent: str, seed: int, stay: bool) -> None:
 
 
 @botzone.command()
-@click.argument("agents", nargs=-1, required=True, help="Three agents, seat by seat; botzone:./bot for a program.")
-@click.option(
-    "--game", default="FightTheLandlord", help="FightTheLandlord (seat 0 is the landlord) or FightTheLandlord2."
-)
-@click.option("--seed", type=NATURAL, default=0, help="Seed of the deal and of our agents.")
-@click.option("--out", type=OutputFile(use="new"), help="Write the log to this new file.")
+@argument("agents", nargs=-1, required=True, help="Three agents, seat by seat; botzone:./bot for a program.")
+@option("--game", default="FightTheLandlord", help="That (seat 0 is the landlord), or FightTheLandlord2.")
+@option("--seed", type=NATURAL, default=0, help="Seed of the deal and of our agents.")
+@option("--out", type=NEW, help="Write the log to this new file.")
 def match(agents: tuple[str, ...], game: str, seed: int, out: Path | None) -> None:
     """Play one match in the platform's JSON and print its record, faults and scores.
 
@@ -94,8 +93,8 @@ def match(agents: tuple[str, ...], game: str, seed: int, out: Path | None) -> No
 
 
 @botzone.command()
-@click.argument("log", type=PATH, help="A log: a file, with one match or one per line.")
-@click.option("--out", type=OutputFolder(), help="Folder for a data set of these matches, as ddz record writes it.")
+@argument("log", type=PATH, help="A log: a file, with one match or one per line.")
+@option("--out", type=FOLDER, help="Folder for a data set of these matches, as ddz record writes it.")
 def log(log: Path, out: Path | None) -> None:
     """Print the matches of a log of the platform as readable records, played again move by move.
 

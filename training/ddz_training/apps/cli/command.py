@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click import option
 from click.core import ParameterSource
 
 from ddz_env.core.errors import command_line
 from ddz_training.apps.cli.console import bar, tell
 from ddz_training.apps.cli.faults import FAILED, CommandLineError
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from ddz_env import Rules
 
-COUNT, NATURAL = click.IntRange(1), click.IntRange(0)
-SECONDS = click.FloatRange(0.001)
+Function = TypeVar("Function", bound=Callable[..., Any])
+Decorator = Callable[[Function], Function]
+Texts = tuple[str, ...]
+
+COUNT, NATURAL, SECONDS = click.IntRange(1), click.IntRange(0), click.FloatRange(0.001)
 PATH = click.Path(path_type=Path)
 """A file that is read, or a name that is checked where it is used."""
+RULES = "A preset, with options behind it if wanted (ddz show rules)."
 
 
-def together(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+def together(*options: Any) -> Decorator[Any]:
     """Several options as one decorator, in the order of the help."""
+    return lambda function: functools.reduce(lambda made, one: one(made), reversed(options), function)
+
+
+def gathered(name: str, kind: type, *options: Any) -> Decorator[Any]:
+    """Several options as one decorator; the command gets them as one value.
+
+    Args:
+        name: The name of the value.
+        kind: Its dataclass, whose fields are named as the options are.
+        *options: The options.
+    """
 
     def decorate(function: Function) -> Function:
-        for option in reversed(options):
-            function = option(function)
-        return function
+        @functools.wraps(function)
+        def command(**typed: Any) -> Any:
+            value = kind(**{field.name: typed.pop(field.name) for field in fields(kind)})
+            return function(**{name: value}, **typed)
+
+        return together(*options)(command)  # type: ignore[no-any-return]  # what click makes of a function
 
     return decorate
+
+
+# --- how games are played ----------------------------------------------------
 
 
 def _allow_other_code(context: click.Context, parameter: click.Parameter, allowed: bool) -> None:
@@ -40,48 +65,75 @@ def _allow_other_code(context: click.Context, parameter: click.Parameter, allowe
         context.with_resource(other_code())
 
 
-other_code_option = click.option(
-    "--allow-other-code",
-    is_flag=True,
-    expose_value=False,
-    callback=_allow_other_code,
-    help="Add to a file that other code has written; it then names both.",
+other_code_help = "Add to a file that other code has written; it then names both."
+other_code_option = option(
+    "--allow-other-code", is_flag=True, expose_value=False, callback=_allow_other_code, help=other_code_help
 )
-rules_option = click.option(
-    "--rules", default="standard", help="A preset, with options behind it if wanted (ddz show rules)."
-)
-seed_option = click.option("--seed", type=NATURAL, default=0, help="Seed of deals and agents.")
-processes_option = click.option(
-    "--processes", type=COUNT, default=2, help="Worker processes; results do not depend on them."
-)
-ray_option = click.option(
-    "--ray",
-    is_flag=True,
-    help="Play on a Ray cluster (ray start), or on one begun with --processes cores; same results.",
-)
-parallel_options = together(processes_option, ray_option, other_code_option)
-playing_options = together(rules_option, seed_option, parallel_options)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+processes_option = option("--processes", type=COUNT, default=2, help="Worker processes; results do not depend on them.")
 
 
-@contextmanager
-def working(what: str, processes: int, ray: bool = False) -> Iterator[dict[str, Any]]:
-    """A bar of what is done, in processes of this machine or of a cluster.
+@dataclass(frozen=True)
+class Parallel:
+    """How work is shared.
+
+    Attributes:
+        processes: Worker processes.
+        ray: Whether they are on a Ray cluster.
+    """
+
+    processes: int
+    ray: bool
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[dict[str, Any]]:
+        """A bar of what is done; yields the arguments of what does it: ``processes`` and ``on_progress``."""
+        with ExitStack() as leave:
+            if self.ray:
+                from ddz_training.measure import ray_cluster
+
+                leave.enter_context(ray_cluster.on_ray())
+            yield {"processes": self.processes, "on_progress": leave.enter_context(bar(what))}
+
+
+@dataclass(frozen=True)
+class Playing(Parallel):
+    """How games are played.
+
+    Attributes:
+        rules: A preset.
+        seed: Seed of deals and agents.
+    """
+
+    rules: str
+    seed: int
+
+    @property
+    def preset(self) -> Rules:
+        """The rules."""
+        from ddz_env import Rules
+
+        return Rules.preset(self.rules)
+
+
+_parallel_options = (
+    processes_option,
+    option("--ray", is_flag=True, help="Play on a Ray cluster, yours or one of --processes cores; same results."),
+    other_code_option,
+)
+parallel_options = gathered("parallel", Parallel, *_parallel_options)
+
+
+def playing_options(kind: type[Playing] = Playing, *more: Any, rules: str = "standard") -> Decorator[Any]:
+    """The options of a command that plays games; it gets them as ``playing``.
 
     Args:
-        what: What the bar counts.
-        processes: How many.
-        ray: Whether on a cluster.
-
-    Yields:
-        The arguments of what does it: ``processes`` and ``on_progress``.
+        kind: What they are gathered in.
+        *more: Options that this kind has besides.
+        rules: The preset by default.
     """
-    with ExitStack() as leave:
-        if ray:
-            from ddz_training.measure import ray_cluster
-
-            leave.enter_context(ray_cluster.on_ray())
-        yield {"processes": processes, "on_progress": leave.enter_context(bar(what))}
+    rules_option = option("--rules", default=rules, help=RULES)
+    seed_option = option("--seed", type=NATURAL, default=0, help="Seed of deals and agents.")
+    return gathered("playing", kind, *more, rules_option, seed_option, *_parallel_options)
 
 
 # --- what was typed ----------------------------------------------------------

@@ -4,56 +4,33 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+from click import argument, option
 
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.command import COUNT, NATURAL, PATH, follow, leave_out, playing_options, working
+from ddz_training.apps.cli.command import COUNT, NATURAL, PATH, Playing, Texts, follow, leave_out, playing_options
 from ddz_training.apps.cli.console import bar, quoted, show, tell
-from ddz_training.apps.cli.outputs import OutputFolder, check_distinct, check_output
+from ddz_training.apps.cli.outputs import FOLDER, WEIGHTS, check_distinct, check_output
 
 if TYPE_CHECKING:
     from ddz_env.table.session import Record
 
-WEIGHTS, ONNX = ".safetensors", ".onnx"
+ONNX = ".onnx"
 
 
 @click.command()
-@click.argument(
-    "agents",
-    nargs=-1,
-    required=True,
-    help="One agent plays itself; two play each deal from both sides; three sit seat by seat.",
+@argument("agents", nargs=-1, required=True, help="One plays itself, two play from both sides, three sit seat by seat.")
+@option(
+    "--out", type=FOLDER, required=True, help="Folder for games, tables and card; one with fewer deals is completed."
 )
-@click.option(
-    "--out",
-    type=OutputFolder(),
-    required=True,
-    help="Folder for games, tables and card; one with fewer deals is completed.",
-)
-@click.option("--deals", type=COUNT, default=100, help="Deals to play.")
-@click.option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
-@click.option("--visits", is_flag=True, help="Record what searches think of every action; all agents must be searches.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("parquet", "minari")),
-    default="parquet",
-    help="What to write beside the games: tables, or episodes for offline learners of other libraries.",
-)
-@playing_options
-def record(
-    agents: tuple[str, ...],
-    out: Path,
-    deals: int,
-    first_deal: int,
-    visits: bool,
-    form: str,
-    rules: str,
-    seed: int,
-    **how: Any,
-) -> None:
+@option("--deals", type=COUNT, default=100, help="Deals to play.")
+@option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
+@option("--visits", is_flag=True, help="Record what searches think of every action; all agents must be searches.")
+@option("--format", "form", type=click.Choice(("parquet", "minari")), default="parquet", help="Tables, or episodes.")
+@playing_options()
+def record(playing: Playing, agents: Texts, out: Path, deals: int, first_deal: int, visits: bool, form: str) -> None:
     """Record games as a data set: tables of states and actions, and games that replay exactly.
 
     \b
@@ -63,15 +40,14 @@ def record(
       ddz record isuct:iterations=2000 --visits --deals 200 --out visits
       ddz record rules policy --rules bidding --out runs/match --processes 4
     """
-    from ddz_env import Rules
     from ddz_training.data import dataset, episodes, recording, table
     from ddz_training.data.games import GAMES
 
     tables = form == "parquet"
     (table.check_tables if tables else episodes.check_minari)()
-    wanted = recording.Recording(agents, Rules.preset(rules), seed, visits)
+    wanted = recording.Recording(agents, playing.preset, playing.seed, visits)
     store = wanted.store(out / GAMES)
-    with working("deals", **how) as work:
+    with playing.working("deals") as work:
         recording.record_games(wanted, deals, first_deal=first_deal, store=store, **work)
     with bar("tables" if tables else "games") as on_progress:
         made = (dataset.write_data_set if tables else episodes.write_episodes)(out, on_progress)
@@ -81,16 +57,11 @@ def record(
 
 
 @click.command()
-@click.argument("games", type=PATH, help="A data set's folder or file of games; with --review a saved game.")
-@click.option("--deal", type=NATURAL, help="Print the game of this deal, to be opened on the page.")
-@click.option("--game", type=NATURAL, default=0, help="With --deal: which of its games.")
-@click.option(
-    "--review",
-    is_flag=True,
-    help="Say of every move of a game what it lost in chances of winning, by what its seat knew. The game is a file, "
-    "as ddz play --out and the page save it, or that of --deal.",
-)
-@click.option("--json", "as_json", is_flag=True, help="With --review: print one JSON object per move.")
+@argument("games", type=PATH, help="A data set's folder or file of games; with --review also a saved game.")
+@option("--deal", type=NATURAL, help="Print the game of this deal, to be opened on the page.")
+@option("--game", type=NATURAL, default=0, help="With --deal: which of its games.")
+@option("--review", is_flag=True, help="Say of every move what it lost in chances of winning, by what its seat knew.")
+@option("--json", "as_json", is_flag=True, help="With --review: print one JSON object per move.")
 def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool) -> None:
     """Check that all games of a data set replay as they were recorded; print one, or review one move by move.
 
@@ -144,13 +115,9 @@ def _review(record: Record, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("policy", required=False, type=PATH, help="Weights; the shipped policy by default.")
-@click.option("--out", type=PATH, default=Path(f"policy{ONNX}"), help="Where to write the file (FILE.onnx).")
-@click.option(
-    "--half",
-    is_flag=True,
-    help="Weights (a new FILE.safetensors) instead, in half precision: half the size, for ddz itself.",
-)
+@argument("policy", required=False, type=PATH, help="Weights; the shipped policy by default.")
+@option("--out", type=PATH, default=Path(f"policy{ONNX}"), help="Where to write the file (FILE.onnx).")
+@option("--half", is_flag=True, help="Write a new FILE.safetensors of half the size instead, for ddz itself.")
 def export(policy: Path | None, out: Path, half: bool) -> None:
     """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx).
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click import option
 
 from ddz_env.core.errors import command_line, plural
-from ddz_training.apps.cli.command import COUNT, NATURAL, follow, processes_option, working
+from ddz_training.apps.cli.command import COUNT, NATURAL, Parallel, follow, processes_option
 from ddz_training.apps.cli.console import quoted, remark, show, tell
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.measure import note, results_table
-from ddz_training.apps.cli.outputs import OutputFolder
+from ddz_training.apps.cli.outputs import FOLDER
 from ddz_training.apps.cli.train import train_under_bar
 
 if TYPE_CHECKING:
@@ -44,21 +45,11 @@ _PICTURE = "ratings.png"
 
 
 @click.command()
-@click.option("--minutes", type=click.FloatRange(0.01), default=0.5, help="Minutes of training for the fresh policy.")
-@click.option("--deals", type=COUNT, default=12, help="Duplicate deals for each pair of agents; each is two games.")
-@click.option(
-    "--milliseconds",
-    type=click.FloatRange(0.1),
-    default=20.0,
-    help="Milliseconds that a search may spend on a decision.",
-)
-@click.option("--seed", type=NATURAL, default=0, help="Seed of deals, agents and training.")
-@click.option(
-    "--out",
-    type=OutputFolder(),
-    default=Path("demo-report"),
-    help="Folder for the report and the fresh policy; existing ones are replaced.",
-)
+@option("--minutes", type=click.FloatRange(0.01), default=0.5, help="Minutes of training for the fresh policy.")
+@option("--deals", type=COUNT, default=12, help="Duplicate deals for each pair of agents; each is two games.")
+@option("--milliseconds", type=click.FloatRange(0.1), default=20.0, help="Milliseconds of a search per decision.")
+@option("--seed", type=NATURAL, default=0, help="Seed of deals, agents and training.")
+@option("--out", type=FOLDER, default=Path("demo-report"), help="Folder for report and policy; old ones are replaced.")
 @processes_option
 def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, processes: int) -> None:
     """Play a game, train a policy from nothing, and compare it with the shipped one, searches and baselines.
@@ -88,7 +79,7 @@ def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, 
     compiling.join()
     remark(f"Every pair on {deals} deals, each played from both sides", bold=True)
     arena = Arena(tuple(agents.values()), seed=seed, names=tuple(agents))
-    with working("deals × pairs", processes) as how:
+    with Parallel(processes, ray=False).working("deals × pairs") as how:
         records = run_arena(arena, deals, **how)
     compared = command_line("ddz", "arena", *agents.values(), "--deals", deals, "--seed", seed)
     _report(records, compared, out)

@@ -11,19 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click import argument, option
 
 from ddz_env.core.errors import DouDizhuError, plural
-from ddz_training.apps.cli.command import (
-    COUNT,
-    NATURAL,
-    PATH,
-    SECONDS,
-    json_option,
-    leave_out,
-    rules_option,
-)
+from ddz_training.apps.cli.command import COUNT, NATURAL, PATH, RULES, SECONDS, Texts, leave_out
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED, remark, show, tell
-from ddz_training.apps.cli.outputs import OutputFile
+from ddz_training.apps.cli.outputs import NEW
 
 if TYPE_CHECKING:
     from ddz_agents.open_cards.solver.solver import OpenSolver, Solution
@@ -41,30 +34,20 @@ _WON = {
 
 
 @click.command()
-@click.argument(
-    "position", required=False, help="Two or three hands, 'KK5543 / 225543'; behind ':' the moves played from there."
-)
-@click.option("--turn", type=int, default=1, help="The hand that moves, from 1.")
-@click.option("--to-beat", help="The move on the table; without it the hand leads.")
-@click.option("--landlord", type=int, default=1, help="The landlord's hand, from 1; the others are one side.")
-@click.option("--at", "played", type=int, help="Solve after this many of the moves behind ':'; all by default.")
-@click.option("--file", type=PATH, help="Solve every line of a file of positions ('#' begins a remark).")
-@click.option("--all", "every", is_flag=True, help="Say of every legal move whether it wins.")
-@click.option("--stake", is_flag=True, help="Also what the landlord wins, in base stakes.")
-@click.option("--nodes", type=COUNT, help="Stop a search after this many positions.")
-@click.option("--seconds", type=SECONDS, help="Stop a position after this many seconds.")
-@json_option
-@rules_option
+@argument("position", required=False, help="Two or three hands, 'KK5543 / 225543'; behind ':' the moves from there.")
+@option("--turn", type=int, default=1, help="The hand that moves, from 1.")
+@option("--to-beat", help="The move on the table; without it the hand leads.")
+@option("--landlord", type=int, default=1, help="The landlord's hand, from 1; the others are one side.")
+@option("--at", "played", type=int, help="Solve after this many of the moves behind ':'; all by default.")
+@option("--file", type=PATH, help="Solve every line of a file of positions ('#' begins a remark).")
+@option("--all", "every", is_flag=True, help="Say of every legal move whether it wins.")
+@option("--stake", is_flag=True, help="Also what the landlord wins, in base stakes.")
+@option("--nodes", type=COUNT, help="Stop a search after this many positions.")
+@option("--seconds", type=SECONDS, help="Stop a position after this many seconds.")
+@option("--json", "as_json", is_flag=True, help="Print one JSON object per position.")
+@option("--rules", default="standard", help=RULES)
 def solve(
-    position: str | None,
-    file: Path | None,
-    every: bool,
-    stake: bool,
-    nodes: int | None,
-    seconds: float | None,
-    as_json: bool,
-    rules: str,
-    **where: Any,
+    position: str | None, file: Path | None, every: bool, stake: bool, as_json: bool, nodes: int | None, **where: Any
 ) -> None:
     """Say who wins with all hands known, and by which line.
 
@@ -80,7 +63,8 @@ def solve(
 
     if (position is None) == (file is None):
         raise InvalidPositionError("give one position, or --file FILE with one per line")
-    states = list(_states({"": position or ""} if file is None else _lines(file), rules, where))
+    seconds = where.pop("seconds")
+    states = list(_states({"": position or ""} if file is None else _lines(file), where))
     if not stake and all(state.rules.players == 2 for _, state in states):
         leave_out("of two hands only --stake depends on who is the landlord", "landlord")
     solver_of = functools.cache(functools.partial(OpenSolver, nodes=nodes))
@@ -117,13 +101,13 @@ def _lines(file: Path) -> dict[str, str]:
     return texts
 
 
-def _states(texts: dict[str, str], rules: str, options: dict[str, Any]) -> Iterator[tuple[str, State]]:
+def _states(texts: dict[str, str], options: dict[str, Any]) -> Iterator[tuple[str, State]]:
     """The positions as text and as states; one of a file that cannot be read is named by its line."""
     from ddz_agents.open_cards.solver.position import InvalidPositionError, open_position
 
     for where, text in texts.items():
         try:
-            yield text, open_position(text, rules, **options)
+            yield text, open_position(text, **options)
         except DouDizhuError as error:
             raise InvalidPositionError(f"{where}{error}") from error
 
@@ -168,14 +152,12 @@ def _tell_in_words(text: str, found: dict[str, Any], solution: Solution) -> None
 
 
 @click.command()
-@click.argument(
-    "number", required=False, type=COUNT, help="A puzzle by its number; by default how many of each grade there are."
-)
-@click.option("--answer", is_flag=True, help="Show the winning move and a line to the end.")
-@click.option("--make", type=COUNT, help="Make this many new ones instead.")
-@click.option("--deal", default="8+8", help="Cards of each hand of new ones.")
-@click.option("--seed", type=NATURAL, default=1, help="Seed of new ones.")
-@click.option("--out", type=OutputFile(use="new"), help="Write new ones to a new file, one per line.")
+@argument("number", required=False, type=COUNT, help="A puzzle by its number; without it the grades are counted.")
+@option("--answer", is_flag=True, help="Show the winning move and a line to the end.")
+@option("--make", type=COUNT, help="Make this many new ones instead.")
+@option("--deal", default="8+8", help="Cards of each hand of new ones.")
+@option("--seed", type=NATURAL, default=1, help="Seed of new ones.")
+@option("--out", type=NEW, help="Write new ones to a new file, one per line.")
 def puzzles(number: int | None, answer: bool, make: int | None, deal: str, seed: int, out: Path | None) -> None:
     """Pose endgame puzzles (残局) with exactly one winning first move, or make new ones.
 
@@ -232,34 +214,19 @@ def _make_puzzles(count: int, deal: str, seed: int, out: Path | None) -> None:
 
 
 @click.command()
-@click.argument("cards", help="The 17 cards dealt: 3344567TJQQKA22BR.")
-@click.option("--bottom", default=None, help="The three landlord cards: the auction is over; show the hand, or double?")
-@click.option("--role", default="landlord", help="With --bottom: landlord, peasant-down or peasant-up.")
-@click.option(
-    "--bid",
-    type=click.IntRange(0, 3),
-    default=0,
-    help="The highest bid so far: of the seat before; with --bottom the landlord's.",
-)
-@click.option("--player", multiple=True, default=("rules", "policy"), help="Who plays the worlds out; may be repeated.")
-@click.option("--worlds", type=click.IntRange(1, 1_000_000), default=500, help="How many worlds are dealt.")
-@click.option("--bankroll", type=float, help="All that could be lost, in base stakes; none by default: no loss rate.")
-@click.option("--rules", default="bidding,doubling=true", help="A preset with an auction or doubling (ddz show rules).")
-@click.option("--seed", type=NATURAL, default=0, help="Seed of the worlds.")
-@click.option("--convergence", is_flag=True, help="Show how the win rate settles as worlds are added.")
-@json_option
+@argument("cards", help="The 17 cards dealt: 3344567TJQQKA22BR.")
+@option("--bottom", default="", help="The three landlord cards: the auction is over; show the hand, or double?")
+@option("--role", default="landlord", help="With --bottom: landlord, peasant-down or peasant-up.")
+@option("--bid", type=click.IntRange(0, 3), default=0, help="The highest bid so far; with --bottom the landlord's.")
+@option("--player", multiple=True, default=("rules", "policy"), help="Who plays the worlds out; may be repeated.")
+@option("--worlds", type=click.IntRange(1, 1_000_000), default=500, help="How many worlds are dealt.")
+@option("--bankroll", type=float, help="All that could be lost, in base stakes; none by default: no loss rate.")
+@option("--rules", default="bidding,doubling=true", help=RULES)
+@option("--seed", type=NATURAL, default=0, help="Seed of the worlds.")
+@option("--convergence", is_flag=True, help="Show how the win rate settles as worlds are added.")
+@option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def bidding(
-    cards: str,
-    bottom: str | None,
-    role: str,
-    bid: int,
-    player: tuple[str, ...],
-    worlds: int,
-    bankroll: float | None,
-    rules: str,
-    seed: int,
-    convergence: bool,
-    as_json: bool,
+    player: Texts, worlds: int, bankroll: float | None, seed: int, convergence: bool, as_json: bool, **hand: Any
 ) -> None:
     """Estimate a hand's win rate from dealt worlds, and what bidding (or showing, or doubling) is expected to bring.
 
@@ -274,14 +241,14 @@ def bidding(
     from ddz_env import Rules
     from ddz_training.apps import hand_odds
 
-    preset = Rules.preset(rules)
-    if not bottom:
+    preset = Rules.preset(hand["rules"])
+    if not hand["bottom"]:
         leave_out("roles come with the landlord cards (--bottom)", "role")
-    elif bid == 0:
+    elif hand["bid"] == 0:
         leave_out("with --bottom the bid is the landlord's, which is never 0", "bid")
     elif preset.bidding == "fixed":
         leave_out(f"the {preset.name} rules have no auction", "bid")
-    view = hand_view(cards, rules, bottom or "", role, bid)
+    view = hand_view(hand.pop("cards"), **hand)
     reports = [hand_odds.report(view, PayoffOptions(worlds, name, bankroll), seed) for name in player]
     if as_json:
         tell(json.dumps([report.as_dict() for report in reports], ensure_ascii=False))

@@ -8,9 +8,10 @@ import re
 from typing import TYPE_CHECKING
 
 import click
+from click import argument, option
 
 from ddz_env.core.errors import DouDizhuError, shown
-from ddz_training.apps.cli.command import rules_option
+from ddz_training.apps.cli.command import RULES, Texts
 from ddz_training.apps.cli.console import remark, show, tell
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.measure.markdown import Table
@@ -31,7 +32,7 @@ _NOTE = (
 
 
 @click.command()
-@click.argument("name", required=False, help="An agent; all of them by default.")
+@argument("name", required=False, help="An agent; all of them by default.")
 def agents(name: str | None) -> None:
     """List the agents with their strength, time and needs, or explain one and its options.
 
@@ -124,9 +125,7 @@ def show_group() -> None:
 
 
 @show_group.command()
-@click.argument(
-    "preset", required=False, help="A preset, with options if wanted (bidding,doubling=true); all by default."
-)
+@argument("preset", required=False, help="A preset, with options if wanted; all by default.")
 def rules(preset: str | None) -> None:
     """List the rule presets, or the rules of one.
 
@@ -150,9 +149,9 @@ def rules(preset: str | None) -> None:
 
 
 @show_group.command()
-@click.argument("move", nargs=-1, help="A move or an action id to explain.")
-@rules_option
-def actions(move: tuple[str, ...], rules: str) -> None:
+@argument("move", nargs=-1, help="A move or an action id to explain.")
+@option("--rules", default="standard", help=RULES)
+def actions(move: Texts, rules: str) -> None:
     """List the action table, or explain a move or an action id.
 
     \b
@@ -184,7 +183,7 @@ def actions(move: tuple[str, ...], rules: str) -> None:
 
 
 @show_group.command()
-@click.option("--state", is_flag=True, help="The bytes of env.state() instead.")
+@option("--state", is_flag=True, help="The bytes of env.state() instead.")
 def observation(state: bool) -> None:
     """List the bytes of an observation, or of the state for centralized critics.
 

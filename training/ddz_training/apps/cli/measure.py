@@ -9,10 +9,12 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click import argument, option
 
 from ddz_env.core.checks import check_choice
 from ddz_env.core.errors import command_line, plural
@@ -21,17 +23,18 @@ from ddz_training.apps.cli.command import (
     NATURAL,
     PATH,
     SECONDS,
+    Parallel,
+    Playing,
+    Texts,
     again,
     follow,
     leave_out,
     parallel_options,
     playing_options,
-    together,
-    working,
 )
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain, quoted, remark, show, tell
 from ddz_training.apps.cli.faults import agent_failed
-from ddz_training.apps.cli.outputs import TABLE, OutputFile, check_distinct, plot_option, results_option
+from ddz_training.apps.cli.outputs import LEAGUE, TABLE, check_distinct, plot_option, results_option
 from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError
 from ddz_training.measure.markdown import Table
 
@@ -44,44 +47,45 @@ if TYPE_CHECKING:
 
 ANCHOR, MEAN = "rules", "mean"
 """The agent that is rated 0, as in the benchmark's ratings; and the word for the mean of the league."""
+TENDENCIES = ("none", "landlord", "peasants")
 _BLOCK = 25
 """Deals that a league schedules at a time."""
 _QUICK_DEALS, _FULL_DEALS = 400, 1000
 _CITED = "reporting"
 """The list of deals whose results may be cited."""
 
-_agents_help = (
-    "Agents by name (ddz agents), with options (isuct:iterations=2000), or your own (mymodule:MyAgent). Every pair "
-    "plays. NAME=AGENT gives one a name for the tables (deep=isuct:iterations=20000)."
+_agents_help = "Agents (ddz agents), or your own (mymodule:MyAgent); NAME=AGENT gives one a name for the tables."
+
+
+@dataclass(frozen=True)
+class Match(Playing):
+    """How agents play each other.
+
+    Attributes:
+        timing: Whether times are recorded.
+        time_limit: Seconds that a decision may take.
+    """
+
+    timing: bool
+    time_limit: float | None
+
+    def contest(self, agents: Sequence[str]) -> Arena:
+        """Who plays under which settings; with ``--debug`` the first fault of an agent ends it."""
+        from ddz_training.measure.contest import Arena
+
+        debug = click.get_current_context().find_root().params["debug"]
+        on_fault: Literal["lose", "stop"] = "stop" if debug else "lose"
+        named = [agent.partition("=")[::2] if re.match("[^:=]+=", agent) else ("", agent) for agent in agents]
+        names = tuple(name or agent for name, agent in named) if any(name for name, _ in named) else ()
+        settings = (self.preset, self.seed, self.timing, self.time_limit, on_fault, names)
+        return Arena(tuple(agent for _, agent in named), *settings)
+
+
+_match_options = playing_options(
+    Match,
+    option("--timing/--no-timing", default=True, help="Record times; --no-timing makes equal runs write equal files."),
+    option("--time-limit", type=SECONDS, help="Seconds a decision may take; a longer one loses the game. No limit."),
 )
-_match_options = together(
-    click.option(
-        "--timing/--no-timing", default=True, help="Record times; --no-timing makes equal runs write equal files."
-    ),
-    click.option(
-        "--time-limit",
-        type=SECONDS,
-        help="Seconds a decision may take; a longer one is cut off and loses the game. No limit by default.",
-    ),
-    playing_options,
-)
-
-
-def _contest(agents: Sequence[str], rules: str, seed: int, timing: bool, time_limit: float | None) -> Arena:
-    """Who plays under which settings; with ``--debug`` the first fault of an agent ends it."""
-    from ddz_env import Rules
-    from ddz_training.measure.contest import Arena
-
-    named = [agent.partition("=")[::2] if re.match("[^:=]+=", agent) else ("", agent) for agent in agents]
-    return Arena(
-        tuple(agent for _, agent in named),
-        rules=Rules.preset(rules),
-        seed=seed,
-        timing=timing,
-        time_limit=time_limit,
-        on_fault="stop" if click.get_current_context().find_root().params["debug"] else "lose",
-        names=tuple(name or agent for name, agent in named) if any(name for name, _ in named) else (),
-    )
 
 
 @contextmanager
@@ -199,39 +203,19 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("agents", nargs=-1, required=True, help=_agents_help)
-@results_option("Save every game here as it is played (FILE.csv or FILE.jsonl); an existing file is resumed.")
-@click.option(
-    "--deals", type=COUNT, default=1000, help="Duplicate deals per pair; a deal is two games, six with bidding."
+@argument("agents", nargs=-1, required=True, help=_agents_help)
+@results_option
+@option("--deals", type=COUNT, default=1000, help="Deals per pair; each is two games, six with bidding.")
+@option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
+@option("--deal-file", type=PATH, help="Play deals of this file of ddz study tendency only, the first --deals of them.")
+@option("--tendency", type=click.Choice(TENDENCIES), help="Of the deal file only those that lean so.")
+@option(
+    "--scoring", type=click.Choice(("win", "stake", "botzone")), help="What scores are of; by default as the rules."
 )
-@click.option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
-@click.option(
-    "--deal-file",
-    type=PATH,
-    help="Play deals of this file only, the first --deals of them (ddz study tendency --out).",
-)
-@click.option(
-    "--tendency", type=click.Choice(("none", "landlord", "peasants")), help="Of the deal file only those that lean so."
-)
-@click.option(
-    "--scoring",
-    type=click.Choice(("win", "stake", "botzone")),
-    help="What scores are of; the preset's own by default.",
-)
-@click.option("--table", type=TABLE, help="Write the final table here (FILE.csv), or table and settings (FILE.json).")
+@option("--table", type=TABLE, help="Write the final table here (FILE.csv), or table and settings (FILE.json).")
 @_match_options
 def arena(
-    agents: tuple[str, ...],
-    out: Path | None,
-    deals: int,
-    first_deal: int,
-    deal_file: Path | None,
-    tendency: str | None,
-    scoring: str | None,
-    table: Path | None,
-    processes: int,
-    ray: bool,
-    **settings: Any,
+    playing: Match, agents: Texts, out: Path | None, table: Path | None, deals: int, scoring: str | None, **chosen: Any
 ) -> None:
     """Play duplicate deals, each from both sides, and print win rates and scores with 95 % intervals.
 
@@ -245,14 +229,10 @@ def arena(
     """
     from ddz_training.measure.contest import run_arena
 
-    check_distinct(out=out, table=table, deal_file=deal_file)
-    contest = _contest(agents, **settings)
+    check_distinct(out=out, table=table, deal_file=chosen["deal_file"])
+    contest = playing.contest(agents)
     scoring = scoring or contest.rules.scoring
-    numbers: int | Sequence[int] = deals
-    if deal_file is not None:
-        numbers = _deals_of_file(deal_file, tendency, contest, first_deal)[:deals]
-    else:
-        leave_out("only --deal-file knows what deals lean to", "tendency")
+    numbers = _numbers(contest, deals, **chosen)
     store = contest.store(out, True)
     records: list[GameRecord] = []
 
@@ -262,22 +242,27 @@ def arena(
             write_table(table, {**store.settings, "scoring": scoring}, results)
 
     pairs = f"deals × {plural(contest.pairs, 'pair')}"
-    with _reporting(out, report), working(pairs, processes, ray) as how:
-        records += run_arena(contest, numbers, first_deal=first_deal, store=store, **how)
+    with _reporting(out, report), playing.working(pairs) as how:
+        records += run_arena(contest, numbers, first_deal=chosen["first_deal"], store=store, **how)
     follow("to halve the intervals", *again(deals=4 * deals, out=out or Path("games.csv")))
 
 
-def _deals_of_file(path: Path, tendency: str | None, contest: Arena, first_deal: int) -> list[int]:
-    """The numbers of the deals of a file, from the first one on."""
+def _numbers(
+    contest: Arena, deals: int, first_deal: int, deal_file: Path | None, tendency: str | None
+) -> int | Sequence[int]:
+    """How many deals are played, or the numbers of those of the file."""
     from ddz_training.measure.tendency import deals_of_file
 
-    numbers = deals_of_file(path, tendency, contest.rules, contest.seed)
+    if deal_file is None:
+        leave_out("only --deal-file knows what deals lean to", "tendency")
+        return deals
+    numbers = deals_of_file(deal_file, tendency, contest.rules, contest.seed)
     left = [number for number in numbers if number >= first_deal]
     if not left:
         found = plural(len(numbers), "deal") + (f" of tendency {tendency!r}" if tendency else "")
         last = f"numbered up to {numbers[-1]}: --first-deal {first_deal} leaves none"
-        raise InvalidArenaError(f"{path} has {found}, {last}")
-    return left
+        raise InvalidArenaError(f"{deal_file} has {found}, {last}")
+    return left[:deals]
 
 
 def _report_arena(contest: Arena, records: Sequence[GameRecord], scoring: str) -> list[AgentResult]:
@@ -300,48 +285,15 @@ def _report_arena(contest: Arena, records: Sequence[GameRecord], scoring: str) -
 
 
 @click.command()
-@click.argument(
-    "agents",
-    nargs=-1,
-    help="Agents, as for ddz arena. Without any, only the tables of the file are printed.",
-)
-@click.option(
-    "--out",
-    type=OutputFile(".sqlite", ".db"),
-    default=Path("league.sqlite"),
-    help="Save every game here as it is played (FILE.sqlite or FILE.db); an existing league is resumed, and agents "
-    "that are new to it join.",
-)
-@click.option(
-    "--deals",
-    type=COUNT,
-    default=200,
-    help="Duplicate deals per pair on average; a deal is two games, six with bidding.",
-)
-@click.option(
-    "--until-decided", is_flag=True, help="End as soon as it is known of every pair who is better (error 5 %)."
-)
-@click.option(
-    "--anchor",
-    help="The agent that is rated 0, or mean (of the league); by default rules, as in ddz benchmark, where it plays.",
-)
-@click.option(
-    "--table", type=TABLE, help="Write the ratings here (FILE.csv), or ratings, pairs and settings (FILE.json)."
-)
+@argument("agents", nargs=-1, help="Agents, as for ddz arena; without any, the tables of the file are printed.")
+@option("--out", type=LEAGUE, default=Path("league.sqlite"), help="Save every game here; an existing league goes on.")
+@option("--deals", type=COUNT, default=200, help="Deals per pair on average; each is two games, six with bidding.")
+@option("--until-decided", is_flag=True, help="End as soon as it is known of every pair who is better (error 5 %).")
+@option("--anchor", help="The agent that is rated 0, or mean (of the league); by default rules, where it plays.")
+@option("--table", type=TABLE, help="Write the ratings here (FILE.csv), or ratings, pairs and settings (FILE.json).")
 @plot_option
 @_match_options
-def rate(
-    agents: tuple[str, ...],
-    out: Path,
-    deals: int,
-    until_decided: bool,
-    anchor: str | None,
-    table: Path | None,
-    plot: Path | None,
-    processes: int,
-    ray: bool,
-    **settings: Any,
-) -> None:
+def rate(playing: Match, agents: Texts, out: Path, deals: int, until_decided: bool, **report: Any) -> None:
     """Rate agents in a league on duplicate deals; those play next whose games say most.
 
     \b
@@ -352,24 +304,21 @@ def rate(
     """
     from ddz_training.measure import league
 
-    check_distinct(out=out, table=table, plot=plot)
+    check_distinct(out=out, table=report["table"], plot=report["plot"])
     if not agents:
         ignored = ("deals", "until_decided", "rules", "seed", "processes", "timing", "time_limit")
         leave_out("without agents only the tables of --out are printed", *ignored)
-        _report_league(out, anchor, table, plot)
-        if plot is None:
+        _report_league(out, **report)
+        if report["plot"] is None:
             follow("to see it", *again(plot=out.with_suffix(".png")))
         return
-    contest = _contest(agents, **settings)
-    if anchor not in (None, MEAN):
-        _check_anchor(anchor, contest, out)
+    contest = playing.contest(agents)
+    if report["anchor"] not in (None, MEAN):
+        _check_anchor(report["anchor"], contest, out)
     tell(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
     store = league.LeagueStore(out, contest, True)
     pairs = f"deals × {plural(contest.pairs, 'pair')}"
-    with (
-        _reporting(out, lambda: _report_league(out, anchor, table, plot)),
-        working(pairs, processes, ray) as how,
-    ):
+    with _reporting(out, lambda: _report_league(out, **report)), playing.working(pairs) as how:
         league.play_league(store, deals, block=_BLOCK, until_decided=until_decided, **how)
     changed = {"out": out, "until_decided": True, "deals": 4 * deals}
     follow("to rate until it is known of every pair who is better", *again(**changed))
@@ -410,33 +359,18 @@ def _report_league(out: Path, anchor: str | None, table: Path | None, plot: Path
 
 
 @click.command()
-@click.argument(
-    "agent",
-    required=False,
-    help="Your agent (mymodule:MyAgent), or one by name with options (isuct:iterations=2000).",
-)
-@click.option("--name", default=None, help="What results call it; its specification by default.")
-@click.option("--full", is_flag=True, help="The whole field on the deals for reporting; hours on two cores.")
-@click.option(
-    "--field", is_flag=True, help="Play the field against itself, which gives its ratings; hours with --full."
-)
-@click.option("--check", type=PATH, help="Check a file of results by playing some of its deals again.")
-@click.option("--sample", type=COUNT, default=10, help="Deals per pair that --check plays, drawn afresh each time.")
-@click.option("--all", "every", is_flag=True, help="Let --check play all of them.")
-@click.option("--deals", type=COUNT, help="Deals per pair; 400 by default, 1000 with --full and --field.")
-@results_option("Save every game here (FILE.csv), to be cited and checked; an existing file is resumed.")
+@argument("agent", required=False, help="Your agent (mymodule:MyAgent), or one by name with options.")
+@option("--name", default="", help="What results call it; its specification by default.")
+@option("--full", is_flag=True, help="The whole field on the deals for reporting; hours on two cores.")
+@option("--field", is_flag=True, help="Play the field against itself, which gives its ratings; hours with --full.")
+@option("--check", type=PATH, help="Check a file of results by playing some of its deals again.")
+@option("--sample", type=COUNT, default=10, help="Deals per pair that --check plays, drawn afresh each time.")
+@option("--all", "every", is_flag=True, help="Let --check play all of them.")
+@option("--deals", type=COUNT, help="Deals per pair; 400 by default, 1000 with --full and --field.")
+@results_option
 @parallel_options
 def benchmark(
-    agent: str | None,
-    name: str | None,
-    full: bool,
-    field: bool,
-    check: Path | None,
-    sample: int,
-    every: bool,
-    deals: int | None,
-    out: Path | None,
-    **how: Any,
+    parallel: Parallel, agent: str | None, field: bool, check: Path | None, sample: int, every: bool, **played: Any
 ) -> None:
     """Place an agent in a frozen field, in about five minutes; or play, write and check results that can be cited.
 
@@ -451,14 +385,14 @@ def benchmark(
         raise InvalidBenchmarkRequestError("name an agent, or --field, or --check FILE: one of the three")
     if check is not None:
         leave_out("--check plays what its file says", "name", "full", "deals", "out")
-        _check_results(check, None if every else sample, **how)
+        _check_results(check, None if every else sample, parallel)
         return
     leave_out("only --check plays the games of a file again", "sample", "every")
     if field:
         leave_out("the field's agents have their names", "name")
-    results = _play_field(agent, name or "", full, deals, out, **how)
+    results, out = _play_field(parallel, agent, **played), played["out"]
     _report_benchmark(results)
-    if full and out is not None:
+    if played["full"] and out is not None:
         follow("to let anybody check it", "benchmark", "--check", out)
     else:  # the file of --out holds other deals
         whole = Path("mine.csv") if out is None else out.with_stem(f"{out.stem}-full")
@@ -466,7 +400,9 @@ def benchmark(
     report_faults(results.records)
 
 
-def _play_field(agent: str | None, name: str, full: bool, deals: int | None, out: Path | None, **how: Any) -> Results:
+def _play_field(
+    parallel: Parallel, agent: str | None, name: str, full: bool, deals: int | None, out: Path | None
+) -> Results:
     """The games of an agent against the field, or of the field against itself."""
     from ddz_training.measure.benchmark import play
     from ddz_training.measure.benchmark.field import deal_list
@@ -479,12 +415,12 @@ def _play_field(agent: str | None, name: str, full: bool, deals: int | None, out
     deals = deals or (_FULL_DEALS if full or agent is None else _QUICK_DEALS)
     contest.deals.check_count(deals)
     store = contest.store(out)
-    with working("deals × pairs", **how) as work:
+    with parallel.working("deals × pairs") as work:
         records = play.play_contest(contest, deals, store=store, **work)
     return play.results_of(contest, records, store)
 
 
-def _check_results(path: Path, sample: int | None, **how: Any) -> None:
+def _check_results(path: Path, sample: int | None, parallel: Parallel) -> None:
     """Play deals of a file again."""
     from numpy.random import default_rng
 
@@ -492,7 +428,7 @@ def _check_results(path: Path, sample: int | None, **how: Any) -> None:
     from ddz_training.measure.benchmark import play
 
     results = play.read_file(path)
-    with working("deals × pairs", **how) as work:
+    with parallel.working("deals × pairs") as work:
         same = play.replay(results, sample, default_rng(), **work)
     _report_benchmark(results)
     what = "all" if sample is None else "drawn at random"

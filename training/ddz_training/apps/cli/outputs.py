@@ -12,7 +12,7 @@ import click
 
 from ddz_env.core.errors import DouDizhuError, install_hint
 from ddz_env.core.whole_file import LONGEST_ADDITION, is_stream, real_path
-from ddz_training.apps.cli.command import Function, spelled
+from ddz_training.apps.cli.command import spelled
 
 _PROBE = bytes(1 << 16)
 """Less room than this counts as a full disk."""
@@ -79,16 +79,17 @@ class OutputFolder(click.ParamType[Path]):
 RESULTS = OutputFile(".csv", ".jsonl", use="resume")
 TABLE = OutputFile(".csv", ".json", stream=True)
 PLOT = OutputFile(".png", ".pdf", ".svg", use="plot")
+LEAGUE = OutputFile(".sqlite", ".db")
+WEIGHTS = ".safetensors"
+NEW_WEIGHTS = OutputFile(WEIGHTS, use="new")
+NEW = OutputFile(use="new")
+FOLDER = OutputFolder()
 
 
-def results_option(help: str) -> Any:
-    """``--out`` for a file of results, which is resumed."""
-    return click.option("--out", type=RESULTS, help=help)
-
-
-def plot_option(function: Function) -> Function:
-    """``--plot``."""
-    return click.option("--plot", type=PLOT, help="Write a plot here (.png, .pdf or .svg).")(function)
+results_option = click.option(
+    "--out", type=RESULTS, help="Save results here as they come (.csv, .jsonl); resumed if there."
+)
+plot_option = click.option("--plot", type=PLOT, help="Write a plot here (.png, .pdf or .svg).")
 
 
 def check_distinct(**paths: Path | None) -> None:

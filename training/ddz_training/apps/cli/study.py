@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click import argument, option
 
 from ddz_env.core.checks import check_choice
 from ddz_env.core.options import refuse_unknown
 from ddz_training.apps.cli.command import (
     COUNT,
     NATURAL,
+    Parallel,
+    Playing,
+    Texts,
     again,
     follow,
     is_typed,
@@ -20,8 +24,6 @@ from ddz_training.apps.cli.command import (
     parallel_options,
     playing_options,
     rules_words,
-    seed_option,
-    working,
 )
 from ddz_training.apps.cli.console import remark, show
 from ddz_training.apps.cli.info import show_options, unmarked
@@ -48,41 +50,19 @@ def study() -> None:
 
 
 @study.command()
-@click.argument("agent", help="The agent, as for ddz arena.")
-@results_option("Save every game here as it is played (FILE.csv or FILE.jsonl); an existing file is resumed.")
-@click.option(
-    "--search", default="isuct", help="The search whose iterations are counted, with other options if wanted."
-)
-@click.option(
-    "--method",
-    type=click.Choice(("sequential", "binary")),
-    default="sequential",
-    help="sequential (fewer games), or binary: the thesis's algorithms 4 and 5.",
-)
-@click.option("--rules", default="half-deck", help="A preset, with options behind it if wanted (ddz show rules).")
-@click.option("--lower", type=COUNT, help="The fewest iterations that are tried (1).")
-@click.option("--upper", type=COUNT, help="The most at first (--most; binary: 100, doubled until the search wins).")
-@click.option(
-    "--deals",
-    type=COUNT,
-    help="Duplicate deals, two games each: at most 2,000, or 500 for each step of binary.",
-)
-@click.option(
-    "--precision",
-    type=click.FloatRange(1.01),
-    default=1.25,
-    help="End when the interval reaches no farther than a factor of this.",
-)
-@click.option("--most", type=COUNT, default=1_000_000, help="The most iterations that are tried.")
-@click.option(
-    "--tendency",
-    is_flag=True,
-    help="Pass over deals that lean to a side by the games of policy and rules (the thesis's algorithm 1).",
-)
-@seed_option
-@parallel_options
+@argument("agent", help="The agent, as for ddz arena.")
+@results_option
+@option("--search", default="isuct", help="The search whose iterations are counted, with other options if wanted.")
+@option("--method", type=click.Choice(("sequential", "binary")), default="sequential", help="binary: the thesis's own.")
+@option("--lower", type=COUNT, default=1, help="The fewest iterations that are tried.")
+@option("--upper", type=COUNT, help="The most at first (--most; binary: 100, doubled until the search wins).")
+@option("--deals", type=COUNT, help="Duplicate deals: at most 2,000, or 500 for each step of binary.")
+@option("--precision", type=click.FloatRange(1.01), default=1.25, help="End when the interval is within this factor.")
+@option("--most", type=COUNT, default=1_000_000, help="The most iterations that are tried.")
+@option("--tendency", is_flag=True, help="Pass over deals that lean to a side by the games of policy and rules.")
+@playing_options(rules="half-deck")
 def equivalent(
-    agent: str, out: Path | None, search: str, method: str, rules: str, tendency: bool, seed: int, **more: Any
+    playing: Playing, agent: str, out: Path | None, search: str, method: str, tendency: bool, **more: Any
 ) -> None:
     """Find the number of search iterations that plays as strongly as an agent, with its 95 % interval.
 
@@ -93,42 +73,39 @@ def equivalent(
       ddz study equivalent policy --search rollout --most 10000 --out policy.csv
       ddz study equivalent rlcard-rule --method binary --upper 100 --deals 100
     """
-    from ddz_env import Rules
     from ddz_training.measure import equivalent as duels
     from ddz_training.measure.tendency import Judges
 
-    preset = Rules.preset(rules)
-    judges = Judges(*JUDGES, preset, seed) if tendency else None
-    ladder = duels.Ladder(agent, search, preset, seed, judges=judges)
+    seed, rules = playing.seed, playing.preset
+    judges = Judges(*JUDGES, rules, seed) if tendency else None
+    ladder = duels.Ladder(agent, search, rules, seed, judges=judges)
     ladder.check()
-    with working("deals", more.pop("processes"), more.pop("ray")) as how, duels.playing(ladder, out, **how) as play:
+    with playing.working("deals") as how, duels.playing(ladder, out, **how) as play:
         found = _sequential(play, **more) if method == "sequential" else _binary(play, seed, **more)
     show(_equivalent_table(ladder, found))
     if not found.beyond:
         iterations = max(1, round(found.iterations.mean))
         searching = f"{search}{',' if ':' in search else ':'}iterations={iterations}"
-        follow("to see them play each other", "arena", agent, searching, *rules_words(rules))
+        follow("to see them play each other", "arena", agent, searching, *rules_words(playing.rules))
 
 
-def _sequential(
-    play: Play, lower: int | None, upper: int | None, deals: int | None, precision: float, most: int
-) -> Found:
+def _sequential(play: Play, lower: int, upper: int | None, deals: int | None, precision: float, most: int) -> Found:
     from ddz_training.measure import equivalent as duels
 
     named = {"deals": deals} if deals else {}
     wanted = duels.SequentialOptions(most=most, precision=precision, **named)
-    return duels.sequential_search(play, wanted, duels.Bounds.of(lower or 1, upper or most))
+    return duels.sequential_search(play, wanted, duels.Bounds.of(lower, upper or most))
 
 
 def _binary(
-    play: Play, seed: int, lower: int | None, upper: int | None, deals: int | None, precision: float, most: int
+    play: Play, seed: int, lower: int, upper: int | None, deals: int | None, precision: float, most: int
 ) -> Found:
     from numpy.random import default_rng
 
     from ddz_training.measure import equivalent as duels
 
     deals = deals or duels.STEP_DEALS
-    where = duels.Bounds.of(lower or 1, upper or min(duels.FIRST_BOUNDS.upper, most))
+    where = duels.Bounds.of(lower, upper or min(duels.FIRST_BOUNDS.upper, most))
     bounds, _ = duels.initial_bounds(play, where, deals, default_rng(seed), most)
     return duels.binary_search(play, bounds, deals)
 
@@ -152,25 +129,13 @@ def _equivalent_table(ladder: Ladder, found: Found) -> Table:
 
 
 @study.command()
-@results_option(
-    "Save every deal here with its tendency (FILE.csv or FILE.jsonl), for ddz arena --deal-file; resumes an existing "
-    "file."
-)
-@click.option("--deals", type=COUNT, default=1000, help="How many deals; two games each.")
-@click.option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
-@click.option("--top", multiple=True, default=JUDGES[0], help="A strong agent; of several one is drawn for each deal.")
-@click.option("--bottom", multiple=True, default=JUDGES[1], help="A weak agent, likewise.")
-@playing_options
-def tendency(
-    out: Path | None,
-    deals: int,
-    first_deal: int,
-    top: tuple[str, ...],
-    bottom: tuple[str, ...],
-    rules: str,
-    seed: int,
-    **how: Any,
-) -> None:
+@results_option
+@option("--deals", type=COUNT, default=1000, help="How many deals; two games each.")
+@option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
+@option("--top", multiple=True, default=JUDGES[0], help="A strong agent; of several one is drawn for each deal.")
+@option("--bottom", multiple=True, default=JUDGES[1], help="A weak agent, likewise.")
+@playing_options()
+def tendency(playing: Playing, out: Path | None, deals: int, first_deal: int, top: Texts, bottom: Texts) -> None:
     """Judge deals: do they lean to the landlord, to the peasants, or to neither?
 
     \b
@@ -178,49 +143,39 @@ def tendency(
       ddz study tendency --out deals.csv
       ddz study tendency --top policy --top rules --bottom random --deals 500
     """
-    from ddz_env import Rules
     from ddz_training.measure import tendency as judging
     from ddz_training.measure.statistics import wilson_interval
 
-    judges = judging.Judges(top, bottom, Rules.preset(rules), seed)
-    with working("deals", **how) as work:
+    judges = judging.Judges(top, bottom, playing.preset, playing.seed)
+    with playing.working("deals") as work:
         judged = judging.judge_deals(judges, deals, out, first_deal=first_deal, **work)
     found = judging.counts(judged)
     shares = {name: wilson_interval(found[name], deals) for name in judging.TENDENCIES}
     lines = [(name, f"{found[name]:,}", share.text(), share.span()) for name, share in shares.items()]
     who = f"{', '.join(top)} v {', '.join(bottom)}"
-    title = f"{deals:,} deals · {judges.rules.name} rules · seed {seed} · {who}"
+    title = f"{deals:,} deals · {judges.rules.name} rules · seed {playing.seed} · {who}"
     show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
     if out is None:
         follow("to keep the deals", *again(out=Path("deals.csv")))
     else:
         chosen = (top[0], bottom[0], "--deal-file", out, "--tendency", "none")
-        follow("to play those without a tendency", "arena", *chosen, "--seed", seed, *rules_words(rules))
+        follow(
+            "to play those without a tendency", "arena", *chosen, "--seed", playing.seed, *rules_words(playing.rules)
+        )
 
 
 # --- ddz reproduce -----------------------------------------------------------
 
 
 @click.command()
-@click.argument("name", required=False, help="The experiment; without it they are listed.")
-@click.argument(
-    "settings",
-    nargs=-1,
-    metavar="[OPTION=VALUE]...",
-    help="Its options; one with several values is given once for each.",
-)
-@click.option("--options", "explained", is_flag=True, help="Say what the experiment does and which options it has.")
-@results_option("Save results here as they come (FILE.csv or FILE.jsonl); an existing file is resumed.")
+@argument("name", required=False, help="The experiment; without it they are listed.")
+@argument("settings", nargs=-1, metavar="[OPTION=VALUE]...", help="Its options; a list has each entry on its own.")
+@option("--options", "explained", is_flag=True, help="Say what the experiment does and which options it has.")
+@results_option
 @plot_option
 @parallel_options
 def reproduce(
-    name: str | None,
-    settings: tuple[str, ...],
-    explained: bool,
-    out: Path | None,
-    plot: Path | None,
-    processes: int,
-    ray: bool,
+    parallel: Parallel, name: str | None, settings: Texts, explained: bool, out: Path | None, plot: Path | None
 ) -> None:
     """Repeat experiments of the literature; a run that was cut off resumes where it stopped.
 
@@ -247,9 +202,9 @@ def reproduce(
     if not any(option.name == "processes" for option in experiment.options.options()):
         leave_out(f"{name} runs in one process", "processes", "ray")
     elif is_typed("processes") or "processes" not in values:
-        values["processes"] = processes
+        values["processes"] = parallel.processes
     options = experiment.options(**values)
-    with working(experiment.unit, processes, ray) as how:
+    with parallel.working(experiment.unit) as how:
         saved = experiment.run(options, out, how["on_progress"])
     for table in experiment.tables.values():
         show(table(saved))

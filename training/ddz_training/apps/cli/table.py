@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click import argument, option
 
 from ddz_env.core.errors import DouDizhuError
-from ddz_training.apps.cli.command import NATURAL, PATH, rules_option, together
+from ddz_training.apps.cli.command import NATURAL, PATH, RULES, together
 from ddz_training.apps.cli.console import console, quoted, tell
 from ddz_training.apps.cli.faults import LANGUAGE
-from ddz_training.apps.cli.outputs import OutputFile
+from ddz_training.apps.cli.outputs import NEW
 from ddz_training.measure.errors import InvalidArenaError
 
 if TYPE_CHECKING:
@@ -30,30 +31,27 @@ def _note_language(context: click.Context, parameter: click.Parameter, language:
 
 
 _table_options = together(
-    rules_option,
-    click.option("--seed", type=NATURAL, help="Seed of the deal; a new deal each time by default."),
-    click.option("--out", type=OutputFile(use="new"), help="Keep the game in this new file; the page opens it."),
-    click.option("--after", type=PATH, help="The kept game before this one, whose cards unshuffled rules deal."),
-    click.option(
+    option("--rules", default="standard", help=RULES),
+    option("--seed", type=NATURAL, help="Seed of the deal; a new deal each time by default."),
+    option("--out", type=NEW, help="Keep the game in this new file; the page opens it."),
+    option("--after", type=PATH, help="The kept game before this one, whose cards unshuffled rules deal."),
+    option(
         "--lang",
         type=click.Choice(("en", "zh")),
         default="en",
         envvar="DDZ_LANG",
-        is_eager=True,
         callback=_note_language,
+        is_eager=True,
         help="English, or zh (中文); the variable DDZ_LANG changes the default.",
     ),
 )
 
 
 @click.command()
-@click.option(
-    "--agents",
-    default="isuct",
-    help="Your opponents in playing order, separated by ';'; a single name is used for all, and person is another "
-    "person at this terminal.",
+@option(
+    "--agents", default="isuct", help="Opponents in playing order, 'rules;policy', or one for all; person is a human."
 )
-@click.option("--seat", type=NATURAL, default=0, help="Your seat; without an auction seat 0 is the landlord.")
+@option("--seat", type=NATURAL, default=0, help="Your seat; without an auction seat 0 is the landlord.")
 @_table_options
 def play(agents: str, seat: int, rules: str, **table: Any) -> None:
     """Play against agents: type a move (333+4, pass, bid 2), hint (or hint AGENT), or quit.
@@ -71,10 +69,8 @@ def play(agents: str, seat: int, rules: str, **table: Any) -> None:
 
 
 @click.command()
-@click.argument(
-    "agents", nargs=-1, help="An agent per seat, seat 0 first; a single name is used for all (isuct by default)."
-)
-@click.option("--pause", type=click.FloatRange(0, 60), default=0.0, help="Seconds between two moves.")
+@argument("agents", nargs=-1, help="An agent per seat, seat 0 first, or one for all (isuct by default).")
+@option("--pause", type=click.FloatRange(0, 60), default=0.0, help="Seconds between two moves.")
 @_table_options
 def watch(agents: tuple[str, ...], rules: str, **table: Any) -> None:
     """Watch agents play with open hands.
@@ -96,8 +92,8 @@ def watch(agents: tuple[str, ...], rules: str, **table: Any) -> None:
 
 
 @click.command()
-@click.option("--agents", default="rules", help="The model's opponents, as for ddz play.")
-@click.option("--adviser", default=_ADVISER, help="Who gives hints.")
+@option("--agents", default="rules", help="The model's opponents, as for ddz play.")
+@option("--adviser", default=_ADVISER, help="Who gives hints.")
 def mcp(agents: str, adviser: str) -> None:
     """Let a language model's program play: a server of the Model Context Protocol on standard input and output.
 
@@ -128,7 +124,7 @@ def _play_game(
     out: Path | None,
     after: Path | None,
     lang: str,
-    pause: float = 0.0,
+    pause: float = 0,
 ) -> None:
     """Play to the end, or until the person leaves; the game is kept however it ends."""
     from ddz_env.table.session import Record, Session

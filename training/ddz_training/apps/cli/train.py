@@ -5,25 +5,29 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click import argument, option
 
 from ddz_env.core.errors import command_line, plural
 from ddz_training.apps.cli.command import (
     COUNT,
     PATH,
+    RULES,
+    Texts,
     again,
     follow,
+    gathered,
     leave_out,
     other_code_option,
     rules_words,
     together,
 )
 from ddz_training.apps.cli.console import bars, complain, quoted, remark, show, stopping, tell
-from ddz_training.apps.cli.data import WEIGHTS
-from ddz_training.apps.cli.outputs import OutputFile, OutputFolder, check_distinct, plot_option
+from ddz_training.apps.cli.outputs import FOLDER, NEW_WEIGHTS, check_distinct, plot_option
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 
@@ -34,39 +38,81 @@ if TYPE_CHECKING:
     from ddz_training.learn.ppo.selfplay import SelfPlay
     from ddz_training.learn.strength import Evaluation
 
-_training_options = together(
-    click.option("--rules", help="A preset, with options behind it if wanted (ddz show rules); standard by default."),
-    click.option("--seed", type=int, help="Seed of deals, actions and weights; 0 by default."),
-    click.option("--threads", type=int, help="Threads; results do not depend on them."),
-    click.option(
-        "--tensorboard",
-        type=PATH,
-        help="Write the curves for TensorBoard into this folder, too (needs the extra tensorboard).",
-    ),
+
+@dataclass(frozen=True)
+class Learning:
+    """How something learns.
+
+    Attributes:
+        rules: A preset.
+        seed: Seed of deals, actions and weights.
+        threads: Threads; results do not depend on them.
+        tensorboard: A folder for TensorBoard.
+    """
+
+    rules: str | None
+    seed: int | None
+    threads: int | None
+    tensorboard: Path | None
+
+
+@dataclass(frozen=True)
+class Run(Learning):
+    """A training with a folder of its own.
+
+    Attributes:
+        out: The folder.
+        settings: Other settings, ``name=value`` each.
+    """
+
+    out: Path
+    settings: Texts
+
+    def learn(self, begin: Callable[[], Training], budget: Budget, file: str, advice: str) -> Any:
+        """Learn until the budget is spent.
+
+        Args:
+            begin: Makes the training, once the folder is ours.
+            budget: How long.
+            file: The name of what is learned.
+            advice: Said where Ctrl-C ends it.
+
+        Returns:
+            The training.
+        """
+        from ddz_training.measure import store
+
+        with store.writing(self.out, folder=True):
+            run = begin()
+            with stopping(advice) as ended:
+                train_under_bar(run, budget, self.out, self.tensorboard, ended)
+                done = f"{plural(run.counters.update, 'update')}, {plural(run.counters.decisions, 'decision')}"
+                tell(f"{quoted(self.out / file)} after {done}")
+        return run
+
+
+_learning_options = (
+    option("--rules", help=f"{RULES}  [default: standard]"),
+    option("--seed", type=int, help="Seed of deals, actions and weights; 0 by default."),
+    option("--threads", type=int, help="Threads; results do not depend on them."),
+    option("--tensorboard", type=PATH, help="Write the curves for TensorBoard into this folder, too."),
 )
-_run_options = together(
-    click.option(
-        "--out",
-        type=OutputFolder(),
-        required=True,
-        help="Folder for what is learned, the checkpoint and the curves.",
-    ),
-    click.option(
-        "--set",
-        "settings",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Any other setting (learning_rate=0.001, architecture.width=512 ...); may be repeated.",
-    ),
-    _training_options,
+_out_help = "Folder for what is learned, the checkpoint and the curves."
+_set_help = "Any other setting (learning_rate=0.001, architecture.width=512 ...); may be repeated."
+_run_options = gathered(
+    "run",
+    Run,
+    option("--out", type=FOLDER, required=True, help=_out_help),
+    option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=_set_help),
+    *_learning_options,
 )
 _own_games_options = together(
-    click.option("--minutes", type=float, help="Minutes of training in total, including those before --resume."),
-    click.option("--updates", type=int, help="Updates in total, including those before --resume."),
-    click.option("--resume", is_flag=True, help="Resume from the checkpoint in --out."),
-    click.option("--init", type=PATH, help="Start from these weights: those of imitate, or of an earlier run."),
-    click.option("--objective", help="win (default) or stake."),
-    click.option("--device", help="cpu (default), or cuda: the networks are on a GPU."),
+    option("--minutes", type=float, help="Minutes of training in total, including those before --resume."),
+    option("--updates", type=int, help="Updates in total, including those before --resume."),
+    option("--resume", is_flag=True, help="Resume from the checkpoint in --out."),
+    option("--init", type=PATH, help="Start from these weights: those of imitate, or of an earlier run."),
+    option("--objective", help="win (default) or stake."),
+    option("--device", help="cpu (default), or cuda: the networks are on a GPU."),
     _run_options,
     other_code_option,
 )
@@ -80,33 +126,6 @@ def train() -> None:
     Example:
       ddz train selfplay --out runs/first --minutes 10
     """
-
-
-def _learn(
-    begin: Callable[[], Training], budget: Budget, out: Path, file: str, advice: str, tensorboard: Path | None
-) -> Any:
-    """Learn in a folder until the budget is spent.
-
-    Args:
-        begin: Makes the training, once the folder is ours.
-        budget: How long.
-        out: The folder.
-        file: The name of what is learned.
-        advice: Said where Ctrl-C ends it.
-        tensorboard: A folder for TensorBoard.
-
-    Returns:
-        The training.
-    """
-    from ddz_training.measure import store
-
-    with store.writing(out, folder=True):
-        run = begin()
-        with stopping(advice) as ended:
-            train_under_bar(run, budget, out, tensorboard, ended)
-            done = f"{plural(run.counters.update, 'update')}, {plural(run.counters.decisions, 'decision')}"
-            tell(f"{quoted(out / file)} after {done}")
-    return run
 
 
 def _follow_policy(path: Path, rules: str, options: str = "") -> None:
@@ -207,59 +226,42 @@ def dmc(**options: Any) -> None:
 
 def _learn_own_games(
     kind: type[SelfPlay],
-    out: Path,
+    run: Run,
     minutes: float | None,
     updates: int | None,
     resume: bool,
     init: Path | None,
-    settings: tuple[str, ...],
-    threads: int | None,
-    tensorboard: Path | None,
     **named: Any,
 ) -> None:
     """Train all three roles on games against itself."""
     from ddz_agents.neural.weights import load_weights
     from ddz_training.learn import loop
 
-    chosen = kind.config_type.given(named, settings)
+    settings = kind.config_type.given({"rules": run.rules, "seed": run.seed, **named}, run.settings)
 
     def begin() -> SelfPlay:
-        loop.check_begun(out / loop.CHECKPOINT, resume=resume)
+        loop.check_begun(run.out / loop.CHECKPOINT, resume=resume)
         if resume:
             leave_out("--resume continues with the run's own weights", "init")
-            return kind.resume(out / loop.CHECKPOINT, threads, chosen)
+            return kind.resume(run.out / loop.CHECKPOINT, run.threads, settings)
         start = None if init is None else load_weights(init)
         config = kind.config_type() if start is None else kind.config_type(architecture=start.architecture)
-        run = kind(config.changed(chosen), threads, start)
-        run.provenance = run.provenance.reading("--init", init)
-        return run
+        begun = kind(config.changed(settings), run.threads, start)
+        begun.provenance = begun.provenance.reading("--init", init)
+        return begun
 
     advice = f"continue with: {command_line('ddz', *again(resume=True, init=None))}"
-    run = _learn(begin, loop.Budget(updates, minutes), out, loop.POLICY, advice, tensorboard)
-    _follow_policy(out / loop.POLICY, run.config.rules)
+    learned = run.learn(begin, loop.Budget(updates, minutes), loop.POLICY, advice)
+    _follow_policy(run.out / loop.POLICY, learned.config.rules)
 
 
 @train.command()
-@click.option(
-    "--timesteps",
-    type=COUNT,
-    default=1_000_000,
-    help="The learner's decisions in total, including those before --resume.",
-)
-@click.option("--opponents", help="random (default), rules or any agent (ddz agents).")
-@click.option("--resume", is_flag=True, help="Resume from the model in --out.")
-@click.option("--trust", is_flag=True, help="With --resume: allow the model's zip to run the code in it.")
+@option("--timesteps", type=COUNT, default=1_000_000, help="The learner's decisions, including those before --resume.")
+@option("--opponents", help="random (default), rules or any agent (ddz agents).")
+@option("--resume", is_flag=True, help="Resume from the model in --out.")
+@option("--trust", is_flag=True, help="With --resume: allow the model's zip to run the code in it.")
 @_run_options
-def sb3(
-    timesteps: int,
-    resume: bool,
-    trust: bool,
-    out: Path,
-    settings: tuple[str, ...],
-    threads: int | None,
-    tensorboard: Path | None,
-    **named: Any,
-) -> None:
+def sb3(run: Run, timesteps: int, opponents: str | None, resume: bool, trust: bool) -> None:
     """Learn one seat with Stable-Baselines3's MaskablePPO; --set takes num_envs=8, n_steps=256, role=landlord ...
 
     \b
@@ -272,58 +274,38 @@ def sb3(
     from ddz_training.learn import loop
     from ddz_training.learn.sb3 import train as sb3_train
 
-    chosen, model = sb3_train.Sb3Config.given(named, settings), out / sb3_train.MODEL
+    named, model = {"opponents": opponents, "rules": run.rules, "seed": run.seed}, run.out / sb3_train.MODEL
+    settings = sb3_train.Sb3Config.given(named, run.settings)
 
     def begin() -> sb3_train.Sb3Run:
         loop.check_begun(model, resume=resume)
         if resume:
-            config = sb3_train.load_config(out).resumed(chosen, out / sb3_train.SETTINGS)
+            config = sb3_train.load_config(run.out).resumed(settings, run.out / sb3_train.SETTINGS)
             check_trust(model, trust, "--trust")
         else:
-            config = sb3_train.Sb3Config(**chosen)
-        return sb3_train.Sb3Run(config, out, resume=resume, threads=threads, tensorboard=tensorboard)
+            config = sb3_train.Sb3Config(**settings)
+        more: dict[str, Any] = {"threads": run.threads, "tensorboard": run.tensorboard}
+        return sb3_train.Sb3Run(config, run.out, resume=resume, **more)
 
     advice = f"continue with: {command_line('ddz', *again(resume=True, trust=True))}"
-    run = _learn(begin, loop.Budget(decisions=timesteps), out, sb3_train.MODEL, advice, tensorboard)
+    learned = run.learn(begin, loop.Budget(decisions=timesteps), sb3_train.MODEL, advice)
     remark(
         "Judge by evaluations: against 'rules' expect a few per cent in the first minutes and slow progress, "
         "because one seat learns from the end of each game only. Self-play learns all roles and is much faster."
     )
-    _follow_policy(model, run.config.rules, ",trust_file=true")
+    _follow_policy(model, learned.config.rules, ",trust_file=true")
 
 
 # --- from others -------------------------------------------------------------
 
 
 @train.command()
-@click.option(
-    "--out",
-    type=OutputFile(WEIGHTS, use="new"),
-    required=True,
-    help="New file for the weights (FILE.safetensors); start from them with selfplay --init.",
-)
-@click.option(
-    "--decisions",
-    type=COUNT,
-    help="Decisions to learn from; 2,000,000 by default, with --data no more than ten times those in the set.",
-)
-@click.option(
-    "--data",
-    type=PATH,
-    help="Imitate a data set of ddz record, by its visits if it has them, instead of the rule agent.",
-)
-@click.option("--init", type=PATH, help="With --data: start from these weights.")
-@_training_options
-def imitate(
-    out: Path,
-    decisions: int | None,
-    data: Path | None,
-    init: Path | None,
-    rules: str | None,
-    seed: int | None,
-    threads: int | None,
-    tensorboard: Path | None,
-) -> None:
+@option("--out", type=NEW_WEIGHTS, required=True, help="New file for the weights (FILE.safetensors), for --init.")
+@option("--decisions", type=COUNT, help="Decisions to learn from; 2,000,000, with --data at most ten times the set's.")
+@option("--data", type=PATH, help="Imitate a data set of ddz record, by its visits if it has them, instead of rules.")
+@option("--init", type=PATH, help="With --data: start from these weights.")
+@gathered("learning", Learning, *_learning_options)
+def imitate(learning: Learning, out: Path, decisions: int | None, data: Path | None, init: Path | None) -> None:
     """Learn a warm start by imitating the rule agent, or the recorded games of another.
 
     \b
@@ -339,15 +321,15 @@ def imitate(
     if data is None:
         leave_out("without --data the rule agent is imitated, from random weights", "init")
     start = load_weights(init).networks()[0] if init is not None else None
-    rules, seed = _imitated_rules(data, rules), seed or 0
+    rules, seed = _imitated_rules(data, learning.rules), learning.seed or 0
     recorded = imitation.load_recorded(data) if data is not None else None
     config = _imitation_config(recorded, rules, seed, start, decisions)
     if recorded is None:
-        lesson: imitation.Student = imitation.Imitation(config, threads)
+        lesson: imitation.Student = imitation.Imitation(config, learning.threads)
     else:
-        lesson = imitation.RecordedLessons(config, recorded, start, threads)
+        lesson = imitation.RecordedLessons(config, recorded, start, learning.threads)
     with store.writing(out) as file, stopping("the weights have learned from fewer decisions") as ended:
-        train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, tensorboard, ended)
+        train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, learning.tensorboard, ended)
         learned = lesson.counters.decisions
         save_weights(file, lesson.weights(_imitation_notes(learned, seed, data, init)))
         tell(f"{quoted(out)} after {plural(learned, 'decision')}")
@@ -402,16 +384,9 @@ def _imitation_notes(decisions: int, seed: int, data: Path | None, init: Path | 
 
 
 @train.command()
-@click.option("--positions", type=COUNT, help="Positions to learn from; 3,000,000 by default.")
+@option("--positions", type=COUNT, help="Positions to learn from; 3,000,000 by default.")
 @_run_options
-def belief(
-    positions: int | None,
-    out: Path,
-    settings: tuple[str, ...],
-    threads: int | None,
-    tensorboard: Path | None,
-    **named: Any,
-) -> None:
+def belief(run: Run, positions: int | None) -> None:
     """Learn where the hidden cards are, from games of many kinds of players.
 
     \b
@@ -421,31 +396,24 @@ def belief(
     from ddz_training.learn import loop
     from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining
 
-    config = BeliefConfig().changed(BeliefConfig.given({**named, "positions": positions}, settings))
-    loop.check_begun(out / BELIEF, resume=False)
+    named = {"rules": run.rules, "seed": run.seed, "positions": positions}
+    config = BeliefConfig().changed(BeliefConfig.given(named, run.settings))
+    loop.check_begun(run.out / BELIEF, resume=False)
     advice, budget = "the network has learned from fewer positions", loop.Budget(decisions=config.positions)
-    _learn(lambda: BeliefTraining(config, threads), budget, out, BELIEF, advice, tensorboard)
-    follow("to see what it knows", "reproduce", "belief", f"belief={out / BELIEF}")
+    run.learn(lambda: BeliefTraining(config, run.threads), budget, BELIEF, advice)
+    follow("to see what it knows", "reproduce", "belief", f"belief={run.out / BELIEF}")
 
 
 # --- the curves of runs ------------------------------------------------------
 
 
 @train.command()
-@click.argument(
-    "runs", nargs=-1, help="Folders of runs of selfplay or dmc in order, as NAME=FOLDER; if none, the files in --out."
-)
-@click.option(
-    "--out",
-    type=OutputFolder(),
-    help="Folder for training_curves.csv and training_evaluations.csv; the last run's by default.",
-)
-@click.option("--add", is_flag=True, help="Keep the stages in --out; one of the same name is replaced where it is.")
-@click.option(
-    "--seeds", is_flag=True, help="The runs differ in their seeds: show their mean and range at each evaluation."
-)
+@argument("runs", nargs=-1, help="Folders of runs in order, as NAME=FOLDER; if none, the files in --out.")
+@option("--out", type=FOLDER, help="Folder for the joined curves and evaluations; the last run's by default.")
+@option("--add", is_flag=True, help="Keep the stages in --out; one of the same name is replaced where it is.")
+@option("--seeds", is_flag=True, help="The runs differ in their seeds: show their mean and range.")
 @plot_option
-def curves(runs: tuple[str, ...], out: Path | None, add: bool, seeds: bool, plot: Path | None) -> None:
+def curves(runs: Texts, out: Path | None, add: bool, seeds: bool, plot: Path | None) -> None:
     """Join and plot the curves of runs of selfplay or dmc, each of which continues the one before.
 
     \b

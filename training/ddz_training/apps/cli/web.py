@@ -7,8 +7,9 @@ import socket
 from pathlib import Path
 
 import click
+from click import option
 
-from ddz_training.apps.cli.command import PATH
+from ddz_training.apps.cli.command import PATH, Texts
 from ddz_training.apps.cli.console import tell
 
 OFFERED = ("medium", "easy", "hard", "master", "policy", "rollout:milliseconds=300", "isuct", "random")
@@ -17,24 +18,14 @@ ADVISER = "neural-ismcts:milliseconds=500"
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="The port; 0 takes a free one.")
-@click.option(
-    "--host", default="127.0.0.1", help="The address to listen on; by default only this machine reaches the page."
-)
-@click.option("--known-as", multiple=True, help="A name by which browsers call the server, besides this machine's own.")
-@click.option("--agent", multiple=True, help="An agent that may play; may be repeated, the first by default.")
-@click.option("--adviser", help="Who gives hints; by default a search that thinks half a second.")
-@click.option("--folder", type=PATH, help="Where games are kept; by default in the user's own data.")
-@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
-def web(
-    port: int,
-    host: str,
-    known_as: tuple[str, ...],
-    agent: tuple[str, ...],
-    adviser: str | None,
-    folder: Path | None,
-    opens: bool,
-) -> None:
+@option("--port", type=click.IntRange(0, 65535), default=8000, help="The port; 0 takes a free one.")
+@option("--host", default="127.0.0.1", help="The address to listen on; by default this machine's own alone.")
+@option("--known-as", multiple=True, help="Another name by which browsers call the server; may be repeated.")
+@option("--agent", multiple=True, help="An agent that may play; may be repeated, the first by default.")
+@option("--adviser", default=ADVISER, help="Who gives hints.")
+@option("--folder", type=PATH, help="Where games are kept; by default in the user's own data.")
+@option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+def web(port: int, host: str, known_as: Texts, agent: Texts, adviser: str, folder: Path | None, opens: bool) -> None:
     """Serve a page to play, replay, analyse and ask on.
 
     \b
@@ -52,13 +43,13 @@ def web(
     from ddz_training.apps.web import routes
     from ddz_training.apps.web.server import Server
 
-    for name in filter(None, (*agent, adviser)):
+    for name in (*agent, adviser):
         make_agent(name)  # a wrong name is reported now, not to a player
     bound = _bound(host, port)
     own = f"[{host}]" if ":" in host else host
     hosts = {"127.0.0.1", "localhost", "[::1]", own, *known_as}
     games = folder or user_folder("XDG_DATA_HOME", ".local", "share") / "games"
-    server = Server(games, agent or OFFERED, adviser or ADVISER)
+    server = Server(games, agent or OFFERED, adviser)
     app = routes.make_app(server, sorted(hosts))
     name = "localhost" if host in ("127.0.0.1", "::1") else host
     address = f"http://{name}:{bound.getsockname()[1]}/"

@@ -9,8 +9,8 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.command import NATURAL, PATH
 from ddz_training.apps.cli.console import quoted, tell
+from ddz_training.apps.cli.options import NATURAL, PATH
 from ddz_training.apps.cli.outputs import FOLDER, NEW, OutputFile
 
 _agent_option = option("--agent", default="rules", help="The agent by name (ddz agents), with options.")

@@ -10,9 +10,10 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.command import COUNT, NATURAL, PATH, Playing, Texts, follow, leave_out, playing_options
 from ddz_training.apps.cli.console import bar, quoted, show, tell
+from ddz_training.apps.cli.options import COUNT, NATURAL, PATH, Playing, Texts
 from ddz_training.apps.cli.outputs import FOLDER, WEIGHTS, check_distinct, check_output
+from ddz_training.apps.cli.typed import follow, leave_out
 
 if TYPE_CHECKING:
     from ddz_env.table.session import Record
@@ -29,7 +30,7 @@ ONNX = ".onnx"
 @option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
 @option("--visits", is_flag=True, help="Record what searches think of every action; all agents must be searches.")
 @option("--format", "form", type=click.Choice(("parquet", "minari")), default="parquet", help="Tables, or episodes.")
-@playing_options()
+@Playing.playing()
 def record(playing: Playing, agents: Texts, out: Path, deals: int, first_deal: int, visits: bool, form: str) -> None:
     """Record games as a data set: tables of states and actions, and games that replay exactly.
 

@@ -15,12 +15,13 @@ import click
 from click import option
 
 from ddz_env.core.errors import command_line, plural
-from ddz_training.apps.cli.command import COUNT, NATURAL, Parallel, follow, processes_option
 from ddz_training.apps.cli.console import quoted, remark, show, tell
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.measure import note, results_table
+from ddz_training.apps.cli.options import COUNT, NATURAL, Parallel, processes_option
 from ddz_training.apps.cli.outputs import FOLDER
 from ddz_training.apps.cli.train import train_under_bar
+from ddz_training.apps.cli.typed import follow
 
 if TYPE_CHECKING:
     from ddz_training.measure.duplicate import GameRecord

@@ -14,9 +14,10 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import DouDizhuError, plural
-from ddz_training.apps.cli.command import COUNT, NATURAL, PATH, RULES, SECONDS, Texts, leave_out
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED, remark, show, tell
+from ddz_training.apps.cli.options import COUNT, NATURAL, PATH, RULES, SECONDS, Texts
 from ddz_training.apps.cli.outputs import NEW
+from ddz_training.apps.cli.typed import leave_out
 
 if TYPE_CHECKING:
     from ddz_agents.open_cards.solver.solver import OpenSolver, Solution

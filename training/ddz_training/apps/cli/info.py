@@ -11,9 +11,9 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import DouDizhuError, shown
-from ddz_training.apps.cli.command import RULES, Texts
 from ddz_training.apps.cli.console import remark, show, tell
 from ddz_training.apps.cli.faults import CommandLineError
+from ddz_training.apps.cli.options import RULES, Texts
 from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
@@ -53,7 +53,10 @@ def _list_agents() -> None:
     from ddz_training.apps.strengths import strengths
 
     measured = strengths()
-    lines = [(level.name, "–", "–", f"level: {level.agent}, {level.elo:+} Elo where rules is 0") for level in LEVELS]
+    lines = [
+        (level.name, *_cells(measured.get(level.agent)), f"level: {level.agent}, {level.elo:+} Elo where rules is 0")
+        for level in LEVELS
+    ]
     names = sorted(
         agent_names(),
         key=lambda name: (name in ABLATIONS, -measured[name].wins.mean if name in measured else 1.0),

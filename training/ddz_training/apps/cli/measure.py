@@ -18,32 +18,17 @@ from click import argument, option
 
 from ddz_env.core.checks import check_choice
 from ddz_env.core.errors import command_line, plural
-from ddz_training.apps.cli.command import (
-    COUNT,
-    NATURAL,
-    PATH,
-    SECONDS,
-    Parallel,
-    Playing,
-    Texts,
-    again,
-    follow,
-    leave_out,
-    parallel_options,
-    playing_options,
-)
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain, quoted, remark, show, tell
 from ddz_training.apps.cli.faults import agent_failed
+from ddz_training.apps.cli.options import COUNT, NATURAL, PATH, SECONDS, Parallel, Playing, Texts
 from ddz_training.apps.cli.outputs import LEAGUE, TABLE, check_distinct, plot_option, results_option
+from ddz_training.apps.cli.typed import again, follow, leave_out
 from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError
 from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
-    from ddz_training.measure.benchmark.play import Results
-    from ddz_training.measure.contest import Arena
-    from ddz_training.measure.duplicate import GameRecord
-    from ddz_training.measure.ratings import Rating
-    from ddz_training.measure.statistics import AgentResult
+    from ddz_training.measure import contest, duplicate, ratings, statistics
+    from ddz_training.measure.benchmark import play
 
 ANCHOR, MEAN = "rules", "mean"
 """The agent that is rated 0, as in the benchmark's ratings; and the word for the mean of the league."""
@@ -69,7 +54,7 @@ class Match(Playing):
     timing: bool
     time_limit: float | None
 
-    def contest(self, agents: Sequence[str]) -> Arena:
+    def contest(self, agents: Sequence[str]) -> contest.Arena:
         """Who plays under which settings; with ``--debug`` the first fault of an agent ends it."""
         from ddz_training.measure.contest import Arena
 
@@ -81,8 +66,7 @@ class Match(Playing):
         return Arena(tuple(agent for _, agent in named), *settings)
 
 
-_match_options = playing_options(
-    Match,
+_match_options = Match.playing(
     option("--timing/--no-timing", default=True, help="Record times; --no-timing makes equal runs write equal files."),
     option("--time-limit", type=SECONDS, help="Seconds a decision may take; a longer one loses the game. No limit."),
 )
@@ -109,7 +93,7 @@ def milliseconds(value: float) -> str:
     return "–" if math.isnan(value) or value == 0 else f"{value:#.3g}".rstrip(".")
 
 
-_COLUMNS: dict[str, Callable[[AgentResult], str]] = {
+_COLUMNS: dict[str, Callable[[statistics.AgentResult], str]] = {
     "agent": lambda result: result.agent,
     "against": lambda result: result.opponent,
     "deals": lambda result: str(result.deals),
@@ -124,7 +108,7 @@ _COLUMNS: dict[str, Callable[[AgentResult], str]] = {
 }
 
 
-def results_table(results: Sequence[AgentResult], title: str, scoring: str, *left_out: str) -> Table:
+def results_table(results: Sequence[statistics.AgentResult], title: str, scoring: str, *left_out: str) -> Table:
     """The table that ``ddz arena``, ``ddz benchmark`` and ``ddz demo`` end with.
 
     Args:
@@ -148,7 +132,7 @@ _TOGETHER = " The two rates of a pair add up to more than 100 %: both win where 
 """What is true of games with an auction."""
 
 
-def report_faults(records: Sequence[GameRecord]) -> None:
+def report_faults(records: Sequence[duplicate.GameRecord]) -> None:
     """A red line for each agent that lost games by faults of its own: how many, and the first."""
     for agent in dict.fromkeys(record.label(letter) for record in records for letter in "ab"):
         own = [record for record in records if agent in (record.a, record.b)]
@@ -162,8 +146,8 @@ def report_faults(records: Sequence[GameRecord]) -> None:
 def write_table(
     path: Path,
     settings: Mapping[str, Any],
-    results: Sequence[AgentResult | Rating],
-    more: Sequence[AgentResult] = (),
+    results: Sequence[statistics.AgentResult | ratings.Rating],
+    more: Sequence[statistics.AgentResult] = (),
 ) -> None:
     """Write results as comma-separated values, three columns per interval, or as JSON with their settings.
 
@@ -234,7 +218,7 @@ def arena(
     scoring = scoring or contest.rules.scoring
     numbers = _numbers(contest, deals, **chosen)
     store = contest.store(out, True)
-    records: list[GameRecord] = []
+    records: list[duplicate.GameRecord] = []
 
     def report() -> None:
         played = records or store.results
@@ -248,7 +232,7 @@ def arena(
 
 
 def _numbers(
-    contest: Arena, deals: int, first_deal: int, deal_file: Path | None, tendency: str | None
+    contest: contest.Arena, deals: int, first_deal: int, deal_file: Path | None, tendency: str | None
 ) -> int | Sequence[int]:
     """How many deals are played, or the numbers of those of the file."""
     from ddz_training.measure.tendency import deals_of_file
@@ -265,7 +249,9 @@ def _numbers(
     return left[:deals]
 
 
-def _report_arena(contest: Arena, records: Sequence[GameRecord], scoring: str) -> list[AgentResult]:
+def _report_arena(
+    contest: contest.Arena, records: Sequence[duplicate.GameRecord], scoring: str
+) -> list[statistics.AgentResult]:
     """Print the tables; what is in them."""
     from ddz_training.measure import statistics
 
@@ -324,7 +310,7 @@ def rate(playing: Match, agents: Texts, out: Path, deals: int, until_decided: bo
     follow("to rate until it is known of every pair who is better", *again(**changed))
 
 
-def _check_anchor(anchor: str | None, contest: Arena, out: Path) -> None:
+def _check_anchor(anchor: str | None, contest: contest.Arena, out: Path) -> None:
     """Refuse an anchor that will have played no game: an agent neither of this run nor of the file."""
     from ddz_training.measure.league import read_league
 
@@ -368,7 +354,7 @@ def _report_league(out: Path, anchor: str | None, table: Path | None, plot: Path
 @option("--all", "every", is_flag=True, help="Let --check play all of them.")
 @option("--deals", type=COUNT, help="Deals per pair; 400 by default, 1000 with --full and --field.")
 @results_option
-@parallel_options
+@Parallel.options()
 def benchmark(
     parallel: Parallel, agent: str | None, field: bool, check: Path | None, sample: int, every: bool, **played: Any
 ) -> None:
@@ -402,7 +388,7 @@ def benchmark(
 
 def _play_field(
     parallel: Parallel, agent: str | None, name: str, full: bool, deals: int | None, out: Path | None
-) -> Results:
+) -> play.Results:
     """The games of an agent against the field, or of the field against itself."""
     from ddz_training.measure.benchmark import play
     from ddz_training.measure.benchmark.field import deal_list
@@ -437,7 +423,7 @@ def _check_results(path: Path, sample: int | None, parallel: Parallel) -> None:
         tell(f"It was played by the code {' and '.join(results.code)}, this is {code}.", dim=True)
 
 
-def _report_benchmark(results: Results) -> None:
+def _report_benchmark(results: play.Results) -> None:
     """Tables of an agent, or of the field's ratings."""
     from ddz_training.measure import statistics
     from ddz_training.measure.benchmark import field, leaderboard

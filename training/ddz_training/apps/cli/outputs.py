@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any, Literal
 import click
 
 from ddz_env.core.errors import DouDizhuError, install_hint
-from ddz_env.core.whole_file import LONGEST_ADDITION, is_stream, real_path
-from ddz_training.apps.cli.command import spelled
+from ddz_env.core.whole_file import is_stream, real_path
+from ddz_training.apps.cli.typed import spelled
 
 _PROBE = bytes(1 << 16)
 """Less room than this counts as a full disk."""
@@ -134,15 +133,10 @@ def check_output(path: Path, suffixes: tuple[str, ...] = (), *, new: bool = Fals
         raise OutputError(f"{path} must end in {' or '.join(suffixes)}")
     if new and path.is_file():
         raise OutputError("{file} is there already: {advice}", file=path, advice="name another file")
-    real = real_path(path)
     try:
-        for beside in (real, real.with_name(real.name + "." * LONGEST_ADDITION)):
-            with contextlib.suppress(FileNotFoundError):
-                beside.stat()  # finds a link in a loop, and a name that is too long
         if path.is_file():
-            with path.open("ab"):
-                pass
-        _probe(real.parent)
+            path.open("ab").close()
+        _probe(real_path(path).parent)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
 

@@ -11,23 +11,11 @@ from click import argument, option
 
 from ddz_env.core.checks import check_choice
 from ddz_env.core.options import refuse_unknown
-from ddz_training.apps.cli.command import (
-    COUNT,
-    NATURAL,
-    Parallel,
-    Playing,
-    Texts,
-    again,
-    follow,
-    is_typed,
-    leave_out,
-    parallel_options,
-    playing_options,
-    rules_words,
-)
 from ddz_training.apps.cli.console import remark, show
 from ddz_training.apps.cli.info import show_options, unmarked
+from ddz_training.apps.cli.options import COUNT, NATURAL, Parallel, Playing, Texts
 from ddz_training.apps.cli.outputs import check_distinct, plot_option, results_option
+from ddz_training.apps.cli.typed import again, follow, is_typed, leave_out, rules_words
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 
@@ -60,7 +48,7 @@ def study() -> None:
 @option("--precision", type=click.FloatRange(1.01), default=1.25, help="End when the interval is within this factor.")
 @option("--most", type=COUNT, default=1_000_000, help="The most iterations that are tried.")
 @option("--tendency", is_flag=True, help="Pass over deals that lean to a side by the games of policy and rules.")
-@playing_options(rules="half-deck")
+@Playing.playing(rules="half-deck")
 def equivalent(
     playing: Playing, agent: str, out: Path | None, search: str, method: str, tendency: bool, **more: Any
 ) -> None:
@@ -134,7 +122,7 @@ def _equivalent_table(ladder: Ladder, found: Found) -> Table:
 @option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
 @option("--top", multiple=True, default=JUDGES[0], help="A strong agent; of several one is drawn for each deal.")
 @option("--bottom", multiple=True, default=JUDGES[1], help="A weak agent, likewise.")
-@playing_options()
+@Playing.playing()
 def tendency(playing: Playing, out: Path | None, deals: int, first_deal: int, top: Texts, bottom: Texts) -> None:
     """Judge deals: do they lean to the landlord, to the peasants, or to neither?
 
@@ -173,7 +161,7 @@ def tendency(playing: Playing, out: Path | None, deals: int, first_deal: int, to
 @option("--options", "explained", is_flag=True, help="Say what the experiment does and which options it has.")
 @results_option
 @plot_option
-@parallel_options
+@Parallel.options()
 def reproduce(
     parallel: Parallel, name: str | None, settings: Texts, explained: bool, out: Path | None, plot: Path | None
 ) -> None:

@@ -10,9 +10,9 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import DouDizhuError
-from ddz_training.apps.cli.command import NATURAL, PATH, RULES, together
 from ddz_training.apps.cli.console import console, quoted, tell
 from ddz_training.apps.cli.faults import LANGUAGE
+from ddz_training.apps.cli.options import NATURAL, PATH, RULES, together
 from ddz_training.apps.cli.outputs import NEW
 from ddz_training.measure.errors import InvalidArenaError
 

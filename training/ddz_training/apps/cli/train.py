@@ -13,21 +13,10 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import command_line, plural
-from ddz_training.apps.cli.command import (
-    COUNT,
-    PATH,
-    RULES,
-    Texts,
-    again,
-    follow,
-    gathered,
-    leave_out,
-    other_code_option,
-    rules_words,
-    together,
-)
 from ddz_training.apps.cli.console import bars, complain, quoted, remark, show, stopping, tell
+from ddz_training.apps.cli.options import COUNT, PATH, RULES, Texts, gathered, other_code_option, together
 from ddz_training.apps.cli.outputs import FOLDER, NEW_WEIGHTS, check_distinct, plot_option
+from ddz_training.apps.cli.typed import again, follow, leave_out, rules_words
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 

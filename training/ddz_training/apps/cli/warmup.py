@@ -12,8 +12,9 @@ import click
 import numpy as np
 
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.command import follow, processes_option
 from ddz_training.apps.cli.console import bars, remark, tell
+from ddz_training.apps.cli.options import processes_option
+from ddz_training.apps.cli.typed import follow
 from ddz_training.apps.cli.web import ADVISER, OFFERED
 
 Program = tuple[str, Callable[[], object]]

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 from click import option
 
-from ddz_training.apps.cli.command import PATH, Texts
 from ddz_training.apps.cli.console import tell
+from ddz_training.apps.cli.options import PATH, Texts
 
 OFFERED = ("medium", "easy", "hard", "master", "policy", "rollout:milliseconds=300", "isuct", "random")
 """The levels of play, and agents for those who know them; the first by default."""

@@ -168,22 +168,17 @@ def puzzles(number: int | None, answer: bool, make: int | None, deal: str, seed:
       ddz puzzles 12 --answer
       ddz puzzles --make 20 --deal 9+9 --out mine.txt
     """
-    if make is not None:
-        leave_out("--make makes new puzzles", "number", "answer")
-        _make_puzzles(make, deal, seed, out)
-    else:
-        leave_out("only --make makes new puzzles", "deal", "seed", "out")
-        _pose_puzzle(number, answer)
-
-
-def _pose_puzzle(number: int | None, answer: bool) -> None:
     from ddz_agents.open_cards.solver.position import InvalidPositionError, open_position
     from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
     from ddz_agents.open_cards.solver.solver import OpenSolver
 
     known = shipped_puzzles()
+    if make is not None:
+        leave_out("--make makes new puzzles", "number", "answer")
+        _make_puzzles(make, deal, seed, out)
+        return
+    leave_out("only --make makes new puzzles", "deal", "seed", "out")
     if number is None:
-        leave_out("no puzzle is named by its number", "answer")
         for grade, count in sorted(Counter(puzzle.grade for puzzle in known).items()):
             tell(f"grade {grade}: {plural(count, 'puzzle')}")
         return
@@ -239,16 +234,10 @@ def bidding(
     """
     from ddz_agents.bidding.hand import hand_view
     from ddz_agents.bidding.policy import PayoffOptions
-    from ddz_env import Rules
     from ddz_training.apps import hand_odds
 
-    preset = Rules.preset(hand["rules"])
     if not hand["bottom"]:
         leave_out("roles come with the landlord cards (--bottom)", "role")
-    elif hand["bid"] == 0:
-        leave_out("with --bottom the bid is the landlord's, which is never 0", "bid")
-    elif preset.bidding == "fixed":
-        leave_out(f"the {preset.name} rules have no auction", "bid")
     view = hand_view(hand.pop("cards"), **hand)
     reports = [hand_odds.report(view, PayoffOptions(worlds, name, bankroll), seed) for name in player]
     if as_json:

@@ -295,14 +295,12 @@ def rate(playing: Match, agents: Texts, out: Path, deals: int, until_decided: bo
         ignored = ("deals", "until_decided", "rules", "seed", "processes", "timing", "time_limit")
         leave_out("without agents only the tables of --out are printed", *ignored)
         _report_league(out, **report)
-        if report["plot"] is None:
-            follow("to see it", *again(plot=out.with_suffix(".png")))
         return
     contest = playing.contest(agents)
     if report["anchor"] not in (None, MEAN):
         _check_anchor(report["anchor"], contest, out)
-    tell(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
     store = league.LeagueStore(out, contest, True)
+    tell(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
     pairs = f"deals × {plural(contest.pairs, 'pair')}"
     with _reporting(out, lambda: _report_league(out, **report)), playing.working(pairs) as how:
         league.play_league(store, deals, block=_BLOCK, until_decided=until_decided, **how)

@@ -69,7 +69,7 @@ def equivalent(
     ladder = duels.Ladder(agent, search, rules, seed, judges=judges)
     ladder.check()
     with playing.working("deals") as how, duels.playing(ladder, out, **how) as play:
-        found = _sequential(play, **more) if method == "sequential" else _binary(play, seed, **more)
+        found = _search(play, method, seed, **more)
     show(_equivalent_table(ladder, found))
     if not found.beyond:
         iterations = max(1, round(found.iterations.mean))
@@ -77,24 +77,20 @@ def equivalent(
         follow("to see them play each other", "arena", agent, searching, *rules_words(playing.rules))
 
 
-def _sequential(play: Play, lower: int, upper: int | None, deals: int | None, precision: float, most: int) -> Found:
-    from ddz_training.measure import equivalent as duels
-
-    named = {"deals": deals} if deals else {}
-    wanted = duels.SequentialOptions(most=most, precision=precision, **named)
-    return duels.sequential_search(play, wanted, duels.Bounds.of(lower, upper or most))
-
-
-def _binary(
-    play: Play, seed: int, lower: int, upper: int | None, deals: int | None, precision: float, most: int
+def _search(
+    play: Play, method: str, seed: int, lower: int, upper: int | None, deals: int | None, precision: float, most: int
 ) -> Found:
+    """The equivalent, by one of the methods."""
     from numpy.random import default_rng
 
     from ddz_training.measure import equivalent as duels
 
+    if method == "sequential":
+        options = duels.SequentialOptions(most=most, precision=precision, **({"deals": deals} if deals else {}))
+        return duels.sequential_search(play, options, duels.Bounds.of(lower, upper or most))
     deals = deals or duels.STEP_DEALS
-    where = duels.Bounds.of(lower, upper or min(duels.FIRST_BOUNDS.upper, most))
-    bounds, _ = duels.initial_bounds(play, where, deals, default_rng(seed), most)
+    first = duels.Bounds.of(lower, upper or min(duels.FIRST_BOUNDS.upper, most))
+    bounds, _ = duels.initial_bounds(play, first, deals, default_rng(seed), most)
     return duels.binary_search(play, bounds, deals)
 
 

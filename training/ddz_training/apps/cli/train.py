@@ -428,9 +428,6 @@ def curves(runs: Texts, out: Path | None, add: bool, seeds: bool, plot: Path | N
     show((training_curves.band_table if seeds else training_curves.stage_table)(stages))
     if plot is not None:
         (training_curves.plot_band if seeds else training_curves.plot_training)(stages, plot)
-    else:
-        flag = ["--seeds"] * seeds
-        follow("to see it", "train", "curves", *flag, "--out", folder, "--plot", folder / "training_curves.png")
 
 
 def _named(run: str) -> tuple[str, Path]:

@@ -14,7 +14,6 @@ import numpy as np
 from ddz_env.core.errors import plural
 from ddz_training.apps.cli.console import bars, remark, tell
 from ddz_training.apps.cli.options import processes_option
-from ddz_training.apps.cli.typed import follow
 from ddz_training.apps.cli.web import ADVISER, OFFERED
 
 Program = tuple[str, Callable[[], object]]
@@ -54,7 +53,6 @@ def warmup(processes: int) -> None:
     remark(f"{plural(len(PROGRAMS), 'program')} prepared in {time.perf_counter() - start:.0f} s")
     for fault in faults:
         tell(f"left out: {fault}", err=True)
-    follow("to play", "play")
 
 
 def prepare(programs: Sequence[Program], processes: int) -> list[str]:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import errno
+import os
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click import option
 
 from ddz_training.apps.cli.console import tell
 from ddz_training.apps.cli.options import PATH, Texts
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from ddz_training.apps.web.server import Server
 
 OFFERED = ("medium", "easy", "hard", "master", "policy", "rollout:milliseconds=300", "isuct", "random")
 """The levels of play, and agents for those who know them; the first by default."""
@@ -57,12 +66,15 @@ def web(port: int, host: str, known_as: Texts, agent: Texts, adviser: str, folde
     server.preparation.start()
     if opens:
         webbrowser.open(address)
-    try:
-        routes.new_server(app).run(sockets=[bound])
-    except KeyboardInterrupt:  # which uvicorn raises when everything is closed
-        pass
-    finally:
-        server.games.close()
+    asyncio.run(_serve(routes.new_server(app), bound, server))
+
+
+async def _serve(page: uvicorn.Server, bound: socket.socket, server: Server) -> None:
+    """Answer until Ctrl-C; an agent that hangs then would keep the process, and every move is kept already."""
+    with contextlib.suppress(KeyboardInterrupt):
+        await page.serve(sockets=[bound])
+    server.games.close()
+    os._exit(0)
 
 
 def _bound(host: str, port: int) -> socket.socket:

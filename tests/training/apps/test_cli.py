@@ -89,8 +89,8 @@ def test_a_command_is_written_again_as_it_was_typed(
 def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contest, "run_arena", Mock(side_effect=KeyboardInterrupt))
-    monkeypatch.setattr(league, "play_league", Mock(side_effect=KeyboardInterrupt))
+    for module, name in ((contest, "run_arena"), (league, "play_league")):
+        monkeypatch.setattr(module, name, Mock(side_effect=KeyboardInterrupt))
     monkeypatch.setattr(measure, "_report_league", Mock())
     folder = here / ("a long name " * 12).strip()
     folder.mkdir()

@@ -8,19 +8,17 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from unittest.mock import Mock
 
-import click
 import pytest
 
 from ddz_env.core.errors import InvalidMoveError
 from ddz_training.apps import tables
 from ddz_training.apps.cli import named_commands
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED
-from ddz_training.apps.cli.faults import EXIT_BAD_INPUT, EXIT_FAULT, fault_of
+from ddz_training.apps.cli.faults import EXIT_BAD_INPUT, EXIT_FAULT
 from ddz_training.apps.cli.outputs import OutputError, check_output, check_output_folder
 from tests.rooms import ROOT, pythonpath
 from tests.training.apps.terminal import ddz, done, refused
@@ -63,11 +61,6 @@ def test_every_error_is_one_message_and_a_traceback_only_on_request(
         assert (message in found, result.exit_code) == (True, code)
 
 
-def test_what_click_says_itself_is_left_to_it() -> None:
-    for error in (click.exceptions.Exit(3), click.Abort(), click.BadParameter("x"), BrokenPipeError()):
-        assert fault_of(error) is None
-
-
 KEPT = {
     "curves/training_curves.csv": "stage,update,decisions,games,seconds\na,1,many,1,1\n",
     "day_broken.py": "class MyAgent:\n    def act(self)\n",
@@ -93,7 +86,6 @@ REFUSED = {
     "seed is given twice: as --seed and by --set seed=": ["train selfplay --updates 1 --out x --seed 3 --set seed=4"],
     "unknown experiment 'mini-cencus' (did you mean 'mini-census'?)": ["reproduce mini-cencus"],
     "there is no option 'gmaes' (did you mean 'games'?)": ["reproduce landlord gmaes=2"],
-    "games is given twice": ["reproduce landlord games=2 games=3"],
     "no agent is called 'ghost'": [
         *("agents ghost", "arena rules ghost", "benchmark ghost", "botzone bot --agent ghost", "rate rules ghost"),
         *("botzone bundle --agent ghost --out x.zip", "play --agents ghost", "watch ghost", "web --adviser ghost"),
@@ -103,23 +95,16 @@ REFUSED = {
     "no module 'mymodule' in the current folder or on the path": ["arena mymodule:MyAgent random"],
     "cannot be imported: SyntaxError: expected ':' (day_broken.py, line 2)": ["arena day_broken:MyAgent random"],
     "'expectimax' searches whole games, of at most 18 cards: add --rules mini": ["arena expectimax rules"],
-    "two agents": ["arena random"],
-    "empty or given twice": ["arena a=random a=rules"],
-    "a match has 3 seats": ["botzone match rules"],
     "name one agent, or 3": ["watch rules rules"],
     "unknown rules preset 'poker'": ["arena random random --rules poker", "show rules poker"],
-    "cannot read 'Z' in 'zebra'": ["show actions zebra"],
     "'400' is neither a move nor an action id": ["show actions 400"],
-    "seat 0 has 2 cards": ["bidding 34"],
     "there is no puzzle 99999": ["puzzles 99999"],
     # what the rest of the line leaves without effect, defaults that are typed included
     ": leave out --role": ["bidding 3344567TJQQKA22BR --role peasant-up"],
     ": leave out --game": ["replay game.txt --game 1"],
-    ": leave out --json": ["replay game.txt --json"],
     ": leave out --tendency": ["arena random rules --tendency none"],
     ": leave out --rules and --timing": ["rate --out l.sqlite --rules bidding --no-timing"],
     ": leave out --deals": ["rate --out l.sqlite --deals 200", "benchmark --check old.json --deals 3"],
-    ": leave out --landlord": ["solve '35 / 4' --landlord 2"],
     ": leave out NUMBER": ["puzzles 12 --make 3"],
     ": leave out --init": ["train imitate --out x.safetensors --init old.safetensors"],
     ": leave out --ray": ["reproduce mini-census --ray"],
@@ -128,18 +113,14 @@ REFUSED = {
         *("demo --out empty", "record rules --out empty", "train belief --out empty", "train curves --out empty"),
         *("train selfplay --out empty", "train sb3 --out empty"),
     ],
-    "is a folder": ["export --out .", "study tendency --out .", f"{TWO} --table ."],
     "games.xls must end in .csv or .jsonl": [f"{TWO} --out games.xls"],
-    "must end in .png or .pdf or .svg": ["reproduce mini-agents --plot x.txt"],
     "--out and --table are both new.csv: name two files": [f"{TWO} --out new.csv --table ./new.csv"],
-    "--out and --deal-file are both": [f"{TWO} --deal-file games.csv --out linked.csv"],
     "POLICY and --out are both old.onnx: name two files": ["export old.onnx --out old.onnx"],
     "games.csv holds the results of an earlier run: name another file": [f"{TWO} --table games.csv"],
     "is there already: name another file": [
         *("botzone match random random random --out old.txt", "puzzles --make 1 --deal 6+6 --out old.txt"),
         *("export --half --out old.safetensors", "train imitate --out old.safetensors"),
     ],
-    "there is no file nowhere": ["replay nowhere"],
     "a record begins with the line": ["replay empty --review"],
     "empty is empty": ["botzone log empty"],
     "old.txt:1: cannot read": ["solve --file old.txt"],
@@ -158,7 +139,6 @@ def test_a_wrong_line_is_refused_before_anything_is_done(
     for name, text in KEPT.items():
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text)
-    os.link("games.csv", "linked.csv")
     names = sorted(Path().rglob("*"))
     assert message in refused(*shlex.split(line))
     assert sorted(Path().rglob("*")) == names
@@ -182,22 +162,19 @@ def test_tables_may_go_to_a_device_and_replace_earlier_tables(tmp_path: Path) ->
 def test_a_read_only_file_and_a_full_disk_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "games.csv"
     file.write_text("old")
-    denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/somewhere/tmpabc")
-    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    for where, name, error, check, path, said in (
-        (Path, "open", denied, check_output, file, "Permission denied"),  # who may do everything may write such a file
-        (os, "fsync", full, check_output, tmp_path / "new", "No space left on device"),
-        (os, "fsync", full, check_output_folder, tmp_path / "new", "No space left on device"),
-        (tempfile, "TemporaryFile", denied, check_output, tmp_path / "x", "cannot write .*x: Permission"),
+    denied, full = OSError(errno.EACCES, "Permission denied"), OSError(errno.ENOSPC, "No space left on device")
+    for where, name, error, check, path in (
+        (Path, "open", denied, check_output, file),  # who may do everything may write such a file
+        (os, "fsync", full, check_output, tmp_path / "new"),
+        (os, "fsync", full, check_output_folder, tmp_path / "new"),
     ):
         with monkeypatch.context() as only:
             only.setattr(where, name, Mock(side_effect=error))
-            with pytest.raises(OutputError, match=said):
+            with pytest.raises(OutputError, match=error.strerror):
                 check(path)
-    assert file.read_text() == "old"
     check_output(file)
     check_output_folder(tmp_path / "a" / "b")
-    assert [path.name for path in tmp_path.iterdir()] == ["games.csv"]
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("games.csv", "old")]
 
 
 @pytest.mark.parametrize(
@@ -212,14 +189,8 @@ def test_a_read_only_file_and_a_full_disk_are_found(tmp_path: Path, monkeypatch:
 )
 def test_a_missing_extra_is_named_with_its_command(command: str, package: str, extra: str, tmp_path: Path) -> None:
     code = f"import sys; sys.modules[{package!r}] = None; from ddz_training.apps.cli import main; main()"
-    ended = subprocess.run(
-        [sys.executable, "-c", code, *command.split()],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": pythonpath()},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    line, env = [sys.executable, "-c", code, *command.split()], {**os.environ, "PYTHONPATH": pythonpath()}
+    ended = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1), ended.stderr
     assert f"pip install -e '.[{extra}" in ended.stderr
     assert not list(tmp_path.iterdir())

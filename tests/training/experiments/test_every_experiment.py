@@ -142,7 +142,7 @@ def test_results_do_not_depend_on_the_processes_and_the_command_shows_them(name:
         saved = experiment.run(replace(one, processes=processes), tmp_path / f"{processes}.csv")
     assert lines(experiment, tmp_path / "1.csv") == lines(experiment, tmp_path / "2.csv")
     given = [(option, part) for option, value in CASES[name].options.items() for part in _parts(value)]
-    typed = [f"--{option.replace('_', '-')}={part}" for option, part in given]
+    typed = [f"{option.strip('_')}={part}" for option, part in given]
     printed = done("reproduce", name, "--out", tmp_path / "2.csv", *typed).output
     assert next(iter(experiment.tables.values()))(saved).title[:20] in printed
 
@@ -154,15 +154,15 @@ def _parts(value: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("landlord --options wings=2", "there is no option 'wings'"),
-        ("landlord --deals 1001", "deals"),
-        ("exploration --at 0.3", "unknown exploration '0.3'"),
-        ("policy-strength --only nothing", "search-rollout"),
-        ("policy-strength --neural neural-ismcst", "did you mean 'neural-ismcts'?"),
-        ("points-strength --opponent ghost", "ghost"),
-        ("equivalents --only ruels", "did you mean 'rules'?"),
-        ("tuning --only peasant", "peasants"),
-        ("tendency --only none", "policy v rules"),
+        ("landlord options=wings=2", "there is no option 'wings'"),
+        ("landlord deals=1001", "deals"),
+        ("exploration at=0.3", "unknown exploration '0.3'"),
+        ("policy-strength only=nothing", "search-rollout"),
+        ("policy-strength neural=neural-ismcst", "did you mean 'neural-ismcts'?"),
+        ("points-strength opponent=ghost", "ghost"),
+        ("equivalents only=ruels", "did you mean 'rules'?"),
+        ("tuning only=peasant", "peasants"),
+        ("tendency only=none", "policy v rules"),
     ],
 )
 def test_commands_say_what_is_wrong_before_anything_is_written(command: str, message: str, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def preset_differences() -> Table:
             f"other {field}" for field in ("categories", "deck") if getattr(rules, field) != getattr(standard, field)
         ]
         rows.append((f"`{name}`", ", ".join(changes) or "–"))
-    note = "ddz rules PRESET shows one in full."
+    note = "ddz show rules PRESET shows one in full."
     return Table("Rule presets", ("preset", "differs from `standard` in"), rows, note)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ddz_training.measure.contest import Arena
-from ddz_training.measure.duplicate import BLOCK, KEY, GameRecord, Match, matches
+from ddz_training.measure.duplicate import BLOCK, KEY, GameRecord, Match, matches, seatings
 from ddz_training.measure.errors import InvalidArenaError, SettingsMismatchError
 from ddz_training.measure.files import read_format
 from ddz_training.measure.keeper import check_agents
@@ -73,7 +73,7 @@ class LeagueStore(ResultStore[GameRecord]):
 
     Raises:
         SettingsMismatchError: If the file was written under other settings, or a label names another agent.
-        ResultsFileError, AgentChangedError, InUseError, UnknownAgentError: As for a store.
+        ResultsFileError, InUseError, UnknownAgentError: As for a store.
     """
 
     def __init__(self, path: str | Path, arena: Arena, resume: bool = False) -> None:
@@ -173,7 +173,6 @@ def play_league(
 
     Raises:
         InvalidArenaError: If a number is out of range.
-        OtherCodeError: If the file was written by other code and that is not allowed.
         WorkerDiedError: If a worker process died.
         AgentFailedError: If an agent fails and ``on_fault`` is ``stop``, or if it cannot be made at all.
         KeyboardInterrupt: If the user interrupts; what has been reported is saved.
@@ -197,10 +196,9 @@ def play_league(
             if share is None:
                 together = BLOCK if check_agents(arena.agents, arena.time_limit, arena.rules) else 1
                 share = leave.enter_context(store.sharing(arena.worker, min(processes, len(missing) + left), together))
-                store.sign()
                 store.join()
             if not missing:
-                store.plan(next_round(pairs, tally, left, block, arena.games_per_deal))
+                store.plan(next_round(pairs, tally, left, block, len(seatings(arena.rules))))
                 continue
             for number, games in enumerate(share(missing), done + 1):
                 store.add(games)

@@ -32,7 +32,7 @@ from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, answering, interrupt
 with lazily():
     from ddz_env.table import texts as table_texts
     from ddz_training.measure import errors as match_errors
-    from ddz_training.measure import provenance, ray_cluster
+    from ddz_training.measure import ray_cluster
 
 EXIT_BAD_INPUT = 2
 EXIT_FAULT = 1
@@ -57,7 +57,6 @@ _METAVARS = {int: "N", float: "NUMBER", Path: "PATH"}
 _ANYWHERE = {
     "--debug": "Show the full traceback of an error; an agent's first fault ends a match.",
     "--ray": "Play on a Ray cluster (ray start), or on one begun with --processes cores; same results.",
-    "--allow-other-code": "Add to a file that other code has written; it then names both.",
 }
 """What may be typed anywhere on the line."""
 
@@ -222,10 +221,10 @@ class SavedGames(Playing):
     """One that saves what it has played.
 
     Attributes:
-        out: Save every game here as it is played (FILE.csv or FILE.jsonl); an existing file is resumed.
+        out: Save every game as it is played, in FILE.sqlite, and write FILE.csv at the end; what is there is resumed.
     """
 
-    out: Annotated[Path | None, File(".csv", ".jsonl", use="results")] = None
+    out: Annotated[Path | None, File(".csv", ".sqlite", use="results")] = None
 
 
 # --- commands for click ------------------------------------------------------
@@ -385,8 +384,6 @@ class Main(Group):
         try:
             with answering(interrupt), warnings.catch_warnings():
                 _complain_of_agents()
-                if ctx.params["allow_other_code"]:
-                    ctx.with_resource(provenance.other_code())
                 super().invoke(ctx)
         except (Exception, KeyboardInterrupt) as error:
             fault = fault_of(error)
@@ -418,6 +415,8 @@ def _complain_of_agents() -> None:
     def report(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, failures):
             agent_failed(str(message))
+        elif issubclass(category, match_errors.OtherVersionWarning):
+            complain(str(message))
         else:
             show(message, category, *where)
 

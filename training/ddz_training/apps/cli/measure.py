@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 import click
 
+import ddz_env
 from ddz_env.core.checks import check_choice
 from ddz_env.core.errors import plural
 from ddz_env.core.whole_file import replace_file
@@ -27,7 +28,6 @@ from ddz_training.measure.markdown import Table
 with lazily():
     from numpy import random
 
-    from ddz_env.playing import provenance
     from ddz_training.measure import contest as contests
     from ddz_training.measure import duplicate, league, ratings, statistics
     from ddz_training.measure import errors as match_errors
@@ -343,7 +343,7 @@ class BenchmarkCommand(Parallel, call="benchmark", heading="Compare"):
         sample: Deals a pair that --check plays, drawn afresh each time.
         all_: Let --check play all of them.
         deals: Deals a pair; 400 by default, 1000 with --full and --field.
-        out: Save every game here (FILE.csv), to be cited and checked; an existing file is resumed.
+        out: Save every game (FILE.csv), to be cited and checked; an existing file is resumed.
 
     Example:
         ddz benchmark mymodule:MyAgent
@@ -360,7 +360,7 @@ class BenchmarkCommand(Parallel, call="benchmark", heading="Compare"):
     sample: Count = 10
     all_: bool = False
     deals: Count | None = None
-    out: Annotated[Path | None, File(".csv", ".jsonl", use="results")] = None
+    out: Annotated[Path | None, File(".csv", ".sqlite", use="results")] = None
 
     def run(self) -> None:
         """Play games of the field, or check a file of them."""
@@ -403,9 +403,7 @@ class BenchmarkCommand(Parallel, call="benchmark", heading="Compare"):
         _report_benchmark(results)
         what = "all" if sample is None else "drawn at random"
         tell(f"{quoted(path)}: {same} deals ({what}) were played again, and every game ended as it says")
-        code = provenance.code_stamp()
-        if code not in results.code:
-            tell(f"It was played by the code {' and '.join(results.code)}, this is {code}.", dim=True)
+        tell(f"It was played by version {' and '.join(results.code)}, this is {ddz_env.__version__}.", dim=True)
 
 
 def _report_benchmark(results: benchmark_play.Results) -> None:

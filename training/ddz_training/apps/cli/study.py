@@ -148,12 +148,12 @@ class ReproduceCommand(Command):
 
     Attributes:
         experiment: Which one.
-        out: Save results here as they come (FILE.csv); an existing file is resumed.
+        out: Save results as they come, in FILE.sqlite, and write FILE.csv at the end; what is there is resumed.
     """
 
     experiment: ClassVar[Any]
 
-    out: Annotated[Path | None, File(".csv", ".jsonl", use="results")] = None
+    out: Annotated[Path | None, File(".csv", ".sqlite", use="results")] = None
 
     def run(self) -> None:
         """Do its tasks and print its tables."""

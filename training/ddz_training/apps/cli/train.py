@@ -398,7 +398,7 @@ class ImitateCommand(TrainCommand, call="train imitate", heading="Train"):
 
     def _notes(self, decisions: int) -> dict[str, Any]:
         """What a reader of the weights should know."""
-        code = provenance.Provenance.of((), *loop.SOURCE)
+        code = provenance.Provenance()
         read = code.reading("--data", self.data and data_games.games_file(self.data)).reading("--init", self.init)
         imitates = self.data.name if self.data else "rules"
         return {"imitates": imitates, "decisions": decisions, "seed": self.seed} | read.settings()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -40,7 +40,7 @@ def claim(path: Path, *, folder: bool = False) -> FileLock:
 
 @contextmanager
 def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """:func:`claim` a file or a folder for the time of a ``with`` block.
+    """:func:`claim` a file or a folder for the time of a ``with`` block; a folder that stays empty is removed.
 
     Yields:
         What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.
@@ -55,3 +55,6 @@ def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
         if lock.lock_counter == 1:
             Path(lock.lock_file).unlink(missing_ok=True)  # a process that has just opened it sees that
         lock.release()
+        if folder:
+            with suppress(OSError):
+                real_path(path).rmdir()  # nothing was written

@@ -88,15 +88,6 @@ class LeagueStore(ResultStore[GameRecord]):
                     f"{path} has another agent {label!r}, {known[label]!r}: give this one another name, NAME=AGENT"
                 )
 
-    @property
-    def rounds(self) -> list[tuple[int, Pair, int, int]]:
-        """The schedule so far: round, pair, first deal, number of deals."""
-        return [(number, (a, b), first, deals) for number, a, b, first, deals in self.settings["rounds"]]
-
-    def join(self) -> None:
-        """Enter the agents of this run."""
-        self.note(agents={**self.settings["agents"], **self.arena.specs})
-
     def tally(self) -> dict[Pair, tuple[int, float]]:
         """Games and wins of the pair's first agent, by pair."""
         return {
@@ -106,10 +97,10 @@ class LeagueStore(ResultStore[GameRecord]):
 
     def planned(self) -> Counter[Pair]:
         """The number of deals that each pair was given so far."""
-        found = Counter[Pair]()
-        for _, pair, _, deals in self.rounds:
-            found[pair] += deals
-        return found
+        planned = Counter[Pair]()
+        for _, a, b, _, deals in self.settings["rounds"]:
+            planned[a, b] += deals
+        return planned
 
     def plan(self, blocks: Mapping[Pair, int]) -> None:
         """Schedule one more round.
@@ -126,9 +117,9 @@ class LeagueStore(ResultStore[GameRecord]):
         specs = self.arena.specs
         return [
             match
-            for _, pair, first, deals in self.rounds
-            if specs.keys() >= {*pair}
-            for key, match in matches(specs, [pair], range(first, first + deals)).items()
+            for _, a, b, first, deals in self.settings["rounds"]
+            if specs.keys() >= {a, b}
+            for key, match in matches(specs, [(a, b)], range(first, first + deals)).items()
             if key not in self.found
         ]
 
@@ -196,7 +187,7 @@ def play_league(
             if share is None:
                 together = BLOCK if check_agents(arena.agents, arena.time_limit, arena.rules) else 1
                 share = leave.enter_context(store.sharing(arena.worker, min(processes, len(missing) + left), together))
-                store.join()
+                store.note(agents={**store.settings["agents"], **arena.specs})
             if not missing:
                 store.plan(next_round(pairs, tally, left, block, len(seatings(arena.rules))))
                 continue

@@ -1,14 +1,9 @@
-"""Ratings and tables: what ``ddz benchmark`` prints, and the blocks of the pages, from the committed files.
-
-``python -m ddz_training.measure.benchmark.leaderboard FILE ...`` fits the field's ratings to the games of ``ddz
-benchmark --field --out FILE``, with ``--full`` and without.
-"""
+"""Ratings and tables: what ``ddz benchmark`` prints, and the blocks of the pages, from the committed files."""
 
 from __future__ import annotations
 
 import functools
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,24 +48,6 @@ def field_ratings() -> FieldRatings:
     document = json.loads(RATINGS_FILE.read_text(encoding="utf-8"))
     elo = {name: Interval(mean, low, high, document["deals"]) for name, (mean, low, high) in document["elo"].items()}
     return FieldRatings(elo, document["played"])
-
-
-def write_field_ratings(*results: Results) -> None:
-    """Fit the field's ratings to its games, of all files at once, and make them the committed ones."""
-    games = [record for one in results for record in one.records if {record.a, record.b} <= FIELD.keys()]
-    elo = {ANCHOR: Interval(0.0, 0.0, 0.0, len(games)), **fit_ratings(scores_of(games), {ANCHOR: 0.0})}
-    document = {
-        "played": " and ".join(_played(one) for one in results),
-        "deals": sum(one.deals for one in results),
-        "code": sorted({code for one in results for code in one.code}),
-        "elo": {name: [round(end, 1) for end in elo[name].ends] for name in FIELD if name in elo},
-    }
-    RATINGS_FILE.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-
-
-def _played(results: Results) -> str:
-    who = "all pairs" if results.contest.agents.keys() >= FIELD.keys() else "the quick players' pairs"
-    return f"the first {results.deals} deals of the list {results.contest.deals.name!r} ({who})"
 
 
 def place(records: Sequence[GameRecord], name: str, ratings: Mapping[str, float]) -> Interval:
@@ -168,7 +145,3 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "benchmark-deals": _deals,
 }
 """Generated blocks by name."""
-
-
-if __name__ == "__main__":
-    write_field_ratings(*(read_file(Path(argument)) for argument in sys.argv[1:]))

@@ -125,8 +125,7 @@ def read_results(path: Path) -> SavedFile:
         ResultsFileError: If it does not hold results.
         InUseError: If it is a database that another process writes.
     """
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}")
+    path.stat()
     saved = read_file(path)
     if saved is None:
         raise ResultsFileError(f"{path} holds no results")
@@ -162,7 +161,7 @@ def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, A
     try:
         settings, rows = read_results(path)
     except FileNotFoundError as error:
-        raise ResultsFileError(str(error)) from error
+        raise ResultsFileError(f"there is no file {path}") from error
     if settings.get("format") != form:
         raise ResultsFileError(f"{path} is of the format {settings.get('format')!r}, not {form!r}")
     return settings, of_rows(kind, rows)

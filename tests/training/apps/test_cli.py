@@ -189,7 +189,7 @@ def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(
 
 
 def test_arena_prints_a_table_and_writes_files(here: Path) -> None:
-    settings = ("--deals", 5, "--processes", 1, "--out", "games.jsonl")
+    settings = ("--deals", 5, "--processes", 1, "--out", "games.csv")
     two = ("arena", "one=random", "two=random-staged", *settings)
     result = done(*two, "--table", "t.json")
     for text in ("one", "landlord", "peasants", "overall", "95 %"):
@@ -200,7 +200,7 @@ def test_arena_prints_a_table_and_writes_files(here: Path) -> None:
     assert document["settings"]["agents"] == ["random", "random-staged"]
     assert [row["deals"] for row in document["results"]] == [5, 5]
     assert {"mean", "low", "high", "count"} == set(document["results"][0]["wins"])
-    assert len(Path("games.jsonl").read_text().splitlines()) == 11
+    assert len(Path("games.csv").read_text().splitlines()) == 12
     assert "names" in refused("arena", "random", "random-staged", *settings)  # they belong to the file's settings
     done(*two, "--table", "t.csv")
     assert Path("t.csv").read_text().startswith("agent,opponent,deals,games,landlord_wins,landlord_wins_low")
@@ -258,7 +258,7 @@ def test_what_is_looked_up_is_told(line: str, shown: str) -> None:
 @pytest.mark.parametrize("with_signal", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.long)])
 def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_signal: str) -> None:
     arena = ("arena", "random", "random-staged", "--no-timing", "--seed", "4")
-    whole, cut, log = (tmp_path / name for name in ("whole.csv", "cut.csv", "cut.csv.sqlite-wal"))
+    whole, cut, log = (tmp_path / name for name in ("whole.csv", "cut.csv", "cut.sqlite-wal"))
     process = start_ddz(*arena, "--deals", "100000", "--out", str(cut), cwd=tmp_path)
     wait_until(process, lambda: log.exists() and log.stat().st_size > 20 * PAGE)
     os.killpg(process.pid, getattr(signal, with_signal))
@@ -267,7 +267,7 @@ def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_si
         assert process.returncode == 130
         [said] = re.findall("continue with: (.+)\n", errors)
         assert sorted(shlex.split(said)) == sorted(["ddz", *arena, "--deals", "100000", "--out", str(cut)])
-    kept = len(read_results(cut)[1]) // 2
+    kept = len(read_results(tmp_path / "cut.sqlite")[1]) // 2
     assert kept > 5
     deals = str(kept + 5)
     for file in (cut, whole):

@@ -113,7 +113,7 @@ REFUSED = {
         *("demo --out empty", "record rules --out empty", "train belief --out empty", "train curves --out empty"),
         *("train selfplay --out empty", "train sb3 --out empty"),
     ],
-    "games.xls must end in .csv or .jsonl": [f"{TWO} --out games.xls"],
+    "games.xls must end in .csv or .sqlite": [f"{TWO} --out games.xls"],
     "--out and --table are both new.csv: name two files": [f"{TWO} --out new.csv --table ./new.csv"],
     "POLICY and --out are both old.onnx: name two files": ["export old.onnx --out old.onnx"],
     "games.csv holds the results of an earlier run: name another file": [f"{TWO} --table games.csv"],

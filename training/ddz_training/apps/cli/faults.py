@@ -12,7 +12,7 @@ import click
 from ddz_env.core.errors import DouDizhuError, Message, install_hint
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 from ddz_training.apps.cli.console import complain
-from ddz_training.measure.errors import AgentFaultWarning
+from ddz_training.measure.errors import AgentFaultWarning, OtherVersionWarning
 
 EXIT_FAULT = 1
 EXIT_BAD_INPUT = 2
@@ -93,5 +93,7 @@ def noticing_agents() -> Iterator[None]:
     for warning in caught:
         if issubclass(warning.category, AgentFaultWarning):
             agent_failed(str(warning.message))
+        elif issubclass(warning.category, OtherVersionWarning):
+            complain(str(warning.message))
         else:
             warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)

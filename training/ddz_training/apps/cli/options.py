@@ -55,23 +55,11 @@ def gathered(name: str, kind: type, *options: Any) -> Decorator[Any]:
 # --- how games are played ----------------------------------------------------
 
 
-def _allow_other_code(context: click.Context, parameter: click.Parameter, allowed: bool) -> None:
-    if allowed:
-        from ddz_training.measure.provenance import other_code
-
-        context.with_resource(other_code())
-
-
-other_code_help = "Add to a file that other code has written; it then names both."
-other_code_option = option(
-    "--allow-other-code", is_flag=True, expose_value=False, callback=_allow_other_code, help=other_code_help
-)
 processes_option = option("--processes", type=COUNT, default=2, help="Worker processes; results do not depend on them.")
 
 _PARALLEL = (
     processes_option,
     option("--ray", is_flag=True, help="Play on a Ray cluster, yours or one of --processes cores; same results."),
-    other_code_option,
 )
 
 

@@ -75,7 +75,7 @@ class OutputFolder(click.ParamType[Path]):
         return Path(value)
 
 
-RESULTS = OutputFile(".csv", ".jsonl", use="resume")
+RESULTS = OutputFile(".csv", ".sqlite", use="resume")
 TABLE = OutputFile(".csv", ".json", stream=True)
 PLOT = OutputFile(".png", ".pdf", ".svg", use="plot")
 LEAGUE = OutputFile(".sqlite", ".db")
@@ -86,7 +86,7 @@ FOLDER = OutputFolder()
 
 
 results_option = click.option(
-    "--out", type=RESULTS, help="Save results here as they come (.csv, .jsonl); resumed if there."
+    "--out", type=RESULTS, help="Save results as they come: FILE.sqlite, and FILE.csv at the end; resumed if there."
 )
 plot_option = click.option("--plot", type=PLOT, help="Write a plot here (.png, .pdf or .svg).")
 

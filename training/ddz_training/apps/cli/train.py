@@ -14,7 +14,7 @@ from click import argument, option
 
 from ddz_env.core.errors import command_line, plural
 from ddz_training.apps.cli.console import bars, complain, quoted, remark, show, stopping, tell
-from ddz_training.apps.cli.options import COUNT, PATH, RULES, Texts, gathered, other_code_option, together
+from ddz_training.apps.cli.options import COUNT, PATH, RULES, Texts, gathered, together
 from ddz_training.apps.cli.outputs import FOLDER, NEW_WEIGHTS, check_distinct, plot_option
 from ddz_training.apps.cli.typed import again, follow, leave_out, rules_words
 from ddz_training.measure.errors import InvalidExperimentError
@@ -103,7 +103,6 @@ _own_games_options = together(
     option("--objective", help="win (default) or stake."),
     option("--device", help="cpu (default), or cuda: the networks are on a GPU."),
     _run_options,
-    other_code_option,
 )
 
 
@@ -364,11 +363,9 @@ def _imitation_config(
 def _imitation_notes(decisions: int, seed: int, data: Path | None, init: Path | None) -> dict[str, Any]:
     """What a reader of the weights should know."""
     from ddz_training.data.games import games_file
-    from ddz_training.learn import loop
     from ddz_training.measure.provenance import Provenance
 
-    code = Provenance.of((), *loop.SOURCE)
-    read = code.reading("--data", data and games_file(data)).reading("--init", init)
+    read = Provenance().reading("--data", data and games_file(data)).reading("--init", init)
     return {"imitates": data.name if data else "rules", "decisions": decisions, "seed": seed} | read.settings()
 
 

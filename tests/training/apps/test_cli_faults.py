@@ -105,7 +105,7 @@ REFUSED = {
     ": leave out --tendency": ["arena random rules --tendency none"],
     ": leave out --rules and --timing": ["rate --out l.sqlite --rules bidding --no-timing"],
     ": leave out --deals": ["rate --out l.sqlite --deals 200", "benchmark --check old.json --deals 3"],
-    ": leave out NUMBER": ["puzzles 12 --make 3"],
+    ": leave out number": ["puzzles 12 --make 3"],
     ": leave out --init": ["train imitate --out x.safetensors --init old.safetensors"],
     ": leave out --ray": ["reproduce mini-census --ray"],
     # files
@@ -114,8 +114,6 @@ REFUSED = {
         *("train selfplay --out empty", "train sb3 --out empty"),
     ],
     "games.xls must end in .csv or .sqlite": [f"{TWO} --out games.xls"],
-    "--out and --table are both new.csv: name two files": [f"{TWO} --out new.csv --table ./new.csv"],
-    "POLICY and --out are both old.onnx: name two files": ["export old.onnx --out old.onnx"],
     "games.csv holds the results of an earlier run: name another file": [f"{TWO} --table games.csv"],
     "is there already: name another file": [
         *("botzone match random random random --out old.txt", "puzzles --make 1 --deal 6+6 --out old.txt"),

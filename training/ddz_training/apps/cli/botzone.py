@@ -11,7 +11,7 @@ from click import argument, option
 from ddz_env.core.errors import plural
 from ddz_training.apps.cli.console import quoted, tell
 from ddz_training.apps.cli.options import NATURAL, PATH
-from ddz_training.apps.cli.outputs import FOLDER, NEW, OutputFile
+from ddz_training.apps.cli.outputs import FOLDER, NEW, Output
 
 _agent_option = option("--agent", default="rules", help="The agent by name (ddz agents), with options.")
 _seed_option = option("--seed", type=NATURAL, default=0, help="Seed of the agent's draws.")
@@ -51,7 +51,7 @@ def bot(agent: str, seed: int, stay: bool) -> None:
 
 
 @botzone.command()
-@option("--out", type=OutputFile(".zip"), default=Path("bot.zip"), help="The archive.")
+@option("--out", type=Output(".zip"), default=Path("bot.zip"), help="The archive.")
 @_agent_option
 @_seed_option
 @option("--stay/--no-stay", default=True, help="Stay running between answers.")

@@ -12,7 +12,7 @@ from click import argument, option
 from ddz_env.core.errors import plural
 from ddz_training.apps.cli.console import bar, quoted, show, tell
 from ddz_training.apps.cli.options import COUNT, NATURAL, PATH, Playing, Texts
-from ddz_training.apps.cli.outputs import FOLDER, WEIGHTS, check_distinct, check_output
+from ddz_training.apps.cli.outputs import FOLDER, WEIGHTS, check_output
 from ddz_training.apps.cli.typed import follow, leave_out
 
 if TYPE_CHECKING:
@@ -128,7 +128,6 @@ def export(policy: Path | None, out: Path, half: bool) -> None:
       ddz export runs/first/policy.safetensors --out first.onnx
       ddz export policy.safetensors --half --out half.safetensors
     """
-    check_distinct(policy=policy, out=out)
     check_output(out, (WEIGHTS if half else ONNX,), new=half)
     from ddz_agents.neural import onnx_files
     from ddz_agents.neural.shipped import policy_path

@@ -81,11 +81,16 @@ def _summary(name: str) -> str:
         about = inspect.getdoc(agent_factory(name)) or ""
     except ImportError as error:
         return f"not available: {error}"
+    return opening(about)
+
+
+def opening(about: str) -> str:
+    """The first paragraph of a docstring, without its markup, for the screen."""
     return unmarked(" ".join(about.partition("\n\n")[0].split()))
 
 
 def unmarked(text: str) -> str:
-    """A docstring's text without its markup, for the screen."""
+    """A docstring's text without its markup."""
     return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("`", "")
 
 

@@ -17,12 +17,12 @@ import click
 from click import argument, option
 
 from ddz_env.core.checks import check_choice
-from ddz_env.core.errors import command_line, plural
+from ddz_env.core.errors import plural
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain, quoted, remark, show, tell
 from ddz_training.apps.cli.faults import agent_failed
 from ddz_training.apps.cli.options import COUNT, NATURAL, PATH, SECONDS, Parallel, Playing, Texts
-from ddz_training.apps.cli.outputs import LEAGUE, TABLE, check_distinct, plot_option, results_option
-from ddz_training.apps.cli.typed import again, follow, leave_out
+from ddz_training.apps.cli.outputs import LEAGUE, TABLE, plot_option, results_option
+from ddz_training.apps.cli.typed import follow, leave_out
 from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError
 from ddz_training.measure.markdown import Table
 
@@ -74,12 +74,12 @@ _match_options = Match.playing(
 
 @contextmanager
 def _reporting(out: Path | None, report: Callable[[], None]) -> Iterator[None]:
-    """Report after a block of games; after one that Ctrl-C ends, also say how to continue."""
+    """Report after a block of games; after one that Ctrl-C ends, also say that it can be continued."""
     try:
         yield
     except KeyboardInterrupt as error:
         report()
-        kept = f"; {quoted(out)} is valid, continue with: {command_line('ddz', *again())}" if out else ""
+        kept = f"; {quoted(out)} is valid, and the same command goes on with it" if out else ""
         complain(f"interrupted{kept}")
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from error
     report()
@@ -213,7 +213,6 @@ def arena(
     """
     from ddz_training.measure.contest import run_arena
 
-    check_distinct(out=out, table=table, deal_file=chosen["deal_file"])
     contest = playing.contest(agents)
     scoring = scoring or contest.rules.scoring
     numbers = _numbers(contest, deals, **chosen)
@@ -228,7 +227,6 @@ def arena(
     pairs = f"deals × {plural(contest.pairs, 'pair')}"
     with _reporting(out, report), playing.working(pairs) as how:
         records += run_arena(contest, numbers, first_deal=chosen["first_deal"], store=store, **how)
-    follow("to halve the intervals", *again(deals=4 * deals, out=out or Path("games.csv")))
 
 
 def _numbers(
@@ -243,9 +241,7 @@ def _numbers(
     numbers = deals_of_file(deal_file, tendency, contest.rules, contest.seed)
     left = [number for number in numbers if number >= first_deal]
     if not left:
-        found = plural(len(numbers), "deal") + (f" of tendency {tendency!r}" if tendency else "")
-        last = f"numbered up to {numbers[-1]}: --first-deal {first_deal} leaves none"
-        raise InvalidArenaError(f"{deal_file} has {found}, {last}")
+        raise InvalidArenaError(f"{deal_file} has no such deal from number {first_deal} on")
     return left[:deals]
 
 
@@ -290,32 +286,19 @@ def rate(playing: Match, agents: Texts, out: Path, deals: int, until_decided: bo
     """
     from ddz_training.measure import league
 
-    check_distinct(out=out, table=report["table"], plot=report["plot"])
     if not agents:
         ignored = ("deals", "until_decided", "rules", "seed", "processes", "timing", "time_limit")
         leave_out("without agents only the tables of --out are printed", *ignored)
         _report_league(out, **report)
         return
     contest = playing.contest(agents)
-    if report["anchor"] not in (None, MEAN):
-        _check_anchor(report["anchor"], contest, out)
+    if report["anchor"] is not None:
+        check_choice("anchor", report["anchor"], (*contest.labels, MEAN), InvalidArenaError)
     store = league.LeagueStore(out, contest, True)
     tell(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
     pairs = f"deals × {plural(contest.pairs, 'pair')}"
     with _reporting(out, lambda: _report_league(out, **report)), playing.working(pairs) as how:
         league.play_league(store, deals, block=_BLOCK, until_decided=until_decided, **how)
-    changed = {"out": out, "until_decided": True, "deals": 4 * deals}
-    follow("to rate until it is known of every pair who is better", *again(**changed))
-
-
-def _check_anchor(anchor: str | None, contest: contest.Arena, out: Path) -> None:
-    """Refuse an anchor that will have played no game: an agent neither of this run nor of the file."""
-    from ddz_training.measure.league import read_league
-
-    known = dict.fromkeys(contest.labels)
-    if anchor not in known and out.is_file() and out.stat().st_size:
-        known.update(dict.fromkeys(label for game in read_league(out)[1] for label in (game.a, game.b)))
-    check_choice("anchor", anchor, known, InvalidArenaError)
 
 
 def _report_league(out: Path, anchor: str | None, table: Path | None, plot: Path | None) -> None:
@@ -380,7 +363,7 @@ def benchmark(
         follow("to let anybody check it", "benchmark", "--check", out)
     else:  # the file of --out holds other deals
         whole = Path("mine.csv") if out is None else out.with_stem(f"{out.stem}-full")
-        follow("to play games that can be cited", *again(full=True, out=whole, deals=None))
+        follow("to play games that can be cited", "benchmark", agent or "--field", "--full", "--out", whole)
     report_faults(results.records)
 
 

@@ -11,7 +11,6 @@ import click
 
 from ddz_env.core.errors import DouDizhuError, install_hint
 from ddz_env.core.whole_file import is_stream, real_path
-from ddz_training.apps.cli.typed import spelled
 
 _PROBE = bytes(1 << 16)
 """Less room than this counts as a full disk."""
@@ -21,22 +20,22 @@ class OutputError(DouDizhuError):
     """A file or folder that was named for output cannot be written, or must not be; nothing has been done yet."""
 
 
-class OutputFile(click.ParamType[Path]):
-    """A file that a command writes.
+class Output(click.ParamType[Path]):
+    """A file or folder that a command writes.
 
     Args:
         *suffixes: How its name may end; none for anything.
-        use: ``write`` replaces it, but never results of an earlier run; ``new`` refuses one that is there; ``resume``
-            adds to it; ``plot`` draws it with matplotlib.
-        stream: Whether it may be a device or a pipe.
+        use: ``write`` replaces it, but never results of an earlier run; ``table`` does that, too, and may write to a
+            device or a pipe; ``new`` refuses one that is there; ``resume`` adds to it; ``plot`` draws it with
+            matplotlib; ``folder`` writes into it.
     """
 
     name = "path"
 
     def __init__(
-        self, *suffixes: str, use: Literal["write", "new", "resume", "plot"] = "write", stream: bool = False
+        self, *suffixes: str, use: Literal["write", "table", "new", "resume", "plot", "folder"] = "write"
     ) -> None:
-        self.suffixes, self.use, self.stream = suffixes, use, stream
+        self.suffixes, self.use = suffixes, use
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Refuse a path that cannot be written.
@@ -44,74 +43,34 @@ class OutputFile(click.ParamType[Path]):
         Raises:
             OutputError: If it cannot.
         """
+        from ddz_training.measure import plotting, store
+
         path = Path(value)
-        if self.use == "plot":
-            from ddz_training.measure import plotting
-
-            if not plotting.can_plot():
+        if self.use == "folder":
+            check_output_folder(path)
+        elif self.use != "table" or not is_stream(path):
+            if self.use == "plot" and not plotting.can_plot():
                 raise OutputError(f"a plot needs matplotlib: {install_hint('plot')}")
-        if not (self.stream and is_stream(path)):
             check_output(path, self.suffixes, new=self.use == "new")
-            if self.use != "resume" and path.is_file():
-                from ddz_training.measure import store
-
-                if store.holds_results(path):
-                    raise OutputError(f"{path} holds the results of an earlier run: name another file")
+            if self.use != "resume" and path.is_file() and store.holds_results(path):
+                raise OutputError(f"{path} holds the results of an earlier run: name another file")
         return path
 
 
-class OutputFolder(click.ParamType[Path]):
-    """A folder that a command writes into."""
-
-    name = "folder"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Refuse a folder that cannot be written into.
-
-        Raises:
-            OutputError: If it cannot.
-        """
-        check_output_folder(Path(value))
-        return Path(value)
-
-
-RESULTS = OutputFile(".csv", ".sqlite", use="resume")
-TABLE = OutputFile(".csv", ".json", stream=True)
-PLOT = OutputFile(".png", ".pdf", ".svg", use="plot")
-LEAGUE = OutputFile(".sqlite", ".db")
+RESULTS = Output(".csv", ".sqlite", use="resume")
+TABLE = Output(".csv", ".json", use="table")
+PLOT = Output(".png", ".pdf", ".svg", use="plot")
+LEAGUE = Output(".sqlite", ".db")
 WEIGHTS = ".safetensors"
-NEW_WEIGHTS = OutputFile(WEIGHTS, use="new")
-NEW = OutputFile(use="new")
-FOLDER = OutputFolder()
+NEW_WEIGHTS = Output(WEIGHTS, use="new")
+NEW = Output(use="new")
+FOLDER = Output(use="folder")
 
 
 results_option = click.option(
     "--out", type=RESULTS, help="Save results as they come: FILE.sqlite, and FILE.csv at the end; resumed if there."
 )
 plot_option = click.option("--plot", type=PLOT, help="Write a plot here (.png, .pdf or .svg).")
-
-
-def check_distinct(**paths: Path | None) -> None:
-    """Refuse files that a command writes where another of its files is the same.
-
-    Args:
-        **paths: The files, by the names of the parameters.
-
-    Raises:
-        OutputError: If two are the same.
-    """
-    seen: list[tuple[str, Path]] = []
-    for name, path in paths.items():
-        if path is None or is_stream(path):
-            continue
-        for other, earlier in seen:
-            if _same(path, earlier):
-                raise OutputError(f"{spelled(other)} and {spelled(name)} are both {path}: name two files")
-        seen.append((name, path))
-
-
-def _same(one: Path, other: Path) -> bool:
-    return real_path(one) == real_path(other) or (one.exists() and other.exists() and one.samefile(other))
 
 
 def check_output(path: Path, suffixes: tuple[str, ...] = (), *, new: bool = False) -> None:

@@ -12,10 +12,10 @@ from click import argument, option
 from ddz_env.core.checks import check_choice
 from ddz_env.core.options import refuse_unknown
 from ddz_training.apps.cli.console import remark, show
-from ddz_training.apps.cli.info import show_options, unmarked
+from ddz_training.apps.cli.info import opening, show_options
 from ddz_training.apps.cli.options import COUNT, NATURAL, Parallel, Playing, Texts
-from ddz_training.apps.cli.outputs import check_distinct, plot_option, results_option
-from ddz_training.apps.cli.typed import again, follow, is_typed, leave_out, rules_words
+from ddz_training.apps.cli.outputs import plot_option, results_option
+from ddz_training.apps.cli.typed import follow, is_typed, leave_out, rules_words
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 
@@ -139,13 +139,9 @@ def tendency(playing: Playing, out: Path | None, deals: int, first_deal: int, to
     who = f"{', '.join(top)} v {', '.join(bottom)}"
     title = f"{deals:,} deals · {judges.rules.name} rules · seed {playing.seed} · {who}"
     show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
-    if out is None:
-        follow("to keep the deals", *again(out=Path("deals.csv")))
-    else:
-        chosen = (top[0], bottom[0], "--deal-file", out, "--tendency", "none")
-        follow(
-            "to play those without a tendency", "arena", *chosen, "--seed", playing.seed, *rules_words(playing.rules)
-        )
+    if out is not None:
+        arena = ("arena", top[0], bottom[0], "--deal-file", out, "--tendency", "none", "--seed", playing.seed)
+        follow("to play those without a tendency", *arena, *rules_words(playing.rules))
 
 
 # --- ddz reproduce -----------------------------------------------------------
@@ -179,7 +175,6 @@ def reproduce(
     if explained:
         _explain_experiment(experiment)
         return
-    check_distinct(out=out, plot=plot)
     if experiment.plot is None:
         leave_out(f"{name} has no plot", "plot")
     values = _read_settings(experiment, settings)
@@ -220,14 +215,14 @@ def _list_experiments() -> None:
     """One line per experiment: what it repeats, and from which paper."""
     from ddz_training.experiments.registry import load_experiments
 
-    lines = [(one.name, unmarked(_paragraph(one.about)), one.source) for one in load_experiments()]
+    lines = [(one.name, opening(one.about), one.source) for one in load_experiments()]
     note = "ddz reproduce NAME --options says what one does and which options it has."
     show(Table("Experiments", ("experiment", "what", "source"), lines, note))
 
 
 def _explain_experiment(experiment: Experiment[Any, Any]) -> None:
     """What an experiment does, and one row per option."""
-    remark(unmarked(_paragraph(experiment.about)))
+    remark(opening(experiment.about))
     remark(f"Source: {experiment.source}. Its file in docs/results is {experiment.file_name}.", dim=True)
     options = [
         (one.name.strip("_"), one.written, one.values, one.meaning)
@@ -236,7 +231,3 @@ def _explain_experiment(experiment: Experiment[Any, Any]) -> None:
     ]
     table = Table(f"Options of {experiment.name}", ("option", "default", "values", "meaning"), options)
     show_options(table, f"{experiment.name} has no options.")
-
-
-def _paragraph(about: str) -> str:
-    return " ".join(about.partition("\n\n")[0].split())

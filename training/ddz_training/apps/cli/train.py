@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.errors import command_line, plural
-from ddz_training.apps.cli.console import bars, complain, quoted, remark, show, stopping, tell
+from ddz_env.core.errors import plural
+from ddz_training.apps.cli.console import bars, quoted, remark, show, stopping, tell
 from ddz_training.apps.cli.options import COUNT, PATH, RULES, Texts, gathered, together
-from ddz_training.apps.cli.outputs import FOLDER, NEW_WEIGHTS, check_distinct, plot_option
-from ddz_training.apps.cli.typed import again, follow, leave_out, rules_words
+from ddz_training.apps.cli.outputs import FOLDER, NEW_WEIGHTS, plot_option
+from ddz_training.apps.cli.typed import follow, leave_out, rules_words
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
-    from ddz_agents.neural.network import PolicyNetwork
-    from ddz_training.learn.imitation import ImitationConfig, RecordedSet
     from ddz_training.learn.loop import Budget, Training
     from ddz_training.learn.ppo.selfplay import SelfPlay
     from ddz_training.learn.strength import Evaluation
@@ -238,8 +236,7 @@ def _learn_own_games(
         begun.provenance = begun.provenance.reading("--init", init)
         return begun
 
-    advice = f"continue with: {command_line('ddz', *again(resume=True, init=None))}"
-    learned = run.learn(begin, loop.Budget(updates, minutes), loop.POLICY, advice)
+    learned = run.learn(begin, loop.Budget(updates, minutes), loop.POLICY, "continue with --resume")
     _follow_policy(run.out / loop.POLICY, learned.config.rules)
 
 
@@ -275,8 +272,7 @@ def sb3(run: Run, timesteps: int, opponents: str | None, resume: bool, trust: bo
         more: dict[str, Any] = {"threads": run.threads, "tensorboard": run.tensorboard}
         return sb3_train.Sb3Run(config, run.out, resume=resume, **more)
 
-    advice = f"continue with: {command_line('ddz', *again(resume=True, trust=True))}"
-    learned = run.learn(begin, loop.Budget(decisions=timesteps), sb3_train.MODEL, advice)
+    learned = run.learn(begin, loop.Budget(decisions=timesteps), sb3_train.MODEL, "continue with --resume --trust")
     remark(
         "Judge by evaluations: against 'rules' expect a few per cent in the first minutes and slow progress, "
         "because one seat learns from the end of each game only. Self-play learns all roles and is much faster."
@@ -301,20 +297,26 @@ def imitate(learning: Learning, out: Path, decisions: int | None, data: Path | N
       ddz train imitate --out warm.safetensors --decisions 500000
       ddz train imitate --out warm.safetensors --data runs/games
     """
+    from ddz_agents.neural.architecture import Architecture
     from ddz_agents.neural.weights import load_weights, save_weights
+    from ddz_training.data.table import rules_of_tables
     from ddz_training.learn import imitation, loop
     from ddz_training.measure import store
 
-    check_distinct(out=out, data=data, init=init)
+    start = load_weights(init).networks()[0] if init is not None else None
+    rules, seed = learning.rules or "standard", learning.seed or 0
+    shape = start.architecture if start is not None else Architecture()
     if data is None:
         leave_out("without --data the rule agent is imitated, from random weights", "init")
-    start = load_weights(init).networks()[0] if init is not None else None
-    rules, seed = _imitated_rules(data, learning.rules), learning.seed or 0
-    recorded = imitation.load_recorded(data) if data is not None else None
-    config = _imitation_config(recorded, rules, seed, start, decisions)
-    if recorded is None:
+        config = imitation.ImitationConfig(rules=rules, seed=seed, architecture=shape)
+        config = dataclasses.replace(config, decisions=decisions or config.decisions)
         lesson: imitation.Student = imitation.Imitation(config, learning.threads)
     else:
+        leave_out("a data set has its rules", "rules")
+        rules, recorded = rules_of_tables(data).name, imitation.load_recorded(data)
+        config = imitation.ImitationConfig(rules=rules, seed=seed, architecture=shape)
+        most = imitation.PASSES * max(1, len(recorded))
+        config = dataclasses.replace(config, decisions=decisions or min(config.decisions, most))
         lesson = imitation.RecordedLessons(config, recorded, start, learning.threads)
     with store.writing(out) as file, stopping("the weights have learned from fewer decisions") as ended:
         train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, learning.tensorboard, ended)
@@ -323,41 +325,6 @@ def imitate(learning: Learning, out: Path, decisions: int | None, data: Path | N
         tell(f"{quoted(out)} after {plural(learned, 'decision')}")
     further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
     follow("to train it further by self-play", *further, *rules_words(rules))
-
-
-def _imitated_rules(data: Path | None, rules: str | None) -> str:
-    """The preset; another one than that of the data set is refused."""
-    from ddz_env import Rules
-    from ddz_training.data.table import rules_of_tables
-    from ddz_training.learn.errors import InvalidTrainingError
-
-    if data is None:
-        return rules or "standard"
-    played = rules_of_tables(data)
-    if rules is not None and Rules.preset(rules) != played:
-        why = f"{data} was played under the {played.name} rules, not {rules}: leave out --rules"
-        raise InvalidTrainingError(why)
-    return played.name
-
-
-def _imitation_config(
-    recorded: RecordedSet | None, rules: str, seed: int, start: PolicyNetwork | None, wanted: int | None
-) -> ImitationConfig:
-    """The settings: few passes through a data set by default, and a warning of many."""
-    from ddz_agents.neural.architecture import Architecture
-    from ddz_training.learn import imitation
-
-    shape = start.architecture if start is not None else Architecture()
-    config = imitation.ImitationConfig(rules=rules, seed=seed, architecture=shape)
-    decisions, count = config.decisions, 0 if recorded is None else len(recorded)
-    if count:
-        decisions = min(decisions, imitation.PASSES * count)
-    if count and wanted is not None and wanted > imitation.MANY_PASSES * count:
-        complain(
-            f"--decisions {wanted} goes through the {count} decisions of the data set {wanted // count} times and may "
-            f"learn them by heart; by default it would be {imitation.PASSES} times"
-        )
-    return dataclasses.replace(config, decisions=wanted or decisions)
 
 
 def _imitation_notes(decisions: int, seed: int, data: Path | None, init: Path | None) -> dict[str, Any]:

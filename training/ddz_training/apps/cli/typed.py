@@ -1,8 +1,6 @@
-"""What was typed: how it is written again, what of it would be ignored, and which command comes next."""
+"""What was typed: what of it would be ignored, and which command comes next."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -17,12 +15,6 @@ def is_typed(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def spelled(name: str) -> str:
-    """How a parameter of the command is typed: ``--deal-file``, or ``POLICY`` for one without a name."""
-    [parameter] = [one for one in click.get_current_context().command.params if one.name == name]
-    return parameter.opts[0] if isinstance(parameter, click.Option) else name.upper()
-
-
 def leave_out(why: str, *names: str) -> None:
     """Refuse parameters that would be ignored, their defaults included.
 
@@ -33,37 +25,9 @@ def leave_out(why: str, *names: str) -> None:
     Raises:
         CommandLineError: If one of them was typed.
     """
-    if refused := [spelled(name) for name in names if is_typed(name)]:
+    parameters = {parameter.name: parameter for parameter in click.get_current_context().command.params}
+    if refused := [parameters[name].opts[0] for name in names if is_typed(name)]:
         raise CommandLineError(f"{why}: leave out {' and '.join(refused)}")
-
-
-def again(**changed: Any) -> list[str]:
-    """The words of this command as it was typed, without ``ddz``, with other values for some of its parameters.
-
-    Args:
-        **changed: Values by the names of parameters; None leaves one out.
-    """
-    context = click.get_current_context()
-    values = {name: value for name, value in context.params.items() if is_typed(name)} | changed
-    arguments: list[str] = []
-    options: list[str] = []
-    for parameter in context.command.params:
-        value = values.get(str(parameter.name))
-        if isinstance(value, bool):
-            options += (parameter.opts if value else parameter.secondary_opts)[:1]
-            continue
-        for part in value if isinstance(value, tuple) else () if value is None else (value,):
-            if isinstance(parameter, click.Option):
-                options += [parameter.opts[0], str(part)]
-            else:
-                arguments.append(str(part))
-    words = context.command_path.split()[1:]
-    if any(word.startswith("-") for word in arguments):
-        return [*words, *options, "--", *arguments]
-    return [*words, *arguments, *options]
-
-
-# --- what comes next ---------------------------------------------------------
 
 
 def follow(why: str, *words: object) -> None:

@@ -12,12 +12,12 @@ import click
 import numpy as np
 
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.console import bars, remark, tell
+from ddz_training.apps.cli.console import bar, remark, tell
 from ddz_training.apps.cli.options import processes_option
 from ddz_training.apps.cli.web import ADVISER, OFFERED
 
 Program = tuple[str, Callable[[], object]]
-"""Something that a newcomer runs: what the bar calls it, and what runs a short form of it in any process."""
+"""Something that a newcomer runs: its name, and what runs a short form of it in any process."""
 
 
 class Preparer:
@@ -56,7 +56,7 @@ def warmup(processes: int) -> None:
 
 
 def prepare(programs: Sequence[Program], processes: int) -> list[str]:
-    """Run programs under a bar that says which one is waited for.
+    """Run programs under a bar.
 
     Args:
         programs: Those that need the most first.
@@ -68,13 +68,11 @@ def prepare(programs: Sequence[Program], processes: int) -> list[str]:
     from ddz_training.measure import workers
 
     faults = []
-    with bars() as running, workers.workers(Preparer, processes) as share:
-        names = [name for name, _ in programs]
-        task = running.add_task("compiling", total=len(programs), state=names[0])
+    with bar("programs") as on_progress, workers.workers(Preparer, processes) as share:
+        on_progress(0, len(programs))
         for done, fault in enumerate(share(programs), start=1):
             faults += [fault] if fault else []
-            left = names[done:]
-            running.update(task, completed=done, state=f"{left[0]}, {len(left)} left" if left else "")
+            on_progress(done, len(programs))
     return faults
 
 

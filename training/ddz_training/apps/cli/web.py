@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import os
 import socket
 from pathlib import Path
@@ -50,11 +49,15 @@ def web(port: int, host: str, known_as: Texts, agent: Texts, adviser: str, folde
     from ddz_env.core.folders import user_folder
     from ddz_env.playing.registry import make_agent
     from ddz_training.apps.web import routes
+    from ddz_training.apps.web.games import WebOptionError
     from ddz_training.apps.web.server import Server
 
     for name in (*agent, adviser):
         make_agent(name)  # a wrong name is reported now, not to a player
-    bound = _bound(host, port)
+    try:
+        bound = socket.create_server((host, port))
+    except OSError as error:
+        raise WebOptionError(f"cannot listen on {host}:{port} ({error}): name another --port, or 0 for any") from error
     own = f"[{host}]" if ":" in host else host
     hosts = {"127.0.0.1", "localhost", "[::1]", own, *known_as}
     games = folder or user_folder("XDG_DATA_HOME", ".local", "share") / "games"
@@ -75,20 +78,3 @@ async def _serve(page: uvicorn.Server, bound: socket.socket, server: Server) -> 
         await page.serve(sockets=[bound])
     server.games.close()
     os._exit(0)
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    """What listens.
-
-    Raises:
-        WebOptionError: If nothing can listen there.
-    """
-    from ddz_training.apps.web.games import WebOptionError
-
-    try:
-        return socket.create_server((host, port))
-    except OSError as error:
-        why = error.strerror or str(error)
-        if error.errno == errno.EADDRINUSE:
-            why = "another program does, perhaps another ddz web; name another --port, or 0 for a free one"
-        raise WebOptionError(f"cannot listen on {host}:{port}: {why}") from error

@@ -76,7 +76,7 @@ def test_what_is_interrupted_says_how_to_go_on(here: Path, monkeypatch: pytest.M
         words = (name, "random", "rules", "--out", file)
         shown = ddz(*words, width=40)
         assert shown.exit_code == 130, shown.output
-        assert f"interrupted; {quoted(file)} is valid, and the same command goes on with it\n" in shown.output
+        assert f"interrupted; {quoted(file)} is valid, and the same command resumes it\n" in shown.output
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_si
     _, errors = process.communicate(timeout=60)
     if with_signal == "SIGINT":
         assert process.returncode == 130
-        assert "the same command goes on" in errors
+        assert "the same command resumes it" in errors
     kept = len(read_results(tmp_path / "cut.sqlite")[1]) // 2
     assert kept > 5
     deals = str(kept + 5)

@@ -154,7 +154,7 @@ def _parts(value: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("landlord options=wings=2", "there is no option 'wings'"),
+        ("landlord wings=2", "there is no option 'wings'"),
         ("landlord deals=1001", "deals"),
         ("exploration at=0.3", "unknown exploration '0.3'"),
         ("policy-strength only=nothing", "search-rollout"),

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -71,29 +70,21 @@ class FullOptions(ListOptions, ex.ParallelOptions):
         games: Games for each deal and line-up; a file can be resumed with more.
         trees: Trees of determinized and of cheating UCT.
         tree_iterations: Iterations per tree; information-set UCT gets the total of all trees.
-        options_: More options for every agent, as after an agent's name: finish=false,threads=2 or the like.
     """
 
     games: Annotated[int, Range(1, 2**32)] = 1
     trees: ex.Count = 40
     tree_iterations: ex.Count = 250
-    options_: str = ""
-
-    def check(self) -> None:
-        """Refuse what has an option of its own here."""
-        for name, own in (("trees", "--trees"), ("iterations", "--tree-iterations")):
-            if re.search(rf"(?:^|,)\s*{name}\s*=", self.options_):
-                raise self.error(f"--options must not name {name}, which {own} sets")
 
     @property
     def determinized(self) -> str:
         """Determinized UCT."""
-        return self._spec("duct", f"trees={self.trees},iterations={self.tree_iterations}")
+        return f"duct:trees={self.trees},iterations={self.tree_iterations}"
 
     @property
     def cheating(self) -> str:
         """UCT on the true game."""
-        return self._spec("cheating-uct", f"trees={self.trees},iterations={self.tree_iterations}")
+        return f"cheating-uct:trees={self.trees},iterations={self.tree_iterations}"
 
     def information_set(self, exploration: float = 1.0, iterations: int | None = None) -> str:
         """Information-set UCT.
@@ -103,10 +94,7 @@ class FullOptions(ListOptions, ex.ParallelOptions):
             'isuct:iterations=500,exploration=0.44'
         """
         budget = self.trees * self.tree_iterations if iterations is None else iterations
-        return self._spec("isuct", f"iterations={budget},exploration={exploration:g}")
-
-    def _spec(self, name: str, budget: str) -> str:
-        return f"{name}:{budget}" + (f",{self.options_}" if self.options_ else "")
+        return f"isuct:iterations={budget},exploration={exploration:g}"
 
 
 Agents = tuple[str, ...]

@@ -1,6 +1,6 @@
 """What results come from: the version that made them, and the files that their agents read.
 
-Both stand in the settings of every file of results, checkpoint and file of weights.  The files are settings like any
+Both are in the settings of every file of results, checkpoint and file of weights.  The files are settings like any
 other: results of two files of weights with one name do not go into one file.  Another version is a warning, and the
 file then names both.
 """

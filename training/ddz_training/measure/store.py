@@ -4,8 +4,8 @@ A result is a dataclass; its fields are the columns.  Each unit of work is a tra
 moment has each unit whole or not at all, and the same command goes on.  SQLite's lock keeps a second process out until
 the run ends.  The settings name the version and the agents' files (:mod:`ddz_training.measure.provenance`).
 
-A run that is told ``games.csv`` writes ``games.sqlite`` beside it, which stays, and at its end, an interrupt included,
-``games.csv``.  It goes on from what both hold together: from a committed CSV alone, too.
+With ``games.csv`` a run writes ``games.sqlite`` beside it, which stays, and at its end, an interrupt included,
+``games.csv``.  It resumes from what both hold together: from a committed CSV alone, too.
 """
 
 from __future__ import annotations

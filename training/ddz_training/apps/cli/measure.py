@@ -79,7 +79,7 @@ def _reporting(out: Path | None, report: Callable[[], None]) -> Iterator[None]:
         yield
     except KeyboardInterrupt as error:
         report()
-        kept = f"; {quoted(out)} is valid, and the same command goes on with it" if out else ""
+        kept = f"; {quoted(out)} is valid, and the same command resumes it" if out else ""
         complain(f"interrupted{kept}")
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from error
     report()

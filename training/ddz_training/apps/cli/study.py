@@ -10,7 +10,7 @@ import click
 from click import argument, option
 
 from ddz_env.core.checks import check_choice
-from ddz_env.core.options import refuse_unknown
+from ddz_env.core.options import refuse_unknown, split_options
 from ddz_training.apps.cli.console import remark, show
 from ddz_training.apps.cli.info import opening, show_options
 from ddz_training.apps.cli.options import COUNT, NATURAL, Parallel, Playing, Texts
@@ -193,21 +193,19 @@ def reproduce(
 
 def _read_settings(experiment: Experiment[Any, Any], texts: Iterable[str]) -> dict[str, Any]:
     """The values of options that are written ``name=value``; of a list each entry is given on its own."""
-    known = {option.name.strip("_"): option for option in experiment.options.options()}
+    known = {option.name: option for option in experiment.options.options()}
     values: dict[str, Any] = {}
     for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise InvalidExperimentError(f"{text!r} is not option=value")
+        [(name, value)] = split_options([text], InvalidExperimentError).items()
         refuse_unknown([name], list(known), InvalidExperimentError)
         option = known[name]
         if tuple in option.kinds:
             entry = (option.element or option)._replace(name=name).read(value, InvalidExperimentError)
-            values[option.name] = (*values.get(option.name, ()), entry)
-        elif option.name in values:
+            values[name] = (*values.get(name, ()), entry)
+        elif name in values:
             raise InvalidExperimentError(f"{name} is given twice")
         else:
-            values[option.name] = option._replace(name=name).read(value, InvalidExperimentError)
+            values[name] = option.read(value, InvalidExperimentError)
     return values
 
 
@@ -225,7 +223,7 @@ def _explain_experiment(experiment: Experiment[Any, Any]) -> None:
     remark(opening(experiment.about))
     remark(f"Source: {experiment.source}. Its file in docs/results is {experiment.file_name}.", dim=True)
     options = [
-        (one.name.strip("_"), one.written, one.values, one.meaning)
+        (one.name, one.written, one.values, one.meaning)
         for one in experiment.options.options()
         if one.name != "processes"
     ]

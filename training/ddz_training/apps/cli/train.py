@@ -303,18 +303,19 @@ def imitate(learning: Learning, out: Path, decisions: int | None, data: Path | N
     from ddz_training.learn import imitation, loop
     from ddz_training.measure import store
 
-    start = load_weights(init).networks()[0] if init is not None else None
-    rules, seed = learning.rules or "standard", learning.seed or 0
-    shape = start.architecture if start is not None else Architecture()
     if data is None:
         leave_out("without --data the rule agent is imitated, from random weights", "init")
-        config = imitation.ImitationConfig(rules=rules, seed=seed, architecture=shape)
+    else:
+        leave_out("a data set has its rules", "rules")
+    start = load_weights(init).networks()[0] if init is not None else None
+    recorded = imitation.load_recorded(data) if data is not None else None
+    rules = rules_of_tables(data).name if data is not None else learning.rules or "standard"
+    seed, shape = learning.seed or 0, start.architecture if start is not None else Architecture()
+    config = imitation.ImitationConfig(rules=rules, seed=seed, architecture=shape)
+    if recorded is None:
         config = dataclasses.replace(config, decisions=decisions or config.decisions)
         lesson: imitation.Student = imitation.Imitation(config, learning.threads)
     else:
-        leave_out("a data set has its rules", "rules")
-        rules, recorded = rules_of_tables(data).name, imitation.load_recorded(data)
-        config = imitation.ImitationConfig(rules=rules, seed=seed, architecture=shape)
         most = imitation.PASSES * max(1, len(recorded))
         config = dataclasses.replace(config, decisions=decisions or min(config.decisions, most))
         lesson = imitation.RecordedLessons(config, recorded, start, learning.threads)

@@ -50,7 +50,7 @@ class Column(NamedTuple):
     def cell(self, value: Any) -> Any:
         """The value as SQLite keeps it: numbers with all their digits, tuples as JSON."""
         if self.kind == "JSON":
-            return json.dumps(value, ensure_ascii=False)
+            return json.dumps(value, ensure_ascii=False, default=str)
         return value if isinstance(value, (int, float)) else self.text(value)
 
 

@@ -316,7 +316,7 @@ def plot_cheating(saved: ex.Saved[GameResult], path: Path) -> None:
 CHEATING_UCT = lineup_experiment(
     "cheating",
     "section IV.B, table 1",
-    "Table 1: who gains how much by seeing all cards.\n\nPlays 5 games a deal for each of --games, of about 0.2 CPU "
+    "Table 1: who gains how much by seeing all cards.\n\nPlays 5 games a deal for each of `games`, of about 0.2 CPU "
     "seconds: 17 CPU minutes by default.  (The paper: 1 game.)",
     FullOptions,
     cheating_cast,
@@ -352,7 +352,7 @@ def plot_landlord(saved: ex.Saved[GameResult], path: Path) -> None:
 LANDLORD_UCT = lineup_experiment(
     "landlord",
     "section IV.D",
-    "Three searches as landlord: 54.0, 42.4 and 42.0 %.\n\nPlays 3 games a deal for each of --games, of about 0.2 CPU "
+    "Three searches as landlord: 54.0, 42.4 and 42.0 %.\n\nPlays 3 games a deal for each of `games`, of about 0.2 CPU "
     "seconds: 10 CPU minutes by default.  (The paper: 40.)",
     FullOptions,
     landlord_cast,
@@ -437,7 +437,7 @@ ITERATIONS_SWEEP = sweep(
     "iterations",
     "IV.D",
     "Information-set UCT as landlord with 500 to 30,000 iterations: rises to 10,000 (40.8 %).\n\nPlays 7 games a deal "
-    "for each of --games, of 0.13 (500 iterations) to 0.4 CPU seconds (30,000): 26 CPU minutes by default.  (The "
+    "for each of `games`, of 0.13 (500 iterations) to 0.4 CPU seconds (30,000): 26 CPU minutes by default.  (The "
     "paper: 5 games.)",
     10_000,
     {**_RISES, 10_000: "40.8", **_SAME},
@@ -447,7 +447,7 @@ EXPLORATION_SWEEP = sweep(
     "exploration",
     "IV.D",
     "Information-set UCT as landlord with exploration 0.1 to 3: poor below 0.5, best above 1.\n\nPlays 8 games a deal "
-    "for each of --games, of about 0.2 CPU seconds: 27 CPU minutes by default.  (The paper: 5.)",
+    "for each of `games`, of about 0.2 CPU seconds: 27 CPU minutes by default.  (The paper: 5.)",
     1.0,
     {**_POOR, 0.7: "", 1.0: "", **_LITTLE},
     lambda options, exploration: options.information_set(exploration),
@@ -456,7 +456,7 @@ TREES_SWEEP = sweep(
     "trees",
     "IV.A",
     "Determinized UCT as landlord with 1 to 500 trees that share 10,000 iterations: adequate with enough of both.\n\n"
-    "Plays 7 games a deal for each of --games, of about 0.2 CPU seconds: 23 CPU minutes by default.",
+    "Plays 7 games a deal for each of `games`, of about 0.2 CPU seconds: 23 CPU minutes by default.",
     40,
     {1: "", 5: "", 20: "", 40: "adequate", 80: "", 200: "", 500: ""},
     with_trees,

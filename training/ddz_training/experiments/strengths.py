@@ -133,7 +133,7 @@ def strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
 POLICY_STRENGTH = ex.Experiment(
     name="policy-strength",
     about="The shipped policy, alone and in the search, against everybody, on deals not used for any choice.\n\n"
-    "Pairings that search take hours with their default deals; --only, --deals and --neural set what is played.",
+    "Pairings that search take hours with their default deals; `only`, `deals` and `neural` set what is played.",
     options=StrengthOptions,
     result=StrengthResult,
     key=matches.KEY,

@@ -16,7 +16,7 @@ from ddz_env.core.observation import OBSERVATION, STATE
 from ddz_env.core.options import as_written, meanings
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.outputs import INFOS
-from ddz_env.playing.registry import GROUP, agent_names
+from ddz_env.playing.registry import GROUP, agent_names, agent_options
 from ddz_training.apps import tables
 from ddz_training.data.dataset import columns_table
 from ddz_training.data.games import RecordedGame
@@ -73,7 +73,7 @@ def meaning_table(what: str, kind: type[Any]) -> str:
 
 def agent_options_tables() -> str:
     """The options of every agent that has some, each under a heading."""
-    every = {name: tables.options_of(name) for name in agent_names()}
+    every = {name: tables.options_table(name, agent_options(name)) for name in agent_names()}
     return "\n\n".join(f"### `{name}`\n\n{page_table(table)}" for name, table in every.items() if table.lines)
 
 

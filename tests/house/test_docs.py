@@ -258,7 +258,7 @@ class ToyConfig:
 
 def test_the_options_of_an_agent_and_the_settings_of_a_training_are_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code_tables, "agent_names", lambda: ["toy"])
-    monkeypatch.setattr("ddz_training.apps.tables.agent_options", lambda name: ToyOptions.options())
+    monkeypatch.setattr(code_tables, "agent_options", lambda name: ToyOptions.options())
     assert generate.table("agent-options").splitlines()[4:] == [
         r"| `depth` | 3 | a whole number from 1 to 9 | How far it looks\|sees. |",
         "| `style` | calm | calm, wild | How it plays. |",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +18,7 @@ from ddz_training.apps.cli.options import RULES, Texts
 from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
+    from ddz_env.core.options import Option
     from ddz_training.apps.strengths import Strength
 
 ABLATIONS = ("rules-without", "rules-tuned", "policy-without")
@@ -96,9 +98,8 @@ def unmarked(text: str) -> str:
 
 def _explain_agent(name: str) -> None:
     """What an agent is and reached, and one row per option: what it is by default, may be, and means."""
-    from ddz_env.playing.registry import LEVELS
+    from ddz_env.playing.registry import LEVELS, agent_options
     from ddz_training.apps.strengths import strengths
-    from ddz_training.apps.tables import options_of
 
     level = next((level for level in LEVELS if level.name == name), None)
     if level is not None:
@@ -108,15 +109,18 @@ def _explain_agent(name: str) -> None:
     if level is None and (strength := strengths().get(name)) is not None and name != "rules":
         won = f"{strength.wins.both(to='–')} % against rules (docs/results/{strength.source})"
         remark(f"With these options it wins {won}, {strength.ms:.2g} ms per move.", dim=True)
-    show_options(options_of(name), f"{name} has no options.")
+    show_options(name, agent_options(name))
 
 
-def show_options(options: Table, none: str) -> None:
+def show_options(what: str, options: Iterable[Option]) -> None:
     """Print a table of options without markup, or say that there are none."""
-    if options.lines:
-        show(dataclasses.replace(options, lines=[tuple(map(unmarked, line)) for line in options.lines]))
+    from ddz_training.apps.tables import options_table
+
+    table = options_table(what, options)
+    if table.lines:
+        show(dataclasses.replace(table, lines=[tuple(map(unmarked, line)) for line in table.lines]))
     else:
-        remark(none)
+        remark(f"{what} has no options.")
 
 
 # --- the game ----------------------------------------------------------------

@@ -222,10 +222,4 @@ def _explain_experiment(experiment: Experiment[Any, Any]) -> None:
     """What an experiment does, and one row per option."""
     remark(opening(experiment.about))
     remark(f"Source: {experiment.source}. Its file in docs/results is {experiment.file_name}.", dim=True)
-    options = [
-        (one.name, one.written, one.values, one.meaning)
-        for one in experiment.options.options()
-        if one.name != "processes"
-    ]
-    table = Table(f"Options of {experiment.name}", ("option", "default", "values", "meaning"), options)
-    show_options(table, f"{experiment.name} has no options.")
+    show_options(experiment.name, [one for one in experiment.options.options() if one.name != "processes"])

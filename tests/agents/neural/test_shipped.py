@@ -168,7 +168,9 @@ def test_a_network_answers_as_it_did_where_an_input_was_added_later(
     inputs, read, history = policy_inputs(1).inputs, inputs_of("policy")["policy"], 2
     layer = np.random.default_rng(place).random((4, observation_columns(history) + 5))  # five of something else
     assert with_every_input(layer, read, "policy", history) is layer
-    monkeypatch.setitem(TABLES, "policy", Columns(*inputs[:place], Input("bombs", "", (Column(0, 0),) * 3), *inputs[place:]))
+    monkeypatch.setitem(
+        TABLES, "policy", Columns(*inputs[:place], Input("bombs", "", (Column(0, 0),) * 3), *inputs[place:])
+    )
     first = sum(len(entry.columns) * (history if entry.name == "history" else 1) for entry in inputs[:place])
     wide = with_every_input(layer, read, "policy", history)
     np.testing.assert_array_equal(wide, np.insert(layer, [first] * 3, 0.0, axis=1))

@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from ddz_agents.neural.shipped import policy_name
 from ddz_training.experiments import mini_uct, strengths, training_curves
 from ddz_training.experiments.experiment import Saved, grouped, read_saved
 from ddz_training.experiments.matches import win_interval
@@ -234,6 +235,7 @@ def climb() -> str:
     """The judgements of candidates, the latest last."""
     header, lines = _csv("climb.csv")
     for line in lines:
+        line[:2] = map(policy_name, line[:2])
         line[2] = f"{float(line[2]) / 1e6:.0f}" if line[2] else ""
     return markdown_table(("weights", "against", "million decisions", *header[3:]), lines)
 

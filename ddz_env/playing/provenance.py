@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ddz_env import __version__
-from ddz_env.core.engine.cache import import_base
 from ddz_env.core.errors import InvalidAgentOptionError
-from ddz_env.core.folders import package_folder
+from ddz_env.core.folders import import_base, package_folder
 from ddz_env.playing.registry import read_agent, split_bidder
 
 _DIGITS = 16

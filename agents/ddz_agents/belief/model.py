@@ -179,7 +179,7 @@ class BeliefModel(OwnsArrays):
         self.arrays, self.notes = arrays, notes
         self._trunk, self._context = trunk_of(arrays, architecture.layers), dense(arrays, "context")
         self._added = np.pad(arrays["counts"], ((0, 0), (1, 0), (0, 0)))  # a count of none adds nothing
-        self._buffers = new_buffers(COLUMNS, architecture.width)
+        self._buffers = new_buffers(COLUMNS, architecture.width, 0, 0)
 
     def proposal(self, view: View, rng: np.random.Generator, count: int) -> Proposal | None:
         """Worlds to be weighed by something else; None where the network has nothing to say.

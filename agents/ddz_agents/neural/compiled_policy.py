@@ -18,18 +18,15 @@ import numpy as np
 
 from ddz_agents.neural.architecture import critic_layers, policy_layers
 from ddz_agents.neural.columns import (
-    GAME_COLUMNS,
     READING_RULES,
     describe_game,
     describe_observation,
     leave,
-    observation_columns,
     put_afterstate,
 )
 from ddz_agents.neural.errors import InvalidPolicyInputError
 from ddz_agents.neural.features import hand_word, value_hand
 from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes
-from ddz_agents.neural.packed import Words, pack, unpacker
 from ddz_agents.neural.trunk import (
     ROWS,
     Dense,
@@ -47,6 +44,7 @@ from ddz_agents.neural.trunk import (
     trunk_of,
 )
 from ddz_agents.neural.weights import Weights
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE, MAX_KICKERS, NUM_ACTIONS
 from ddz_env.core.engine.compiling import kernel, pure_kernel
@@ -66,7 +64,7 @@ LIKELIEST, DRAWN = -2, -1
 """In the place of an action: the most probable one, or one that is drawn when its probabilities are known."""
 
 _memory = threading.local()
-"""The buffers of a thread, by the sizes of their networks."""
+"""What a thread searches through hands with."""
 
 
 class PolicyNet(NamedTuple):
@@ -96,13 +94,41 @@ class CriticNet(NamedTuple):
     value: Dense
 
 
-_row, _table, _tables = (np.zeros((1,) * sides, np.float32) for sides in (1, 2, 3))
-_layer = Dense(_table, _row)
-_trunk = Trunk(_layer, Dense(_tables, _table), Dense(_table, _table))
-policy_in = unpacker(PolicyNet(_trunk, *[_layer] * 5))
-critic_in = unpacker(CriticNet(_trunk, _layer))
-buffers_in = unpacker(new_buffers(1, 1, 1, 1))
-"""What kernels make of packed words."""
+Weighted = tuple[Floats, ...]
+"""The arrays of a network, in their order.  Numba takes a microsecond for every named tuple that Python passes, and ten
+in one another were half as expensive to pass as the network to compute: kernels put them together themselves."""
+
+
+def _flat(net: PolicyNet | CriticNet) -> Weighted:
+    return tuple(array for layer in (*net.trunk, *net[1:]) for array in layer)
+
+
+@kernel
+def _trunk_in(arrays: Weighted) -> Trunk:
+    return Trunk(Dense(arrays[0], arrays[1]), Dense(arrays[2], arrays[3]), Dense(arrays[4], arrays[5]))
+
+
+@kernel
+def _policy_in(arrays: Weighted) -> PolicyNet:
+    return PolicyNet(
+        _trunk_in(arrays),
+        logits=Dense(arrays[6], arrays[7]),
+        value=Dense(arrays[8], arrays[9]),
+        rest=Dense(arrays[10], arrays[11]),
+        features=Dense(arrays[12], arrays[13]),
+        weigh=Dense(arrays[14], arrays[15]),
+    )
+
+
+@kernel
+def _critic_in(arrays: Weighted) -> CriticNet:
+    return CriticNet(_trunk_in(arrays), Dense(arrays[6], arrays[7]))
+
+
+@kernel
+def _buffers_for(policy: PolicyNet) -> ForwardBuffers:
+    columns, width = policy.trunk.first.weights.shape
+    return new_buffers(columns, width, policy.rest.bias.size, policy.weigh.bias.size)
 
 
 @pure_kernel
@@ -122,18 +148,26 @@ def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
 
 
 @pure_kernel
-def _enter_seat(values: np.ndarray, history: int, policy: PolicyNet, buffers: ForwardBuffers, row: int) -> None:
+def _enter_seat(
+    values: np.ndarray, history: int, policy: PolicyNet, mind: RuleScratch, buffers: ForwardBuffers, row: int
+) -> None:
     """Make the first state of a row of an observation."""
-    describe_observation(values, history, READING_RULES, buffers.minds[row], buffers.hand, buffers.columns)
+    describe_observation(values, history, READING_RULES, mind, buffers.hand, buffers.columns)
     enter(policy.trunk, buffers, row)
 
 
 @pure_kernel
 def _judge(
-    values: np.ndarray, mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
+    values: np.ndarray,
+    mask: np.ndarray,
+    row: int,
+    policy: PolicyNet,
+    mind: RuleScratch,
+    buffers: ForwardBuffers,
+    logs: np.ndarray,
 ) -> np.float32:
     """Write the logarithms of a row's probabilities, shape ``[400]``; the policy's own value."""
-    state, mind = buffers.states[row], buffers.minds[row]
+    state = buffers.states[row]
     features, scales, seen = buffers.features, buffers.scales, buffers.seen
     affine(state, policy.weigh, buffers.places, features)
     scale = _ONE / np.float32(math.sqrt(features.size))
@@ -158,43 +192,34 @@ def _judge(
     return dot(state, policy.value.weights[0]) + policy.value.bias[0]
 
 
-@pure_kernel
-def _evaluate_row(
-    values: np.ndarray, mask: np.ndarray, history: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
-) -> np.float32:
-    """Write the logarithms of an observation's probabilities, shape ``[400]``; the policy's own value."""
-    _enter_seat(values, history, policy, buffers, 0)
-    run_blocks(policy.trunk, buffers, 1)
-    return _judge(values, mask, 0, policy, buffers, logs)
-
-
 @kernel
 def _run_policy(
     seen: tuple[np.ndarray, np.ndarray],
     history: int,
-    net: np.ndarray,
-    memory: np.ndarray,
+    weights: Weighted,
+    minds: tuple[RuleScratch, ...],
     logs: np.ndarray,
     values: np.ndarray,
 ) -> None:
     """Evaluate rows: observations and masks."""
-    (observations, masks), policy, buffers = seen, policy_in(net), buffers_in(memory)
+    (observations, masks), policy = seen, _policy_in(weights)
+    buffers = _buffers_for(policy)
     for first in range(0, values.size, ROWS):
         rows = min(ROWS, values.size - first)
         for row in range(rows):
-            _enter_seat(observations[first + row], history, policy, buffers, row)
+            _enter_seat(observations[first + row], history, policy, minds[row], buffers, row)
         run_blocks(policy.trunk, buffers, rows)
         for row in range(rows):
             index = first + row
-            values[index] = _judge(observations[index], masks[index], row, policy, buffers, logs[index])
+            values[index] = _judge(observations[index], masks[index], row, policy, minds[row], buffers, logs[index])
 
 
 @kernel
 def _build_move(
     game: tuple[np.ndarray, np.ndarray, np.ndarray],
     history: int,
-    net: np.ndarray,
-    memory: np.ndarray,
+    weights: Weighted,
+    mind: RuleScratch,
     chosen: int,
     stages: np.ndarray,
     logs: np.ndarray,
@@ -204,8 +229,8 @@ def _build_move(
     Args:
         game: The row and the ring behind the stages so far, both changed in place, and the rules array.
         history: Completed moves that the policy sees.
-        net: The policy.
-        memory: The buffers.
+        weights: The policy.
+        mind: This thread's.
         chosen: The next action; ``LIKELIEST`` takes the most probable one at every stage, ``DRAWN`` waits for one
             where there is a choice.
         stages: The number of stages so far and their actions, changed in place, shape ``[MOST_STAGES + 1]``, int64.
@@ -214,17 +239,20 @@ def _build_move(
     Returns:
         Whether the move is whole.
     """
-    (row, ring, rules), policy, buffers = game, policy_in(net), buffers_in(memory)
+    (row, ring, rules), policy = game, _policy_in(weights)
     bits, legal = np.empty(MASK_WORDS, np.uint64), np.empty(MASK_BYTE_WORDS, np.uint64)
-    seen, seat = np.empty(OBSERVATION_WORDS, np.uint64), row[SEAT]
+    words, seat, buffers = np.empty(OBSERVATION_WORDS, np.uint64), row[SEAT], _buffers_for(policy)
+    seen, mask = words.view(np.int8), legal.view(np.int8)
     while stages[0] == 0 or row[STAGE] == STAGE_KICKER:
         action = chosen
         if chosen < 0:
             write_mask(row, rules, bits, legal)
             action = np.int64(nth_legal(bits, U0))
             if count_legal(bits) > U1:
-                write_observation(row, ring, rules, seat, seen)
-                _evaluate_row(seen.view(np.int8), legal.view(np.int8), history, policy, buffers, logs)
+                write_observation(row, ring, rules, seat, words)
+                _enter_seat(seen, history, policy, mind, buffers, 0)
+                run_blocks(policy.trunk, buffers, 1)
+                _judge(seen, mask, 0, policy, mind, buffers, logs)
                 if chosen == DRAWN:
                     return False
                 for other in range(action + 1, NUM_ACTIONS):
@@ -239,12 +267,14 @@ def _build_move(
 
 
 @kernel
-def _run_critic(seen: tuple[np.ndarray, np.ndarray], net: np.ndarray, memory: np.ndarray, values: np.ndarray) -> None:
+def _run_critic(seen: tuple[np.ndarray, np.ndarray], weights: Weighted, mind: RuleScratch, values: np.ndarray) -> None:
     """Evaluate games: observations of the seats to act, and what they do not see."""
-    (observations, concealed), critic, buffers = seen, critic_in(net), buffers_in(memory)
+    (observations, concealed), critic = seen, _critic_in(weights)
+    columns, width = critic.trunk.first.weights.shape
+    buffers = new_buffers(columns, width, 0, 0)
     for index in range(values.size):
         given = observations[index], concealed[index]
-        describe_game(*given, READING_RULES, buffers.minds[0], buffers.hand, buffers.columns)
+        describe_game(*given, READING_RULES, mind, buffers.hand, buffers.columns)
         run_trunk(critic.trunk, buffers)
         values[index] = dot(buffers.states[0], critic.value.weights[0]) + critic.value.bias[0]
 
@@ -270,11 +300,11 @@ class CompiledPolicy(OwnsArrays):
         self.objective, self.values_trained = weights.objective, weights.values_trained
         outputs_first = {"logits": True, "value": True, "rest.0": False, "rest.2": True, "weigh": False}
         linear = [dense(weights.policy, name, first) for name, first in outputs_first.items()]
-        self._policy = pack(PolicyNet(trunk_of(weights.policy, policy_layers(weights.architecture)), *linear))
-        self.critic: Words | None = None
+        self._policy = _flat(PolicyNet(trunk_of(weights.policy, policy_layers(weights.architecture)), *linear))
+        self.critic: Weighted | None = None
         if weights.critic is not None:
             trunk = trunk_of(weights.critic, critic_layers(weights.architecture))
-            self.critic = pack(CriticNet(trunk, dense(weights.critic, "value", outputs_first=True)))
+            self.critic = _flat(CriticNet(trunk, dense(weights.critic, "value", outputs_first=True)))
         self._threads = threads
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
@@ -284,12 +314,12 @@ class CompiledPolicy(OwnsArrays):
             InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
         """
         check_batch(observations, masks)
-        count, sizes = len(observations), self.architecture
+        count, history = len(observations), self.architecture.history
         logs, values = np.empty((count, NUM_ACTIONS), np.float32), np.empty(count, np.float32)
 
         def work(first: int, stop: int) -> None:
-            seen, memory = (observations[first:stop], masks[first:stop]), self._memory()
-            _run_policy(seen, sizes.history, self._policy, memory, logs[first:stop], values[first:stop])
+            seen = observations[first:stop], masks[first:stop]
+            _run_policy(seen, history, self._policy, _minds(), logs[first:stop], values[first:stop])
 
         run_chunks(work, count, self._threads)
         return logs, values
@@ -304,18 +334,12 @@ class CompiledPolicy(OwnsArrays):
         """
         game = view.row.copy(), view.ring.copy(), view.rule_words
         logs, stages = np.empty(NUM_ACTIONS, np.float32), np.zeros(MOST_STAGES + 1, np.int64)
-        given = self.architecture.history, self._policy, self._memory()
+        given = self.architecture.history, self._policy, _minds()[0]
         chosen = LIKELIEST if draw is None else DRAWN
         while not _build_move(game, *given, chosen, stages, logs):
             chosen = DRAWN if draw is None else draw(logs)
         count, main, *kickers = stages.tolist()
         return Move(main, tuple(action - KICKER_BASE for action in kickers[: count - 1]))
-
-    def _memory(self) -> Words:
-        """This thread's buffers."""
-        sizes = self.architecture
-        columns = observation_columns(sizes.history)
-        return _own_buffers(columns, sizes.width, sizes.rest_width, sizes.rest_features)
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
         """The critic's values of games whose hidden cards are known, as on a determinization.
@@ -336,19 +360,18 @@ class CompiledPolicy(OwnsArrays):
             raise InvalidPolicyInputError("these weights hold no critic")
         check_batch(observations, masks)
         check_bytes("concealed", concealed, len(observations), CONCEALED.size)
-        values, width = np.empty(len(observations), np.float32), self.architecture.critic_width
+        values = np.empty(len(observations), np.float32)
 
         def work(first: int, stop: int) -> None:
-            seen, memory = (observations[first:stop], concealed[first:stop]), _own_buffers(GAME_COLUMNS, width)
-            _run_critic(seen, critic, memory, values[first:stop])
+            _run_critic((observations[first:stop], concealed[first:stop]), critic, _minds()[0], values[first:stop])
 
         run_chunks(work, len(observations), self._threads)
         return values
 
 
-def _own_buffers(*sizes: int) -> Words:
-    """This thread's buffers for a network: :func:`new_buffers`."""
-    known: dict[tuple[int, ...], Words] = _memory.__dict__.setdefault("buffers", {})
-    if sizes not in known:
-        known[sizes] = pack(new_buffers(*sizes))
-    return known[sizes]
+def _minds() -> tuple[RuleScratch, ...]:
+    """What this thread searches through hands with: one for each of the rows whose states are made side by side."""
+    if not hasattr(_memory, "minds"):
+        _memory.minds = tuple(new_rule_scratch() for _ in range(ROWS))
+    minds: tuple[RuleScratch, ...] = _memory.minds
+    return minds

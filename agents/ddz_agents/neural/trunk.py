@@ -7,27 +7,22 @@ that is the same for a row alone and beside others, without fused or reordered o
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 
 from ddz_agents.neural.architecture import Layers
 from ddz_agents.neural.columns import REST_COLUMNS
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural.tensor_file import Arrays
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import pure_kernel
+from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 
 _ZERO = np.float32(0.0)
-ROWS, _LANES = 4, 16
+ROWS, _TILE = 4, 256
 """Rows whose states are made side by side, and outputs that are computed together."""
+_Eight = tuple[np.float32, np.float32, np.float32, np.float32, np.float32, np.float32, np.float32, np.float32]
 _EPSILON = np.float32(1e-5)
 """Of layer normalization, as in PyTorch."""
 
@@ -60,14 +55,14 @@ class Trunk(NamedTuple):
 
 
 class ForwardBuffers(NamedTuple):
-    """Memory of one thread: for the states of ``ROWS`` rows, and for what else is made of one.
+    """Memory for the states of ``ROWS`` rows, and for what else is made of one.
 
     Attributes:
-        minds: Of the search through hands, with the prices that a row has set; one a row.
         columns: Of the row.
         states: What the trunk makes of rows, shape ``[ROWS, width]``.
         normals: The same, normalized.
         added: What a block adds to them.
+        tile: Some outputs of ``ROWS`` rows, shape ``[ROWS * _TILE]``.
         rest: Columns of a hand that is left.
         seen: What the layer makes of them.
         scales: How much each unit of that layer counts.
@@ -76,11 +71,11 @@ class ForwardBuffers(NamedTuple):
         hand: Counts of a hand, int8.
     """
 
-    minds: tuple[RuleScratch, ...]
     columns: Floats
     states: Floats
     normals: Floats
     added: Floats
+    tile: Floats
     rest: Floats
     seen: Floats
     scales: Floats
@@ -89,15 +84,22 @@ class ForwardBuffers(NamedTuple):
     hand: npt.NDArray[np.int8]
 
 
-def new_buffers(columns: int, width: int, rest_width: int = 0, rest_features: int = 0) -> ForwardBuffers:
-    """Memory for a network of that size."""
-    sizes = (REST_COLUMNS, rest_width, rest_width, rest_features)
-    states = [np.zeros((ROWS, width), np.float32) for _ in range(3)]
-    floats = [np.zeros(size, np.float32) for size in sizes]
-    scratch = np.zeros(max(columns, width, *sizes), np.int64), np.zeros(NUM_RANKS, np.int8)
-    columns_of_row = np.zeros(columns, np.float32)
-    minds = tuple(new_rule_scratch() for _ in range(ROWS))
-    return ForwardBuffers._make([minds, columns_of_row, *states, *floats, *scratch])
+@kernel
+def new_buffers(columns: int, width: int, rest_width: int, rest_features: int) -> ForwardBuffers:
+    """Memory for a network of that size; a kernel makes it faster than it is passed one."""
+    return ForwardBuffers(
+        columns=np.zeros(columns, np.float32),
+        states=np.zeros((ROWS, width), np.float32),
+        normals=np.zeros((ROWS, width), np.float32),
+        added=np.zeros((ROWS, width), np.float32),
+        tile=np.empty(ROWS * _TILE, np.float32),
+        rest=np.zeros(REST_COLUMNS, np.float32),
+        seen=np.zeros(rest_width, np.float32),
+        scales=np.zeros(rest_width, np.float32),
+        features=np.zeros(rest_features, np.float32),
+        places=np.empty(max(columns, width, rest_features, REST_COLUMNS), np.int64),
+        hand=np.zeros(NUM_RANKS, np.int8),
+    )
 
 
 def trunk_of(arrays: Arrays, layers: Layers) -> Trunk:
@@ -144,61 +146,62 @@ def add_product(values: np.ndarray, weights: np.ndarray, places: np.ndarray, out
             out[unit] += value * row[unit]
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _add_tile(context: Any, values: Any, weights: Any, k: Any, out: Any, unit: Any) -> Any:
-    """Add the products of eight inputs to ``_LANES`` outputs of ``ROWS`` rows, in the order of :func:`add_product`.
+@inline_kernel
+def _eight(values: np.ndarray, k: int) -> _Eight:
+    a, b, c, d = values[k], values[k + 1], values[k + 2], values[k + 3]
+    e, f, g, h = values[k + 4], values[k + 5], values[k + 6], values[k + 7]
+    return a, b, c, d, e, f, g, h
 
-    Four rows read a weight once.  Numba makes no vectors of a loop that writes to several arrays.
-    """
 
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        def place(argument: int, row: Any, column: Any) -> Any:
-            array = make_array(signature.args[argument])(context, builder, given[argument])
-            width = cgutils.unpack_tuple(builder, array.shape)[1]
-            return builder.gep(array.data, [builder.add(builder.mul(row, width), column)])
-
-        def number(value: int) -> Any:
-            return context.get_constant(types.intp, value)
-
-        def lanes(pointer: Any) -> Any:
-            return builder.bitcast(pointer, vector.as_pointer())
-
-        vector, at, first = ir.VectorType(ir.FloatType(), _LANES), given[2], given[4]
-        rows = [builder.load(lanes(place(1, builder.add(at, number(j)), first)), align=4) for j in range(8)]
-        for row in range(ROWS):
-            products = []
-            for j in range(8):
-                value = builder.load(place(0, number(row), builder.add(at, number(j))))
-                one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-                same = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
-                products.append(builder.fmul(builder.shuffle_vector(one, one, same), rows[j]))
-            while len(products) > 1:
-                products = [builder.fadd(*pair) for pair in zip(products[::2], products[1::2], strict=True)]
-            target = lanes(place(3, number(row), first))
-            builder.store(builder.fadd(builder.load(target, align=4), products[0]), target, align=4)
-        return context.get_dummy_value()
-
-    return types.void(values, weights, k, out, unit), generate
+@inline_kernel
+def _sum_of_products(v: _Eight, w: _Eight) -> np.float32:
+    """In the order of :func:`add_product`."""
+    first = (v[0] * w[0] + v[1] * w[1]) + (v[2] * w[2] + v[3] * w[3])
+    second = (v[4] * w[4] + v[5] * w[5]) + (v[6] * w[6] + v[7] * w[7])
+    return first + second
 
 
 @pure_kernel
-def _affine_rows(values: np.ndarray, layer: Dense, rows: int, places: np.ndarray, out: np.ndarray) -> None:
+def _affine_tile(values: np.ndarray, weights: np.ndarray, bias: np.ndarray, unit: int, tile: np.ndarray) -> None:
+    """Write some outputs of ``ROWS`` rows, from a unit on, into a tile of ``_TILE`` outputs a row.
+
+    Four rows read a weight once.  LLVM makes vectors of a loop that writes to several rows where it knows how far they
+    are apart: hence a tile of constant size.
+    """
+    units = min(bias.size - unit, _TILE)
+    for j in range(units):
+        tile[j] = tile[_TILE + j] = tile[2 * _TILE + j] = tile[3 * _TILE + j] = bias[unit + j]
+    for k in range(0, weights.shape[0], 8):
+        one, two, three, four = _eight(values[0], k), _eight(values[1], k), _eight(values[2], k), _eight(values[3], k)
+        wa, wb, wc, wd = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        we, wf, wg, wh = weights[k + 4], weights[k + 5], weights[k + 6], weights[k + 7]
+        for j in range(units):
+            at = unit + j
+            column = wa[at], wb[at], wc[at], wd[at], we[at], wf[at], wg[at], wh[at]
+            tile[j] += _sum_of_products(one, column)
+            tile[_TILE + j] += _sum_of_products(two, column)
+            tile[2 * _TILE + j] += _sum_of_products(three, column)
+            tile[3 * _TILE + j] += _sum_of_products(four, column)
+
+
+@pure_kernel
+def _affine_rows(values: np.ndarray, layer: Dense, rows: int, buffers: ForwardBuffers, out: np.ndarray) -> None:
     """:func:`affine` for some rows; ``ROWS`` rows without a zero are computed side by side, with the same result."""
     inputs, units = layer.weights.shape
-    zeros = rows != ROWS or inputs % 8 != 0 or units % _LANES != 0
+    zeros = rows != ROWS or inputs % 8 != 0
     for row in range(rows):
         for index in range(inputs):
             zeros |= values[row, index] == _ZERO
     if zeros:
         for row in range(rows):
-            affine(values[row], layer, places, out[row])
+            affine(values[row], layer, buffers.places, out[row])
         return
-    for row in range(rows):
-        for unit in range(units):
-            out[row, unit] = layer.bias[unit]
-    for k in range(0, inputs, 8):
-        for unit in range(0, units, _LANES):
-            _add_tile(values, layer.weights, k, out, unit)
+    tile = buffers.tile
+    for unit in range(0, units, _TILE):
+        _affine_tile(values, layer.weights, layer.bias, unit, tile)
+        for row in range(ROWS):
+            for j in range(min(units - unit, _TILE)):
+                out[row, unit + j] = tile[row * _TILE + j]
 
 
 @pure_kernel
@@ -276,7 +279,7 @@ def run_blocks(trunk: Trunk, buffers: ForwardBuffers, rows: int) -> None:
     last = trunk.blocks.bias.shape[0]
     for block in range(last):
         _normalize(states, rows, gains[block], shifts[block], normals)
-        _affine_rows(normals, Dense(trunk.blocks.weights[block], trunk.blocks.bias[block]), rows, buffers.places, added)
+        _affine_rows(normals, Dense(trunk.blocks.weights[block], trunk.blocks.bias[block]), rows, buffers, added)
         for row in range(rows):
             for unit in range(states.shape[1]):
                 states[row, unit] += max(added[row, unit], _ZERO)

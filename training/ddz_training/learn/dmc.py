@@ -12,6 +12,7 @@ The run itself, its games, files and checkpoints are those of :mod:`ddz_training
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,7 @@ class DmcConfig(SelfPlayConfig):
         epsilon: Probability of an action at random.
     """
 
+    recipes: ClassVar[dict[str, dict[str, Any]]] = {"cuda": {"device": "cuda"}}
     epsilon: Share = 0.01
     num_games: Count = 512
     minibatch: Count = 2048

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
     from ddz_training.learn.loop import Budget, Training
+    from ddz_training.learn.ppo.processes import Processes
     from ddz_training.learn.ppo.selfplay import SelfPlay
     from ddz_training.learn.strength import Evaluation
 
@@ -99,7 +101,7 @@ _own_games_options = together(
     option("--resume", is_flag=True, help="Resume from the checkpoint in --out."),
     option("--init", type=PATH, help="Start from these weights: those of imitate, or of an earlier run."),
     option("--objective", help="win (default) or stake."),
-    option("--device", help="cpu (default), or cuda: the networks are on a GPU."),
+    option("--device", help="cpu (default), or cuda: the networks are on a GPU, with the settings measured for one."),
     _run_options,
 )
 
@@ -188,6 +190,7 @@ def selfplay(**options: Any) -> None:
       ddz train selfplay --out runs/bids --updates 200 --rules bidding,doubling=true
       ddz train selfplay --out runs/second --minutes 10 --init warm.safetensors
       ddz train selfplay --out runs/gpu --minutes 60 --device cuda
+      torchrun --nproc-per-node 8 -m ddz_training train selfplay --out runs/gpus --minutes 60 --device cuda
     """
     from ddz_training.learn.ppo.selfplay import SelfPlay
 
@@ -222,21 +225,29 @@ def _learn_own_games(
     """Train all three roles on games against itself."""
     from ddz_agents.neural.weights import load_weights
     from ddz_training.learn import loop
+    from ddz_training.learn.ppo.processes import joined
 
     settings = kind.config_type.given({"rules": run.rules, "seed": run.seed, **named}, run.settings)
 
-    def begin() -> SelfPlay:
+    def begin(processes: Processes) -> SelfPlay:
         loop.check_begun(run.out / loop.CHECKPOINT, resume=resume)
         if resume:
             leave_out("--resume continues with the run's own weights", "init")
-            return kind.resume(run.out / loop.CHECKPOINT, run.threads, settings)
-        start = None if init is None else load_weights(init)
-        config = kind.config_type() if start is None else kind.config_type(architecture=start.architecture)
-        begun = kind(config.changed(settings), run.threads, start)
+            return kind.resume(run.out / loop.CHECKPOINT, run.threads, settings, processes)
+        start, config = None if init is None else load_weights(init), kind.config_type.for_device(named["device"])
+        if start is not None:
+            config = replace(config, architecture=start.architecture)
+        begun = kind(config.changed(settings), run.threads, start, processes)
         begun.provenance = begun.provenance.reading("--init", init)
         return begun
 
-    learned = run.learn(begin, loop.Budget(updates, minutes), loop.POLICY, "continue with --resume")
+    budget = loop.Budget(updates, minutes)
+    with joined(named["device"]) as processes:
+        if not processes.leads:  # torchrun has started several, and the first speaks and writes for all
+            with contextlib.closing(begin(processes)) as follower:
+                loop.train(follower, budget, run.out)
+            return
+        learned = run.learn(lambda: begin(processes), budget, loop.POLICY, "continue with --resume")
     _follow_policy(run.out / loop.POLICY, learned.config.rules)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from ddz_agents.neural.architecture import Architecture
 from ddz_training.learn.errors import InvalidTrainingError
@@ -18,6 +18,9 @@ from ddz_training.learn.settings import (
     Share,
     TrainingSettings,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Annealed(NamedTuple):
@@ -103,6 +106,7 @@ class SelfPlayConfig(TrainingSettings):
     """
 
     bookkeeping = TrainingSettings.bookkeeping | {"opponents"}
+    recipes: ClassVar[dict[str, dict[str, Any]]] = RECIPES
     objective: Objective = "win"
     architecture: Architecture = dataclasses.field(default_factory=Architecture)
     num_games: Count = 256
@@ -151,6 +155,15 @@ class SelfPlayConfig(TrainingSettings):
             )
         if bool(self.frozen) != bool(self.frozen_share):
             raise InvalidTrainingError("frozen names agents and frozen_share says how often they play: give both")
+
+    @classmethod
+    def for_device(cls, device: str | None) -> Self:
+        """The settings that were measured for a device; those of a processor if None.
+
+        Raises:
+            InvalidTrainingError: If the device is unknown.
+        """
+        return cls(**cls.recipes.get(device or "cpu", {"device": device}))
 
     @property
     def rivals(self) -> tuple[str, ...]:

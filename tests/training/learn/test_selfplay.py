@@ -363,6 +363,16 @@ def test_every_decision_counts_once_and_so_does_every_move_without_its_kickers(m
     assert 0 < kickers.sum() < len(kickers)
 
 
+def test_an_update_of_whose_decisions_nothing_is_known_changes_no_weight() -> None:
+    run = SelfPlay(small_config(num_games=3, steps=1), 1)
+    before, _ = everything(run)
+    line, after = run.step(), everything(run)[0]
+    assert (line.steps, line.decisions, line.policy_loss) == (3, 0, 0)
+    assert all(
+        (after[name] == array).all() for name, array in before.items() if name.startswith(("policy.", "critic."))
+    )
+
+
 @pytest.mark.long
 def test_a_minute_of_self_play_beats_random_by_a_wide_margin() -> None:
     run = SelfPlay(SelfPlayConfig(num_games=256, steps=64, minibatch=1024, learning_rate=1e-3, evaluate_every=0))

@@ -15,12 +15,14 @@ from typing import Any
 
 import pytest
 
+from ddz_agents.neural.shipped import NEWEST, POLICIES
 from tests.release import floors, pyproject
 from tests.release_notes import VERSIONED
 from tests.rooms import ROOT, SOURCES
 
 PROJECT = pyproject()["project"]
-SHIPPED_POLICY = "ddz_agents/neural/shipped/policy.safetensors"
+SHIPPED = "ddz_agents/neural/shipped"
+SHIPPED_POLICY = f"{SHIPPED}/{NEWEST}.safetensors"
 
 # One worker builds once for all of them.
 pytestmark = pytest.mark.xdist_group("distribution")
@@ -76,13 +78,15 @@ def _sources(installed: bool) -> set[str]:
 def test_wheel_holds_the_packages_whole_and_nothing_else(built: Built) -> None:
     with zipfile.ZipFile(built.wheel) as archive:
         names = set(archive.namelist())
-        assert 100_000 < archive.getinfo(SHIPPED_POLICY).file_size <= 10_000_000
+        weights = [info.file_size for info in archive.infolist() if info.filename.endswith(".safetensors")]
+    assert len(weights) == len(POLICIES) + 2  # the policy for points, the belief network
+    assert 1_000_000 < sum(weights) <= 10_000_000
     info = f"ddz_env-{PROJECT['version']}.dist-info"
     assert {name.split("/")[0] for name in names} == {*SOURCES, info}
     assert {name for name in names if not name.startswith(info)} == _sources(installed=True)
     assert {f"{package}/py.typed" for package in SOURCES} <= names
     assert {f"{info}/licenses/LICENSE", f"{info}/entry_points.txt"} <= names
-    assert SHIPPED_POLICY.replace("policy.safetensors", "MODEL_CARD.md") in names
+    assert f"{SHIPPED}/MODEL_CARD.md" in names
 
 
 def test_sdist_holds_what_building_and_testing_need(built: Built) -> None:

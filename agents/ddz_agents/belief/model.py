@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.belief.conduct import CONDUCT_COLUMNS, TALLIES, conduct_columns, tallies_of
-from ddz_agents.neural.architecture import Blocks, Layers, Shapes, Width
+from ddz_agents.neural.architecture import Blocks, Layers, Shapes, Width, check_inputs, inputs_of, with_every_input
 from ddz_agents.neural.columns import observation_columns
 from ddz_agents.neural.decisions import describe_observations
 from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
@@ -276,7 +276,8 @@ def save_belief(
     Raises:
         TensorFileError: If the file cannot be written.
     """
-    about = {"architecture": architecture.as_dict(), "rules": rules, "notes": dict(notes), "conduct": list(TALLIES)}
+    about = {"architecture": architecture.as_dict(), "rules": rules, "notes": dict(notes)}
+    about |= {"inputs": inputs_of("policy"), "conduct": list(TALLIES)}
     write_tensor_file(path, _KIND, _VERSION, {_PREFIX + name: array for name, array in arrays.items()}, about)
 
 
@@ -300,4 +301,7 @@ def load_belief(path: str | Path | None = None) -> BeliefModel:
         raise TensorFileMismatchError(f"{path} does not say what its weights are for: {error}") from error
     if conduct != list(TALLIES):
         raise TensorFileMismatchError(f"{path} counts the seats' conduct as {conduct}, this package as {list(TALLIES)}")
+    read, first = check_inputs(path, about.get("inputs"), "policy"), f"{_PREFIX}trunk.0.weight"
+    if first in arrays:
+        arrays[first] = with_every_input(arrays[first], read["policy"], "policy", HISTORY)
     return BeliefModel(sizes, fitting(arrays, _PREFIX, sizes.layers.shapes() | sizes.head, str(path)), notes)

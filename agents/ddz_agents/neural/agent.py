@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural.shipped import policy_path
+from ddz_agents.neural.shipped import POLICIES, policy_path
 from ddz_env import Move, Rules, View
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
@@ -30,9 +30,9 @@ class PolicyFile(Options):
     """Which policy an agent reads, and how.
 
     Attributes:
-        path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the shipped one,
-            `points` for the shipped one that bids, doubles and plays for points, `yardstick` for the first that
-            shipped.
+        path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the newest that
+            ships, `policy-v1` or another id for an earlier one, `points` for the one that bids, doubles and plays for
+            points.
         threads: Threads of every evaluation, of a `.zip` for the whole process; none for one per core.
         trust_file: Whether a `.zip` of Stable-Baselines3 may be read; reading it runs the code in it.
     """
@@ -227,7 +227,7 @@ class ModelAgent:
 
 @takes(PolicyOptions)
 class PolicyAgent(ModelAgent):
-    """Plays by a trained policy: the one that ships, or ``policy:path=FILE``.
+    """Plays by a trained policy: the newest that ships, or ``policy:path=FILE``.
 
     Raises:
         UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
@@ -238,6 +238,41 @@ class PolicyAgent(ModelAgent):
         InvalidAgentOptionError: If an option's value is not allowed.
     """
 
+    options_type: ClassVar[type[PolicyOptions]]
+
     def __init__(self, *values: Any, **named: Any) -> None:
-        options = PolicyOptions.of(*values, **named)
-        super().__init__(options.load(), options.temperature)
+        options = self.options_type.of(*values, **named)
+        name = str(options.path) if options.path in POLICIES else "policy"
+        super().__init__(options.load(), options.temperature, name)
+
+
+@dataclass(frozen=True)
+class PolicyV1Options(PolicyOptions):
+    """How ``policy-v1`` is played.
+
+    Attributes:
+        path: Its own file, and no other.
+    """
+
+    path: Literal["policy-v1"] = "policy-v1"
+
+
+@takes(PolicyV1Options)
+class PolicyV1Agent(PolicyAgent):
+    """Plays by the first policy that shipped: the yardstick of the benchmark and of later policies."""
+
+
+@dataclass(frozen=True)
+class PolicyV2Options(PolicyOptions):
+    """How ``policy-v2`` is played.
+
+    Attributes:
+        path: Its own file, and no other.
+    """
+
+    path: Literal["policy-v2"] = "policy-v2"
+
+
+@takes(PolicyV2Options)
+class PolicyV2Agent(PolicyAgent):
+    """Plays by the second policy that shipped."""

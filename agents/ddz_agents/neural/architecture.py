@@ -1,4 +1,4 @@
-"""The sizes of the networks, and the layers and weights that follow from them; nothing here needs PyTorch.
+"""The sizes and inputs of the networks, and the layers and weights that follow; nothing here needs PyTorch.
 
 The list of layers is given once, here: PyTorch's modules (:mod:`ddz_agents.neural.network`), what a file must hold
 (:mod:`ddz_agents.neural.weights`) and compiled code (:mod:`ddz_agents.neural.compiled_policy`) follow from it.
@@ -6,11 +6,22 @@ The list of layers is given once, here: PyTorch's modules (:mod:`ddz_agents.neur
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from ddz_agents.neural.columns import GAME_COLUMNS, REST_COLUMNS, observation_columns
-from ddz_agents.neural.errors import InvalidArchitectureError
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.neural.columns import (
+    CRITIC_INPUTS,
+    GAME_COLUMNS,
+    REST_COLUMNS,
+    REST_INPUTS,
+    observation_columns,
+    policy_inputs,
+)
+from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import HISTORY
 from ddz_env.core.options import Options, Range
@@ -99,3 +110,83 @@ def policy_layers(sizes: Architecture) -> Layers:
 def critic_layers(sizes: Architecture) -> Layers:
     """The layers of :class:`ddz_agents.neural.network.Critic`."""
     return Layers(GAME_COLUMNS, sizes.critic_width, sizes.critic_blocks, {"value": (1, sizes.critic_width)})
+
+
+# --- What they read ---------------------------------------------------------------------------------------------------
+
+TABLES = {"policy": policy_inputs(1), "rest": REST_INPUTS, "critic": CRITIC_INPUTS}
+"""The tables of inputs: of a policy's trunk, of its part that looks at the hand an action leaves, and of a critic."""
+
+POLICY_TABLES, CRITIC_TABLES = ("policy", "rest"), ("critic",)
+"""Those of a policy, and of a critic."""
+
+Inputs = dict[str, list[str]]
+"""The inputs of some tables by the table's name, in order, each with its columns (of one move for the history):
+``hand=231``."""
+
+_ASIDE = "target=60 sizes=60 key=15"
+EARLIER_INPUTS: Inputs = {
+    "policy": f"table=256 history=16 state=16 hand=231 prospects=33 unseen=60 {_ASIDE} signs=60".split(),
+    "rest": ["rest=60", "prospects=33"],
+    "critic": (
+        "counts=3 half_built=32 state=16 undealt=16 own=60 own_prospects=33 next=60 next_prospects=33 previous=60 "
+        f"previous_prospects=33 {_ASIDE} against_rules=1"
+    ).split(),
+}
+"""What a file reads that does not name its inputs, as those of 0.2.0 and before do not."""
+
+
+def inputs_of(*tables: str) -> Inputs:
+    """The inputs that this package computes, for files of networks that read them.
+
+    Args:
+        *tables: Names of :data:`TABLES`.
+    """
+    rows = {name: TABLES[name].inputs for name in tables}
+    return {name: [f"{entry.name}={len(entry.columns)}" for entry in rows[name]] for name in tables}
+
+
+def check_inputs(where: object, written: Any, *tables: str) -> Inputs:
+    """Compare the inputs that a file names with those that this package computes.
+
+    Args:
+        where: Names the file in messages.
+        written: What the file names; None where it does not.
+        *tables: The tables of its networks.
+
+    Returns:
+        The inputs that these networks read.
+
+    Raises:
+        TensorFileMismatchError: If a table is missing, or an input is not computed here or has another size.
+    """
+    named = EARLIER_INPUTS if written is None else written
+    for name, known in inputs_of(*tables).items():
+        read = named.get(name) if isinstance(named, dict) else None
+        if not isinstance(read, list) or any(entry not in known for entry in read):
+            raise TensorFileMismatchError(f"{where} reads the {name} inputs {read}; this package computes {known}")
+    return {name: named[name] for name in tables}
+
+
+def with_every_input(layer: npt.NDArray[Any], read: Sequence[str], table: str, history: int) -> npt.NDArray[Any]:
+    """The weights of a network's first layer, with zeros for inputs that there were not when it was trained.
+
+    So the network answers as it did.  Columns behind those of the table stay behind them.
+
+    Args:
+        layer: Shape ``[units, columns]``.
+        read: The inputs that it reads, in order.
+        table: The table that they are of.
+        history: Completed moves that the network sees.
+    """
+    columns, size = dict[str, range](), 0
+    for entry in inputs_of(table)[table]:
+        name, _, width = entry.partition("=")
+        columns[entry] = range(size, size + int(width) * (history if name == "history" else 1))
+        size = columns[entry].stop
+    places = [place for entry in read for place in columns[entry]]
+    if places == [*range(size)] or layer.ndim != 2 or layer.shape[1] < len(places):
+        return layer  # nothing is missing; or it is of another shape than the file says, and will be refused
+    whole = np.zeros((len(layer), size), layer.dtype)
+    whole[:, places] = layer[:, : len(places)]
+    return np.concatenate([whole, layer[:, len(places) :]], axis=1)

@@ -79,7 +79,7 @@ PROSPECTS = MOST_LOSERS + MOST_MOVES + 1 + PRICE_STEPS
 
 
 _SIZES = (MOST_LOSERS, MOST_MOVES, PRICE_STEPS, PRICE_STEP, PRICE_LEAST, PRICE_SPAN)
-MEANING = f"prospects {_SIZES} at prices {WEIGHTS.tolist()}"
+PROSPECT_NUMBERS = (*_SIZES, *WEIGHTS.tolist())
 """What the columns depend on besides the code: a network trained on other prices would misread them."""
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ddz_agents.neural.architecture import inputs_of
 from ddz_agents.neural.errors import MissingOnnxError, OnnxExportError, TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.model import Bytes
 from ddz_agents.neural.onnx_policy import NO_DIGEST, OWN, Format, check_nodes, digest_of, exported_format, session_of
@@ -115,6 +116,7 @@ def stamped(
     kept = {entry.key: entry.value for entry in model.metadata_props}
     metadata = {
         **heading(form.kind, form.version),
+        "inputs": json.dumps(inputs_of(*form.tables)),
         "package": f"ddz-env {__version__}",
         "rules": rules,
         "objective": objective,

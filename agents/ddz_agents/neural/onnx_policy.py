@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.neural.architecture import POLICY_TABLES, check_inputs, inputs_of
 from ddz_agents.neural.columns import REST_COLUMNS, observation_columns
 from ddz_agents.neural.decisions import describe_afterstates, describe_observations
 from ddz_agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
@@ -43,12 +44,14 @@ class Format(NamedTuple):
         version: Its version.
         inputs: Types, and sizes behind the batch, in the order in which the network takes them.
         outputs: Those of what it gives.
+        tables: Names of the tables of inputs by which this package makes what the network takes.
     """
 
     kind: str
     version: int
     inputs: dict[str, tuple[str, list[int]]]
     outputs: dict[str, tuple[str, list[int]]]
+    tables: tuple[str, ...] = ()
 
 
 def exported_format(history: int) -> Format:
@@ -64,7 +67,7 @@ def exported_format(history: int) -> Format:
         "rests": ("tensor(float)", [REST_COLUMNS]),
     }
     outputs = {"logits": ("tensor(float)", [NUM_ACTIONS]), "values": ("tensor(float)", list[int]())}
-    return Format(EXPORTED, 2, inputs, outputs)
+    return Format(EXPORTED, 2, inputs, outputs, POLICY_TABLES)
 
 
 OWN = Format(
@@ -120,6 +123,9 @@ class OnnxPolicy:
         if len(digest) != len(NO_DIGEST) or digest_of(data, digest) != digest:
             raise TensorFileError(f"{path} is corrupt: its contents do not match their digest")
         check_nodes(path, self._session, self._form)
+        written = plain_values(path, metadata["inputs"]) if "inputs" in metadata else None
+        if check_inputs(path, written, *self._form.tables) != inputs_of(*self._form.tables):
+            raise TensorFileMismatchError(f"{path} reads other inputs than policies do now: export its weights again")
         self._path = path
         self.rules: Any = metadata.get("rules")
         self.objective: Any = metadata.get("objective")

@@ -4,6 +4,9 @@ The file is in the safetensors format (https://huggingface.co/docs/safetensors):
 JSON, then bytes.  The header's metadata say what the file is, which observation and action tables it was written for,
 and a digest of everything, so that a flipped bit is an error and not a weaker policy.  Files are replaced atomically: a
 reader, or a kill, sees the old one or the new one.
+
+The format is read and written here, not by the package safetensors: a policy plays on Botzone, where there are NumPy
+and Numba alone, and that package writes metadata in another order every time: equal weights would be different files.
 """
 
 from __future__ import annotations
@@ -18,9 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.columns import GAME_COLUMNS, REST_COLUMNS, observation_columns
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
-from ddz_agents.neural.features import MEANING
+from ddz_agents.neural.features import PROSPECT_NUMBERS
 from ddz_env.core import whole_file
 from ddz_env.core.actions import NUM_ACTIONS, action_name
 from ddz_env.core.errors import shown
@@ -40,11 +42,22 @@ _LENGTH = 8
 """Bytes of the header's length, least significant first; the header is padded to a multiple of it."""
 
 
+EARLIER_LAYOUTS = {"70fe356474e77c0d": "4771d11c82cb6176"}
+"""Fingerprints that files were written with, and what the layouts that they meant have today.
+
+Until 0.2.0 a fingerprint was made of the layouts' descriptions, too.  Files are read for ever: where a layout gets
+another fingerprint without being another, what it was called before is added here.
+"""
+
+
 @functools.cache
 def layout_fingerprint() -> str:
-    """A hash of what gives a network's inputs and outputs their meaning, sixteen hexadecimal digits."""
-    lines = [*map(str, OBSERVATION.rows()), *map(str, CONCEALED.rows()), *map(action_name, range(NUM_ACTIONS))]
-    lines += [MEANING, f"columns {observation_columns(0)}, {REST_COLUMNS}, {GAME_COLUMNS}"]
+    """A hash of what gives a network's inputs and outputs their meaning, sixteen hexadecimal digits.
+
+    It is made of names, places, sizes and ranges, not of descriptions: a description may be reworded.  Which inputs
+    are made of an observation is not part of it: files name those (:func:`ddz_agents.neural.architecture.inputs_of`).
+    """
+    lines = [*OBSERVATION.places(), *CONCEALED.places(), *map(action_name, range(NUM_ACTIONS)), str(PROSPECT_NUMBERS)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
@@ -118,9 +131,10 @@ def check_heading(where: object, metadata: Mapping[str, str], kind: str, version
         raise TensorFileMismatchError(
             f"{where} has version {metadata.get('version')!r} of the {kind} format; this package reads {version}"
         )
-    if metadata.get("layout") != layout_fingerprint():
+    layout = metadata.get("layout", "")
+    if EARLIER_LAYOUTS.get(layout, layout) != layout_fingerprint():
         raise TensorFileMismatchError(
-            f"{where} was written for observations or actions with the fingerprint {metadata.get('layout')!r}; "
+            f"{where} was written for observations or actions with the fingerprint {layout!r}; "
             f"those of this package have {layout_fingerprint()!r}"
         )
 

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.architecture import Architecture, critic_layers, policy_layers
+from ddz_agents.neural.architecture import (
+    CRITIC_TABLES,
+    POLICY_TABLES,
+    Architecture,
+    check_inputs,
+    critic_layers,
+    inputs_of,
+    policy_layers,
+    with_every_input,
+)
 from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.tensor_file import Arrays, check_purpose, fitting, read_tensor_file, write_tensor_file
 
@@ -23,6 +32,9 @@ KIND, VERSION = "ddz-policy", 1
 
 POLICY, CRITIC = "policy.", "critic."
 """What the names of their weights begin with in a file."""
+
+FIRST_LAYERS = {"policy": "policy.trunk.0.weight", "rest": "policy.rest.0.weight", "critic": "critic.trunk.0.weight"}
+"""The weights by which a network reads each table of inputs."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +102,8 @@ def save_weights(path: str | Path, weights: Weights, *, half: bool = False) -> N
         TensorFileError: If the file cannot be written, or a number is too large for half precision.
     """
     about = {name: getattr(weights, name) for name in ("rules", "objective", "values_trained")}
-    about |= {"architecture": weights.architecture.as_dict(), "notes": dict(weights.notes)}
+    inputs = inputs_of(*POLICY_TABLES, *(CRITIC_TABLES if weights.critic is not None else ()))
+    about |= {"architecture": weights.architecture.as_dict(), "inputs": inputs, "notes": dict(weights.notes)}
     arrays = {POLICY + name: array for name, array in weights.policy.items()}
     arrays |= {CRITIC + name: array for name, array in (weights.critic or {}).items()}
     if half:
@@ -115,7 +128,8 @@ def load_weights(path: str | Path) -> Weights:
     Raises:
         TensorFileError: If the file is missing, truncated, corrupt or of another format, or holds numbers that are not
             finite.
-        TensorFileMismatchError: If it was written for other observations, actions or another architecture.
+        TensorFileMismatchError: If it was written for other observations or actions, or another architecture: other
+            sizes or inputs.
     """
     arrays, about = read_tensor_file(path, KIND, VERSION)
     try:
@@ -126,6 +140,11 @@ def load_weights(path: str | Path) -> Weights:
     purpose["values_trained"] = about.get("values_trained", True)  # files of earlier versions do not say
     check_purpose(path, **purpose)
     critic = any(name.startswith(CRITIC) for name in arrays)
+    inputs = check_inputs(path, about.get("inputs"), *POLICY_TABLES, *(CRITIC_TABLES if critic else ()))
+    for table, read in inputs.items():
+        layer = FIRST_LAYERS[table]
+        if layer in arrays:  # if not, it is named among those that are missing
+            arrays[layer] = with_every_input(arrays[layer], read, table, architecture.history)
     return Weights(architecture, *check_architecture(architecture, arrays, critic, str(path)), **purpose)
 
 

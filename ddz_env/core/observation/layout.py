@@ -104,6 +104,11 @@ class Layout:
             where = f"{first}..{first + feature.size - 1}" if feature.size > 1 else str(first)
             yield where, feature.name, f"{feature.low}..{max(feature.highs)}", feature.description
 
+    def places(self) -> Iterator[str]:
+        """Every feature without its meaning: name, first byte, bytes, lowest and highest values."""
+        for feature in self.features:
+            yield f"{feature.name} {self.offsets[feature.name]} {feature.size} {feature.low} {feature.highs}"
+
 
 def _cards(name: str, description: str, beside: str, high: int, meaning: str) -> tuple[Feature, Feature]:
     """A card field and the byte that fills its second word."""

@@ -93,7 +93,7 @@ KEPT = {
 """Files that are there before a command that is refused, and afterwards."""
 
 TWO = "arena random random-staged --deals 1 --processes 1"
-NO_FILE = [f"train {name} --out empty" for name in ("belief", "climb", "curves", "dmc", "sb3", "selfplay")]
+NO_FILE = [f"train {name} --out empty" for name in ("belief", "curves", "dmc", "sb3", "selfplay")]
 REFUSED = {
     # values
     "--scoring='chess' must be one of win, stake, botzone": ["arena random rules --scoring chess"],

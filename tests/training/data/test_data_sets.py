@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.observation import observe
+from ddz_env.core.observation import OBSERVATION, Layout, observe
 from ddz_env.core.rules import PRESETS
 from ddz_env.peers.botzone.games import GAMES as GAMES_OF_BOTZONE
 from ddz_env.playing.provenance import code_stamp
@@ -30,6 +30,8 @@ from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import AgentFailedError, SettingsMismatchError
 from ddz_training.measure.statistics import summarize
 from tests.training.apps.terminal import ddz
+
+EARLIER_TABLE = Path(__file__).parents[2] / "data" / "decisions.parquet"
 
 needs_tables = pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="tables need PyArrow")
 
@@ -210,6 +212,28 @@ def test_tables_are_made_anew_only_where_games_came_in(tmp_path: Path, monkeypat
     assert first.stat().st_mtime_ns == before[0]
     assert second.read_bytes() != before[1]
     assert "4 games of Dou Dizhu" in (tmp_path / CARD).read_text(encoding="utf-8")
+
+
+@needs_tables
+def test_a_table_of_0_2_0_is_read_after_another_sentence_and_refused_after_another_layout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """``ddz record rules random --deals 1 --seed 3`` wrote it, when fingerprints were made of sentences."""
+    monkeypatch.setattr(table, "fingerprint", table.fingerprint.__wrapped__)
+    hand, *others = OBSERVATION.features
+    for first, is_read in (
+        (dataclasses.replace(hand, description="worded anew"), True),
+        (dataclasses.replace(hand, name="cards"), False),
+        (dataclasses.replace(hand, high=4), False),
+        (dataclasses.replace(hand, size=hand.size + 8), False),
+    ):
+        monkeypatch.setattr(table, "OBSERVATION", Layout((first, *others)))
+        if is_read:
+            observations = [row["observation"] for row in rows_of(EARLIER_TABLE, ["observation"])]
+            assert (len(observations), sum(observations[0][:15])) == (47, 20)
+        else:
+            with pytest.raises(DataSetError, match="with the fingerprint '55894de5f8b1d549'"):
+                rows_of(EARLIER_TABLE, ["observation"])
 
 
 @needs_tables

@@ -92,7 +92,7 @@ def test_every_option_of_the_field_is_written_out(member: Member) -> None:
 
 
 def test_the_weights_of_the_field_are_the_committed_ones() -> None:
-    assert list(agent_files(FIELD["policy"].agent).values()) == ["cea81e728b42ffcb"]
+    assert list(agent_files(FIELD["policy-v1"].agent).values()) == ["cfd085c33437f77a"]
 
 
 def test_the_sample_asks_where_there_is_a_choice() -> None:
@@ -135,7 +135,7 @@ def test_what_cannot_be_played_is_refused() -> None:
 
 def test_the_quick_field_needs_no_search_and_the_field_plays_itself() -> None:
     quick = play.against_field(LOWEST, DEALS["choosing"], quick=True)
-    assert [b for _, b in quick.pairs] == ["random", "rules", "policy"]
+    assert [b for _, b in quick.pairs] == ["random", "rules", "policy-v1"]
     assert len(play.against_field(LOWEST, DEALS["reporting"]).pairs) == 6
     assert len(play.field_contest(DEALS["reporting"]).pairs) == 15
     assert len(play.field_contest(DEALS["choosing"], quick=True).pairs) == 3
@@ -260,7 +260,14 @@ def test_the_leaderboard_is_made_from_committed_files(tmp_path: Path) -> None:
 
 def test_every_player_of_the_field_has_a_rating() -> None:
     ratings = leaderboard.field_ratings().fixed
-    assert sorted(ratings, key=ratings.__getitem__) == ["random", "rlcard-rule", "isuct", "rules", "rollout", "policy"]
+    assert sorted(ratings, key=ratings.__getitem__) == [
+        "random",
+        "rlcard-rule",
+        "isuct",
+        "rules",
+        "rollout",
+        "policy-v1",
+    ]
     assert ratings["rules"] == 0
 
 

@@ -129,10 +129,20 @@ COLUMNS = (
 """The columns, in order."""
 
 
+EARLIER_FINGERPRINTS = {"55894de5f8b1d549": "dbb31053278a449b"}
+"""Fingerprints that tables were written with, and what the layout that they meant has today.
+
+Until 0.2.0 a fingerprint was made of the descriptions of observations, too.
+"""
+
+
 @functools.cache
 def fingerprint() -> str:
-    """A hash of what gives observations and actions their meaning, sixteen hexadecimal digits."""
-    lines = [*map(str, OBSERVATION.rows()), *map(action_name, range(NUM_ACTIONS))]
+    """A hash of what gives observations and actions their meaning, sixteen hexadecimal digits.
+
+    It is made of names, places, sizes and ranges, not of descriptions: a description may be reworded.
+    """
+    lines = [*OBSERVATION.places(), *map(action_name, range(NUM_ACTIONS))]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
@@ -243,9 +253,10 @@ def read_about(path: Path) -> Mapping[str, Any]:
         raise DataSetError(f"{path} is not a table: {error}") from error
     if said.get("kind") != KIND:
         raise DataSetError(f"{path} is not a table of decisions ({KIND}) but {shown(said.get('kind'))}")
-    if said.get("fingerprint") != fingerprint():
+    written = str(said.get("fingerprint"))
+    if EARLIER_FINGERPRINTS.get(written, written) != fingerprint():
         raise DataSetError(
-            f"{path} was written for observations or actions with the fingerprint {said.get('fingerprint')!r}, those "
+            f"{path} was written for observations or actions with the fingerprint {written!r}, those "
             f"of this package have {fingerprint()!r}: write the tables again from the recorded games (ddz record)"
         )
     return dict(said)

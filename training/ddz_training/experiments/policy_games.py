@@ -28,6 +28,7 @@ import numpy.typing as npt
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
+from ddz_agents.neural.shipped import policy_name
 from ddz_agents.neural_search.descent import new_descents
 from ddz_agents.neural_search.judge import SHIPPED, WORLDS, Calibration, Judge, LogOddsCurve, curve_inputs
 from ddz_agents.neural_search.leaves import play_on, write_results
@@ -215,7 +216,7 @@ def gain_table(saved: ex.Saved[GainResult]) -> ex.Table:
     header = ("search", "games", "decisions", "changed %", "ms", "landlord", "peasants", "both", "over the first")
     settings = saved.settings
     note = f"{saved.name}, seed {settings['seed']}, {settings['playouts']} games to value a move"
-    note += f"; the weights are `{settings['weights']}`."
+    note += f"; the weights are `{policy_name(settings['weights'])}`."
     return ex.Table("Gains over the policy, points of win rate", header, lines, note)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Annotated, Any
 
-from ddz_agents.neural.shipped import policy_path, shipped_policy_path
+from ddz_agents.neural.shipped import policy_name, policy_path, shipped_policy_path
 from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import experiment as ex
@@ -137,7 +137,7 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
 def strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
     """What the shipped policy wins, alone and in the search."""
     title = "The shipped policy: rates and scores with 95 % intervals, milliseconds a decision"
-    note = f"{matches.deals_note(saved)}, {saved.name}; the weights are `{saved.settings['weights']}`."
+    note = f"{matches.deals_note(saved)}, {saved.name}; the weights are `{policy_name(saved.settings['weights'])}`."
     return ex.Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
 
 

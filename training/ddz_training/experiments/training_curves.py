@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
+from ddz_agents.neural.shipped import policy_name
 from ddz_env.core.whole_file import replace_file
 from ddz_training.experiments.experiment import Table
 from ddz_training.measure.errors import InvalidExperimentError
@@ -258,10 +259,11 @@ def _campaign(results: Path) -> str:
 
 
 def _climb(results: Path) -> str:
-    """The judgements of candidates (:mod:`ddz_training.learn.climb`), the latest last."""
+    """The judgements of candidates (``tools/climb.py``), the latest last."""
     with (results / "climb.csv").open(newline="", encoding="utf-8") as file:
         header, *lines = csv.reader(file)
     for line in lines:
+        line[:2] = map(policy_name, line[:2])
         line[2] = f"{float(line[2]) / 1e6:.0f}" if line[2] else ""
     return Table("Candidates", ["weights", "against", "million decisions", *header[3:]], lines).markdown()
 

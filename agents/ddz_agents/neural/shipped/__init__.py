@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
 from ddz_env.core.errors import InvalidAgentOptionError
 
+POLICIES: Mapping[str, tuple[str, ...]] = {
+    "policy-v1": ("cea81e728b42ffcb", "cfd085c33437f77a"),
+    "policy-v2": ("8eaea894e4be0d81",),
+}
+"""The policies that play to win, by ids that never change, the newest last; each with the digests by which results know
+it: of the file that was trained, and of those that shipped.
+
+``policy-v1``, the yardstick, is what the benchmark and later policies are compared with.  Once there is a newer one, a
+file is kept without its critic, and in half precision except for the first: it then has another digest.
+"""
+
+*_, NEWEST = POLICIES
+"""What ``policy`` plays by."""
+
 
 def shipped_policy_path() -> Path:
-    """The file of the policy that ``policy`` plays by where no other is named.
+    """The file of the policy that ``policy`` plays by where no other is named: the newest.
 
     Example:
         >>> shipped_policy_path().name
-        'policy.safetensors'
+        'policy-v2.safetensors'
     """
-    return _shipped("policy")
+    return _shipped(NEWEST)
+
+
+def policy_name(digest: str) -> str:
+    """A policy's id and the digest by which results know it; the digest alone of one that never shipped.
+
+    Example:
+        >>> policy_name("8eaea894e4be0d81")
+        'policy-v2 (8eaea894e4be0d81)'
+    """
+    return next((f"{name} ({digest})" for name, files in POLICIES.items() if digest in files), digest)
 
 
 def shipped_belief_path() -> Path:
@@ -36,9 +61,8 @@ def policy_path(path: str | Path | None = None) -> Path:
     """The file that the option ``path`` of an agent means.
 
     Args:
-        path: A file; ``points`` for the shipped policy that bids, doubles and plays for points, ``yardstick`` for the
-            first that shipped, with which the benchmark and later policies are compared; None for the one that plays
-            to win.
+        path: A file; an id of :data:`POLICIES`; ``points`` for the shipped policy that bids, doubles and plays for
+            points; None for the newest of those that play to win.
 
     Raises:
         InvalidAgentOptionError: For ``douzero``, a shipped policy of 0.2.0.
@@ -52,6 +76,6 @@ def policy_path(path: str | Path | None = None) -> Path:
             "path='douzero': that policy went, for it was hardly stronger under DouZero's rules than the one that "
             "stayed (docs/measurements/policy-results.md)"
         )
-    if str(path) in ("points", "yardstick"):
+    if str(path) in ("points", *POLICIES):
         return _shipped(str(path))
     return shipped_policy_path() if path is None else Path(path)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import ddz_env
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.command import Argument, Command, Count, Natural, Parallel, follow, rules_words
+from ddz_training.apps.cli.command import Argument, Command, Count, Natural, follow, rules_words
 from ddz_training.apps.cli.console import bars, complain, quoted, remark, show, stopping, tell
 from ddz_training.apps.cli.files import WEIGHTS
 from ddz_training.apps.cli.lazily import lazily
@@ -23,9 +23,8 @@ with lazily():
     from ddz_training.data import games as data_games
     from ddz_training.data import table as data_table
     from ddz_training.experiments import training_curves
-    from ddz_training.learn import belief, climb, dmc, imitation, loop, strength
+    from ddz_training.learn import belief, dmc, imitation, loop, strength
     from ddz_training.learn import errors as learn_errors
-    from ddz_training.learn.ppo import config as ppo_config
     from ddz_training.learn.ppo import selfplay as ppo_selfplay
     from ddz_training.learn.sb3 import train as sb3_train
     from ddz_training.measure import errors as match_errors
@@ -215,66 +214,6 @@ class DmcCommand(OwnGames, call="train dmc", heading="Train"):
     def kind(self) -> type[ppo_selfplay.SelfPlay]:
         """Deep Monte Carlo."""
         return dmc.DeepMonteCarlo
-
-
-class ClimbCommand(Parallel, RunCommand, call="train climb", heading="Train"):
-    """Train the shipped policy further, judge what comes out, and ship it if it is better.
-
-    Attributes:
-        out: Folder for the training and for the games that judge it; both are resumed.
-        minutes: Minutes of training in total.
-        candidate: Judge these weights instead of training any.
-        table: Add the judgement to this table (FILE.csv).
-        ship: Replace the shipped weights of this checkout if the candidate is better.
-
-    Example:
-        ddz train climb --out runs/climb --minutes 60 --table docs/results/climb.csv --ship
-        ddz train climb --out runs/judged --candidate run/policy.safetensors
-    """
-
-    minutes: float = 60.0
-    candidate: Annotated[Path | None, File(use="read")] = None
-    table: Annotated[Path | None, File(".csv")] = None
-    ship: bool = False
-
-    def run(self) -> None:
-        """Learn, judge, and ship or not."""
-        candidate = self.candidate or self._train()
-        with self.working("deals") as how:
-            found = climb.judge(candidate, self.out, **how)
-        better = all(one.passed for one in found)
-        show(_judgement_table(found, "It ships." if better else "It does not ship."))
-        if self.table is not None:
-            climb.write_line(self.table, candidate, found)
-        if better and self.ship:
-            climb.ship(candidate)
-            tell("the shipped policy is now this one")
-
-    def _train(self) -> Path:
-        """A run from the shipped weights, resumed if there is one; the policy that it leaves."""
-        settings = ppo_config.SelfPlayConfig.given({"rules": self.rules, "seed": self.seed}, self.set_)
-
-        def begin() -> ppo_selfplay.SelfPlay:
-            return climb.begin(self.out, settings, self.threads)
-
-        self.learn(begin, loop.Budget(minutes=self.minutes), loop.POLICY, f"resume with: {self.resuming()}")
-        return self.out / loop.POLICY
-
-
-def _judgement_table(found: Sequence[climb.Judgement], verdict: str) -> Table:
-    """A line a rival."""
-    lines = [
-        (
-            one.rival.agent,
-            f"{one.rival.deals:,}",
-            one.wins.both(to="–"),
-            one.gain.both("+.1f"),
-            "yes" if one.passed else "no",
-        )
-        for one in found
-    ]
-    header = ("against", "deals", "wins %", "more than the shipped policy", "may ship")
-    return Table("The candidate", header, lines, verdict)
 
 
 class Sb3Command(RunCommand, call="train sb3", heading="Train"):

@@ -155,7 +155,7 @@ _MEMBERS = (
         "particles=0",
     ),
     Member("rollout", "rollout:iterations=1000,milliseconds=none,candidates=12,particles=300,caution=0.5"),
-    Member("policy", "policy:path=yardstick,threads=1,trust_file=false,temperature=0.0", quick=True),
+    Member("policy-v1", "policy:path=policy-v1,threads=1,trust_file=false,temperature=0.0", quick=True),
 )
 
 FIELD: Mapping[str, Member] = {member.name: member for member in _MEMBERS}

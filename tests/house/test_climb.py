@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ddz_agents.neural.shipped import shipped_policy_path
-from ddz_training.learn import climb
-from ddz_training.learn.climb import Judgement, Rival, judge, write_line
+from ddz_agents.neural.weights import load_weights
+from ddz_env.playing.provenance import file_digest
 from ddz_training.measure.statistics import Interval
-
-pytest.importorskip("torch")
+from tools import climb
+from tools.climb import Judgement, Rival, judge, write_line
 
 RIVALS = (Rival("policy", 4), Rival("rules", 2, binding=False), Rival("random", 2))
 
@@ -48,9 +49,7 @@ def test_the_shipped_policy_is_its_own_equal_and_games_are_not_played_twice(tmp_
     assert {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == before
 
 
-def test_a_judgement_is_one_line_and_shipping_replaces_the_policy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judgement_is_one_line(tmp_path: Path) -> None:
     table, found = tmp_path / "climb.csv", [judged("policy", 0.01, 0.03), judged("random", -0.01, 0.01)]
     for _ in range(2):
         write_line(table, shipped_policy_path(), found)
@@ -58,19 +57,20 @@ def test_a_judgement_is_one_line_and_shipping_replaces_the_policy(
     assert line["policy"] == "52.0 (51.0–53.0)"
     assert line["gain v random"] == "+0.0 (-1.0 to +1.0)"
     assert line["may ship"] == "yes"
-    place = tmp_path / "policy.safetensors"
+
+
+def test_shipping_adds_a_policy_with_the_next_number_and_cuts_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, shipped = tmp_path / "policy-v7.safetensors", shipped_policy_path()
+    place.write_bytes(shipped.read_bytes())
     monkeypatch.setattr(climb, "shipped_policy_path", lambda: place)
-    climb.ship(shipped_policy_path())
-    assert place.read_bytes() == shipped_policy_path().read_bytes()
-
-
-def test_a_run_begins_with_the_shipped_policy_and_is_resumed(tmp_path: Path) -> None:
-    small = {"num_games": 8, "steps": 4, "minibatch": 8}
-    run = climb.begin(tmp_path, small, threads=1)
-    assert run.config.entropy == climb.RECIPE["entropy"]
-    run.step()
-    run.keep(tmp_path)
-    run.close()
-    resumed = climb.begin(tmp_path, small, threads=1)
-    assert resumed.counters.update == 1
-    resumed.close()
+    monkeypatch.setattr(climb, "NEWEST", "policy-v7")
+    assert file_digest(shipped) in climb.ship(shipped)
+    whole, before, after = map(load_weights, (shipped, place, tmp_path / "policy-v8.safetensors"))
+    assert before.critic is None
+    assert after.critic is not None
+    for weights in (before, after):
+        assert climb.same_choices(whole, weights) >= climb.SAME_CHOICES
+    other = replace(whole, policy={name: -array for name, array in whole.policy.items()})
+    assert climb.same_choices(whole, other) < climb.SAME_CHOICES

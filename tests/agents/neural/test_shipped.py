@@ -1,0 +1,200 @@
+"""The files that ship: who they are, that they are read for ever, and that they choose what they always chose."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ddz_agents.belief.model import BeliefModel, load_belief
+from ddz_agents.neural import tensor_file
+from ddz_agents.neural.architecture import EARLIER_INPUTS, TABLES, check_inputs, inputs_of, with_every_input
+from ddz_agents.neural.columns import POLICY_INPUTS, Columns, Input, observation_columns
+from ddz_agents.neural.errors import TensorFileMismatchError
+from ddz_agents.neural.features import MOVE_BYTES
+from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural.model import Bytes
+from ddz_agents.neural.shipped import NEWEST, POLICIES, policy_name, policy_path, shipped_policy_path
+from ddz_agents.neural.weights import KIND, VERSION, load_weights, save_weights
+from ddz_env import State
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.core.observation import OBSERVATION, Feature, Layout, action_mask, observe
+from ddz_env.playing.provenance import agent_files, file_digest
+from ddz_env.playing.registry import make_agent
+
+CHOICES = {"policy-v1": "f3c31a439bafa4f8", "policy-v2": "22b7f12e1c497e0a", "points": "df789f26f551ab8d"}
+"""Digests of what each shipped policy chooses in 10,000 positions: computed when it shipped, the same ever since."""
+
+FILES = {
+    "policy-v1": "cfd085c33437f77a",
+    "policy-v2": "8eaea894e4be0d81",
+    "points": "004c9920b38c0507",
+    "belief": "f38b7853942046e2",
+}
+"""Digests of the files, which never change; only the newest policy's does when there is a newer one."""
+
+WORLDS = "5731d361135703bd"
+"""That of the hands that the belief network draws."""
+
+
+@pytest.fixture(scope="module")
+def positions() -> tuple[Bytes, Bytes]:
+    """Observations and masks of 10,000 choices in random games, with and without an auction."""
+    rng, seen, masks, game = np.random.default_rng(20), list[Bytes](), list[Bytes](), 0
+    while len(seen) < 10_000:
+        state = State.new(game, "standard" if game % 4 else "bidding,doubling=true")
+        while not state.is_over:
+            legal = state.legal_actions()
+            if len(legal) > 1:
+                seen.append(observe(state))
+                masks.append(action_mask(state))
+            state.step_action(legal[int(rng.integers(len(legal)))])
+        game += 1
+    return np.stack(seen[:10_000]), np.stack(masks[:10_000])
+
+
+def digest(*parts: bytes) -> str:
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_shipped_policy_chooses_what_it_always_chose(name: str, positions: tuple[Bytes, Bytes]) -> None:
+    logs, _ = load_policy(name).evaluate(*positions)
+    assert digest(logs.argmax(axis=1).astype("<i2").tobytes()) == CHOICES[name]
+
+
+def drawn(model: BeliefModel) -> str:
+    """The digest of hands that a belief network draws in random games."""
+    rng, hands = np.random.default_rng(21), list[bytes]()
+    for game in range(8):
+        state = State.new(game)
+        while not state.is_over:
+            proposal = model.proposal(state.view(), np.random.default_rng(game), 4)
+            assert proposal is not None
+            hands.append(proposal.hands.astype("<u8").tobytes())
+            legal = state.legal_actions()
+            state.step_action(legal[int(rng.integers(len(legal)))])
+    return digest(*hands)
+
+
+def test_the_belief_network_draws_what_it_always_drew() -> None:
+    assert drawn(load_belief()) == WORLDS
+
+
+def test_the_files_are_those_that_shipped() -> None:
+    folder = shipped_policy_path().parent
+    assert {file.stem: file_digest(file) for file in folder.glob("*.safetensors")} == FILES
+    assert all(FILES[name] == digests[-1] for name, digests in POLICIES.items())
+    assert load_weights(shipped_policy_path()).critic is not None
+    for name in POLICIES.keys() - {NEWEST}:
+        assert load_weights(policy_path(name)).critic is None, "which only neural-ismcts asks"
+
+
+def test_a_policy_is_an_agent_by_its_id() -> None:
+    newest = make_agent("policy")
+    for name in POLICIES:
+        agent = make_agent(name)
+        assert agent.name == name == make_agent(f"policy:path={name}").name
+        assert agent_files(name) == agent_files(f"policy:path={name}") == {f"{name}.safetensors": FILES[name]}
+        with pytest.raises(InvalidAgentOptionError, match=f"must be {name}"):
+            make_agent(f"{name}:path=points")
+    assert agent_files("policy") == agent_files(NEWEST)
+    assert (newest.name, policy_name("1234")) == ("policy", "1234")
+
+
+# --- Layouts ----------------------------------------------------------------------------------------------------------
+
+
+def changed(first: Feature, *, move: bool = False) -> Layout:
+    """The observation's layout with another first feature, or with the last one in front."""
+    features = (first, *OBSERVATION.features[1:])
+    return Layout((features[-1], *features[:-1]) if move else features)
+
+
+HAND = OBSERVATION.features[0]
+
+
+def test_the_points_policy_is_a_file_of_0_2_0() -> None:
+    """It stands for all of them: a fingerprint of sentences, and no names of inputs."""
+    with policy_path("points").open("rb") as file:
+        heading = file.read(4096)
+    assert b'"layout":"70fe356474e77c0d"' in heading
+    assert b"inputs" not in heading
+    assert inputs_of("policy", "rest", "critic") == EARLIER_INPUTS
+
+
+@pytest.mark.parametrize(
+    ("layout", "read"),
+    [
+        (changed(replace(HAND, description="worded anew")), True),
+        (changed(replace(HAND, name="cards")), False),
+        (changed(replace(HAND, high=4)), False),
+        (changed(replace(HAND, low=-1)), False),
+        (changed(replace(HAND, size=HAND.size + 8)), False),
+        (changed(HAND, move=True), False),
+    ],
+)
+def test_a_file_is_read_after_another_sentence_and_refused_after_another_layout(
+    layout: Layout, read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tensor_file, "OBSERVATION", layout)
+    monkeypatch.setattr(tensor_file, "layout_fingerprint", tensor_file.layout_fingerprint.__wrapped__)
+    if read:
+        load_weights(policy_path("points"))
+    else:
+        with pytest.raises(TensorFileMismatchError, match="with the fingerprint '70fe356474e77c0d'"):
+            load_weights(policy_path("points"))
+
+
+@pytest.mark.parametrize("part", ["action_name", "CONCEALED", "PROSPECT_NUMBERS"])
+def test_actions_concealed_cards_and_prices_are_part_of_the_layout(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, fingerprint = tensor_file.layout_fingerprint(), tensor_file.layout_fingerprint.__wrapped__
+    assert fingerprint() == before
+    others = {"action_name": str, "CONCEALED": OBSERVATION, "PROSPECT_NUMBERS": (8, 12)}
+    monkeypatch.setattr(tensor_file, part, others[part])
+    assert fingerprint() != before
+
+
+# --- Inputs -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", [1, 2, 10])
+def test_a_network_answers_as_it_did_where_an_input_was_added_later(
+    place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its weights for that are zero, in the place of the new columns: before, behind and long after the history."""
+    inputs, read, history = POLICY_INPUTS.inputs, inputs_of("policy")["policy"], 2
+    layer = np.random.default_rng(place).random((4, observation_columns(history) + 5))  # five of something else
+    assert with_every_input(layer, read, "policy", history) is layer
+    monkeypatch.setitem(TABLES, "policy", Columns(*inputs[:place], Input("bombs", 3, ""), *inputs[place:]))
+    first = sum(MOVE_BYTES * history if entry.name == "history" else entry.columns for entry in inputs[:place])
+    wide = with_every_input(layer, read, "policy", history)
+    np.testing.assert_array_equal(wide, np.insert(layer, [first] * 3, 0.0, axis=1))
+    check_inputs("it", None, "policy")  # and a file that does not name it is read
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_file_is_refused_where_an_input_went_or_is_another(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, (first, *others) = policy_path("points"), TABLES[table].inputs
+    for other in ([], [first._replace(name="another")], [first._replace(columns=7)]):
+        monkeypatch.setitem(TABLES, table, Columns(*other, *others))
+        with pytest.raises(TensorFileMismatchError, match=f"reads the {table} inputs .*'{first.name}="):
+            load_weights(path)
+
+
+@pytest.mark.parametrize("inputs", [5, {}, {"policy": 5}, {"policy": [5]}, {"policy": [["table", 256]]}])
+def test_names_of_inputs_that_are_something_else_are_refused(inputs: object) -> None:
+    with pytest.raises(TensorFileMismatchError, match="reads the policy inputs"):
+        check_inputs("it", inputs, "policy")
+
+
+def test_a_file_names_what_its_networks_read(tmp_path: Path) -> None:
+    both = load_weights(policy_path("points"))
+    for weights, tables in ((both, ("policy", "rest", "critic")), (replace(both, critic=None), ("policy", "rest"))):
+        save_weights(tmp_path / "w", weights)
+        _, about = tensor_file.read_tensor_file(tmp_path / "w", KIND, VERSION)
+        assert about["inputs"] == inputs_of(*tables)
+        load_weights(tmp_path / "w")

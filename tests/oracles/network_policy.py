@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ddz_agents.neural.columns import describe_games
+from ddz_agents.neural.decisions import describe_games
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import Critic, PolicyNetwork
 

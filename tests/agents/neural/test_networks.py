@@ -12,29 +12,19 @@ import numpy as np
 import pytest
 import torch
 
-from ddz_agents.neural import columns as inputs
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.architecture import critic_layers, policy_layers
-from ddz_agents.neural.columns import (
-    GAME_COLUMNS,
-    REST_COLUMNS,
-    _describe_afterstates,
-    describe_afterstates,
-    describe_observations,
-    observation_columns,
-    policy_inputs,
-)
+from ddz_agents.neural.columns import observation_columns, policy_inputs
 from ddz_agents.neural.compiled_policy import CompiledPolicy
+from ddz_agents.neural.decisions import describe_afterstates, describe_observations
 from ddz_agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError
 from ddz_agents.neural.features import (
-    HAND_VALUES,
     MOST_LOSERS,
     MOST_MOVES,
     PLANES,
-    PROSPECTS,
     SIGNS,
-    put_hand_values,
-    put_prospects,
+    read_hand_values,
+    value_hand,
     weigh_pool,
 )
 from ddz_agents.neural.loading import load_policy
@@ -126,35 +116,12 @@ def test_compiled_columns_are_those_of_the_reference(rules: str, history: int) -
                 checked.add(name)
             first = stop
         assert seen.shape[1] == first == observation_columns(history)
-        rows, actions, rests, _ = describe_afterstates(batch.observation, batch.mask)
+        rows, actions, rests = describe_afterstates(batch.observation, batch.mask)
         left = [reference.hand_left(batch.observation[row], action) for row, action in zip(rows, actions, strict=True)]
         assert (rests[:, :PLANES] == reference.thresholds(np.array(left))).all()
         kickers += int(((actions >= 379) & (actions < 394)).sum())
     assert checked == {entry.name for entry in policy_inputs(history).inputs} - {"prospects", "signs"}
     assert kickers > 0 or rules == "mini"
-
-
-@pytest.mark.parametrize("steps", [0, 10, 25, 40])
-def test_the_tables_of_inputs_are_the_columns_that_the_kernels_write(steps: int) -> None:
-    """Every column of a row is written, from 0 to 1, and none behind: a wrong width leaves a gap or hides a column."""
-    games = 100
-    batch = SelfPlayBatch(games, "bidding", seed=5, threads=1, concealed=True)
-    for _ in range(steps):
-        batch.step(batch.sample_actions())
-    rules, known, mind = Rules().words(), np.zeros(games, np.bool_), new_rule_scratch()
-    written = []
-    for history in (0, 3, 15):
-        out = np.full((games, observation_columns(history) + 9), np.nan, np.float32)
-        inputs._describe_observations(batch.observation, history, rules, mind, out)
-        written.append((out, observation_columns(history)))
-    out = np.full((games, GAME_COLUMNS + 9), np.nan, np.float32)
-    inputs._describe_games(batch.observation, batch.concealed, known, rules, mind, out)
-    found = describe_afterstates(batch.observation, batch.mask)
-    wide = found._replace(columns=np.full((len(found.rows), REST_COLUMNS + 9), np.nan, np.float32))
-    _describe_afterstates(batch.observation, batch.mask, True, rules, mind, wide)
-    for columns, size in (*written, (out, GAME_COLUMNS), (wide.columns, REST_COLUMNS)):
-        assert ((columns[:, :size] >= 0) & (columns[:, :size] <= 1)).all()
-        assert np.isnan(columns[:, size:]).all()
 
 
 def test_probabilities_sum_to_one_over_the_legal_actions_and_are_nearly_uniform_before_training() -> None:
@@ -199,7 +166,7 @@ def test_the_compiled_policy_answers_as_pytorch_does(rules: str) -> None:
     ours, theirs = CompiledPolicy(weights), NetworkPolicy(*weights.networks())
     observations, masks, concealed = decisions(rules, 60)
     assert len(masks) > 100
-    seen, _ = policy_input(observations, masks, weights.architecture.history)
+    seen = policy_input(observations, masks, weights.architecture.history)
     with torch.inference_mode():
         logits = theirs.network(*seen)[0].numpy()
     size = np.abs(np.where(masks == 1, logits, 0)).max(axis=1)
@@ -321,25 +288,6 @@ def test_it_plays_and_searches_where_nothing_but_the_core_is_installed(tmp_path:
     assert any("policy" in line for line in table)
 
 
-def test_values_that_are_handed_back_are_believed_and_give_the_same_columns() -> None:
-    """There is no second search: others give other prospects, and the cards are what they are."""
-    batch = SelfPlayBatch(300, "rlcard", seed=3, threads=1)
-    for _ in range(25):
-        batch.step(batch.sample_actions())
-    first = describe_afterstates(batch.observation, batch.mask)
-    rows, actions = np.nonzero(batch.mask)
-    assert (first.rows == rows).all()
-    assert (first.actions == actions).all()
-    assert (first.hand_values.shape, first.hand_values.dtype) == ((len(rows), HAND_VALUES), np.int16)
-    again = describe_afterstates(batch.observation, batch.mask, first.hand_values.copy())
-    for one, other in zip(first, again, strict=True):
-        assert one.tobytes() == other.tobytes()
-    changed = describe_afterstates(batch.observation, batch.mask, np.full_like(first.hand_values, 302))
-    assert (changed.columns[:, :PLANES] == first.columns[:, :PLANES]).all()
-    assert (changed.columns[:, PLANES : PLANES + MOST_LOSERS].sum(1) == 3).all()
-    assert (first.columns[:, PLANES:] != changed.columns[:, PLANES:]).any(axis=1).mean() > 0.9
-
-
 @pytest.mark.parametrize(
     ("sure", "price", "losers", "moves", "share", "steps"),
     [
@@ -353,22 +301,15 @@ def test_values_that_are_handed_back_are_believed_and_give_the_same_columns() ->
 def test_an_appraisal_is_a_hundred_a_loser_and_one_any_other_move_and_a_price(
     sure: int, price: int, losers: int, moves: int, share: float, steps: int
 ) -> None:
-    out = np.full(PROSPECTS + 1, 9, np.float32)
-    put_hand_values(sure, price, out, 0)
-    parts = np.split(out, [MOST_LOSERS, MOST_LOSERS + MOST_MOVES, MOST_LOSERS + MOST_MOVES + 1, PROSPECTS])
-    assert [part.sum() for part in (*parts[:2], parts[3])] == [losers, moves, steps]
-    assert parts[2][0] == pytest.approx(share, abs=1e-6)
-    assert parts[4].tolist() == [9]
+    assert read_hand_values(sure, price) == (losers, moves, pytest.approx(share, abs=1e-6), steps)
 
 
-def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, float]:
-    mind, out = new_rule_scratch(), np.zeros(PROSPECTS, np.float32)
+def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, int]:
+    """The moves that can be beaten, all moves, and the price."""
+    mind = new_rule_scratch()
     weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), Rules().words(), mind)
-    put_prospects(np.uint64(counts_to_word(Hand.parse(hand).counts)), mind, out, 0)
-    losers, moves = out[:MOST_LOSERS], out[MOST_LOSERS : MOST_LOSERS + MOST_MOVES]
-    for thresholds in (losers, moves):  # once a threshold is missed, so are all above it
-        assert (np.diff(thresholds) <= 0).all()
-    return int(losers.sum()), int(moves.sum()), float(out[MOST_LOSERS + MOST_MOVES])
+    sure, price = value_hand(np.uint64(counts_to_word(Hand.parse(hand).counts)), mind)
+    return sure // 100, sure // 100 + sure % 100, price
 
 
 @pytest.mark.parametrize(

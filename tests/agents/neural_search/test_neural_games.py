@@ -7,8 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ddz_agents.neural.columns import GAME_COLUMNS, describe_games
-from ddz_agents.neural.features import PLANES, PROSPECTS, put_prospects, weigh_pool
+from ddz_agents.neural.columns import GAME_COLUMNS
+from ddz_agents.neural.decisions import describe_games
+from ddz_agents.neural.features import PLANES, PROSPECTS, value_hand, weigh_pool
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import CHOSEN, HANDS, PENDING
@@ -18,6 +19,7 @@ from ddz_env.core.notation import word_to_counts
 from ddz_env.core.observation import CONCEALED, OBSERVATION, observe
 from ddz_env.envs.batch import SelfPlayBatch
 from tests.agents.neural.test_networks import concealed_of
+from tests.oracles.columns_reference import prospects
 
 SIZES = ("cards_left_self", "cards_left_next", "cards_left_previous")
 TABLE = ("bombs", "highest_bid", "passes", "target_key", "target", *SIZES)
@@ -80,11 +82,10 @@ def test_the_cards_that_nobody_holds_are_read_and_the_last_column_says_whether_t
 
 
 def prospects_among(hand: np.uint64, one: np.uint64, other: np.uint64) -> np.ndarray:
-    mind, out = new_rule_scratch(), np.zeros(PROSPECTS, np.float32)
+    mind = new_rule_scratch()
     most = max(int(one).bit_count(), int(other).bit_count())
     weigh_pool(np.uint64(add_hand(one, other)), np.uint64(most), Rules().words(), mind)
-    put_prospects(hand, mind, out, 0)
-    return out
+    return prospects(np.array(value_hand(hand, mind)))
 
 
 @pytest.mark.parametrize("rules", ["standard", "mini"])

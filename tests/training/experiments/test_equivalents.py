@@ -10,7 +10,8 @@ import pytest
 
 from ddz_agents.neural.agent import PolicyAgent
 from ddz_agents.neural.blind import BlindPolicyAgent, Input, blinded, columns_of
-from ddz_agents.neural.columns import REST_INPUTS, describe_observations, policy_inputs
+from ddz_agents.neural.columns import REST_INPUTS, policy_inputs
+from ddz_agents.neural.decisions import describe_observations
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import Rule, RulesAgent, RulesWithoutAgent, hide_few_cards

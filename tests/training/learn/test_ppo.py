@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from ddz_agents.neural.columns import describe_games
+from ddz_agents.neural.decisions import describe_games
 from ddz_agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities, policy_input
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import CONCEALED, OBSERVATION
@@ -247,8 +247,7 @@ def test_a_gradient_step_follows_the_losses(decisions: Rollout, on_device: bool)
     bytes_seen, masks = decisions.seen.numpy(), masks_of(decisions)
     observations, concealed = bytes_seen[:, : OBSERVATION.size], bytes_seen[:, OBSERVATION.size :][:, : CONCEALED.size]
     actions = decisions.legal_actions[decisions.starts + decisions.choice.places].long()
-    seen, _ = policy_input(observations, masks, SMALL.history)
-    logits, values = policy(*seen)
+    logits, values = policy(*policy_input(observations, masks, SMALL.history))
     worth = critic(torch.from_numpy(describe_games(observations, concealed, bytes_seen[:, AGAINST_RULES] > 0)))
     logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), decisions.targets
     counts, old, advantages = decisions.choice.counts, decisions.choice.log_probabilities, decisions.advantages

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import Progress
 from torch import Tensor
 
-from ddz_agents.neural.columns import describe_afterstates
+from ddz_agents.neural.decisions import describe_afterstates
 from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.neural.weights import Weights, load_weights
@@ -29,7 +29,7 @@ from ddz_training.learn.loop import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Bud
 from ddz_training.learn.ppo import ppo, selfplay
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.ppo import Players, collect
-from ddz_training.learn.ppo.reading import Reading, read_critic
+from ddz_training.learn.ppo.reading import DeviceReading, Reading, read_critic
 from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_games, new_generator
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.learn.threads import Threads
@@ -37,7 +37,7 @@ from ddz_training.measure.errors import AgentChangedError, OtherCodeError
 from ddz_training.measure.provenance import other_code
 from tests.oracles.network_policy import NetworkPolicy
 from tests.training.apps.terminal import done, refused
-from tests.training.learn.test_games import AGAINST_RULES, SMALL, masks_of
+from tests.training.learn.test_games import AGAINST_RULES, CPU, SMALL, masks_of
 
 
 def small_config(**changes: Any) -> SelfPlayConfig:
@@ -119,8 +119,9 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     assert explained == pytest.approx(1 - np.var(targets - values[noted]) / np.var(targets), abs=1e-4)
     assert 0 < rollout.seen[:, AGAINST_RULES].float().mean() < 1
     hands = describe_afterstates(rollout.seen[:, : OBSERVATION.size].numpy(), masks_of(rollout))
-    assert (rollout.legal_actions.numpy() == hands.actions).all()
-    assert (rollout.legal_values.numpy() == hands.hand_values).all()
+    legal, _ = rollout.legal_of(torch.arange(len(rollout.seen)), len(rollout.legal_actions))
+    assert (legal.actions.numpy() == hands.actions).all()
+    assert (DeviceReading(SMALL, CPU).rests(rollout.seen, legal).numpy() == hands.columns).all()
 
 
 @pytest.mark.parametrize("average", [0.0, 0.7])

@@ -12,9 +12,8 @@ import pytest
 from ddz_agents.belief.model import BeliefModel, load_belief
 from ddz_agents.neural import tensor_file
 from ddz_agents.neural.architecture import EARLIER_INPUTS, TABLES, check_inputs, inputs_of, with_every_input
-from ddz_agents.neural.columns import POLICY_INPUTS, Columns, Input, observation_columns
+from ddz_agents.neural.columns import Column, Columns, Input, observation_columns, policy_inputs
 from ddz_agents.neural.errors import TensorFileMismatchError
-from ddz_agents.neural.features import MOVE_BYTES
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes
 from ddz_agents.neural.shipped import NEWEST, POLICIES, policy_name, policy_path, shipped_policy_path
@@ -166,11 +165,13 @@ def test_a_network_answers_as_it_did_where_an_input_was_added_later(
     place: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its weights for that are zero, in the place of the new columns: before, behind and long after the history."""
-    inputs, read, history = POLICY_INPUTS.inputs, inputs_of("policy")["policy"], 2
+    inputs, read, history = policy_inputs(1).inputs, inputs_of("policy")["policy"], 2
     layer = np.random.default_rng(place).random((4, observation_columns(history) + 5))  # five of something else
     assert with_every_input(layer, read, "policy", history) is layer
-    monkeypatch.setitem(TABLES, "policy", Columns(*inputs[:place], Input("bombs", 3, ""), *inputs[place:]))
-    first = sum(MOVE_BYTES * history if entry.name == "history" else entry.columns for entry in inputs[:place])
+    monkeypatch.setitem(
+        TABLES, "policy", Columns(*inputs[:place], Input("bombs", "", (Column(0, 0),) * 3), *inputs[place:])
+    )
+    first = sum(len(entry.columns) * (history if entry.name == "history" else 1) for entry in inputs[:place])
     wide = with_every_input(layer, read, "policy", history)
     np.testing.assert_array_equal(wide, np.insert(layer, [first] * 3, 0.0, axis=1))
     check_inputs("it", None, "policy")  # and a file that does not name it is read
@@ -179,7 +180,7 @@ def test_a_network_answers_as_it_did_where_an_input_was_added_later(
 @pytest.mark.parametrize("table", TABLES)
 def test_a_file_is_refused_where_an_input_went_or_is_another(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path, (first, *others) = policy_path("points"), TABLES[table].inputs
-    for other in ([], [first._replace(name="another")], [first._replace(columns=7)]):
+    for other in ([], [first._replace(name="another")], [first._replace(columns=first.columns[:1] * 7)]):
         monkeypatch.setitem(TABLES, table, Columns(*other, *others))
         with pytest.raises(TensorFileMismatchError, match=f"reads the {table} inputs .*'{first.name}="):
             load_weights(path)

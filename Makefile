@@ -62,7 +62,7 @@ notebooks: $(FULL)  ## run the notebooks and keep what they print
 	$(BIN)/jupyter execute --inplace notebooks/*.ipynb
 
 docs: $(FULL)  ## write the generated tables of docs/ anew
-	$(BIN)/ddz docs
+	$(BIN)/python docs/generate.py
 
 site: $(FULL)  ## build the documentation into site/, ready for a static host; a warning or a broken link fails
 	@$(PIP_INSTALL) --editable ".[docs]"

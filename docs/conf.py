@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,10 @@ from typing import Any
 from sphinx.search.en import SearchEnglish
 
 from ddz_env import __version__
-from ddz_training.apps.documentation import on_site
+
+sys.path.insert(0, str(Path(__file__).parent))  # for what makes the tables
+
+from generate import on_site
 
 project = "ddz-env"
 author = "The ddz-env authors"
@@ -67,7 +71,7 @@ def _lead_outside(app: Any, page: str, source: list[str]) -> None:
 
 def _fill(app: Any, page: str, source: list[str]) -> None:
     """Long tables, and the docstrings of the modules that the pages in ``reference/api`` list."""
-    source[0] = on_site(source[0], Path(app.srcdir) / "results")
+    source[0] = on_site(source[0])
     if page.startswith("reference/api/"):
         source[0] = _MODULE.sub(_documented, source[0])
 

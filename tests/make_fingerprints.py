@@ -22,6 +22,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from ddz_training.measure.duplicate import GameRecord
+from ddz_training.measure.store import of_rows, read_results
+
 ROOT = Path(__file__).resolve().parent.parent
 
 GAMES: dict[str, str] = {
@@ -97,10 +100,10 @@ def _digest(data: bytes) -> str:
 def games(name: str) -> str:
     """The digest of an arena's games: everything that is recorded of them, times left out."""
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "games.jsonl"
+        out = Path(folder) / "games.sqlite"
         fixed = f"--seed 11 --no-timing --processes 1 --out {out}"
         ddz("arena", *(GAMES | LEARNED)[name].split(), *fixed.split())
-        lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()[1:]]
+        lines = [vars(record) for record in of_rows(GameRecord, read_results(out).rows)]
     return _digest(json.dumps(lines, sort_keys=True).encode())
 
 

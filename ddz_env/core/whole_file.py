@@ -13,9 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-LONGEST_ADDITION = 15
-"""Most bytes that the name of a file beside another adds to its name: ``.sqlite-journal``, ``.lock``, ``.tmp``."""
-
 
 def real_path(path: Path) -> Path:
     """The absolute path behind all symbolic links; of links in a loop, the path itself.

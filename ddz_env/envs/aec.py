@@ -45,9 +45,8 @@ from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidOptionEr
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import outputs
-from ddz_env.envs import slots as at
 from ddz_env.envs.games import GameBatch, check_position, dealt_state, random_seed
-from ddz_env.envs.stepping import ACT, BEGIN, DEAL, GAME_OVER, ILLEGAL_REWARD, play_alone
+from ddz_env.envs.stepping import ACT, BEGIN, GAME_OVER, ILLEGAL_REWARD, play_alone
 
 __all__ = ["env", "parallel_env", "raw_env"]
 
@@ -327,8 +326,7 @@ class _BatchOfOne(GameBatch):
         super().__init__(1, rules, scoring, masks=1, observations=1, logs=1, infos=rules.players)
 
     def _views(self) -> dict[str, Any]:
-        views = super()._views()
-        slots = views["slots"]
+        views, slots = super()._views(), self.slots
         own = {"row": slots.rows[0], "rule_words": slots.rules, "infos": list(slots.infos[0])}
         own |= {"observation": views["observation"][0], "mask": views["mask"][0]}
         return views | own | {"returns": slots.returns[0, : self.rules.players]}
@@ -341,10 +339,8 @@ class _BatchOfOne(GameBatch):
             InvalidOptionError: If an option is unknown.
         """
         given = dealt_state(options, self.rules, seed)
-        self.slots.keys[0, : at.STREAM] = seed, number
-        if given is not None:
-            self.lay_out(0, given)
-        self._obey(DEAL if given is None else BEGIN)
+        self.lay_out(0, State.new(seed, self.rules, number) if given is None else given)
+        self._obey(BEGIN)
 
     def step(self, action: Any) -> None:
         """Play one action.
@@ -365,7 +361,7 @@ class _BatchOfOne(GameBatch):
         if not lock.acquire(False):
             raise lock.refuse()
         try:
-            found: int = play_alone(self._words, order, action)
+            found: int = play_alone(order, action, *self.slots)
         finally:
             lock.release()
         if found >= 0:

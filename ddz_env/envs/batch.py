@@ -126,10 +126,9 @@ class SelfPlayBatch(GameBatch):
         self.reset()
 
     def _views(self) -> dict[str, Any]:
-        views = super()._views()
-        slots = views["slots"]
+        slots = self.slots
         cells = slots.cells.view(np.int8)[:, ::8]  # the lowest byte of each
-        return views | {
+        return super()._views() | {
             "concealed": slots.concealed.view(np.int8).reshape(-1, CONCEALED.size),
             "mask_words": slots.bits,
             "seat": cells[:, at.ACTING],
@@ -153,7 +152,7 @@ class SelfPlayBatch(GameBatch):
             self.seed = check_seed(seed)
         self.slots.keys[:, at.SEED], self.game[:], self.reward[:] = self.seed, np.arange(self.num_games), 0.0
         self.run(DEAL)
-        seed_samples(self._words)
+        seed_samples(self.slots)
 
     @one_at_a_time
     def state_dict(self) -> dict[str, Any]:
@@ -206,6 +205,6 @@ class SelfPlayBatch(GameBatch):
         Returns:
             Shape ``[num_games]``, int64; the same array at every call.
         """
-        sample(self._words)
+        sample(self.slots)
         self._actions[:] = self.slots.cells[:, at.ACTION]
         return self._actions

@@ -1,6 +1,6 @@
 """The holder of games, which every environment steps: one game or thousands.
 
-Environments keep games as words (:mod:`ddz_env.envs.slots`), because a :class:`~ddz_env.State` costs microseconds a
+Environments keep games as arrays (:mod:`ddz_env.envs.slots`), because a :class:`~ddz_env.State` costs microseconds a
 step.  What people and agents need (a state, a view, readable moves) is rebuilt from them on request.
 """
 
@@ -24,7 +24,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State
 from ddz_env.core.view import ids_in
 from ddz_env.envs import slots as at
-from ddz_env.envs.slots import Words, allocate, views_of
+from ddz_env.envs.slots import Slots, Words, allocate
 from ddz_env.envs.stepping import EVERYONE, FINISHED, first_illegal, play, play_learners
 from ddz_env.envs.threads import GamesLock, one_at_a_time, run_chunks
 
@@ -46,7 +46,7 @@ class GameBatch:
         kinds: How each role's opponent plays (``ASKED`` ...).
         stride: By how much the number of a slot's game grows.
         renews: Whether the step that ends a game deals the slot's next one.
-        **wanted: The parts that are written (:func:`ddz_env.envs.slots.allocate`).
+        **wanted: The arrays that are written (:func:`ddz_env.envs.slots.allocate`).
 
     Attributes:
         num_games: As above.
@@ -76,7 +76,7 @@ class GameBatch:
     ) -> None:
         self.num_games, self.rules, self.threads = num_games, rules, threads
         self._lock = GamesLock()
-        self._words = allocate(num_games, **wanted)
+        self.slots = allocate(num_games, **wanted)
         self.__dict__.update(self._views())
         self.slots.rules[:] = rules.words()
         name = rules.scoring if scoring is None else check_choice("scoring", scoring, SCORINGS, InvalidRulesError)
@@ -85,22 +85,21 @@ class GameBatch:
         self.slots.terms.view(np.float64)[at.PEASANT_REWARD] = rules.peasant_reward
         self.slots.cells[:, at.STATUS] = FINISHED
 
-    slots: at.Slots
+    slots: Slots
     observation: npt.NDArray[np.int8]
     mask: npt.NDArray[np.int8]
 
     def _views(self) -> dict[str, Any]:
-        """The attributes that are parts of the words, by name."""
-        slots = views_of(self._words)
-        masks = slots.masks.reshape(-1, MASK_BYTE_WORDS)
-        observation = slots.observations.view(np.int8).reshape(-1, OBSERVATION_SIZE)
-        return {"slots": slots, "observation": observation, "mask": mask_bytes(masks)}
+        """The attributes that are views of the slots, by name."""
+        masks = self.slots.masks.reshape(-1, MASK_BYTE_WORDS)
+        observation = self.slots.observations.view(np.int8).reshape(-1, OBSERVATION_SIZE)
+        return {"observation": observation, "mask": mask_bytes(masks)}
 
     @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
-        views = self._views()  # copies of them would no longer share the words
+        views = self._views()  # copies of them would no longer be views
         saved = {name: value for name, value in self.__dict__.items() if name not in views}
-        return saved | {"_words": self._words.copy()}
+        return saved | {"slots": Slots._make(array.copy() for array in self.slots)}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(own(saved))
@@ -115,7 +114,7 @@ class GameBatch:
         """
         self.slots.cells[:, at.ORDER] = orders
         kernel = play if self.slots.terms[at.ROLE] == EVERYONE else play_learners
-        run_chunks(kernel, self.num_games, self.threads, self._words, *out)
+        run_chunks(kernel, self.num_games, self.threads, self.slots, *out)
 
     def lay_out(self, index: int, state: State) -> None:
         """Write a state into a game."""

@@ -84,7 +84,7 @@ class LearnerGames(GameBatch):
         rules = Rules.preset(rules)
         number = check_role(role, rules)
         self._opponents = who = Opponents(opponents, role, rules, num_games, threads)
-        kept: dict[str, Any] = {"logs": log or who.read_moves, "last_observations": renews, "last_infos": renews}
+        kept: dict[str, Any] = {"logs": log or who.read_moves, "last": renews}
         shown: dict[str, Any] = dict.fromkeys(("masks", "observations", "infos"), 1)
         setting: dict[str, Any] = {"threads": threads, "role": number, "kinds": who.kinds, "renews": renews}
         super().__init__(num_games, rules, scoring, **setting, **shown, **kept)

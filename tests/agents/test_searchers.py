@@ -13,14 +13,23 @@ from ddz_env.core.options import as_written
 from ddz_env.playing.agent import cheats, sight
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.search_options import VARIANTS
 from tests.agents.tree_search.test_mcts_decisions import view_with
 from tests.agents.tree_search.test_search_options import endgame, thought
 from tests.hidden import permuted
 from tests.oracles.figure_two import played
 
 RNG = np.random.default_rng
-TREES = {**VARIANTS, "determinized": "duct:iterations={},trees=5", "cheating": "cheating-uct:iterations={},trees=4"}
+TREES = {
+    "plain": "isuct:iterations={}",
+    "4 trees": "isuct:iterations={},trees=4",
+    "inference": "isuct:iterations={},particles=100",
+    "duplicate rollouts (rules)": "rollout:iterations={},caution=0,particles=0",
+    "cautious rollouts (rules)": "rollout:iterations={},caution=0.5,particles=0",
+    "more cautious rollouts (rules)": "rollout:iterations={},caution=1,particles=0",
+    "cautious rollouts with inference": "rollout:iterations={},caution=0.5,particles=100",
+    "determinized": "duct:iterations={},trees=5",
+    "cheating": "cheating-uct:iterations={},trees=4",
+}
 """Agents by the number of their iterations; those with several trees grow as many in each."""
 OTHERS = {
     "networks": "neural-ismcts:iterations={},trees=2,batch=4,particles=8",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import itertools
 import os
-import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ddz_env.core.engine import cache
+from ddz_env.core.engine import cache, compiling
 from ddz_env.core.engine.cache import CompileCacheWarning, why_not_private
 from tests.rooms import ROOT, SOURCES
 
@@ -84,52 +83,49 @@ def hits(kernel: Any) -> int:
     return sum(kernel.stats.cache_hits.values())
 
 
-def test_a_kernel_is_stale_when_anything_that_it_imports_changes(tmp_path: Path) -> None:
-    """It reads a table of another package through a third file; one file it does not import."""
-    for name, source in {
-        "mine/__init__.py": "",
-        "mine/kernels.py": "from mine import (\n    steps,\n)\n",
-        "mine/steps.py": "def late():\n    import os, theirs.tables as tables\n    return tables\n",
-        "mine/other.py": "import mine.kernels\n",
-        "theirs/__init__.py": "",
-        "theirs/tables.py": "from .numbers import ONE\n",
-        "theirs/numbers.py": "ONE = 1\n",
+def test_a_kernel_is_stale_when_a_package_that_it_may_import_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own package and those below it; of kernels elsewhere, the lower two and the file itself."""
+    names = ("lowest", "middle", "highest")
+    for name in (*names, "elsewhere"):
+        (tmp_path / name).mkdir()
+        for file in ("__init__", "kernels", "tables"):
+            (tmp_path / name / f"{file}.py").write_text("")
+    monkeypatch.setattr(cache, "PACKAGES", names)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def stamp(package: str) -> str:
+        cache.package_folder.cache_clear()
+        cache._package_hash.cache_clear()
+        return cache.source_stamp(f"{package}.kernels", str(tmp_path / package / "kernels.py"))
+
+    packages = (*names, "elsewhere")
+    for edited, stale in {
+        "lowest/tables.py": packages,
+        "middle/tables.py": packages[1:],
+        "highest/tables.py": ("highest",),
+        "elsewhere/kernels.py": ("elsewhere",),
+        "elsewhere/tables.py": (),
     }.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(source)
-
-    def stamp() -> str:
-        for function in (cache._imports, cache._file_hash, cache.source_stamp):
-            function.cache_clear()
-        return cache.source_stamp(str(tmp_path / "mine" / "kernels.py"))
-
-    for edited in ("mine/kernels.py", "mine/steps.py", "theirs/tables.py", "theirs/numbers.py", "mine/other.py"):
-        before = stamp()
+        before = [stamp(package) for package in packages]
         with (tmp_path / edited).open("a") as file:
             file.write("TWO = 2\n")
-        assert (stamp() != before) is (edited != "mine/other.py"), edited
+        assert [stamp(package) != old for package, old in zip(packages, before, strict=True)] == [
+            package in stale for package in packages
+        ], edited
 
 
-def test_every_import_of_a_kernels_file_is_found() -> None:
-    """Beside Python's own parser, for every file of ours."""
-    for file in (file for folder in SOURCES.values() for file in folder.rglob("*.py")):
-        names = []
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom):
-                assert node.level == 0
-                names += [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
-            elif isinstance(node, ast.Import):
-                names += [alias.name for alias in node.names]
-        places = (
-            SOURCES[top].joinpath(*below) for top, *below in (name.split(".") for name in names) if top in SOURCES
-        )
-        expected = {path for place in places for path in (place.with_suffix(".py"), place / "__init__.py")}
-        assert {path for path in expected if path.is_file()} <= cache._imports(file), file
+def test_only_the_module_of_compiling_reads_inner_parts_of_numba() -> None:
+    inner = re.compile(r"numba\.core|llvmlite|_dynfunc|arrayobj")
+    files = (file for folder in SOURCES.values() for file in folder.rglob("*.py"))
+    assert [file.name for file in files if inner.search(file.read_text(encoding="utf-8"))] == ["compiling.py"]
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "emptied": lambda content: b"",
-    "one byte changed": lambda content: content[:-9] + b"\0" + content[-8:],
+    "cut": lambda content: content[: len(content) // 2],
+    "one bit changed": lambda content: content[: (n := len(content) // 2)] + bytes([content[n] ^ 1]) + content[n + 1 :],
 }
 
 
@@ -145,31 +141,13 @@ def test_damaged_files_are_compiled_anew(folder: Path, load: Load, suffix: str, 
         assert (kernel(3), hits(kernel)) == (6, found)
 
 
-class Planted:
-    """A pickle that runs a command of its author when it is read."""
-
-    def __init__(self, witness: Path) -> None:
-        self.witness = witness
-
-    def __reduce__(self) -> Any:
-        return os.mkdir, (str(self.witness),)
-
-
-def test_a_planted_pickle_without_its_digest_never_runs(folder: Path, load: Load, tmp_path: Path) -> None:
-    assert load()(3) == 6
-    for file in folder.rglob("*.nb?"):
-        file.write_bytes(pickle.dumps(Planted(tmp_path / "run")))
-    assert load()(3) == 6
-    assert not (tmp_path / "run").exists()
-
-
 def test_a_full_disk_only_costs_time_and_is_said_once(
     folder: Path, load: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*ignored: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache._CheckedFiles, "_open_for_write", full)
+    monkeypatch.setattr(compiling._Files, "save_overload", full)
     with pytest.warns(CompileCacheWarning, match="No space left on device") as said:
         compute(load())
     assert len(said) == 1
@@ -264,7 +242,7 @@ def announce() -> None:
     """What a worker of several does first: compile."""
     cache._told.clear()
     os.environ.pop("DDZ_QUIET")
-    cache._announce("toys")
+    cache.announce("toys")
 
 
 def test_where_only_workers_compile_the_first_says_so() -> None:

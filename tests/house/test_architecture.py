@@ -24,7 +24,7 @@ PACKAGES = tuple(SOURCES)
 
 # The room of ddz_env that holds the game itself: it imports nothing of the other rooms.
 INNER_ROOM = "ddz_env.core"
-INNER_DEPENDENCIES = {"numpy", "numba", "llvmlite", "typing_extensions"}  # Numba's own; the last for mypy alone
+INNER_DEPENDENCIES = {"numpy", "numba", "typing_extensions"}  # the last for mypy alone
 
 # What each package must not import: everything above it.
 ABOVE = {

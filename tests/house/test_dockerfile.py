@@ -7,8 +7,7 @@ import re
 import shlex
 from fnmatch import fnmatch
 
-from ddz_training.apps.cli.command import COMMANDS
-from ddz_training.apps.cli.files import WebCommand
+from ddz_training.apps.cli import app
 from tests.release import COMMANDS as CHECKED
 from tests.release import pyproject
 from tests.rooms import ROOT
@@ -52,7 +51,6 @@ def test_the_image_has_a_python_that_is_supported_and_a_user_without_rights() ->
 
 
 def test_what_it_runs_are_commands_and_the_port_is_the_servers() -> None:
-    names = {" ".join(command.words): command for command in COMMANDS}
     command = json.loads(next(rest for step, rest in STEPS if step == "CMD"))
     shown = re.sub(r" \\\n#\s*", " ", TEXT)
     runs = [shlex.split(line) for line in re.findall(r"(?m) ddz-env (ddz .*)$", shown)]
@@ -60,6 +58,7 @@ def test_what_it_runs_are_commands_and_the_port_is_the_servers() -> None:
     checked = [["ddz", *line.split()] for line in CHECKED if not line.startswith("--")]
     for ddz, name, *options in (command, *runs, *checked):
         assert ddz == "ddz"
-        assert all(option in names[name].typed().values() for option in options if option.startswith("--"))
+        known = [spelled for parameter in app.commands[name].params for spelled in parameter.opts]
+        assert all(option in known for option in options if option.startswith("--"))
     [port] = [rest for step, rest in STEPS if step == "EXPOSE"]
-    assert int(port) == WebCommand().port
+    assert int(port) == next(one.default for one in app.commands["web"].params if one.name == "port")

@@ -12,30 +12,20 @@ from typing import Annotated, Literal
 
 import pytest
 
+import code_tables
+import generate
+import result_tables
 from ddz_agents.neural import columns
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import load_weights
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.options import Options, Range
 from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import agent_options
-from ddz_training.apps.documentation import (
-    MODEL_CARD,
-    TABLES,
-    StaleDocsError,
-    block,
-    config_table,
-    experiment_tables,
-    generated_pages,
-    on_site,
-    refresh,
-    refreshed,
-)
-from ddz_training.experiments.registry import EXPERIMENTS, load_experiment
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.store import read_results
 from tests.rooms import ROOT, SOURCES
 
-PAGES = generated_pages(ROOT)
+PAGES = generate.generated_pages()
 TUTORIALS = {page.name: page for page in (ROOT / "docs" / "tutorials").glob("*.md") if page.name != "index.md"}
 ORIGINALS = {ROOT / "docs" / "zh" / name: page for name, page in TUTORIALS.items()}
 ORIGINALS[ROOT / "README.zh.md"] = ROOT / "README.md"
@@ -52,77 +42,62 @@ def name(page: Path) -> str:
 def test_generated_tables_are_current(page: Path) -> None:
     if page.name == "training-settings.md":
         pytest.importorskip("sb3_contrib")
-    assert refresh([page], check=True) == []
+    assert generate.stale([page]) == {}
+
+
+def test_the_strengths_of_the_agents_are_those_of_the_results() -> None:
+    assert generate.stale_strengths() == {}
 
 
 def test_every_table_is_on_some_page_and_what_only_the_site_shows_can_be_made() -> None:
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
-    shown = set(re.findall(r"<!-- (?:table|site): ([\w-]+)(?: without (?:(?!-->).)+)? -->", "".join(texts), re.DOTALL))
-    programs = {table for table in experiment_tables() if table.startswith("code-")}  # a page shows one of its library
-    assert {*TABLES, *experiment_tables()} - programs <= shown
+    shown = set(re.findall(r"(?m)^(?:# )?<!-- (?:table|site): ([\w-]+) -->$", "\n".join(texts)))
+    programs = {table for table in generate.TABLES if table.startswith("code-")}  # a page shows one of its library
+    assert {*generate.TABLES} - programs <= shown <= {*generate.TABLES}
     reference = [page.read_text(encoding="utf-8") for page in PAGES if "reference" in page.parts]
     assert "<!-- site: " not in "".join(reference)  # which is read in a clone, too
     pytest.importorskip("torch")
     pytest.importorskip("stable_baselines3")
     for text in texts:
         if "\n<!-- site: " in text:
-            assert len(on_site(text, ROOT / "docs" / "results")) > len(text) + 200
-    for name in ("config-selfplay", "config-sb3"):
-        for line in block(name, Path()).splitlines()[2:]:
+            assert len(generate.on_site(text)) > len(text) + 200
+    for table in ("config-selfplay", "config-sb3"):
+        for line in generate.table(table).splitlines()[2:]:
             assert all(cell.strip() for cell in line.split(" | ")), line
 
 
-def test_a_page_may_leave_out_columns_and_rows() -> None:
-    marker = "<!-- table: actions without count; length;\n1–15 | solo; * | plane -->\n<!-- end -->"
-    assert refreshed(marker).splitlines()[2:6] == [
-        *("| ids | category | kickers | first |", "| --- | --- | --- | --- |"),
-        *("| 0 | pass | – | `pass` |", "| 16–28 | pair | – | `33` |"),
+def test_a_part_of_a_table_has_the_columns_and_lines_that_are_named() -> None:
+    whole = Table("", ("a", "b", "c"), [("1", "2", "3"), ("4", "5", "6")], "Why.")
+    assert result_tables.part(whole, "c", "a", rows=lambda row: row["b"] == "5").splitlines() == [
+        *("| c | a |", "| --- | --- |", "| 6 | 4 |", "", "Why."),
     ]
-    with pytest.raises(StaleDocsError, match="neither column nor row 'nothing'"):
-        refreshed("<!-- table: actions without nothing -->\n<!-- end -->")
+    assert result_tables.part(whole) == whole.markdown()
+    with pytest.raises(KeyError):
+        result_tables.part(whole, "d")
 
 
-def test_a_stale_page_is_refused_and_mended(tmp_path: Path) -> None:
+def test_a_stale_page_is_refused_and_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "page.md"
     address = "git clone --depth 1 https://github.com/-OWNER-/game ddz-env\n"
     page.write_text(f"{address}<!-- table: actions -->\nold\n<!-- end -->\nafter\n", encoding="utf-8")
-    (tmp_path / "pyproject.toml").write_text('Repository = "https://github.com/4/ddz"\n', encoding="utf-8")
-    with pytest.raises(StaleDocsError, match=r"page\.md"):
-        refresh([page], check=True)
-    assert refresh([page]) == [page]
+    monkeypatch.setattr("sys.argv", ["generate.py", "--check", str(page)])
+    with pytest.raises(SystemExit, match=r"page\.md"):
+        generate.main()
+    monkeypatch.setattr("sys.argv", ["generate.py", str(page)])
+    generate.main()
     new = page.read_text(encoding="utf-8")
-    assert new.startswith("git clone --depth 1 https://github.com/4/ddz ddz-env\n")
+    assert "/game ddz-env" not in new  # but the address of pyproject.toml
     assert "| 0 | pass |" in new
-    assert refresh([page], check=True) == []
-    with pytest.raises(DouDizhuError, match="unknown"):
-        refreshed("<!-- table: unknown -->\n<!-- end -->")
-
-
-def test_readme_and_model_card_have_the_results_of_the_docs(tmp_path: Path) -> None:
-    card, readme, results = tmp_path / MODEL_CARD, tmp_path / "README.md", tmp_path / "docs" / "results"
-    card.parent.mkdir(parents=True)
-    results.mkdir(parents=True)
-    card.write_text("<!-- table: policy-strength -->\n<!-- end -->\n", encoding="utf-8")
-    assert generated_pages(tmp_path) == [card]
-    refresh([card])
-    assert "no results yet" in card.read_text(encoding="utf-8")
-    settings = '# {"experiment": "policy-strength", "seed": 3, "weights": "abc"}'
-    columns = "agent,opponent,deal,landlord,peasants,landlord_score,peasants_score,ms,opponent_ms"
-    lines = [settings, columns, "policy,rules,70,1,1,2,4,0.5,0.1", "policy,rules,71,0,1,-2,2,0.5,0.1"]
-    (results / "policy_strength.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
-    readme.write_text("<!-- table: policy-rates -->\n<!-- end -->\n", encoding="utf-8")
-    assert generated_pages(tmp_path) == [readme, card]
-    refresh([readme, card])
-    text = card.read_text(encoding="utf-8")
-    assert "| `policy` | `rules` | 2 | 75.0 (26.0–100.0) | 50.0 | 100.0 | +1.50 ±2.94 |  | 0.50 | 0.10 |" in text
-    assert "from number 70 on under seed 3, `results/policy_strength.csv`; the weights are `abc`." in text
-    assert "| `policy` v `rules` | 2 | 75.0 (26.0–100.0) |" in readme.read_text(encoding="utf-8")
+    assert new.endswith("<!-- end -->\nafter\n")
+    assert generate.stale([page]) == {}
+    with pytest.raises(SystemExit, match="unknown"):
+        generate.refreshed("<!-- table: unknown -->\n<!-- end -->")
 
 
 @pytest.mark.parametrize("agent", ["neural-ismcts", "policy"])
 def test_the_options_of_learned_agents_are_those_of_their_page(agent: str) -> None:
     assert "<!-- table: agent-options -->" in (ROOT / "docs" / "reference" / "agents.md").read_text("utf-8")
-    table = block("agent-options", Path()).partition(f"### `{agent}`\n")[2].partition("###")[0]
+    table = generate.table("agent-options").partition(f"### `{agent}`\n")[2].partition("###")[0]
     told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", table, re.MULTILINE))
     assert told == {option.name: str(option.default).lower() for option in agent_options(agent)}
 
@@ -132,11 +107,14 @@ def test_the_inputs_of_the_networks_are_those_of_their_page(network: str) -> Non
     rows, name = getattr(columns, f"{network.upper()}_INPUTS").rows(), f"inputs-{network}"
     page = (ROOT / "docs" / "reference" / "network-inputs.md").read_text(encoding="utf-8")
     assert f"<!-- table: {name} -->" in page
-    assert block(name, Path()).splitlines()[2:] == [f"| {' | '.join(row)} |" for row in rows]
+    assert generate.table(name).splitlines()[2:] == [f"| {' | '.join(row)} |" for row in rows]
 
 
 def test_the_model_card_tells_of_the_weights_that_ship_and_hugging_face_reads_it() -> None:
-    results, text = ROOT / "docs" / "results" / "policy_strength.csv", (ROOT / MODEL_CARD).read_text(encoding="utf-8")
+    results, text = (
+        ROOT / "docs" / "results" / "policy_strength.csv",
+        (ROOT / generate.MODEL_CARD).read_text(encoding="utf-8"),
+    )
     assert not results.exists() or read_results(results)[0]["weights"] == file_digest(shipped_policy_path())
     sections = {"Model details", "Uses", "Bias, risks and limitations", "Training details", "Evaluation", "Citation"}
     assert sections <= set(re.findall(r"(?m)^## (.*)$", text))
@@ -279,26 +257,17 @@ class ToyConfig:
 
 
 def test_the_options_of_an_agent_and_the_settings_of_a_training_are_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ddz_training.apps.documentation.agent_names", lambda: ["toy"])
-    monkeypatch.setattr("ddz_training.apps.tables.agent_options", lambda name: ToyOptions.options())
-    assert block("agent-options", Path()).splitlines()[4:] == [
+    monkeypatch.setattr(code_tables, "agent_names", lambda: ["toy"])
+    monkeypatch.setattr(code_tables, "agent_options", lambda name: ToyOptions.options())
+    assert generate.table("agent-options").splitlines()[4:] == [
         r"| `depth` | 3 | a whole number from 1 to 9 | How far it looks\|sees. |",
         "| `style` | calm | calm, wild | How it plays. |",
         "| `limit` | none | a number, or none | Most moves. |",
     ]
-    lines = config_table(ToyConfig).splitlines()[2:]
+    lines = code_tables.config_table(ToyConfig).splitlines()[2:]
     assert lines[0] == r"| `toy.depth` | 3 | How far it looks\|sees. |"
     assert lines[-3:] == [
         "| `fast` | true | Whether it hurries. |",
         "| `opponents` | random,rules | Whom it meets. |",
         "| `absent` | none | Whom it does not. |",
     ]
-
-
-def test_the_registry_names_every_experiment_as_it_names_itself() -> None:
-    for name in EXPERIMENTS:
-        experiment = load_experiment(name)
-        assert experiment.name == name
-        assert all((experiment.source, experiment.about, experiment.unit, experiment.tables))
-        assert all(option.meaning for option in experiment.options.options()), name
-        assert (ROOT / "docs" / "results" / f"{experiment.file}.csv").exists()

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from ddz_training.apps import integrations
-from ddz_training.apps.integrations import CONSTRAINTS, current, fingerprint, programs
+import integration_pages
 from tests.integrations import __main__ as runner
 from tests.integrations import speed
+from tests.integrations.programs import CONSTRAINTS, current, fingerprint, form_of, programs, steps_of
 from tests.rooms import ROOT
 
 FOLDER = ROOT / "tests" / "integrations"
-PROGRAMS = programs(FOLDER)
-ROWS = current(ROOT / "docs" / "results")
+PROGRAMS = programs(ROOT)
+ROWS = current(ROOT)
 PAGES = sorted((ROOT / "docs" / "guides" / "integrations").glob("*.md"))
 
 
@@ -52,7 +52,7 @@ def test_a_program_can_be_run(name: str) -> None:
     ours = [module for module in modules if module.startswith(("tests", "ddz_"))]
     assert all(module == "ddz_env" or module.startswith("tests.integrations.") for module in ours)
     assert re.search(r'\n\n\nif __name__ == "__main__":\n(    .*\n)*    main\(train.*\)\n\Z', source)
-    assert integrations.steps_of(source) >= 10_000
+    assert steps_of(source) >= 10_000
     assert _pinned(PROGRAMS[name].parent)["torch"] == "2.13.0"
 
 
@@ -73,7 +73,7 @@ def test_a_result_is_of_the_versions_that_are_pinned(name: str) -> None:
 
 def test_ours_is_compared_in_the_form_that_a_program_plays() -> None:
     """A library that is fed int8 is beside int8, also where a wrapper casts it, and a dict is beside a dict."""
-    forms = {name: integrations.form_of(path.read_text(encoding="utf-8")) for name, path in PROGRAMS.items()}
+    forms = {name: form_of(path.read_text(encoding="utf-8")) for name, path in PROGRAMS.items()}
     assert {form.get("rules") for form in forms.values()} == {"mini"}
     plays_int8 = {name for name, form in forms.items() if "dtype" not in form}
     assert plays_int8 == {"cleanrl", "pettingzoo", "pufferlib", "pufferlib-aec", "supersuit-aec"}
@@ -180,12 +180,12 @@ def test_speeds_come_last_and_are_measured_again_alone(library: Path, monkeypatc
     """They take a quiet machine and a few minutes; a machine that only has to be patient learns before."""
     ran: list[str] = []
     measure = _measuring(ran, {TRAIN: 80.0, TRAIN_AEC: 70.0}, monkeypatch)
-    results, speeds = library.parent.parent.parent / "docs" / "results", "tests.integrations.speed speeds"
+    checkout, speeds = library.parent.parent.parent, "tests.integrations.speed speeds"
     assert "toy: FAILED: its wins come first" in measure("toy", "--only", "speeds").stderr
     assert measure("--only", "wins").exit_code == 0
     assert not [one for one in ran if one.startswith(speeds)]
-    row = integrations.pages(results)["integrations"](results).splitlines()[2]
-    assert row.endswith("| 80.0 (80.0–80.0) | 50.0 | 0 s | – | – |")
+    row = integration_pages.table(checkout).splitlines()[2]
+    assert row.endswith("| 80.0 (80.0–80.0) | – | – |")
     both = [f"{speeds} toy", f"{speeds} toy-aec"]
     trained = [f"{TRAIN_AEC} {seed}" for seed in (1, 2, 3)]
     for words, expected in (
@@ -202,25 +202,23 @@ def test_a_run_is_continued_and_a_failure_is_reported(library: Path, monkeypatch
     wins: dict[str, Any] = {TRAIN: 80.0, TRAIN_AEC: "nothing"}
     ran: list[str] = []
     measure = _measuring(ran, wins, monkeypatch)
-    results = library.parent.parent.parent / "docs" / "results"
+    checkout = library.parent.parent.parent
     result = measure()
     assert result.exit_code == 1
     assert "toy-aec: FAILED: it did not say how much it won" in result.stderr
-    assert [seed["wins"] for seed in current(results)["toy"]["seeds"].values()] == [0.8] * 3
-    assert integrations.pages(results)["integrations"](results).endswith("in their present form: `toy-aec`.")
+    assert [seed["wins"] for seed in current(checkout)["toy"]["seeds"].values()] == [0.8] * 3
+    assert integration_pages.table(checkout).endswith("in their present form: `toy-aec`.")
     wins[TRAIN_AEC] = 51.0
     assert "FAILED: it wins 51.0 (51.0–51.0) %, random play 50.0 %" in measure("toy-aec").stderr
     assert ran.count("install") == 1  # the environment was reused
     ran.clear()
     assert measure("toy").exit_code == 1  # both programs of the folder, and nothing is run again
     assert ran == []
-    assert "| toy 1.0 | 3.11, 1.0, 1.0, 1.0 | 2 | all | 7 | 3 | 80.0 (80.0–80.0) | 50.0 |" in integrations.pages(
-        results
-    )["integrations"](results)
+    assert "| `toy` | 80.0 (80.0–80.0) |" in integration_pages.table(checkout)
     (library / "train.py").write_text(f"{TOY}# new\n", encoding="utf-8")
-    assert "toy" not in current(results)  # its row is of another text
+    assert "toy" not in current(checkout)  # its row is of another text
     assert measure("toy", "--smoke").exit_code == 0
     assert [seen for seen in ran if "speed" in seen] == []
     assert measure("toy").exit_code == 1
-    assert current(results)["toy"]["program"] == fingerprint(library / "train.py")
+    assert current(checkout)["toy"]["program"] == fingerprint(library / "train.py")
     assert re.search(r"there are toy,\W+toy-aec", measure("nothing").stderr)  # in a box

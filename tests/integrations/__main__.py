@@ -15,11 +15,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ddz_training.apps.integrations import CONSTRAINTS, FILE, fingerprint, form_of, programs, role_of, spread
+from tests.integrations.programs import CONSTRAINTS, RESULTS, fingerprint, form_of, programs, role_of, spread
 from tests.rooms import ROOT
 
 ENVIRONMENTS = Path(".integrations")
-RESULTS = Path("docs") / "results" / FILE
 SEEDS = (1, 2, 3)
 SECONDS = 3600
 """After which a program is ended."""
@@ -169,7 +168,7 @@ def main(
     are kept seed by seed, so a run that was ended continues where it was; a program that has changed starts over.
     Speeds come last, in one go of a few minutes: they are true on a quiet machine only.
     """
-    every = programs(Path(__file__).parent)
+    every = programs(ROOT)
     chosen = {name: path for name, path in every.items() if not names or {name, path.parent.name} & set(names)}
     if unknown := set(names or ()) - {one for name, path in every.items() for one in (name, path.parent.name)}:
         raise typer.BadParameter(f"no integration is called {', '.join(sorted(unknown))}; there are {', '.join(every)}")

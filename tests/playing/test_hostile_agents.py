@@ -284,7 +284,8 @@ def test_the_command_counts_faults_prints_the_table_and_says_so_in_its_exit_code
     assert ",4\n" in (tmp_path / "table.csv").read_text()
     again = arena("Quits", "--deals", "2", "--out", "games.csv")
     assert (again.exit_code, "lost, 4 of its 4 games" in again.output) == (3, True)
-    stopped = arena("Late", "--deals", "9", "--debug")
+    monkeypatch.setenv("DDZ_DEBUG", "1")
+    stopped = arena("Late", "--deals", "9")
     assert isinstance(stopped.exception, AgentFailedError)
     for part in ("Late' failed in seat", r"in reset: SystemExit \(test_hostile_agents.py, line \d+\): 0"):
         assert re.search(part, str(stopped.exception))

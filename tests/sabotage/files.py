@@ -69,7 +69,7 @@ _SMALL_RUN += ("--set", "architecture.width=8", "--set", "architecture.critic_wi
 def _samples(folder: Path) -> Iterator[tuple[str, Path, Path, list[str]]]:
     """A name, a good file, the folder or file that is put back before each attempt, and the command that reads it."""
     games = ["arena", "random", "random", "--processes", "1", "--no-timing", "--out"]
-    for suffix in ("csv", "jsonl"):
+    for suffix in ("csv", "sqlite"):
         path = folder / f"games.{suffix}"
         _make(*games, str(path), "--deals", "2")
         yield f"results ({suffix})", path, path, [*games, str(path), "--deals", "3"]

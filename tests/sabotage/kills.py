@@ -70,12 +70,12 @@ def _learned(out: Path) -> object:
 
 def _log(out: Path) -> Path:
     """SQLite's write-ahead log of a run that writes results."""
-    return out.with_name(f"{out.name}.sqlite-wal")
+    return out.with_suffix(".sqlite-wal")
 
 
 def _results(out: Path) -> int:
     try:
-        return len(read_results(out)[1])
+        return len(read_results(out.with_suffix(".sqlite"))[1])
     except (OSError, ResultsFileError):  # it was killed before its first
         return 0
 
@@ -85,7 +85,7 @@ _UPDATES = (lambda out: out / "checkpoint.safetensors", lambda out: _UPDATES_IN_
 
 JOBS = (
     Job("arena, CSV", ".csv", _arena("random", "random-staged"), *_RESULTS, 22, 2, Path.read_bytes),
-    Job("arena, JSON lines", ".jsonl", _arena("random", "rules", "--processes=1"), *_RESULTS, 12, 2, Path.read_bytes),
+    Job("arena, one process", ".csv", _arena("random", "rules", "--processes=1"), *_RESULTS, 12, 2, Path.read_bytes),
     Job("arena, three", ".csv", _arena("random", "rules", "isuct:iterations=5"), *_RESULTS, 10, 6, Path.read_bytes),
     Job("train selfplay", "", _selfplay, *_UPDATES, 16, 1, _learned),
 )

@@ -67,7 +67,7 @@ def fill_disks(folder: Path) -> Outcome:
     selfplay = ("train", "selfplay", "--updates", "2", "--threads", "1", "--set", "num_games=16", "--set", "steps=16")
     writers: list[tuple[str, ...]] = [
         (*_GAMES[:4], "400", "--processes", "1", "--out", str(disk / "games.csv")),
-        (*_GAMES[:4], "400", "--processes", "1", "--out", str(disk / "games.jsonl")),
+        (*_GAMES[:4], "400", "--processes", "1", "--out", str(disk / "games.sqlite")),
         (*selfplay, "--set", "evaluate_every=0", "--out", str(disk / "run")),
         ("export", "--out", str(disk / "policy.onnx")),
         ("record", "random", "--deals", "400", "--processes", "1", "--out", str(disk / "set")),

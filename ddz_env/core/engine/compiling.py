@@ -1,26 +1,34 @@
-"""The ``kernel`` decorators: how Numba compiles the engine, with the cache of :mod:`ddz_env.core.engine.cache`."""
+"""The ``kernel`` decorators: how Numba compiles the engine, with its cache in the folders of :mod:`.cache`.
+
+What is used of Numba's inner parts stands here, and nowhere else: the option ``_nrt``, the base classes of the on-disk
+cache (no public option gives one program's kernels a folder of their own, or sees an edit of another file), and the
+events of its developers' manual.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
+import pickle
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar, cast
 
 import numba
+from numba.core import caching, event
+from numba.core.runtime import rtsys
 
-from ddz_env.core.engine.cache import FLAGS, LazyCache
-from ddz_env.core.engine.called import separate
+from ddz_env.core.engine.cache import Turn, announce, kernel_folder, warn
 
-LINKED_BY = ((0, 68),)
-"""Versions of Numba with whose inner parts :mod:`ddz_env.core.engine.called` was tested.  Under others every kernel is
-compiled as if Python called it, too: the first start takes about twice as long, and nothing else changes."""
+_FLAGS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def kernel(function: _F) -> _F:
     """Compile an entry point: it may allocate.  Compilation is lazy, at the first call."""
-    return _compile(function, {})
+    return _compile(function)
 
 
 def pure_kernel(function: _F) -> _F:
@@ -29,35 +37,150 @@ def pure_kernel(function: _F) -> _F:
     Numba counts references to every array argument with atomic operations, at a call as well as at a return.
     Without them a legal-move mask costs 6 ns instead of 138 ns.
     """
-    return _compile(function, {"_nrt": False})
+    return _compile(function, _nrt=False)
 
 
 def inline_kernel(function: _F) -> _F:
     """Like :func:`pure_kernel`, inlined into its callers."""
-    return _compile(function, {"_nrt": False, "forceinline": True})
+    return _compile(function, _nrt=False, forceinline=True)
 
 
 def part_kernel(function: _F) -> _F:
-    """A part of one kernel: woven into it before anything is compiled, and not compiled on its own.
-
-    Every other kernel is lowered to code of its own (:mod:`ddz_env.core.engine.called`), which a function of one caller
-    need not be.
-    """
-    return _compile(function, {"_nrt": False, "inline": "always"})
+    """A part of one kernel: woven into it before anything is compiled, and not compiled on its own."""
+    return _compile(function, _nrt=False, inline="always")
 
 
-def _compile(function: _F, extra: dict[str, Any]) -> _F:
-    dispatcher: Any = numba.njit(**FLAGS, **extra)(function)
+def _compile(function: _F, **options: Any) -> _F:
+    dispatcher: Any = numba.njit(**_FLAGS, **options)(function)
     if hasattr(dispatcher, "py_func"):  # a plain function under NUMBA_DISABLE_JIT=1
-        dispatcher._cache = LazyCache(function)
-        if numba.version_info.short not in LINKED_BY:
-            return cast(_F, dispatcher)
-        separate(dispatcher, functools.partial(_for_kernels, function, extra))
+        dispatcher._cache = _KernelCache(function)
     return cast(_F, dispatcher)
 
 
-def _for_kernels(function: Callable[..., Any], extra: dict[str, Any]) -> Any:
-    """The dispatcher that other kernels call."""
-    dispatcher: Any = numba.njit(**FLAGS, **extra)(function)
-    dispatcher._cache = LazyCache(function, called=True)
-    return dispatcher
+class CompileListener(event.Listener):  # type: ignore[misc]  # Numba ships no types
+    """Is told when Numba begins to compile a kernel or to load it (``on_start``) and when it is done (``on_end``).
+
+    A kernel that others need is compiled while they are.
+    """
+
+    def listen(self) -> None:
+        """Be told from now on."""
+        event.register("numba:compiler_lock", self)
+
+
+class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no types
+    """Says where a kernel's files lie."""
+
+    def __init__(self, line: int, folder: Path) -> None:
+        self._line, self._folder = line, folder
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def ensure_cache_path(self) -> None:
+        """It exists; a later save into a folder that has gone fails with a warning."""
+
+    def get_source_stamp(self) -> str:
+        return self._folder.name
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> _Locator | None:
+        folder = kernel_folder(function.__module__, file)
+        return None if folder is None else cls(function.__code__.co_firstlineno, folder)
+
+
+class _Results(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba ships no types
+    """What is kept of a kernel.  With one bit changed, code has crashed or returned other numbers: hence a digest."""
+
+    _locator_classes: ClassVar[list[type]] = [_Locator]
+
+    def reduce(self, compiled: Any) -> tuple[bytes, tuple[Any, ...]]:
+        kept = super().reduce(compiled)
+        return _digest(kept), kept
+
+    def rebuild(self, context: Any, content: tuple[bytes, tuple[Any, ...]]) -> Any:
+        digest, kept = content
+        if digest != _digest(kept):
+            raise ValueError("the code of a kernel is damaged")
+        return super().rebuild(context, kept)
+
+
+def _digest(kept: tuple[Any, ...]) -> bytes:
+    """Of a kernel's code, which is the first of what is kept."""
+    return hashlib.sha256(pickle.dumps(kept[0])).digest()
+
+
+class _Files(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no types
+    _impl_class = _Results
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """As Numba's own, which also gathers what compiling needs: half a second of every start."""
+        rtsys.initialize(context)
+        return self._load_overload(signature, context)
+
+
+class _KernelCache:
+    """The cache of a kernel, as Numba's dispatchers ask it: no fault of a file reaches the caller.
+
+    Its files are looked for when it is first used: most kernels of an import are not.
+
+    Args:
+        function: The Python function that is compiled.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @functools.cached_property
+    def _files(self) -> Any:
+        """Numba's cache, ``None`` where no folder is safe."""
+        try:
+            return _Files(self._function)
+        except RuntimeError:  # Numba found no locator
+            return None
+
+    @functools.cached_property
+    def _turn(self) -> Turn:
+        name = f"{self._function.__qualname__}-{self._function.__code__.co_firstlineno}.lock"
+        return Turn(Path(self._files.cache_path, name))
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder, for the statistics of a dispatcher."""
+        return self._files and self._files.cache_path
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """A compiled kernel from the files, or ``None``: then it is this process's turn until one is saved."""
+        loaded = self._kept(signature, context)
+        if loaded is None:
+            announce(self._function.__module__.partition(".")[0])
+            if self._files is not None:
+                self._turn.take()
+                loaded = self._kept(signature, context)
+                if loaded is not None:
+                    self._turn.pass_on()
+        return loaded
+
+    def _kept(self, signature: Any, context: Any) -> Any:
+        """What the files hold, if anything."""
+        try:
+            return self._files and self._files.load_overload(signature, context)
+        except Exception:  # unpickling a damaged file can raise anything: it is replaced by what is compiled now
+            with contextlib.suppress(OSError):
+                self._files.flush()
+            return None
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep a compiled kernel."""
+        if self._files is None:
+            return
+        try:
+            self._files.save_overload(signature, compiled)
+        except Exception as fault:  # a full disk, a folder that has gone, a read-only one
+            self._files.disable()
+            warn(f"{self.cache_path} cannot be written ({getattr(fault, 'strerror', None) or fault})")
+        finally:
+            self._turn.pass_on()

@@ -12,7 +12,7 @@ import numpy as np
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import words
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.score import set_bid
 from ddz_env.core.engine.words import BYTE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U6, U8, U15, U16, U24, U32, U48, U63
@@ -130,7 +130,7 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
         row[at.STAGE] = at.STAGE_BID
 
 
-@inline_kernel
+@part_kernel
 def _receiver(place: np.uint64, rules: np.ndarray) -> np.uint64:
     """Who gets the card at a place of the cut pile: a seat, or 3 where it is a landlord card."""
     size = rules[variant.R_HAND_SIZE]
@@ -218,7 +218,7 @@ def _deal_shuffled(row: np.ndarray, rules: np.ndarray) -> None:
         done = _deal_once(row, rules)
 
 
-@pure_kernel
+@part_kernel
 def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     """Deal the hands, the bottom and the hidden cards; false if the half-deck game asks for another deal."""
     size, bottom_size = rules[variant.R_HAND_SIZE], rules[variant.R_BOTTOM_SIZE]

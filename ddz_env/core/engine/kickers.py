@@ -13,7 +13,7 @@ import numpy as np
 
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import tables
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.layout import KEY, TARGET
 from ddz_env.core.engine.words import (
     JOKERS,
@@ -105,7 +105,7 @@ def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.
     return count
 
 
-@inline_kernel
+@part_kernel
 def _distinct_options(candidates: np.uint64, left: np.uint64, rules: np.ndarray) -> np.uint64:
     """Candidates without the highest ``left - 1``: those leave too few above them."""
     while left > U1 and candidates != U0:

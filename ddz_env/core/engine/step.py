@@ -7,7 +7,7 @@ import numpy as np
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.deal import deal_again, stage_after_showing, stage_with_landlord
 from ddz_env.core.engine.kickers import is_plane_with_solos
 from ddz_env.core.engine.score import bid_of, set_bid
@@ -214,7 +214,7 @@ def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
         deal_again(row, rules)
 
 
-@pure_kernel
+@part_kernel
 def _outbid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> bool:
     """One bid above the highest, or none; whether the auction has ended."""
     seat = row[at.SEAT]
@@ -233,7 +233,7 @@ def _outbid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> bool:
     return bool(highest == U3 or row[at.PASSES] == U3 or (row[at.PASSES] == U2 and highest > U0))
 
 
-@pure_kernel
+@part_kernel
 def _call_or_rob(row: np.ndarray, answer: np.uint64, rules: np.ndarray) -> bool:
     """Call (1), rob (2) or neither (0); whether the auction has ended.
 

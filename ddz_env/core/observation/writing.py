@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.score import bid_of
 from ddz_env.core.engine.step import hand_size, main_cards
@@ -100,7 +100,7 @@ def _slot_back(row: np.ndarray, back: np.uint64) -> np.int64:
 # Inlined by Numba: whether LLVM does it turns on chance, and an observation takes a fifth longer where it does not.
 
 
-@inline_kernel
+@part_kernel
 def _put_seats(
     row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray
 ) -> None:
@@ -134,7 +134,7 @@ def _put_seats(
     out[_O.unseen + 1] = high | (((low + high) * _ONES) >> _U56) << _U56
 
 
-@inline_kernel
+@part_kernel
 def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
     """Write the recent moves and, from them, the last move of each seat."""
     back = U0
@@ -161,7 +161,7 @@ def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np
         word += 2
 
 
-@inline_kernel
+@part_kernel
 def _put_table(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
     """Write the landlord cards, the move to beat and the own half-built move."""
     face_up = row[at.BOTTOM] if row[at.LANDLORD] != _NO_SEAT else U0
@@ -194,7 +194,7 @@ def _put_half_built(row: np.ndarray, body_word: int, kicker_word: int, out: np.n
     _put_cards(out, kicker_word, row[at.CHOSEN], SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
 
 
-@inline_kernel
+@part_kernel
 def _put_tail(row: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
     """Write the small features, which share two words."""
     role = _NO_SEAT
@@ -322,7 +322,7 @@ def write_state(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
     _put_state_tail(row, rules, out)
 
 
-@inline_kernel
+@part_kernel
 def _put_state_tail(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
     over = row[at.STAGE] == at.STAGE_OVER
     for part in range(_S_TAIL_WORDS):

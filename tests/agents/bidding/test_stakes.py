@@ -31,15 +31,12 @@ from ddz_env.core.errors import (
     InvalidDealError,
     InvalidRulesError,
 )
-from ddz_env.core.view import AUCTION
 from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent, read_agent, split_bidder
 from ddz_training.apps.cli import app
 from ddz_training.apps.hand_odds import report
-from ddz_training.experiments.bidders import BIDDERS, BidderOptions, DealTable, SettlingResult, settling_table
-from ddz_training.experiments.experiment import Saved
 from ddz_training.measure.settling import settling
 
 STRONG, WEAK = "33456789TJQKA22BR", "34456678899TTJJQK"
@@ -343,34 +340,3 @@ def test_the_lines_of_table_one() -> None:
     assert [(line.first, line.last) for line in lines] == [(10, 100), (110, 200)]
     assert all(line.mean == 0.5 and line.spread == 0.0 for line in lines)
     assert settling(np.ones(99)) == []
-    results = [SettlingResult("rules", hand, 10, 100, 0.5 + hand / 10, 0.4, 0.45) for hand in range(2)]
-    table = settling_table(Saved([*results, SettlingResult("policy", 0, 10, 100, 0.9, 0.4, 0.6)]))
-    assert table.lines[0] == ("`rules`", "10–100", "0.500", "0.400", "0.450", "0.100", "0.150")
-    assert table.lines[1][0] == "`policy`"
-
-
-def test_bidders_play_the_same_deals_and_resume(tmp_path: Any) -> None:
-    options = BidderOptions(deals=2, worlds=8, processes=1, against=("payoff v rules", "rules v payoff"))
-    path = tmp_path / "bidders.csv"
-    first = BIDDERS.run(options, path)
-    assert [(one.a, one.b) for one in first.results] == 2 * [("payoff", "rules"), ("rules", "payoff")]
-    for one, reverse in zip(first.results[::2], first.results[1::2], strict=True):
-        assert one.score == -reverse.score  # the same six games, from the other side
-        assert one.landlord + reverse.landlord + one.declined == 6
-    assert BIDDERS.run(options, path).results == first.results
-    with pytest.raises(DouDizhuError, match="two bidders"):
-        BIDDERS.run(BidderOptions(against=("payoff",)))
-    with pytest.raises(DouDizhuError, match="no auction"):
-        BIDDERS.run(BidderOptions(rules="standard"))
-
-
-@pytest.mark.parametrize("preset", ["bidding,doubling=true", "robbing,doubling=true,showing=true"])
-def test_the_table_of_a_deal_ends_games_as_playing_them_does(preset: str) -> None:
-    rules = make_agent("rules")
-    table = DealTable(0, 11, 4, Rules.preset(f"{preset},all_decline=end"), rules)
-    played = play_game(table.start(), [rules] * 3, seat_generators([0], 3))
-    state = table.start()
-    while state.stage in AUCTION:
-        state.step(rules.act(state.view(), RNG(0)))
-    assert table.ended(state).returns("stake") == played.returns("stake")
-    assert played.winner is not None

@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ddz_training.apps.cli import app, console
-from ddz_training.apps.cli.command import Group
 from tests.rooms import pythonpath
 
 
@@ -34,12 +33,13 @@ def done(*arguments: object, width: int = 160) -> Result:
 
 
 def refused(*arguments: object) -> str:
-    """The one line that a command ends with, before it has done anything."""
+    """The line that a command ends with, before it has done anything; Click says the usage before it."""
     result = ddz(*arguments)
     assert (result.exit_code, result.stdout) == (2, ""), result.output
     assert "Traceback" not in result.output
-    [line] = result.stderr.splitlines()
-    return line
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1 or lines[0].startswith("Usage: "), result.stderr
+    return lines[-1]
 
 
 def start_ddz(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
@@ -69,14 +69,6 @@ def commands(
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every command of ``ddz`` with the words that lead to it."""
     yield path, command
-    if isinstance(command, Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            assert below is not None
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
             yield from commands(below, (*path, name))
-
-
-def examples(command: click.Command) -> list[str]:
-    """The command lines at the end of a help."""
-    return [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  ddz")]

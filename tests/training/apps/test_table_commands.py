@@ -134,11 +134,11 @@ def test_a_saved_game_is_reviewed_for_people_and_programs(tmp_path: Path) -> Non
     whole = Record.load(file)
     record = Record(whole.deal, whole.players, whole.moves[:12])
     record.save(file)
-    found = [json.loads(line) for line in ddz("review", file, "--json").stdout.splitlines()]
+    found = [json.loads(line) for line in ddz("replay", file, "--review", "--json").stdout.splitlines()]
     assert [(one["seat"], one["move"]) for one in found] == [(seat, str(move)) for seat, move in record.moves]
     assert all(0 <= one["loss"] <= 1 and 0 <= one["landlord"] <= 1 for one in found)
     assert max(one["loss"] for one in found) > 0.1  # they play by chance
-    table = told("review", file).splitlines()
+    table = told("replay", file, "--review").splitlines()
     lost = [int(line.split()[-1]) for line in table if re.match(r" *\d", line)]
     assert lost == [round(100 * one["loss"]) for one in found]
 

@@ -319,7 +319,7 @@ def test_texts_stand_out() -> None:
         (["--agent", "nobody"], "nobody"),
         (["--host", "192.0.2.1"], "cannot listen"),
         (["--folder", "{file}"], "cannot be kept"),
-        (["--port", "{port}"], "perhaps another ddz web; name another --port, or 0 for a free one"),
+        (["--port", "{port}"], "name another --port, or 0 for any"),
     ],
 )
 def test_the_command_refuses_what_cannot_be(tmp_path: Path, options: list[str], said: str) -> None:

@@ -258,7 +258,7 @@ def test_the_server_ends_while_an_agent_hangs(tmp_path: Path) -> None:
         game = post(f"{address}api/games", {**BEGIN, "seat": 1, "agents": [HANGING] * 3})
         threading.Thread(target=post, args=(f"{address}api/games/{game['id']}/advance", {"moves": 0})).start()
         assert server.stdout.readline() == "hanging\n"
-        server.send_signal(signal.SIGTERM)
+        server.send_signal(signal.SIGINT)
         try:
             _, errors = server.communicate(timeout=60)
         finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_env import Move, Rules, State
+from ddz_env import Move, Rules, State, __version__
 from ddz_env.core.observation import OBSERVATION, Layout, observe
 from ddz_env.core.rules import PRESETS
 from ddz_env.peers.botzone.games import GAMES as GAMES_OF_BOTZONE
-from ddz_env.playing.provenance import code_stamp
 from ddz_env.table.session import Record
 from ddz_training.apps.botzone.match import play_match
 from ddz_training.data import table
@@ -29,6 +27,7 @@ from ddz_training.data.table import COLUMNS, read_pieces
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import AgentFailedError, SettingsMismatchError
 from ddz_training.measure.statistics import summarize
+from ddz_training.measure.store import ResultStore
 from tests.training.apps.terminal import ddz
 
 EARLIER_TABLE = Path(__file__).parents[2] / "data" / "decisions.parquet"
@@ -102,16 +101,14 @@ def test_a_recorded_match_is_the_match_of_the_arena(tmp_path: Path) -> None:
     ]
 
 
-def test_a_recording_is_completed_and_names_its_code(tmp_path: Path) -> None:
+def test_a_recording_is_completed_and_names_its_version(tmp_path: Path) -> None:
     whole = record(tmp_path / "whole", "random", deals=4)
     record(tmp_path, "random", deals=2)
-    with (tmp_path / GAMES).open("ab") as file:
-        file.write(b'{"deal": 2, "ga')  # killed while it wrote
     assert record(tmp_path, "random", deals=4) == whole
-    assert (tmp_path / GAMES).read_bytes() == (tmp_path / "whole" / GAMES).read_bytes()
+    assert read_games(tmp_path) == read_games(tmp_path / "whole")
     with pytest.raises(SettingsMismatchError, match="seed: the file has 0, this run 1"):
         record(tmp_path, "random", seed=1)
-    assert read_games(tmp_path).settings["code"] == [code_stamp()]
+    assert read_games(tmp_path).settings["code"] == [__version__]
 
 
 class Quitter:
@@ -139,15 +136,19 @@ def test_what_cannot_be_recorded_has_a_named_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("field", ["agents", "rules"])
-def test_a_first_line_that_says_no_agents_or_rules_is_refused_by_name(tmp_path: Path, field: str) -> None:
-    first: dict[str, Any] = {"format": FORMAT, "agents": ["random"], "rules": {"name": "standard"}}
-    (tmp_path / GAMES).write_text(json.dumps({"settings": first}) + "\n")
+def test_settings_that_say_no_agents_or_rules_are_refused_by_name(tmp_path: Path, field: str) -> None:
+    def write(settings: dict[str, Any]) -> None:
+        (tmp_path / GAMES).unlink(missing_ok=True)
+        ResultStore(RecordedGame, tmp_path / GAMES, settings, ("deal",)).note()
+
+    good: dict[str, Any] = {"format": FORMAT, "agents": ["random"], "rules": {"name": "standard"}}
+    write(good)
     assert read_games(tmp_path).agents == ("random",)
-    del first[field]
     wrong = (None, True, 5, 1.5, "rules", [5], [None], [[]], {"x": 1}, {"deck": "all"})
-    for settings in (first, *({**first, field: value} for value in wrong)):
-        (tmp_path / GAMES).write_text(json.dumps({"settings": settings}) + "\n")
-        with pytest.raises(DataSetError, match=f"the {field} of the first line"):
+    without = {name: value for name, value in good.items() if name != field}
+    for settings in (without, *({**good, field: value} for value in wrong)):
+        write(settings)
+        with pytest.raises(DataSetError, match=f"the {field} in its settings"):
             read_games(tmp_path)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ddz_training.experiments.experiment import Result, read_saved
+from ddz_training.experiments.experiment import read_saved
 from tests.rooms import ROOT
 
 RESULTS = ROOT / "docs" / "results"
-_Result = TypeVar("_Result", bound=Result)
+_Result = TypeVar("_Result")
 
 
 def committed(kind: type[_Result], name: str) -> list[_Result]:

@@ -12,9 +12,9 @@ import pytest
 
 from ddz_env import State
 from ddz_env.core.notation import Hand
-from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import full_games as full
 from ddz_training.experiments import full_thresholds as table_2
+from ddz_training.experiments.experiment import Saved
 from ddz_training.experiments.full_branching import (
     BranchingResult,
     Choices,
@@ -49,8 +49,6 @@ def test_line_ups_are_those_of_the_paper_with_the_options_of_the_command() -> No
     assert seats == {"nobody": [], "player 1": [0], "player 2": [1], "player 3": [2], "players 2 & 3": [1, 2]}
     landlords = [cheat, plain, "isuct:iterations=10000,exploration=1"]
     assert [*full.landlord_cast(FullOptions()).lineups.values()] == [(one, plain, plain) for one in landlords]
-    more = full.landlord_cast(FullOptions(options_="finish=false")).lineups.values()
-    assert all(spec.endswith(",finish=false") and make_agent(spec) for specs in more for spec in specs)
     values = {name: specs[0] for _, _, name, specs in full.ITERATIONS_SWEEP.tasks(full.SweepOptions(deals=1))}
     assert len(values) == 7
     assert values["500"] == "isuct:iterations=500,exploration=0.44"
@@ -84,11 +82,10 @@ def test_win_rates_belong_to_a_side_and_differences_are_paired() -> None:
     gain = difference(results, "a", "b")  # deal 2 is left out: +1, 0 on deal 0 and +1, 0 on deal 1
     assert (gain.mean, gain.half_width, gain.count) == (0.5, 0.0, 4)
     assert difference(results, "a", "b", peasants=True).mean == -0.5
-    rate, points = full.compare(
-        [full.RateRow("x", "41", "a"), full.RateRow("x", "", "a", "b"), full.RateRow("y", "", "c")], results
-    )
-    assert (rate.what, rate.paper, rate.ours) == ("x, %", "41", "60.0")
-    assert (points.what, points.ours, points.note) == ("x, points", "+50.0", "+50.0 to +50.0; paired by deal")
+    rows = [full.RateRow("x", "41", "a"), full.RateRow("x", "", "a", "b"), full.RateRow("y", "", "c")]
+    rate, points = full.rate_table("", rows, Saved(results)).lines
+    assert tuple(rate[:3]) == ("x, %", "41", "60.0")
+    assert tuple(points) == ("x, points", "", "+50.0", "+50.0 to +50.0; paired by deal")
 
 
 def test_table_2_by_hand() -> None:

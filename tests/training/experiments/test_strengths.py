@@ -5,19 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from ddz_agents.neural.shipped import policy_path, shipped_policy_path
 from ddz_agents.neural.weights import load_weights
-from ddz_env import Rules, State
+from ddz_agents.rules.agent import RulesAgent
+from ddz_env import Move, Rules, State, View
 from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import LEVELS, make_agent, read_agent, split_bidder
+from ddz_training.experiments import levels, matches, points, search_depth
 from ddz_training.experiments import strengths as st
-from ddz_training.experiments.experiment import Saved
-from ddz_training.experiments.matches import MatchResult, win_interval
+from ddz_training.experiments.experiment import Saved, grouped
+from ddz_training.experiments.matches import MatchResult, win_gain, win_interval
 from ddz_training.experiments.strengths import POLICY_STRENGTH, StrengthResult
 from ddz_training.learn.strength import FIRST_DEAL as FIRST_DEAL_OF_TRAINING
 from ddz_training.measure.duplicate import DealPlayer
@@ -77,25 +81,57 @@ def test_a_line_by_hand_and_lines_in_the_order_of_the_pairings() -> None:
     assert [line["against"] for line in cells(shuffled)] == ["`rlcard-rule`", "`random`", "`policy`"]
 
 
+class RulesAsLandlord:
+    """Plays well as landlord; as a peasant it passes whenever it may."""
+
+    name = "rules as landlord"
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        return RulesAgent().act(view, rng) if view.role == "landlord" else view.legal_moves()[0]
+
+
+def test_the_columns_are_the_sides_of_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that gives up as a peasant wins as landlord only; the rule agent beats random play on both sides."""
+    monkeypatch.setattr(search_depth, "DEPTHS", {"one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"})
+    options = search_depth.DepthOptions(deals=12, first_deal=20_000, processes=1)
+    sides = grouped(search_depth.SEARCH_DEPTH.run(options).results, "variant")
+    assert sum(result.peasants for result in sides["one-sided"]) == 0
+    assert sum(result.landlord for result in sides["one-sided"]) >= 3
+    assert all(result.landlord + result.peasants == 1 for result in sides["rules"]), "the rule agent against itself"
+
+
+def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
+    def half_width(shares: list[float]) -> Any:
+        return pytest.approx(1.96 * np.std(shares, ddof=1) / len(shares) ** 0.5, rel=0.01)
+
+    wins = ((1, 1), (1, 0), (0, 0), (1, 0))
+    four = [MatchResult("a", "rules", deal, *won) for deal, won in enumerate(wins, 1)]
+    cut = [MatchResult("b", "rules", deal, 0, landed) for deal, landed in ((1, 0), (2, 1), (3, 1), (9, 1))]
+    rate, gain = win_interval(four), win_gain(four, cut)  # over the deals that both have played
+    assert (rate.mean, rate.half_width) == (0.5, half_width([1, 0.5, 0, 0.5]))
+    assert (gain.count, gain.mean, gain.half_width) == (3, pytest.approx(1 / 6), half_width([1, 0, -0.5]))
+    assert matches.side_rates(four) == ["75.0", "25.0"]
+
+
 def test_a_deal_with_an_auction_is_added_up_from_its_six_games() -> None:
-    player = DealPlayer(Rules.preset(st.POINTS_RULES), 0, timing=False)
+    player = DealPlayer(Rules.preset(points.POINTS_RULES), 0, timing=False)
     records = player.play(11, ("rules", "random-staged"))
-    (result,) = st.points_result(records)
+    result = points.points_result(records)
     own = [sum(r.stake[seat] for seat, letter in enumerate(r.seats) if letter == "a") for r in records]
     assert result.score == pytest.approx(sum(own) / 6, abs=1e-4)
     assert result.landlord + sum(record.landlord_agent == "random-staged" for record in records) == 6 - result.declined
     assert 0 <= result.won <= result.landlord
     assert result.declined == sum(not record.winner for record in records) > 0
-    twice = [st.PointsResult("rules", "random-staged", deal, 1.0, 3, 2, 1, 0.0, 0.0) for deal in range(2)]
-    (line,) = st.points_table(Saved(twice, {"seed": 0, "rules": st.POINTS_RULES, "weights": "0"})).lines
+    twice = [points.PointsResult("rules", "random-staged", deal, 1.0, 3, 2, 1, 0.0, 0.0) for deal in range(2)]
+    (line,) = points.points_table(Saved(twice, {"seed": 0, "rules": points.POINTS_RULES, "weights": "0"})).lines
     assert (line[:2], line[3:6]) == (("`random-staged` (`rules`)", "2"), ("50.0", "66.7", "16.7"))
 
 
 def test_the_levels_are_as_far_apart_as_their_committed_games_say() -> None:
     saved = committed(MatchResult, "levels")
-    assert {level.name: level.elo for level in LEVELS} == {n: round(elo) for n, elo in st.ratings(saved).items()}
+    assert {level.name: level.elo for level in LEVELS} == {n: round(elo) for n, elo in levels.ratings(saved).items()}
     assert all(60 <= stronger.elo - weaker.elo <= 250 for weaker, stronger in pairwise(LEVELS))
-    assert st.level_rates(saved)[LEVELS[0].agent, "random"].mean >= 0.85
+    assert levels.level_rates(saved)[LEVELS[0].agent, "random"].mean >= 0.85
 
 
 def test_a_level_is_a_name_for_an_agent_wherever_one_is_named() -> None:

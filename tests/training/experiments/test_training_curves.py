@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ddz_training.apps.documentation import refreshed
 from ddz_training.experiments.training_curves import (
     band_table,
     load_training,
@@ -90,13 +89,6 @@ def test_what_is_no_curve_is_refused(runs: tuple[Path, Path], tmp_path: Path) ->
     assert "name folders of ddz train selfplay and dmc" in refused("train", "curves", tmp_path)
     assert "name folders of runs" in refused("train", "curves")
     assert "there is no" in refused("train", "curves", "--out", tmp_path / "none")
-
-
-def test_pages_have_the_table_once_there_are_curves(runs: tuple[Path, Path], tmp_path: Path) -> None:
-    page, results = "<!-- table: training-stages -->\n<!-- end -->", tmp_path / "results"
-    assert "no results yet" in refreshed(page, results)
-    save_training([read_run("one", runs[0])], results)
-    assert "| one | 2 | 90 | 2,500 |" in refreshed(page, results)
 
 
 def test_the_command_puts_runs_together_and_goes_by_its_own_files_after_that(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ddz_env import Rules
-from ddz_training.measure import errors, provenance
+from ddz_training.measure import errors
 from ddz_training.measure.contest import Arena
 from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.league import LeagueStore, play_league, read_league
@@ -119,20 +119,6 @@ def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> Non
     assert content(path) == content(whole)
     with pytest.raises(errors.InvalidArenaError, match="block=0"):
         play_league(LeagueStore(path, LEAGUE, resume=True), 12, block=0)
-
-
-def test_other_code_is_refused_where_something_is_added(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "league.sqlite"
-    path.write_bytes(whole.read_bytes())
-    monkeypatch.setattr(provenance, "code_stamp", lambda *folders: "9.9 beef")
-    play(path, 12, resume=True)  # nothing is added
-    with pytest.raises(errors.OtherCodeError, match=r"9\.9 beef"):
-        play(path, 13, resume=True)
-    with provenance.other_code():
-        play(path, 13, resume=True)
-    assert read_league(path)[0]["code"][1:] == ["9.9 beef"]
 
 
 @pytest.fixture

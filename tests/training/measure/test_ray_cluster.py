@@ -21,8 +21,7 @@ from typing import Any
 import pytest
 
 from ddz_training.measure import ray_cluster
-from ddz_training.measure.errors import OtherCodeError, WorkerDiedError
-from ddz_training.measure.provenance import Provenance, SameCode
+from ddz_training.measure.errors import ClusterError, WorkerDiedError
 from ddz_training.measure.ray_cluster import on_ray
 from ddz_training.measure.workers import Share, executed_by, on_this_machine, workers
 from tests.rooms import pythonpath
@@ -43,10 +42,10 @@ class RayTaskError(RayError):
 class Ref:
     """What Ray gives for a task: one of -1 fails, of -2 its process dies, of -3 it never ends."""
 
-    def __init__(self, play: Callable[..., Any], name: str, make: Any, task: int) -> None:
+    def __init__(self, play: Callable[..., Any], task: int, *how: Any) -> None:
         self._future: Future[Any] = Future()
         if task >= 0:
-            self._future.set_result(play(name, make, task))
+            self._future.set_result(play(*how, task))
         elif task > -3:
             self._future.set_exception(RayTaskError() if task == -1 else RayError("its process died"))
 
@@ -83,10 +82,10 @@ class PretendedRay:
         return SimpleNamespace(make=make, hex=lambda: name)
 
     def remote(self, **options: Any) -> Any:
-        def begin(play: Callable[..., Any], name: str, made: Any, task: int) -> Ref:
+        def begin(play: Callable[..., Any], name: str, version: str, made: Any, task: int) -> Ref:
             assert options == {"num_cpus": 1, "max_retries": 2}
             self.begun += 1
-            return Ref(play, name, made.make, task)
+            return Ref(play, task, name, version, made.make)
 
         def declared(play: Callable[..., Any]) -> Any:
             releases = play is ray_cluster._release
@@ -183,20 +182,17 @@ def recording(asked: list[int]) -> Any:
     return executed_by(elsewhere)
 
 
-@pytest.mark.parametrize("line", ["--ray arena", "arena --ray"])
-def test_a_command_plays_on_ray_wherever_that_is_typed(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_plays_on_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     monkeypatch.setattr(ray_cluster, "on_ray", lambda: recording(asked))
-    for words, found in ((line.split(), [2]), (["arena"], [2])):
-        result = ddz(*words, "random", "random-staged", "--deals", 3, "--processes", 2)
+    for words, found in ((["--ray"], [2]), ([], [2])):
+        result = ddz("arena", *words, "random", "random-staged", "--deals", 3, "--processes", 2)
         assert (result.exit_code, asked) == (0, found), result.output
 
 
-def test_a_worker_with_other_code_plays_nothing() -> None:
-    make = functools.partial(Doubler, [])
-    assert SameCode(make, Provenance.of(["rules"]))().play(2) == 4
-    with pytest.raises(OtherCodeError, match=r"has the code [0-9.]+ [0-9a-f]+, the process that shares the work has x"):
-        SameCode(make, Provenance(("x",)))()
+def test_a_worker_of_another_version_plays_nothing() -> None:
+    with pytest.raises(ClusterError, match=r"has version [0-9.]+ of this package, the run 0\.0\.1"):
+        ray_cluster._play("name", "0.0.1", functools.partial(Doubler, []), 2)
 
 
 def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +217,7 @@ class Fragile:
             note.touch()
             os.kill(os.getpid(), 9)
         if task == -2:
-            raise OtherCodeError("passed on as it is")
+            raise ClusterError("passed on as it is")
         return 2 * task
 
     def close(self) -> None:
@@ -239,7 +235,7 @@ def test_ray_replays_what_a_killed_worker_had_and_ends(tmp_path: Path) -> None:
             assert list(share(range(40))) == list(range(0, 80, 2))
         with pytest.raises(WorkerDiedError, match="died of the same task"):
             doubled(make, [1, -1, 2])
-        with pytest.raises(OtherCodeError, match="passed on as it is"):
+        with pytest.raises(ClusterError, match="passed on as it is"):
             doubled(make, [1, -2, 2])
         before = {note.name for note in tmp_path.iterdir()}
         assert doubled(functools.partial(Fragile, str(tmp_path / "last")), [20, 21]) == [40, 42]

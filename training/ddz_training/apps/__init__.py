@@ -1,1 +1,1 @@
-"""What people start: the command line, the page, the demo, Botzone's matches, the generated docs."""
+"""What people start: the command line, the page, the demo, Botzone's matches."""

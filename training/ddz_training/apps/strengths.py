@@ -1,31 +1,19 @@
 """How strong the named agents are against the rule agent, and how long they think: what ``ddz agents`` shows.
 
-The figures are computed from committed results: the win rate from the one of three sources that has the most deals of
-an agent, the time from the experiment ``agent-strength``, which measures all agents alike.  ``ddz docs`` writes them
-into the package, which is installed without ``docs/``.
+``docs/generate.py`` computes the figures from committed results and writes them into the package, which is installed
+without ``docs/``.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from statistics import median
 from typing import NamedTuple
 
-from ddz_training.experiments.experiment import read_saved
-from ddz_training.experiments.matches import win_interval
-from ddz_training.experiments.strengths import OPPONENT, StrengthResult, by_agent
-from ddz_training.measure.benchmark.field import FIELD
-from ddz_training.measure.benchmark.leaderboard import committed
 from ddz_training.measure.statistics import Interval
 
 FILE = Path(__file__).with_name("strengths.json")
-_TIMES = "agent_strength.csv"
-_FILES = ("policy_strength.csv", _TIMES)
-_DIGITS = 4
 
 
 class Strength(NamedTuple):
@@ -33,54 +21,13 @@ class Strength(NamedTuple):
 
     Attributes:
         wins: The share of games that it won, over both roles, with its 95 % interval.
-        ms: Milliseconds of a processor a decision.
+        ms: Milliseconds of a processor per decision.
         source: The file that the share is from, below ``docs/results``.
     """
 
     wins: Interval
     ms: float
     source: str
-
-
-def measured(results: Path) -> dict[str, Strength]:
-    """The strengths from committed results, by the agents' names, the strongest first.
-
-    Args:
-        results: The folder ``docs/results`` of a checkout.
-    """
-    timed = read_saved(StrengthResult, results / _TIMES).results
-    times = {agent: median(line.ms for line in lines) for agent, lines in by_agent(timed).items()}
-    times[OPPONENT] = median(line.opponent_ms for line in timed)
-    found = {OPPONENT: Strength(Interval(0.5, 0.5, 0.5, 0), times[OPPONENT], _TIMES)}
-    for name, wins, source in (*_of_experiments(results), *_of_benchmark(results)):
-        if name in times and (name not in found or wins.count > found[name].wins.count):
-            mean, low, high = (round(end, _DIGITS) for end in wins.ends)
-            found[name] = Strength(Interval(mean, low, high, wins.count), times[name], source)
-    return dict(sorted(found.items(), key=lambda item: -item[1].wins.mean))
-
-
-def _of_experiments(results: Path) -> Iterator[tuple[str, Interval, str]]:
-    for file in _FILES:
-        for agent, lines in by_agent(read_saved(StrengthResult, results / file).results).items():
-            yield agent, win_interval(lines), file
-
-
-def _of_benchmark(results: Path) -> Iterator[tuple[str, Interval, str]]:
-    """The field's players that go by the name of an agent, whose options they write out."""
-    own = {member.name for member in FIELD.values() if member.agent.partition(":")[0] == member.name}
-    for one in committed(results):
-        for line in one.summary():
-            if line.opponent == OPPONENT and line.agent in own:
-                yield line.agent, line.wins, f"benchmark/{one.path.name if one.path else ''}"
-
-
-def written(strengths: Mapping[str, Strength]) -> str:
-    """The strengths as the package has them."""
-    lines = {
-        name: [*dataclasses.astuple(one.wins), float(f"{one.ms:.3g}"), one.source] for name, one in strengths.items()
-    }
-    rows = ",\n".join(f" {json.dumps(name)}: {json.dumps(line)}" for name, line in lines.items())
-    return f"{{\n{rows}\n}}\n"
 
 
 @functools.cache

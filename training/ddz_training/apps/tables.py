@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable
 
 from ddz_env.core import actions
 from ddz_env.core.observation import Layout
 from ddz_env.core.observation.layout import HISTORY, WORD
-from ddz_env.core.options import as_written
+from ddz_env.core.options import Option, as_written
 from ddz_env.core.rules import PRESETS, Rules, differing_options
-from ddz_env.playing.registry import agent_options
 from ddz_training.experiments.experiment import Table
 
 
@@ -58,15 +58,11 @@ def preset_differences() -> Table:
             f"other {field}" for field in ("categories", "deck") if getattr(rules, field) != getattr(standard, field)
         ]
         rows.append((f"`{name}`", ", ".join(changes) or "–"))
-    note = "ddz rules PRESET shows one in full."
+    note = "ddz show rules PRESET shows one in full."
     return Table("Rule presets", ("preset", "differs from `standard` in"), rows, note)
 
 
-def options_of(agent: str) -> Table:
-    """The options of an agent.
-
-    Raises:
-        UnknownAgentError: If there is no such agent.
-    """
-    lines = [(f"`{one.name}`", one.written, one.values, one.meaning) for one in agent_options(agent)]
-    return Table(f"Options of {agent}", ("option", "default", "values", "meaning"), lines)
+def options_table(what: str, options: Iterable[Option]) -> Table:
+    """The options of an agent or an experiment."""
+    lines = [(f"`{one.name}`", one.written, one.values, one.meaning) for one in options]
+    return Table(f"Options of {what}", ("option", "default", "values", "meaning"), lines)

@@ -40,7 +40,7 @@ def write_data_set(folder: Path, on_table: Callable[[int, int], None] = lambda d
     Tables that are complete are left as they are.
 
     Args:
-        folder: The folder, with ``games.jsonl``.
+        folder: The folder, with ``games.sqlite``.
         on_table: Called with how many tables are done, and how many there are.
 
     Raises:

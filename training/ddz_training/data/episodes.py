@@ -55,7 +55,7 @@ def write_episodes(folder: Path, on_game: Callable[[int, int], None] = lambda do
     """Write the episodes of a folder from its games; where they are complete, they are left as they are.
 
     Args:
-        folder: The folder, with ``games.jsonl``.
+        folder: The folder, with ``games.sqlite``.
         on_game: Called with how many games are done, and how many there are.
 
     Returns:

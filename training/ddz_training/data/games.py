@@ -1,8 +1,8 @@
-"""Recorded games: a line of JSON each, which people can read and which replays to the last bit.
+"""Recorded games: a row of text each, which people can read and which replays to the last bit.
 
-A record holds the cards as dealt, so it depends on no seed, no shuffle and no agent.  ``games.jsonl`` is a file of
-results (:mod:`ddz_training.measure.store`): its first line says by whom, under which rules and with which code
-its games were played.
+A record holds the cards as dealt, so it depends on no seed, no shuffle and no agent.  ``games.sqlite`` is a file of
+results (:mod:`ddz_training.measure.store`): its settings say by whom, under which rules and with which version its
+games were played.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ddz_env import Move, Rules, State, __version__
+from ddz_env import Move, Rules, State
 from ddz_env.core.engine import layout as at
 from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.core.notation import Hand
@@ -25,7 +25,7 @@ from ddz_training.measure.files import read_format
 from ddz_training.measure.provenance import read_rules_settings, rules_settings
 
 FORMAT = "ddz-games-1"
-GAMES = "games.jsonl"
+GAMES = "games.sqlite"
 """The file of a data set that holds its games."""
 
 _OPENER = 16
@@ -44,7 +44,7 @@ def games_settings(
     agents: Sequence[str], rules: Rules, seed: int | None, *, visits: bool = False, **more: Any
 ) -> dict[str, Any]:
     """Settings of a file of games, which must match to resume it."""
-    who = {"format": FORMAT, "version": __version__, "agents": list(agents)}
+    who = {"format": FORMAT, "agents": list(agents)}
     return {**who, "rules": rules_settings(rules), "seed": seed, "visits": visits, **more}
 
 
@@ -286,8 +286,8 @@ def read_games(path: str | Path) -> GameFile:
         path: The file, or the folder of a data set.
 
     Raises:
-        DataSetError: If there is no file, or its first line names no agents or rules.
-        ResultsFileError: If it is not a file of games, or a line cannot be read.
+        DataSetError: If there is no file, or its settings name no agents or rules.
+        ResultsFileError: If it is not a file of games, or a row cannot be read.
     """
     path = games_file(Path(path))
     if not path.is_file():
@@ -295,9 +295,9 @@ def read_games(path: str | Path) -> GameFile:
     settings, games = read_format(path, RecordedGame, FORMAT)
     agents = settings.get("agents")
     if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
-        raise DataSetError(f"{path}: the agents of the first line are a list of texts, not {shown(agents)}")
+        raise DataSetError(f"{path}: the agents in its settings are a list of texts, not {shown(agents)}")
     try:
         rules = read_rules_settings(settings.get("rules"))
     except InvalidRulesError as error:
-        raise DataSetError(f"{path}: the rules of the first line: {error}") from error
+        raise DataSetError(f"{path}: the rules in its settings: {error}") from error
     return GameFile(settings, rules, tuple(agents), sorted(games, key=lambda game: (game.deal, game.game)))

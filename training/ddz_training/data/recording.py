@@ -74,12 +74,11 @@ class Recording(Options):
         """A store for the games; a file of the same recording is completed.
 
         Args:
-            path: The file, ``.jsonl``; None keeps the games in memory only.
+            path: The file, ``.sqlite``; None keeps the games in memory only.
 
         Raises:
             ResultsFileError: If the file cannot be used.
-            SettingsMismatchError: If it holds another recording.
-            AgentChangedError: If a file that an agent reads has been replaced since.
+            SettingsMismatchError: If it holds another recording, or a file that an agent reads was another.
             InUseError: If another process has the file.
             UnknownAgentError: If an agent does not exist.
             AgentFailedError: If one cannot be made.

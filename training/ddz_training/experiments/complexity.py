@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean
@@ -61,7 +62,8 @@ PLAYS: Mapping[str, GameKind] = {
 """A file may hold others: of rules without chains, where games are longer."""
 
 
-class SizeResult(ex.Result):
+@dataclass(frozen=True)
+class SizeResult:
     """A hundred games.
 
     Attributes:
@@ -78,11 +80,12 @@ class SizeResult(ex.Result):
     block: int
     decisions: int
     choices: int
-    log_product: Annotated[float, ".4f"]
-    log_products: Annotated[float, ".4f"]
+    log_product: float
+    log_products: float
     landlord: int
 
 
+@dataclass(frozen=True)
 class SizeOptions(ex.ChosenOptions):
     """Which games are played.
 
@@ -97,10 +100,7 @@ class SizeOptions(ex.ChosenOptions):
 
 
 def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]:
-    """State and game-tree complexity: lengths and choices of random games and of games between bots.
-
-    Some two CPU minutes; the counts of deals and states are exact.
-    """
+    """Play a hundred games and count their choices."""
     play, first = PLAYS[name], block * BLOCK
     states = [State.new(options.seed, play.rules, deal) for deal in range(first, first + BLOCK)]
     if play.agent == "random":
@@ -109,7 +109,8 @@ def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]
         found = _played(states, play.agent, options.seed, first)
     logs = found.products / math.log(10)
     counts = int(found.lengths.sum()), int(found.choices.sum())
-    return [SizeResult(name, block, *counts, float(logs.mean()), _log_mean(logs), int((found.rewards > 0).sum()))]
+    products = round(float(logs.mean()), 4), round(_log_mean(logs), 4)
+    return [SizeResult(name, block, *counts, *products, int((found.rewards > 0).sum()))]
 
 
 def _played(states: Sequence[State], name: str, seed: int, first: int) -> counting.Playouts:
@@ -136,8 +137,13 @@ def _blocks(options: SizeOptions) -> list[tuple[str, int]]:
     return [(name, block) for name in names for block in range(blocks[name])]
 
 
-def compare_sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
+def size_table(saved: ex.Saved[SizeResult]) -> ex.Table:
     """The thesis's figures beside ours."""
+    title = "State and game-tree complexity"
+    return ex.comparison_table(title, _sizes(saved.results), ex.computed_from(saved))
+
+
+def _sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
     for what, paper, by_cards, by_ranks, note in (
         ("deals", "8 × 10^26", counting.deals_by_cards(), counting.deals_by_ranks(), "exact"),
         ("states", "10^43", counting.states_by_cards(), counting.states_by_ranks(), "deals × 2^54"),
@@ -180,13 +186,18 @@ def _power(number: int) -> str:
 
 
 TREE_SIZE = ex.Experiment(
-    "tree-size",
-    count_games,
-    "hundreds of games",
-    _blocks,
-    {"tree-size": ex.compared("State and game-tree complexity", compare_sizes)},
-    agents=("policy",),
+    name="tree-size",
     source=f"{THESIS_2020}, section 4.1",
+    about="State and game-tree complexity: lengths and choices of random games and of games between bots.\n\nSome two "
+    "CPU minutes; the counts of deals and states are exact.",
+    options=SizeOptions,
+    result=SizeResult,
+    key=("play", "block"),
+    tasks=_blocks,
+    work=count_games,
+    agents=lambda options: ["policy"],
+    unit="hundreds of games",
+    tables={"tree-size": size_table},
 )
 
 
@@ -223,7 +234,8 @@ BIN = 5
 _PIECE = 5_000
 
 
-class ChildResult(ex.Result):
+@dataclass(frozen=True)
+class ChildResult:
     """A first move.
 
     Attributes:
@@ -243,14 +255,15 @@ class ChildResult(ex.Result):
     child: int
     move: str
     iterations: int
-    value: Annotated[float, ".5f"]
-    depth: Annotated[float, ".3f"]
+    value: float
+    depth: float
     error_iterations: int
-    error_value: Annotated[float, ".5f"]
-    error_depth: Annotated[float, ".3f"]
+    error_value: float
+    error_depth: float
     lengths: tuple[int, ...]
 
 
+@dataclass(frozen=True)
 class ComplexityOptions(ex.ChosenOptions):
     """Which games, and when their means count as settled.
 
@@ -292,11 +305,7 @@ def sampler(game: str, child: int, seed: int) -> Callable[[int, int], counting.P
 
 
 def sample_move(options: ComplexityOptions, game: str, number: int) -> list[ChildResult]:
-    """Monte Carlo complexity of table 4.4's three deals, Reversi and Awari: eleven numbers each.
-
-    Random games from every first move until their means settle: some six CPU minutes. Reversi and Awari are OpenSpiel's
-    (extra peers).
-    """
+    """Play random games from behind a first move until their means have settled."""
     key = np.random.SeedSequence([options.seed, GAMES.index(game), number]).generate_state(1, np.uint64)
     sample = sampler(game, number, int(key[0]))
     values, depths = np.empty(0), np.empty(0)
@@ -310,7 +319,11 @@ def sample_move(options: ComplexityOptions, game: str, number: int) -> list[Chil
         errors = ((values, options.value_error), (depths, options.depth_error))
         error = counting.first_stop(*(counting.standard_error_stop(means, most) for means, most in errors))
     lengths = np.bincount(depths[:thesis].astype(np.int64) // BIN)
-    stops = ((stop, values[:stop].mean(), depths[:stop].mean()) for stop in (thesis, error))
+    means = ((values[:stop].mean(), depths[:stop].mean()) for stop in (thesis, error))
+    stops = (
+        (stop, round(float(value), 5), round(float(depth), 3))
+        for stop, (value, depth) in zip((thesis, error), means, strict=True)
+    )
     return [ChildResult(game, number, first_moves(game)[number], *next(stops), *next(stops), tuple(lengths.tolist()))]
 
 
@@ -382,17 +395,23 @@ def plot_complexity(saved: ex.Saved[ChildResult], path: Path) -> None:
 
 
 COMPLEXITY = ex.Experiment(
-    "complexity",
-    sample_move,
-    "first moves",
-    _children,
-    {"complexity": complexity_table, "complexity-errors": error_table},
+    name="complexity",
+    source=f"{THESIS_2020}, algorithm 3, tables 4.2 to 4.5",
+    about="Monte Carlo complexity of table 4.4's three deals, Reversi and Awari: eleven numbers each.\n\nRandom games "
+    "from every first move until their means settle: some six CPU minutes. Reversi and Awari are OpenSpiel's (extra "
+    "peers).",
+    options=ComplexityOptions,
+    result=ChildResult,
+    key=("game", "child"),
+    tasks=_children,
+    work=sample_move,
     settings=("seed", "difference"),
     more=lambda options: {
         "rules": RULES,
         "errors": [options.value_error, options.depth_error],
         "least": counting.LEAST,
     },
-    source=f"{THESIS_2020}, algorithm 3, tables 4.2 to 4.5",
+    unit="first moves",
+    tables={"complexity": complexity_table, "complexity-errors": error_table},
     plot=plot_complexity,
 )

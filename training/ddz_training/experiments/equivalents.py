@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, replace
 from statistics import correlation
 from typing import Annotated, Any, get_args
 
@@ -55,6 +56,7 @@ THESIS_KNOWLEDGE = {"pass": "1,217 → 1,192", "bombs": "1,217 → 1,221", "cont
 """Table 5.4."""
 
 
+@dataclass(frozen=True)
 class EquivalentsOptions(ex.ChosenOptions):
     """Whose equivalents are found, and how exactly.
 
@@ -74,7 +76,8 @@ class EquivalentsOptions(ex.ChosenOptions):
     rung_deals: Annotated[int, Range(2)] = 200
 
 
-class EquivalentResult(ex.Result):
+@dataclass(frozen=True)
+class EquivalentResult:
     """An agent's equivalent.
 
     Attributes:
@@ -96,14 +99,14 @@ class EquivalentResult(ex.Result):
     agent: str
     rules: str
     search: str
-    iterations: Annotated[float, ".1f"]
-    low: Annotated[float, ".1f"]
-    high: Annotated[float, ".1f"]
+    iterations: float
+    low: float
+    high: float
     beyond: int
     played: tuple[str, ...]
     against: str
-    wins: Annotated[float, ".4f"]
-    margin: Annotated[float, ".4f"]
+    wins: float
+    margin: float
 
     @property
     def found(self) -> finding.Found:
@@ -118,7 +121,7 @@ _ALL = {name: (agent, "rules") for name, agent in AGENTS.items()} | dict(KNOWLED
 
 
 def find_equivalents(options: EquivalentsOptions, name: str, preset: str) -> list[EquivalentResult]:
-    """Monte Carlo equivalents of agents, and of agents without a part of their knowledge."""
+    """Find the equivalent of an agent, in the second search where the first is never its equal."""
     found = []
     first, second = LADDERS
     for search in (finding.THESIS_SEARCH if preset == THESIS_RULES else first, second):
@@ -135,8 +138,9 @@ def _find(options: EquivalentsOptions, name: str, preset: str, search: str) -> E
     with finding.playing(finding.Ladder(agent, search, rules, options.seed, published_generator)) as play:
         found = finding.sequential_search(play, wanted)
     value, tallies, share = found.iterations, finding.as_text(found.tallies), _share(agent, against, rules, options)
-    equivalent = value.mean, value.low, value.high, found.beyond, tallies
-    return EquivalentResult(name, agent, preset, search, *equivalent, against, share.mean, share.half_width)
+    mean, low, high = (round(end, 1) for end in value.ends)
+    equivalent = EquivalentResult(name, agent, preset, search, mean, low, high, found.beyond, tallies, against, 0, 0)
+    return replace(equivalent, wins=round(share.mean, 4), margin=round(share.half_width, 4))
 
 
 def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) -> Interval:
@@ -246,14 +250,17 @@ def change(full: EquivalentResult, without: EquivalentResult) -> Interval:
 
 
 EQUIVALENTS = ex.Experiment(
-    "equivalents",
-    find_equivalents,
-    "equivalents",
-    lambda options: [(name, options.rules) for name in ex.chosen("agent", options.only, _ALL)],
-    {"equivalents": equivalents_table, "equivalent-knowledge": knowledge_table},
-    key=("name", "rules"),
-    whole=True,
-    settings=("seed", "deals", "precision", "most", "rung_deals"),
-    agents=("policy",),
+    name="equivalents",
     source="Peking University thesis 2020, sections 5.3 and 5.4",
+    about="Monte Carlo equivalents of agents, and of agents without a part of their knowledge.",
+    options=EquivalentsOptions,
+    result=EquivalentResult,
+    key=("name", "rules"),
+    tasks=lambda options: [(name, options.rules) for name in ex.chosen("agent", options.only, _ALL)],
+    work=find_equivalents,
+    settings=("seed", "deals", "precision", "most", "rung_deals"),
+    agents=lambda options: ["policy"],
+    unit="equivalents",
+    tables={"equivalents": equivalents_table, "equivalent-knowledge": knowledge_table},
+    whole=True,
 )

@@ -1,21 +1,17 @@
-"""What an experiment is: one object with its options, its tasks, the work that they are, its tables and its plot.
+"""What an experiment is: its options, its tasks, the work that they are, its tables and its plot, all named explicitly.
 
-Adding one takes a file with such an object, a line in :mod:`ddz_training.experiments.registry`, a marker in a page, the
-file of results beside it, and a test.  ``ddz reproduce NAME`` and ``ddz docs`` need nothing more: the options become
-those of the command, and the tables are the blocks of the pages.
+A new one is a file with an :class:`Experiment`, a line in :mod:`ddz_training.experiments.registry`, and a test.  ``ddz
+reproduce NAME`` runs it, with its options as those of the command; ``docs/generate.py`` writes its tables into pages.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, Generic, NamedTuple, TypeVar, get_args, get_type_hints
-
-from typing_extensions import dataclass_transform
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 from ddz_env.core.checks import check_choice
 from ddz_env.core.options import Options, Range
@@ -27,7 +23,8 @@ from ddz_training.measure.workers import Worker
 _Options = TypeVar("_Options", bound=Options)
 _Result = TypeVar("_Result")
 
-Tasks = Iterable[Any] | Mapping[Key, Any]
+Task = tuple[Any, ...]
+"""The values of the result's key fields, and all else that the work needs."""
 
 Count = Annotated[int, Range(1)]
 Natural = Annotated[int, Range(0)]
@@ -35,25 +32,14 @@ Seed = Annotated[int, Range(0, 2**64 - 1)]
 """What most options are."""
 
 
-@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class NoOptions(Options):
-    """Options of an experiment, none here; every subclass is a frozen dataclass."""
+    """Options of an experiment, none here."""
 
     error = InvalidExperimentError
 
-    def __init_subclass__(cls) -> None:
-        dataclass(frozen=True)(cls)
 
-
-@dataclass_transform(frozen_default=True)
-class Result:
-    """A line of a file of results: every subclass is a frozen dataclass, its fields are the columns."""
-
-    def __init_subclass__(cls) -> None:
-        dataclass(frozen=True)(cls)
-
-
+@dataclass(frozen=True)
 class SeedOptions(NoOptions):
     """Options of an experiment with a random part.
 
@@ -64,6 +50,7 @@ class SeedOptions(NoOptions):
     seed: Seed = 0
 
 
+@dataclass(frozen=True)
 class ParallelOptions(SeedOptions):
     """Options of an experiment that plays in several processes.
 
@@ -74,6 +61,7 @@ class ParallelOptions(SeedOptions):
     processes: Annotated[int, Range(1, 2**16)] = 2
 
 
+@dataclass(frozen=True)
 class ChosenOptions(ParallelOptions):
     """Options of an experiment of which a part may be chosen.
 
@@ -100,7 +88,7 @@ class Comparison(NamedTuple):
     note: str = ""
 
 
-def comparison_table(title: str, lines: Iterable[Comparison], note: str = "") -> Table:
+def comparison_table(title: str, lines: Iterable[Comparison], note: str) -> Table:
     """Figures of a paper beside ours."""
     header = ("what", "paper", "ours", "95 % interval, or what is counted")
     return Table(title, header, [*lines], note)
@@ -108,10 +96,10 @@ def comparison_table(title: str, lines: Iterable[Comparison], note: str = "") ->
 
 @dataclass(frozen=True)
 class Saved(Generic[_Result]):
-    """What an experiment has found.
+    """The results of an experiment.
 
     Attributes:
-        results: Its results.
+        results: The results.
         settings: What they depend on.
         path: Their file, if they have one.
     """
@@ -127,112 +115,78 @@ class Saved(Generic[_Result]):
 
 
 def computed_from(saved: Saved[Any]) -> str:
-    """The note of a table that says no more than its file."""
+    """The note of a table that names its file and nothing else."""
     return f"Computed from {saved.name}."
 
 
-def compared(
-    title: str,
-    compare: Callable[[Sequence[_Result]], Iterable[Comparison]],
-    note: Callable[[Saved[Any]], str] = computed_from,
-) -> Callable[[Saved[_Result]], Table]:
-    """Make the function for a table of the paper's figures beside ours.
+class TaskWorker(Worker[Task, Sequence[_Result]]):
+    """Does the tasks of an experiment that keeps nothing from one task to the next."""
 
-    Args:
-        title: The table's title.
-        compare: Makes its lines from the results.
-        note: Makes the note below it.
-    """
-    return lambda saved: comparison_table(title, compare(saved.results), note(saved))
-
-
-def as_saved(result: _Result) -> _Result:
-    """A result whose numbers have as many digits as in its file, so that a run and its file say the same."""
-    hints = get_type_hints(type(result), include_extras=True)
-    forms = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
-    numbers = {name: float(format(getattr(result, name), form)) for name, form in forms.items()}
-    return replace(result, **numbers)  # type: ignore[type-var]  # every result is a dataclass
-
-
-class TaskWorker(Worker[Any, Sequence[_Result]]):
-    """Does the tasks of an experiment that keeps nothing from one to the next; results are those of their file."""
-
-    def __init__(self, work: Callable[..., Sequence[_Result]], options: Any) -> None:
+    def __init__(self, work: Callable[..., Sequence[_Result]], options: Options) -> None:
         self._work, self._options = work, options
 
-    def play(self, task: Sequence[Any]) -> Sequence[_Result]:
-        """Do one."""
-        return [as_saved(result) for result in self._work(self._options, *task)]
+    def play(self, task: Task) -> Sequence[_Result]:
+        """Do a task."""
+        return self._work(self._options, *task)
 
 
 @dataclass(frozen=True)
 class Experiment(Generic[_Options, _Result]):
     """An experiment: what it does, what it keeps, and what the command line and the docs show of it.
 
-    It consists of tasks.  A task gives some results, which must depend on nothing but the task and the options that are
-    ``settings``; they are the lines of a file, and a file is resumed task by task.
+    It consists of tasks.  A task gives some results, which depend on nothing but the task and the settings; they are
+    the lines of a file, and a run that was cut off is resumed task by task.
 
     Attributes:
         name: Its name in ``ddz reproduce`` and in the settings of its files.
-        work: Does a task in any process, from the options and the parts of the task; or makes, from the options, a
-            worker that keeps something from one task to the next.  Its docstring is the help of the command, and
-            its annotations name the classes of options and results.  Picklable, so no lambda.
+        about: The help of its command.
+        options: The class of its options.
+        result: The dataclass of a line of its file.
+        key: The fields of a result that name its task.
+        tasks: The tasks, from the options; each begins with the values of ``key``.  It refuses names and agents that do
+            not exist, before there is a file.
         unit: What its progress bar counts.
-        tasks: The tasks, from the options: tuples that begin with the key's values, or a mapping from these to what
-            ``work`` gets.
-            It refuses names and agents that do not exist, before there is a file.
-        tables: What the command prints and pages show, by the name that a page has in its marker.
-        key: The fields of a result that name its task; by default its first ones, as many as a task has parts.
+        tables: What the command prints and pages show, by name.
+        work: Does a task, from the options and the parts of the task, in any process: a function of a module.
+        worker: Instead of ``work``: makes, from the options, what does tasks and keeps something from one to the next.
         settings: Names of the options that results depend on.
-        more: What else they depend on, from the options.
-        agents: The agents whose files they depend on, or what finds them in the mapping of tasks.
-        whole: Whether a run shows all results of its file, not those of its own tasks only.
-        file: Its file in a folder of results, without the suffix; by default its name.  A page may append a variant to
-            a table's name (``full-landlord-plain``), which is then that of the file too (``full_landlord_plain.csv``).
+        more: What else they depend on, from the options: values that JSON can hold.
+        agents: The agents whose files they depend on, from the options.
         source: Paper and section, or ``own``.
+        whole: Whether a run shows all results of its file, not those of its own tasks only.
+        file: Its file in a folder of results, without the suffix; by default its name.
         plot: Draws the results to a file.
-        pages: Further blocks that only pages have, from the folder of results.
-        about: The help of its command, by default the docstring of ``work``.
-        options: The class of its options, by default that of ``work``.
-        result: The dataclass of a line of its file, by default that of ``work``.
     """
 
     name: str
-    work: Callable[Concatenate[_Options, ...], Sequence[_Result] | Worker[Any, Sequence[_Result]]]
+    about: str
+    options: type[_Options]
+    result: type[_Result]
+    key: Sequence[str]
+    tasks: Callable[[_Options], Iterable[Task]]
     unit: str
-    tasks: Callable[[_Options], Tasks]
     tables: Mapping[str, Callable[[Saved[_Result]], Table]]
-    key: Sequence[str] = ()
+    work: Callable[..., Sequence[_Result]] | None = None
+    worker: Callable[[_Options], Worker[Any, Sequence[_Result]]] | None = None
     settings: Sequence[str] = ("seed",)
     more: Callable[[_Options], Mapping[str, Any]] = lambda options: {}
-    agents: Sequence[str] | Callable[[Mapping[Key, Any]], Iterable[str]] = ()
+    agents: Callable[[_Options], Iterable[str]] = lambda options: ()
+    source: str = "own"
     whole: bool = False
     file: str = ""
-    source: str = "own"
     plot: Callable[[Saved[_Result], Path], None] | None = None
-    pages: Mapping[str, Callable[[Path], str]] = field(default_factory=dict)
-    about: str = ""
-    options: type[_Options] = None  # type: ignore[assignment]  # that of the work
-    result: type[_Result] = None  # type: ignore[assignment]  # that of the work
 
-    def __post_init__(self) -> None:
-        work: Any = self.work
-        start, play = (work.__init__, work.play) if hasattr(work, "play") else (work, work)
-        defaults: dict[str, Callable[[], Any]] = {
-            "file": lambda: self.name.replace("-", "_"),
-            "about": lambda: work.__doc__,
-            "options": lambda: get_type_hints(start)["options"],
-            "result": lambda: get_args(get_type_hints(play)["return"])[0],
-        }
-        for name, default in defaults.items():
-            object.__setattr__(self, name, getattr(self, name) or default())
+    @property
+    def file_name(self) -> str:
+        """The name of its file in a folder of results."""
+        return f"{self.file or self.name.replace('-', '_')}.csv"
 
     def run(
         self,
         options: _Options | None = None,
         path: Path | None = None,
         on_progress: OnProgress = no_progress,
-        tasks: Tasks | None = None,
+        tasks: Iterable[Task] | None = None,
     ) -> Saved[_Result]:
         """Do all tasks.
 
@@ -252,31 +206,16 @@ class Experiment(Generic[_Options, _Result]):
             WorkerDiedError: If a worker process died.
         """
         options = self.options() if options is None else options
-        todo = self.tasks(options) if tasks is None else tasks
-        todo = todo if isinstance(todo, Mapping) else {task[: len(self.key) or None]: task for task in todo}
+        by_key: dict[Key, Task] = {
+            task[: len(self.key)]: task for task in (self.tasks(options) if tasks is None else tasks)
+        }
         settings = {"experiment": self.name, **{name: getattr(options, name) for name in self.settings}}
-        agents = self.agents(todo) if callable(self.agents) else self.agents
-        key = self.key or [one.name for one in fields(self.result)][: len(next(iter(todo), ()))]  # type: ignore[arg-type]
-        store = ResultStore(self.result, path, settings | dict(self.more(options)), key, agents=agents)
-        work: Any = self.work
-        work = work if len(inspect.signature(work).parameters) == 1 else functools.partial(TaskWorker, work)
-        results = store.fill(todo, functools.partial(work, options), getattr(options, "processes", 1), on_progress)
+        settings |= self.more(options)
+        store = ResultStore(self.result, path, settings, self.key, agents=self.agents(options))
+        start: Any = functools.partial(TaskWorker, self.work) if self.work else self.worker
+        processes = getattr(options, "processes", 1)
+        results = store.fill(by_key, functools.partial(start, options), processes, on_progress)
         return Saved(store.results if self.whole else results, store.settings, store.path)
-
-    def block(self, name: str, folder: Path) -> Callable[[], str] | None:
-        """The function that makes a block of a page; None if this experiment has no such block.
-
-        Args:
-            name: The name in the page's marker.
-            folder: The folder of results.
-        """
-        if name in self.pages:
-            return lambda: self.pages[name](folder)
-        table = max((known for known in self.tables if f"{name}-".startswith(f"{known}-")), key=len, default=None)
-        if table is None:
-            return None
-        path = folder / f"{self.file}{name.removeprefix(table).replace('-', '_')}.csv"
-        return lambda: self.tables[table](read_saved(self.result, path)).markdown()
 
 
 def read_saved(result: type[_Result], path: Path) -> Saved[_Result]:
@@ -301,7 +240,7 @@ def grouped(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) 
     groups: dict[Any, list[_Result]] = {value: [] for value in order}
     for result in results:
         groups.setdefault(attrgetter(*names)(result), []).append(result)
-    return {value: own for value, own in groups.items() if own}
+    return {value: group for value, group in groups.items() if group}
 
 
 def chosen(what: str, names: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:

@@ -63,7 +63,8 @@ class Choices:
         return cls(int(main_groups), int(whole_moves or main_groups))
 
 
-class BranchingResult(ex.Result):
+@dataclass(frozen=True)
+class BranchingResult:
     """The decisions of one game.
 
     Attributes:
@@ -113,11 +114,7 @@ def count_by_suit(state: State) -> int:
 
 
 def play_through(options: ListOptions, player: str, deal: int) -> list[BranchingResult]:
-    """Choices at a decision with and without grouping: 20 to 70 against more than 300.
-
-    Plays every deal with the rule agent and at random, half a CPU minute in total; the first decision depends only on
-    the deal.
-    """
+    """Play a deal through and count the choices."""
     state = new_game(deal)
     first_by_suit, agents = count_by_suit(state), [make_agent(player)] * state.rules.players
     number = game_number("branching", player, deal, 0)
@@ -130,9 +127,9 @@ def play_through(options: ListOptions, player: str, deal: int) -> list[Branching
     return [BranchingResult(player, deal, first_by_suit, leads, follows)]
 
 
-def compare_branching(results: Sequence[BranchingResult]) -> list[ex.Comparison]:
+def branching_table(saved: ex.Saved[BranchingResult]) -> ex.Table:
     """The paper's words beside our distributions."""
-    players = ex.grouped(results, "player", order=PLAYERS)
+    players = ex.grouped(saved.results, "player", order=PLAYERS)
     firsts = next(iter(players.values()))  # the deals alone decide them
     groups, moves = ([[getattr(one.first, name)] for one in firsts] for name in ("main_groups", "whole_moves"))
     by_suit = [[result.first_by_suit] for result in firsts]
@@ -154,7 +151,7 @@ def compare_branching(results: Sequence[BranchingResult]) -> list[ex.Comparison]
             _share(f"{name}, a single choice", "often", moves, lambda count: count == 1),
             _median(f"{name}, whole moves", "", moves),
         ]
-    return lines
+    return ex.comparison_table("Branching with and without grouping", lines, games_note(saved))
 
 
 def _median(what: str, paper: str, games: Sequence[Sequence[int]]) -> ex.Comparison:
@@ -188,19 +185,25 @@ def plot_branching(saved: ex.Saved[BranchingResult], path: Path) -> None:
 
 
 BRANCHING = ex.Experiment(
-    "branching",
-    play_through,
-    "games",
-    lambda options: [(player, deal) for player in PLAYERS for deal in range(options.deals)],
-    {"full-branching": ex.compared("Branching with and without grouping", compare_branching, games_note)},
-    more=lambda options: {"deals": DEAL_LIST},
-    file="full_branching",
+    name="branching",
     source=f"{PAPER}, section II.C",
+    about="Choices at a decision with and without grouping: 20 to 70 against more than 300.\n\nPlays every deal with "
+    "the rule agent and at random, half a CPU minute in total; the first decision depends only on the deal.",
+    options=ListOptions,
+    result=BranchingResult,
+    key=("player", "deal"),
+    tasks=lambda options: [(player, deal) for player in PLAYERS for deal in range(options.deals)],
+    work=play_through,
+    more=lambda options: {"deals": DEAL_LIST},
+    unit="games",
+    tables={"full-branching": branching_table},
+    file="full_branching",
     plot=plot_branching,
 )
 
 
-class InformationSetResult(ex.Result):
+@dataclass(frozen=True)
+class InformationSetResult:
     """How many states a seat thinks possible at the landlord's first decision.
 
     Attributes:
@@ -215,7 +218,7 @@ class InformationSetResult(ex.Result):
 
 
 def count_states(options: ListOptions, deal: int) -> list[InformationSetResult]:
-    """Sizes of the information sets of the full game: just over 2.6 million states at most."""
+    """Count the states of each seat of a deal."""
     state = new_game(deal)
     return [InformationSetResult(deal, seat, states_of(state.view(seat))) for seat in range(state.rules.players)]
 
@@ -245,12 +248,16 @@ def states_table(saved: ex.Saved[InformationSetResult]) -> ex.Table:
 
 
 INFORMATION_SETS = ex.Experiment(
-    "information-sets",
-    count_states,
-    "deals",
-    lambda options: [(deal,) for deal in range(options.deals)],
-    {"full-states": states_table},
-    more=lambda options: {"deals": DEAL_LIST},
-    file="full_states",
+    name="information-sets",
     source=f"{PAPER}, section III.D",
+    about="Sizes of the information sets of the full game: just over 2.6 million states at most.",
+    options=ListOptions,
+    result=InformationSetResult,
+    key=("deal",),
+    tasks=lambda options: [(deal,) for deal in range(options.deals)],
+    work=count_states,
+    more=lambda options: {"deals": DEAL_LIST},
+    unit="deals",
+    tables={"full-states": states_table},
+    file="full_states",
 )

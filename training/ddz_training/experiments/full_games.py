@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -51,6 +50,7 @@ def new_game(deal: int) -> State:
 LANDLORD = 0
 
 
+@dataclass(frozen=True)
 class ListOptions(ex.SeedOptions):
     """Which of the 1,000 deals are played.
 
@@ -62,6 +62,7 @@ class ListOptions(ex.SeedOptions):
     deals: Annotated[int, Range(1, DEAL_COUNT)] = DEAL_COUNT
 
 
+@dataclass(frozen=True)
 class FullOptions(ListOptions, ex.ParallelOptions):
     """How an experiment on the full game is run, and its three kinds of search at the paper's budgets.
 
@@ -69,29 +70,21 @@ class FullOptions(ListOptions, ex.ParallelOptions):
         games: Games for each deal and line-up; a file can be resumed with more.
         trees: Trees of determinized and of cheating UCT.
         tree_iterations: Iterations per tree; information-set UCT gets the total of all trees.
-        options_: More options for every agent, as after an agent's name: finish=false,threads=2 or the like.
     """
 
     games: Annotated[int, Range(1, 2**32)] = 1
     trees: ex.Count = 40
     tree_iterations: ex.Count = 250
-    options_: str = ""
-
-    def check(self) -> None:
-        """Refuse what has an option of its own here."""
-        for name, own in (("trees", "--trees"), ("iterations", "--tree-iterations")):
-            if re.search(rf"(?:^|,)\s*{name}\s*=", self.options_):
-                raise self.error(f"--options must not name {name}, which {own} sets")
 
     @property
     def determinized(self) -> str:
         """Determinized UCT."""
-        return self._spec("duct", f"trees={self.trees},iterations={self.tree_iterations}")
+        return f"duct:trees={self.trees},iterations={self.tree_iterations}"
 
     @property
     def cheating(self) -> str:
         """UCT on the true game."""
-        return self._spec("cheating-uct", f"trees={self.trees},iterations={self.tree_iterations}")
+        return f"cheating-uct:trees={self.trees},iterations={self.tree_iterations}"
 
     def information_set(self, exploration: float = 1.0, iterations: int | None = None) -> str:
         """Information-set UCT.
@@ -101,10 +94,7 @@ class FullOptions(ListOptions, ex.ParallelOptions):
             'isuct:iterations=500,exploration=0.44'
         """
         budget = self.trees * self.tree_iterations if iterations is None else iterations
-        return self._spec("isuct", f"iterations={budget},exploration={exploration:g}")
-
-    def _spec(self, name: str, budget: str) -> str:
-        return f"{name}:{budget}" + (f",{self.options_}" if self.options_ else "")
+        return f"isuct:iterations={budget},exploration={exploration:g}"
 
 
 Agents = tuple[str, ...]
@@ -123,7 +113,8 @@ class Cast(NamedTuple):
     agents: Mapping[str, str]
 
 
-class GameResult(ex.Result):
+@dataclass(frozen=True)
+class GameResult:
     """One game.
 
     Attributes:
@@ -217,10 +208,11 @@ class RateRow(NamedTuple):
         return ex.Comparison(f"{self.what}, %", self.paper, rate.text(), f"{rate.span()}; {rate.count:,} games")
 
 
-def compare(rows: Iterable[RateRow], results: Sequence[GameResult]) -> list[ex.Comparison]:
-    """The lines whose games have been played."""
-    played = {result.lineup for result in results}
-    return [row.comparison(results) for row in rows if {row.lineup, row.base or row.lineup} <= played]
+def rate_table(title: str, rows: Sequence[RateRow], saved: ex.Saved[GameResult]) -> ex.Table:
+    """The lines whose games have been played, with where they are and who played them."""
+    played = {result.lineup for result in saved.results}
+    lines = [row.comparison(saved.results) for row in rows if {row.lineup, row.base or row.lineup} <= played]
+    return ex.comparison_table(title, lines, games_note(saved))
 
 
 def games_note(saved: ex.Saved[Any]) -> str:
@@ -229,46 +221,49 @@ def games_note(saved: ex.Saved[Any]) -> str:
     return f"{len(saved.results):,} games in {saved.name}." + (f" {agents}." if agents else "")
 
 
-def _games(cast: Callable[[Any], Cast], options: FullOptions) -> list[tuple[int, int, str, Agents]]:
-    lineups = cast(options).lineups
-    check_agents(spec for specs in lineups.values() for spec in specs)
-    games = product(range(options.games), range(options.deals), lineups.items())
-    return [(game, deal, *lineup) for game, deal, lineup in games]
-
-
 def lineup_experiment(
     name: str,
     section: str,
-    title: str,
+    about: str,
+    options: type[FullOptions],
     cast: Callable[[Any], Cast],
-    rows: Iterable[RateRow],
+    title: str,
+    rows: Sequence[RateRow],
     plot: Callable[[ex.Saved[GameResult], Path], None],
-    **more: Any,
-) -> ex.Experiment[FullOptions, GameResult]:
+) -> ex.Experiment[Any, GameResult]:
     """An experiment that plays line-ups and compares them.
 
     Args:
         name: Its name.
         section: Section of the paper.
+        about: The help of its command.
+        options: The class of its options.
+        cast: Its line-ups, from its options.
         title: The title of its table.
-        cast: Its line-ups, from its options.  Its docstring is the help of the command.
         rows: The lines of its table.
-        plot: Its plot.
-        more: More of :class:`~ddz_training.experiments.experiment.Experiment`.
+        plot: Draws the results.
     """
+
+    def games(given: Any) -> list[ex.Task]:
+        lineups = cast(given).lineups
+        check_agents(spec for specs in lineups.values() for spec in specs)
+        numbers = product(range(given.games), range(given.deals), lineups.items())
+        return [(game, deal, *lineup) for game, deal, lineup in numbers]
+
     return ex.Experiment(
-        name,
-        functools.partial(GameWorker, name),
-        "games",
-        functools.partial(_games, cast),
-        {f"full-{name}": ex.compared(title, functools.partial(compare, rows), games_note)},
-        key=("game", "deal", "lineup"),
-        more=lambda given: {"deals": DEAL_LIST, "agents": dict(cast(given).agents)},
-        file=f"full_{name}",
+        name=name,
         source=f"{PAPER}, {section}",
-        plot=plot,
+        about=about,
+        options=options,
         result=GameResult,
-        **{"about": cast.__doc__, "options": FullOptions, **more},
+        key=("game", "deal", "lineup"),
+        tasks=games,
+        worker=functools.partial(GameWorker, name),
+        more=lambda given: {"deals": DEAL_LIST, "agents": dict(cast(given).agents)},
+        unit="games",
+        tables={f"full-{name}": functools.partial(rate_table, title, rows)},
+        file=f"full_{name}",
+        plot=plot,
     )
 
 
@@ -288,10 +283,7 @@ CHEATING_RATES = {
 
 
 def cheating_cast(options: FullOptions) -> Cast:
-    """Table 1: who gains how much by seeing all cards.
-
-    Plays 5 games a deal for each of --games, of about 0.2 CPU seconds: 17 CPU minutes by default.  (The paper: 1 game.)
-    """
+    """The line-ups of table 1."""
     cheat, plain = options.cheating, options.determinized
     lineups = {name: tuple(cheat if seat in seats else plain for seat in range(3)) for name, seats in CHEATS.items()}
     return Cast(lineups, {"cheating": cheat, "determinized": plain})
@@ -324,8 +316,11 @@ def plot_cheating(saved: ex.Saved[GameResult], path: Path) -> None:
 CHEATING_UCT = lineup_experiment(
     "cheating",
     "section IV.B, table 1",
-    "Table 1: cheating over determinized UCT",
+    "Table 1: who gains how much by seeing all cards.\n\nPlays 5 games a deal for each of `games`, of about 0.2 CPU "
+    "seconds: 17 CPU minutes by default.  (The paper: 1 game.)",
+    FullOptions,
     cheating_cast,
+    "Table 1: cheating over determinized UCT",
     [row for name in CHEATING_RATES for row in cheating_rows(name)],
     plot_cheating,
 )
@@ -341,10 +336,7 @@ LANDLORD_RATES = [
 
 
 def landlord_cast(options: FullOptions) -> Cast:
-    """Three searches as landlord: 54.0, 42.4 and 42.0 %.
-
-    Plays 3 games a deal for each of --games, of about 0.2 CPU seconds: 10 CPU minutes by default.  (The paper: 40.)
-    """
+    """The three landlords against determinized UCT."""
     agents = dict(zip(LANDLORDS, (options.cheating, options.determinized, options.information_set()), strict=True))
     peasant = options.determinized
     lineups = {name: (landlord, peasant, peasant) for name, landlord in agents.items()}
@@ -360,8 +352,11 @@ def plot_landlord(saved: ex.Saved[GameResult], path: Path) -> None:
 LANDLORD_UCT = lineup_experiment(
     "landlord",
     "section IV.D",
-    "The landlord against determinized UCT",
+    "Three searches as landlord: 54.0, 42.4 and 42.0 %.\n\nPlays 3 games a deal for each of `games`, of about 0.2 CPU "
+    "seconds: 10 CPU minutes by default.  (The paper: 40.)",
+    FullOptions,
     landlord_cast,
+    "The landlord against determinized UCT",
     [
         *LANDLORD_RATES,
         RateRow(f"{CHEATING} over {DETERMINIZED}", "+11.6", CHEATING, DETERMINIZED),
@@ -374,6 +369,7 @@ LANDLORD_UCT = lineup_experiment(
 # --- Section IV.D: how information-set UCT as landlord depends on its two parameters ----------------------------------
 
 
+@dataclass(frozen=True)
 class SweepOptions(FullOptions):
     """The options of an experiment that tries values of a parameter.
 
@@ -384,21 +380,23 @@ class SweepOptions(FullOptions):
     at: tuple[float, ...] | None = None
 
 
-Landlord = Callable[[SweepOptions, float], str]
-"""A specification, from the options and a value."""
-
-
 def sweep(
-    name: str, base: float, paper: Mapping[float, str], landlord: Landlord, section: str = "IV.D"
-) -> ex.Experiment[FullOptions, GameResult]:
+    name: str,
+    section: str,
+    about: str,
+    base: float,
+    paper: Mapping[float, str],
+    landlord: Callable[[SweepOptions, float], str],
+) -> ex.Experiment[Any, GameResult]:
     """An experiment that tries values of a parameter; a file may hold the games of other values as well.
 
     Args:
         name: The parameter.
+        section: Section of the paper.
+        about: The help of the command.
         base: The value that the others are compared with.
         paper: What the paper says of each value, or the win rate in percent that it prints.
-        landlord: The landlord.  Its docstring is the help of the command.
-        section: Section of the paper.
+        landlord: The landlord's specification, from the options and a value.
     """
     values = {f"{value:g}": value for value in paper}
     rates = [RateRow(f"{name} {value:,g}", paper[value], label) for label, value in values.items()]
@@ -421,32 +419,12 @@ def sweep(
         save_plot(path, Panel([series], name, "landlord wins, %", axes=ticks))
 
     rows = [*rates, *(row for row in gains if row.lineup != row.base)]
-    own = {"about": landlord.__doc__, "options": SweepOptions}
-    return lineup_experiment(name, f"section {section}", f"The landlord, {name}", cast, rows, plot, **own)
-
-
-def with_iterations(options: SweepOptions, iterations: float) -> str:
-    """Information-set UCT as landlord with 500 to 30,000 iterations: rises to 10,000 (40.8 %).
-
-    Plays 7 games a deal for each of --games, of 0.13 (500 iterations) to 0.4 CPU seconds (30,000): 26 CPU minutes by
-    default.  (The paper: 5 games.)
-    """
-    return options.information_set(0.44, int(iterations))
-
-
-def with_exploration(options: SweepOptions, exploration: float) -> str:
-    """Information-set UCT as landlord with exploration 0.1 to 3: poor below 0.5, best above 1.
-
-    Plays 8 games a deal for each of --games, of about 0.2 CPU seconds: 27 CPU minutes by default.  (The paper: 5.)
-    """
-    return options.information_set(exploration)
+    title = f"The landlord, {name}"
+    return lineup_experiment(name, f"section {section}", about, SweepOptions, cast, title, rows, plot)
 
 
 def with_trees(options: SweepOptions, trees: float) -> str:
-    """Determinized UCT as landlord with 1 to 500 trees that share 10,000 iterations: adequate with enough of both.
-
-    Plays 7 games a deal for each of --games, of about 0.2 CPU seconds: 23 CPU minutes by default.
-    """
+    """Determinized UCT with trees that share 10,000 iterations."""
     return replace(options, trees=int(trees), tree_iterations=10_000 // int(trees)).determinized
 
 
@@ -455,6 +433,31 @@ _SAME: dict[float, str] = dict.fromkeys((20_000, 30_000), "no significant change
 _POOR: dict[float, str] = dict.fromkeys((0.1, 0.2, 0.44), "poor below 0.5")
 _LITTLE: dict[float, str] = dict.fromkeys((1.5, 2.0, 3.0), "little change from 1")
 
-ITERATIONS_SWEEP = sweep("iterations", 10_000, {**_RISES, 10_000: "40.8", **_SAME}, with_iterations)
-EXPLORATION_SWEEP = sweep("exploration", 1.0, {**_POOR, 0.7: "", 1.0: "", **_LITTLE}, with_exploration)
-TREES_SWEEP = sweep("trees", 40, {1: "", 5: "", 20: "", 40: "adequate", 80: "", 200: "", 500: ""}, with_trees, "IV.A")
+ITERATIONS_SWEEP = sweep(
+    "iterations",
+    "IV.D",
+    "Information-set UCT as landlord with 500 to 30,000 iterations: rises to 10,000 (40.8 %).\n\nPlays 7 games a deal "
+    "for each of `games`, of 0.13 (500 iterations) to 0.4 CPU seconds (30,000): 26 CPU minutes by default.  (The "
+    "paper: 5 games.)",
+    10_000,
+    {**_RISES, 10_000: "40.8", **_SAME},
+    lambda options, iterations: options.information_set(0.44, int(iterations)),
+)
+EXPLORATION_SWEEP = sweep(
+    "exploration",
+    "IV.D",
+    "Information-set UCT as landlord with exploration 0.1 to 3: poor below 0.5, best above 1.\n\nPlays 8 games a deal "
+    "for each of `games`, of about 0.2 CPU seconds: 27 CPU minutes by default.  (The paper: 5.)",
+    1.0,
+    {**_POOR, 0.7: "", 1.0: "", **_LITTLE},
+    lambda options, exploration: options.information_set(exploration),
+)
+TREES_SWEEP = sweep(
+    "trees",
+    "IV.A",
+    "Determinized UCT as landlord with 1 to 500 trees that share 10,000 iterations: adequate with enough of both.\n\n"
+    "Plays 7 games a deal for each of `games`, of about 0.2 CPU seconds: 23 CPU minutes by default.",
+    40,
+    {1: "", 5: "", 20: "", 40: "adequate", 80: "", 200: "", 500: ""},
+    with_trees,
+)

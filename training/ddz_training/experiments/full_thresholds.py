@@ -13,7 +13,7 @@ with the halves exchanged.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from statistics import fmean
@@ -151,11 +151,7 @@ def _filtered_cells(own: Filtered) -> list[str]:
 
 
 def threshold_table(saved: ex.Saved[full.GameResult]) -> ex.Table:
-    """Table 2: determinized and information-set UCT in the deals where seeing all cards helps.
-
-    Needs the games of `landlord`: give its file and its options; games that are missing are played first.  The filter
-    picks luck as well; the held-out figures, which need 2 games a deal, avoid that.
-    """
+    """Table 2 beside ours."""
     title = (
         "Table 2: deals by cheating minus determinized (same: the games that choose a deal are reported, as in the "
         "paper; held out: others are; points: information-set minus determinized, with 95 % intervals)"
@@ -182,6 +178,7 @@ def plot_thresholds(saved: ex.Saved[full.GameResult], path: Path) -> None:
     save_plot(path, Panel(series, below, beside, across={"": 0}, axes=ticks), size=(7.0, 3.6))
 
 
+@dataclass(frozen=True)
 class ThresholdOptions(full.FullOptions):
     """The options of the landlord experiment, with the two games a deal that the held-out figures need."""
 
@@ -191,11 +188,14 @@ class ThresholdOptions(full.FullOptions):
 THRESHOLDS_2011 = replace(
     full.LANDLORD_UCT,
     name="thresholds",
-    about=str(threshold_table.__doc__),
+    source=f"{full.PAPER}, section IV.D, table 2",
+    about="Table 2: determinized and information-set UCT in the deals where seeing all cards helps.\n\n"
+    "Needs the games of `landlord`: give its file and its options; games that are missing are played first.  The "
+    "filter picks luck as well; the held-out figures, which need 2 games a deal, avoid that.",
     options=ThresholdOptions,
     more=lambda options: {**full.LANDLORD_UCT.more(options), "experiment": full.LANDLORD_UCT.name},
     tables={"full-thresholds": threshold_table},
     file="full_landlord_deep",
-    source=f"{full.PAPER}, section IV.D, table 2",
     plot=plot_thresholds,
 )
+"""The games of the landlord experiment, of which only the table differs."""

@@ -5,11 +5,11 @@ A match is 100 hands: 50 deals, each played from both sides.  Both players begin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, product
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated
 
 import numpy as np
 
@@ -32,7 +32,8 @@ _SMALL, _LARGE = STACK // 4, STACK // 2
 """The paper counts hands with less than 5,000 and more than 10,000 of 20,000 chips bet."""
 
 
-class HoldemResult(ex.Result):
+@dataclass(frozen=True)
+class HoldemResult:
     """A hand.
 
     Attributes:
@@ -54,6 +55,7 @@ class HoldemResult(ex.Result):
     bet: int
 
 
+@dataclass(frozen=True)
 class HoldemMatchOptions(ex.ParallelOptions):
     """How much is played.
 
@@ -65,7 +67,7 @@ class HoldemMatchOptions(ex.ParallelOptions):
 
 
 def play_match(options: HoldemMatchOptions, reading: str, a: str, b: str, match: int) -> list[HoldemResult]:
-    """Matches of 100 hands of no-limit hold'em: UCT with expected-payoff simulations against the policy alone."""
+    """Play a match."""
     agents = [make_holdem_agent(name, full=READINGS[reading]) for name in (a, b)]
     results = []
     for hand in range(HANDS):
@@ -126,23 +128,26 @@ _PRINTED = {"uct-stake": ("wins", "99", "1", ""), "uct-dealt": ("loses", "82", "
 """What the paper's prose prints of its 100 hands against its program: 5 of algorithm 1's 18 large bets were won."""
 
 
-def compare_holdem(results: Sequence[HoldemResult]) -> Iterable[ex.Comparison]:
+def paper_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
     """What the paper's prose prints of its matches of 100 hands, beside ours."""
-    groups = ex.grouped(results, "reading", "a", "b")
-    for agent, (sign, small, large, large_won) in _PRINTED.items():
-        for reading in READINGS:
-            own = groups.get((reading, agent, "payoff"))
-            if not own:
-                continue
-            name, count = f"{NAMES[agent]}, {reading}", f"of {len(own):,} hands"
-            chips = chips_interval(own).plus_minus("+.0f")
-            yield ex.Comparison(f"{name}, against the policy, chips a hand", sign, chips, count)
-            bets = zip(("less than 5,000", "more than 10,000"), (small, large), _bets(own), strict=True)
-            for what, printed, ours in bets:
-                yield ex.Comparison(f"{name}, % of hands with {what} bet", printed, ours, count)
-            if risky := [result for result in own if result.bet > _LARGE]:
-                share = f"{100 * sum(result.chips > 0 for result in risky) / len(risky):.0f}"
-                yield ex.Comparison(f"{name}, % of these won", large_won, share, f"of {len(risky)} hands")
+    groups, lines = ex.grouped(saved.results, "reading", "a", "b"), list[ex.Comparison]()
+    for agent, reading in product(_PRINTED, READINGS):
+        if own := groups.get((reading, agent, "payoff")):
+            lines += _compared(f"{NAMES[agent]}, {reading}", own, *_PRINTED[agent])
+    return ex.comparison_table("Tables and figures of the paper", lines, ex.computed_from(saved))
+
+
+def _compared(
+    name: str, own: Sequence[HoldemResult], sign: str, small: str, large: str, large_won: str
+) -> Iterator[ex.Comparison]:
+    count, (ours_small, ours_large) = f"of {len(own):,} hands", _bets(own)
+    chips = chips_interval(own).plus_minus("+.0f")
+    yield ex.Comparison(f"{name}, against the policy, chips a hand", sign, chips, count)
+    yield ex.Comparison(f"{name}, % of hands with less than 5,000 bet", small, ours_small, count)
+    yield ex.Comparison(f"{name}, % of hands with more than 10,000 bet", large, ours_large, count)
+    if risky := [result for result in own if result.bet > _LARGE]:
+        share = f"{100 * sum(result.chips > 0 for result in risky) / len(risky):.0f}"
+        yield ex.Comparison(f"{name}, % of these won", large_won, share, f"of {len(risky)} hands")
 
 
 def plot_holdem(saved: ex.Saved[HoldemResult], path: Path) -> None:
@@ -162,23 +167,24 @@ def plot_holdem(saved: ex.Saved[HoldemResult], path: Path) -> None:
 
 
 HOLDEM = ex.Experiment(
-    "holdem",
-    play_match,
-    "matches",
-    lambda options: [
+    name="holdem",
+    source="Wang et al., expected payoff with UCT, equation 1, table 2, figures 7 and 8",
+    about="Matches of 100 hands of no-limit hold'em: UCT with expected-payoff simulations against the policy alone.",
+    options=HoldemMatchOptions,
+    result=HoldemResult,
+    key=("reading", "a", "b", "match"),
+    tasks=lambda options: [
         (reading, *pair, match) for match in range(options.matches) for reading in READINGS for pair in PAIRINGS
     ],
-    {
-        "holdem": holdem_table,
-        "holdem-readings": readings_table,
-        "holdem-paper": ex.compared("Tables and figures of the paper", compare_holdem),
-    },
-    source="Wang et al., expected payoff with UCT, equation 1, table 2, figures 7 and 8",
+    work=play_match,
+    unit="matches",
+    tables={"holdem": holdem_table, "holdem-readings": readings_table, "holdem-paper": paper_table},
     plot=plot_holdem,
 )
 
 
-class StreetResult(ex.Result):
+@dataclass(frozen=True)
+class StreetResult:
     """A win rate.
 
     Attributes:
@@ -189,23 +195,24 @@ class StreetResult(ex.Result):
 
     street: int
     showdowns: int
-    rate: Annotated[float, "g"]
+    rate: float
 
 
 STREET_NAMES = {0: "before the flop", 3: "flop", 4: "turn", 5: "river"}
 _STEPS, _MOST = 10, 1_000
 
 
+@dataclass(frozen=True)
 class StreetOptions(ex.ParallelOptions):
     """Which hand it is, by its seed."""
 
 
 def count_wins(options: StreetOptions, street: int) -> list[StreetResult]:
-    """How the win rate of a hold'em hand settles on each street as hands are dealt."""
+    """Win rates of the hand on a street, from more and more dealt hands."""
     deck = np.random.default_rng(options.seed).permutation(52).astype(np.int64)
     rng = agent_generator([options.seed, street])
     return [
-        StreetResult(street, count, float(showdowns(deck[:2], deck[4 : 4 + street], count, rng).mean()))
+        StreetResult(street, count, float(f"{showdowns(deck[:2], deck[4 : 4 + street], count, rng).mean():g}"))
         for count in range(_STEPS, _MOST + 1, _STEPS)
     ]
 
@@ -233,11 +240,15 @@ def plot_streets(saved: ex.Saved[StreetResult], path: Path) -> None:
 
 
 STREETS = ex.Experiment(
-    "streets",
-    count_wins,
-    "streets",
-    lambda options: [(street,) for street in STREET_NAMES],
-    {"streets": street_table},
+    name="streets",
     source="Wang et al., expected payoff with UCT, table 1, figures 2 to 5",
+    about="How the win rate of a hold'em hand settles on each street as hands are dealt.",
+    options=StreetOptions,
+    result=StreetResult,
+    key=("street",),
+    tasks=lambda options: [(street,) for street in STREET_NAMES],
+    work=count_wins,
+    unit="streets",
+    tables={"streets": street_table},
     plot=plot_streets,
 )

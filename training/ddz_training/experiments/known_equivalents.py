@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Annotated, Literal, NamedTuple, get_args
 
@@ -33,6 +34,7 @@ TABLE_5_2 = {500: "505 ± 30", 1000: "1,020 ± 80", 2000: "1,960 ± 100"}
 _FACTOR = 8
 
 
+@dataclass(frozen=True)
 class KnownOptions(ex.ParallelOptions):
     """Which searches are recovered how often.
 
@@ -53,7 +55,8 @@ class KnownOptions(ex.ParallelOptions):
     step_deals: ex.Count = finding.STEP_DEALS
 
 
-class KnownResult(ex.Result):
+@dataclass(frozen=True)
+class KnownResult:
     """One search for a known equivalent.
 
     Attributes:
@@ -77,9 +80,9 @@ class KnownResult(ex.Result):
     repetition: int
     lower: int
     upper: int
-    iterations: Annotated[float, ".1f"]
-    low: Annotated[float, ".1f"]
-    high: Annotated[float, ".1f"]
+    iterations: float
+    low: float
+    high: float
     deals: int
 
 
@@ -113,14 +116,15 @@ def _search(
 def recover(
     options: KnownOptions, known: int, rules: str, method: str, budget: int, repetition: int
 ) -> list[KnownResult]:
-    """Recover the iterations of searches that have known ones, from games against other numbers of iterations."""
+    """Recover the iterations of a search from games against other numbers of iterations."""
     key = [options.seed, known, repetition]
     rng = np.random.default_rng(key)
     seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
     target, preset = f"{finding.THESIS_SEARCH},iterations={known}", Rules.preset(rules)
     with finding.playing(finding.Ladder(target, finding.THESIS_SEARCH, preset, seed, published_generator)) as play:
         bounds, value, deals = _search(method, known, play, options, rng)
-    return [KnownResult(known, rules, method, budget, repetition, *bounds, value.mean, value.low, value.high, deals)]
+    mean, low, high = (round(end, 1) for end in value.ends)
+    return [KnownResult(known, rules, method, budget, repetition, *bounds, mean, low, high, deals)]
 
 
 def _recoveries(options: KnownOptions) -> list[Key]:
@@ -172,13 +176,17 @@ def known_table(saved: ex.Saved[KnownResult]) -> ex.Table:
 
 
 EQUIVALENT_KNOWN = ex.Experiment(
-    "equivalent-known",
-    recover,
-    "searches",
-    _recoveries,
-    {"equivalent-known": known_table},
-    whole=True,
+    name="equivalent-known",
     source="Peking University thesis 2020, section 5.1.3",
+    about="Recover the iterations of searches that have known ones, from games against other numbers of iterations.",
+    options=KnownOptions,
+    result=KnownResult,
+    key=("known", "rules", "method", "budget", "repetition"),
+    tasks=_recoveries,
+    work=recover,
+    unit="searches",
+    tables={"equivalent-known": known_table},
+    whole=True,
 )
 
 
@@ -224,6 +232,7 @@ CURVES = {
 500 and 2,000 a slope of 0.57 and 15 % (300 and 200 deals)."""
 
 
+@dataclass(frozen=True)
 class SimulatedOptions(ex.ParallelOptions):
     """How many searches are simulated.
 
@@ -240,7 +249,8 @@ class SimulatedOptions(ex.ParallelOptions):
     step_deals: ex.Count = finding.STEP_DEALS
 
 
-class SimulatedResult(ex.Result):
+@dataclass(frozen=True)
+class SimulatedResult:
     """Some simulated searches.
 
     Attributes:
@@ -259,20 +269,24 @@ class SimulatedResult(ex.Result):
     batch: int
     searches: int
     covered: int
-    ratio: Annotated[float, ".5f"]
-    square: Annotated[float, ".5f"]
-    deals: Annotated[float, ".1f"]
+    ratio: float
+    square: float
+    deals: float
 
 
 def simulate(options: SimulatedOptions, curve: str, method: str, batch: int) -> list[SimulatedResult]:
-    """Simulated searches for Monte Carlo equivalents with a known answer: coverage, error and games."""
+    """Simulate a batch of searches."""
     rng = np.random.default_rng([options.seed, [*CURVES].index(curve), get_args(Method).index(method), batch])
     found = []
     for _ in range(_BATCH):
         found.append(_search(method, options.known, CURVES[curve].world(options.known, rng), options, rng))
     logs = [math.log(one.value.mean / options.known) for one in found]
     covered = sum(one.value.low <= options.known <= one.value.high for one in found)
-    means = fmean(logs), fmean(log * log for log in logs), fmean(one.deals for one in found)
+    means = (
+        round(fmean(logs), 5),
+        round(fmean(log * log for log in logs), 5),
+        round(fmean(one.deals for one in found), 1),
+    )
     return [SimulatedResult(curve, method, batch, len(found), covered, *means)]
 
 
@@ -302,10 +316,14 @@ def simulated_table(saved: ex.Saved[SimulatedResult]) -> ex.Table:
 
 
 EQUIVALENT_SIMULATED = ex.Experiment(
-    "equivalent-simulated",
-    simulate,
-    "batches of 50 searches",
-    _batches,
-    {"equivalent-simulated": simulated_table},
+    name="equivalent-simulated",
+    about="Simulated searches for Monte Carlo equivalents with a known answer: coverage, error and games.",
+    options=SimulatedOptions,
+    result=SimulatedResult,
+    key=("curve", "method", "batch"),
+    tasks=_batches,
+    work=simulate,
     settings=("seed", "known", "deals", "step_deals"),
+    unit="batches of 50 searches",
+    tables={"equivalent-simulated": simulated_table},
 )

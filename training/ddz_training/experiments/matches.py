@@ -1,25 +1,24 @@
-"""Experiments that are duplicate deals: who meets whom, a line of results a deal, and what a pair's lines say."""
+"""Experiments that are duplicate deals: who meets whom, a line of results per deal, and what a pair's lines say."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from statistics import fmean
-from typing import Any, TypeVar, get_type_hints
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any
 
 from ddz_env import Rules
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
-from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match
+from ddz_training.measure.duplicate import SIDES, DealPlayer, GameRecord, Match
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.statistics import Interval, normal_interval, paired_difference, within, won_by_side
-from ddz_training.measure.store import Key
+from ddz_training.measure.workers import Worker
 
 Pair = tuple[str, str]
-_Options = TypeVar("_Options", bound=ex.SeedOptions)
-_Result = TypeVar("_Result")
 
 
+@dataclass(frozen=True)
 class DealOptions(ex.ChosenOptions):
     """Which duplicate deals are played.
 
@@ -33,7 +32,8 @@ class DealOptions(ex.ChosenOptions):
     first_deal: ex.Natural = 0
 
 
-class MatchResult(ex.Result):
+@dataclass(frozen=True)
+class MatchResult:
     """A duplicate deal.
 
     Attributes:
@@ -51,7 +51,10 @@ class MatchResult(ex.Result):
     peasants: int
 
 
-def matches(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] = {}) -> dict[Key, Match]:
+KEY = ("agent", "opponent", "deal")
+
+
+def match_tasks(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] = {}) -> list[ex.Task]:
     """The tasks of pairs that play duplicate deals.
 
     Args:
@@ -64,72 +67,54 @@ def matches(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] = {}
     """
     played = {pair: (specs.get(pair[0], pair[0]), specs.get(pair[1], pair[1])) for pair in pairs}
     check_agents(spec for both in played.values() for spec in both)
-    return {
-        (*pair, deal): Match(pair, deal, played[pair])
+    return [
+        (*pair, deal, Match(pair, deal, played[pair]))
         for pair, deals in pairs.items()
         for deal in range(first, first + deals)
-    }
+    ]
 
 
-def match_result(kind: Callable[..., _Result], records: Sequence[GameRecord]) -> list[_Result]:
-    """Who won a deal, in the first five fields of a result."""
+def who_won(records: Sequence[GameRecord]) -> MatchResult:
+    """The line of a deal: who won its games."""
     game, _, wins = won_by_side(records)
-    return [kind(game.a, game.b, game.deal, *wins)]
+    return MatchResult(game.a, game.b, game.deal, *wins)
 
 
-def deal_worker(
-    line: Callable[[Sequence[GameRecord]], list[Any]], rules: str, player: Mapping[str, Any], options: ex.SeedOptions
-) -> DealWorker[list[Any]]:
-    """What plays deals and makes the results of each from its games.
+class MatchWorker(Worker[ex.Task, list[Any]]):
+    """Plays deals.
 
     Args:
-        line: Makes the results; picklable.
+        line: Makes the result of a deal from its games; picklable.
         rules: The rules.
-        player: More arguments of :class:`~ddz_training.measure.duplicate.DealPlayer`.
+        clock: What times the decisions: ``none``, ``thread`` or ``processor``.
         options: The experiment's.
     """
-    named = {"make_generator": published_generator, **player}
-    return DealWorker(line, functools.partial(DealPlayer, Rules.preset(rules), options.seed, **named))
+
+    def __init__(
+        self, line: Callable[[Sequence[GameRecord]], Any], rules: str, clock: str, options: ex.SeedOptions
+    ) -> None:
+        self._line = line
+        self._player = DealPlayer(
+            Rules.preset(rules),
+            options.seed,
+            timing=clock != "none",
+            processor=clock == "processor",
+            make_generator=published_generator,
+        )
+
+    def play(self, task: ex.Task) -> list[Any]:
+        """Play a deal from both sides."""
+        match: Match = task[-1]
+        return [self._line(self._player.play(match.deal, match.specs, match.labels))]
+
+    def close(self) -> None:
+        """Release the agents."""
+        self._player.close()
 
 
-def rates(
-    name: str,
-    pairs: Callable[[_Options], Mapping[Pair, int]],
-    tables: Mapping[str, Callable[[ex.Saved[Any]], ex.Table]],
-    *,
-    first: int = 0,
-    specs: Callable[[_Options], Mapping[str, str]] = lambda options: {},
-    result: type[Any] = MatchResult,
-    line: Callable[[Sequence[GameRecord]], list[Any]] | None = None,
-    rules: str = "standard",
-    player: Mapping[str, Any] = {},
-    **more: Any,
-) -> ex.Experiment[_Options, Any]:
-    """An experiment in which pairs of agents play duplicate deals.
-
-    Args:
-        name: Its name.
-        pairs: Who meets whom on how many deals, from the options.  Its docstring is the help of the command.
-        tables: Its tables.
-        first: Number of the first deal, where that is not an option.
-        specs: Specifications of names that are not specifications themselves, from the options.
-        result: The dataclass of a deal.
-        line: Makes it from the games of a deal; by default who won them.
-        rules: The rules.
-        player: More arguments of what plays the deals.
-        more: More of :class:`~ddz_training.experiments.experiment.Experiment`.
-    """
-    given = {"about": pairs.__doc__, "options": get_type_hints(pairs)["options"], **more}
-    return ex.Experiment(
-        name,
-        functools.partial(deal_worker, line or functools.partial(match_result, result), rules, player),
-        "duplicate deals",
-        lambda options: matches(pairs(options), getattr(options, "first_deal", first), specs(options)),
-        tables,
-        agents=lambda tasks: dict.fromkeys(spec for match in tasks.values() for spec in match.specs),
-        result=result,
-        **given,
-    )
+def agents_of(pairs: Mapping[Pair, int]) -> list[str]:
+    """The agents of some pairs, each once."""
+    return [*dict.fromkeys(spec for pair in pairs for spec in pair)]
 
 
 def won(result: Any) -> float:
@@ -152,20 +137,9 @@ def win_gain(results: Iterable[Any], base: Iterable[Any]) -> Interval:
     return paired_difference(*({result.deal: won(result) for result in lines} for lines in (results, base)))
 
 
-AUCTION_HEADER = ("deals", "score a game", "landlord %", "of these won %", "declined %")
-"""Heads of the columns of :func:`auction_cells`."""
-
-
-def auction_cells(own: Sequence[Any]) -> list[str]:
-    """What duplicate deals of six games with an auction come to; scores have 95 % intervals over deals."""
-    games, landlord = 6 * len(own), sum(result.landlord for result in own)
-    return [
-        f"{len(own):,}",
-        normal_interval([result.score for result in own]).plus_minus(),
-        f"{100 * landlord / games:.1f}",
-        f"{100 * sum(result.won for result in own) / max(landlord, 1):.1f}",
-        f"{100 * sum(result.declined for result in own) / games:.1f}",
-    ]
+def median_times(results: Sequence[Any]) -> list[str]:
+    """Milliseconds per decision of both agents in the median deal: compilation in one does not count."""
+    return [f"{median(getattr(result, name) for result in results):.2f}" for name in ("ms", "opponent_ms")]
 
 
 def deals_note(saved: ex.Saved[Any]) -> str:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +92,8 @@ def play_exact(deal: MiniDeal, agents: Sequence[exact.ExactAgent]) -> tuple[int,
 # --- Sections II.D and III.C: the deals, solved with perfect information ----------------------------------------------
 
 
-class HandResult(ex.Result):
+@dataclass(frozen=True)
+class HandResult:
     """What holds for one hand of player 1.
 
     Attributes:
@@ -116,22 +116,23 @@ def _census_solver() -> MinimaxSolver:
     return MinimaxSolver(MINI, epsilon=0.0, table_bits=TABLE_BITS)
 
 
-def solve_hand(options: ex.NoOptions, *deals: MiniDeal) -> list[HandResult]:
-    """Count and solve the 8,832 deals of Mini: at most 66 states, 70.7 % for player 1."""
+def solve_hand(options: ex.NoOptions, hand: str, deals: Sequence[MiniDeal]) -> list[HandResult]:
+    """Count and solve the deals with a hand of player 1."""
     won = [deal.probability for deal in deals if _census_solver().value(deal.row) > 0]
-    return [HandResult(deals[0].hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
+    return [HandResult(hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
 
 
-def compare_mini_census(results: Sequence[HandResult]) -> list[ex.Comparison]:
+def census_table(saved: ex.Saved[HandResult]) -> ex.Table:
     """The paper's figures beside ours."""
-    states, wins = [result.states for result in results], sum(result.wins for result in results)
-    rate, weighted = f"{100 * sum(result.win_probability for result in results):.2f}", "exact, weighted by probability"
-    return [
+    states, wins = [result.states for result in saved.results], sum(result.wins for result in saved.results)
+    rate = f"{100 * sum(result.win_probability for result in saved.results):.2f}"
+    lines = [
         ex.Comparison("deals", "8832", str(sum(states)), "exact"),
         ex.Comparison("states in the largest information set", "66", str(max(states)), "exact"),
-        ex.Comparison("player 1 wins with perfect information, %", "70.7", rate, weighted),
+        ex.Comparison("player 1 wins with perfect information, %", "70.7", rate, "exact, weighted by probability"),
         ex.Comparison("deals that player 1 wins", "", str(wins), "exact, not weighted"),
     ]
+    return ex.comparison_table("Mini Dou Dizhu: census", lines, ex.computed_from(saved))
 
 
 def plot_mini_census(saved: ex.Saved[HandResult], path: Path) -> None:
@@ -147,13 +148,17 @@ def plot_mini_census(saved: ex.Saved[HandResult], path: Path) -> None:
 
 
 MINI_CENSUS = ex.Experiment(
-    "mini-census",
-    solve_hand,
-    "hands of player 1",
-    lambda options: {(hand,): deals for hand, deals in ex.grouped(mini_deals(), "hand").items()},
-    {"mini-census": ex.compared("Mini Dou Dizhu: census", compare_mini_census)},
-    settings=(),
+    name="mini-census",
     source=f"{PAPER}, sections II.D and III.C",
+    about="Count and solve the 8,832 deals of Mini: at most 66 states, 70.7 % for player 1.",
+    options=ex.NoOptions,
+    result=HandResult,
+    key=("hand",),
+    tasks=lambda options: ex.grouped(mini_deals(), "hand").items(),
+    work=solve_hand,
+    settings=(),
+    unit="hands of player 1",
+    tables={"mini-census": census_table},
     plot=plot_mini_census,
 )
 
@@ -173,7 +178,8 @@ PAIRS = tuple((one, two) for two in KINDS for one in KINDS if (one, two) != (COR
 minimax with the correct model of itself would be a model of a model without end; the paper leaves it out, too."""
 
 
-class PairResult(ex.Result):
+@dataclass(frozen=True)
+class PairResult:
     """What player 1 reached against player 2, in one game a deal: the agents are deterministic.
 
     Attributes:
@@ -185,7 +191,7 @@ class PairResult(ex.Result):
 
     player_1: str
     player_2: str
-    win_rate: Annotated[float, ".6f"]
+    win_rate: float
     deals_won: int
 
 
@@ -201,10 +207,10 @@ def _plain_agents() -> tuple[exact.Solvers, dict[str, exact.ExactAgent]]:
 
 
 def play_pair(options: ex.NoOptions, player_1: str, player_2: str) -> list[PairResult]:
-    """Play every pair of exact agents on all deals of Mini (figure 3 of the paper of 2011)."""
+    """Play all deals with a pair of exact agents."""
     agents, deals = exact_pair(player_1, player_2), mini_deals()
     won = [deal.probability for deal in deals if play_exact(deal, agents)[0] == 0]
-    return [PairResult(player_1, player_2, sum(won) / sum(deal.probability for deal in deals), len(won))]
+    return [PairResult(player_1, player_2, round(sum(won) / sum(deal.probability for deal in deals), 6), len(won))]
 
 
 def exact_pair(player_1: str, player_2: str) -> tuple[exact.ExactAgent, exact.ExactAgent]:
@@ -254,12 +260,15 @@ _WORDS = (
 """Figure 3 is a bar chart without numbers; section IV.B puts the differences into words."""
 
 
-def compare_mini_agents(results: Sequence[PairResult]) -> Iterable[ex.Comparison]:
+def advantage_table(saved: ex.Saved[PairResult]) -> ex.Table:
     """The paper's words beside our means over the opponents, in percentage points."""
+    lines = []
     for what, better, worse, paper in _WORDS:
-        if gaps := advantage(results, better, worse):
+        if gaps := advantage(saved.results, better, worse):
             note = f"{min(gaps):+.1f} to {max(gaps):+.1f} over {len(gaps)} opponents"
-            yield ex.Comparison(f"{what}, points", paper, f"{fmean(gaps):+.1f}", note)
+            lines.append(ex.Comparison(f"{what}, points", paper, f"{fmean(gaps):+.1f}", note))
+    title = "Figure 3: differences as player 1, means over the opponents"
+    return ex.comparison_table(title, lines, ex.computed_from(saved))
 
 
 def pair_table(saved: ex.Saved[PairResult]) -> ex.Table:
@@ -280,17 +289,18 @@ def plot_mini_agents(saved: ex.Saved[PairResult], path: Path) -> None:
 
 
 MINI_AGENTS = ex.Experiment(
-    "mini-agents",
-    play_pair,
-    "pairs of agents",
-    lambda options: PAIRS,
-    {
-        "mini-pairs": pair_table,
-        "mini-agents": ex.compared("Figure 3: differences as player 1, means over the opponents", compare_mini_agents),
-    },
+    name="mini-agents",
+    source=f"{PAPER}, section IV.B, figure 3",
+    about="Play every pair of exact agents on all deals of Mini (figure 3 of the paper of 2011).",
+    options=ex.NoOptions,
+    result=PairResult,
+    key=("player_1", "player_2"),
+    tasks=lambda options: PAIRS,
+    work=play_pair,
     settings=(),
     more=lambda options: {"deals": len(mini_deals())},
-    source=f"{PAPER}, section IV.B, figure 3",
+    unit="pairs of agents",
+    tables={"mini-pairs": pair_table, "mini-agents": advantage_table},
     plot=plot_mini_agents,
 )
 
@@ -306,7 +316,8 @@ FOURTH_TURN = 8
 """Moves of both players in four turns."""
 
 
-class InferenceResult(ex.Result):
+@dataclass(frozen=True)
+class InferenceResult:
     """One game.
 
     Attributes:
@@ -329,7 +340,7 @@ def _watched_agents() -> tuple[exact.ExactAgent, exact.ExactAgent, Inference]:
 
 
 def watch_inference(options: ex.NoOptions, player: int, number: int) -> list[InferenceResult]:
-    """How often determinized minimax with the correct model knows the true state: 48 % and 74 %."""
+    """Play a game, and follow what determinized minimax comes to know."""
     agent, expectimax, inference = _watched_agents()
     deal, view = mini_deals()[number], np.empty(ROW_WORDS, np.uint64)
     _, story = play_exact(deal, (agent, expectimax) if player == 1 else (expectimax, agent))
@@ -348,14 +359,16 @@ def share_known(results: Sequence[InferenceResult], player: int, moves: int | No
     return sum(compress(weights, known)) / sum(weights)
 
 
-def compare_mini_inference(results: Sequence[InferenceResult]) -> Iterable[ex.Comparison]:
+def inference_table(saved: ex.Saved[InferenceResult]) -> ex.Table:
     """The paper's figures beside ours; the agent was most likely its player 1."""
+    lines, results = [], saved.results
     for player in sorted({result.player for result in results}):
         for label, moves, paper in (("by the fourth turn", FOURTH_TURN, "48"), ("by the end", None, "74")):
             ours, plain = (100 * share_known(results, player, moves, weighted=weighted) for weighted in (True, False))
             note = f"exact; {plain:.1f} if every deal counts alike"
             what = f"state known {label}, as player {player}, %"
-            yield ex.Comparison(what, paper if player == 1 else "", f"{ours:.1f}", note)
+            lines.append(ex.Comparison(what, paper if player == 1 else "", f"{ours:.1f}", note))
+    return ex.comparison_table("Inference against expectimax on Mini", lines, ex.computed_from(saved))
 
 
 def plot_mini_inference(saved: ex.Saved[InferenceResult], path: Path) -> None:
@@ -372,12 +385,16 @@ def plot_mini_inference(saved: ex.Saved[InferenceResult], path: Path) -> None:
 
 
 MINI_INFERENCE = ex.Experiment(
-    "mini-inference",
-    watch_inference,
-    "games",
-    lambda options: [(player, deal.number) for player in (1, 2) for deal in mini_deals()],
-    {"mini-inference": ex.compared("Inference against expectimax on Mini", compare_mini_inference)},
-    settings=(),
+    name="mini-inference",
     source=f"{PAPER}, section IV.B.3",
+    about="How often determinized minimax with the correct model knows the true state: 48 % and 74 %.",
+    options=ex.NoOptions,
+    result=InferenceResult,
+    key=("player", "deal"),
+    tasks=lambda options: [(player, deal.number) for player in (1, 2) for deal in mini_deals()],
+    work=watch_inference,
+    settings=(),
+    unit="games",
+    tables={"mini-inference": inference_table},
     plot=plot_mini_inference,
 )

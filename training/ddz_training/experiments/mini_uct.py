@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,20 +16,15 @@ from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.mini import MINI, PAPER, mini_deals
-from ddz_training.measure.markdown import markdown_table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Z95, Interval
 
 PAPER_RATES = {"isuct": "67.2", "duct": "62.7"}
 UCT_NAMES = {"isuct": "information-set UCT 4,000", "duct": "determinized UCT 20 × 200"}
-FILES = {
-    "mini_uct.csv": "taken at once, in simulations and by the agent",
-    "mini_uct_plain.csv": "not taken at once (`--no-finish`): the paper to the letter",
-}
-"""The files that the page compares, and what they differ in."""
 
 
-class UctResult(ex.Result):
+@dataclass(frozen=True)
+class UctResult:
     """One deal.
 
     Attributes:
@@ -42,6 +38,7 @@ class UctResult(ex.Result):
     duct_wins: int
 
 
+@dataclass(frozen=True)
 class UctOptions(ex.SeedOptions):
     """What may differ from our default searches.
 
@@ -62,7 +59,7 @@ def _searches(options: UctOptions) -> dict[str, Any]:
 
 
 def play_uct(options: UctOptions, number: int) -> list[UctResult]:
-    """Information-set UCT and determinized UCT on all deals of Mini: 67.2 % and 62.7 %."""
+    """Play a deal with each kind of player 1."""
     same = _searches(options)
     opponent = DeterminizedUctAgent(200, trees=20, **same)
     contenders: tuple[Agent, Agent] = IsUctAgent(4000, **same), DeterminizedUctAgent(200, trees=20, **same)
@@ -97,7 +94,8 @@ def uct_rate(results: Sequence[UctResult], kind: str, games: int) -> Interval:
     return Interval(mean, mean - margin, mean + margin, games * len(results))
 
 
-def _uct_rates(saved: ex.Saved[UctResult]) -> dict[str, Interval]:
+def uct_rates(saved: ex.Saved[UctResult]) -> dict[str, Interval]:
+    """The rates of both kinds of player 1."""
     return {kind: uct_rate(saved.results, kind, saved.settings["games"]) for kind in PAPER_RATES}
 
 
@@ -107,38 +105,30 @@ def uct_table(saved: ex.Saved[UctResult]) -> ex.Table:
         ex.Comparison(
             f"{UCT_NAMES[kind]} as player 1, %", PAPER_RATES[kind], rate.text(), f"{rate.span()}; {rate.count:,} games"
         )
-        for kind, rate in _uct_rates(saved).items()
+        for kind, rate in uct_rates(saved).items()
     ]
     return ex.comparison_table("UCT on Mini against determinized UCT 20 × 200", lines, ex.computed_from(saved))
-
-
-def _page_table(folder: Path) -> str:
-    """Player 1's win rate on Mini as our searches are and as the paper's are."""
-    lines = []
-    for name, what in FILES.items():
-        saved = ex.read_saved(UctResult, folder / name)
-        games = saved.settings["games"] * len(saved.results)
-        lines.append((what, f"`{name}`", f"{games:,}", *(rate.both() for rate in _uct_rates(saved).values())))
-    header = ("finishing moves", "file", "games each", "information-set %", "determinized %")
-    return markdown_table(header, [*lines, ("paper", "", "", *PAPER_RATES.values())])
 
 
 def plot_mini_uct(saved: ex.Saved[UctResult], path: Path) -> None:
     """Both kinds of player 1 beside the paper."""
     printed = [float(rate) for rate in PAPER_RATES.values()]
-    bars = Series("", [*PAPER_RATES], [*_uct_rates(saved).values()], "bars", printed)
+    bars = Series("", [*PAPER_RATES], [*uct_rates(saved).values()], "bars", printed)
     save_plot(path, Panel([bars], "", "player 1 wins, %", axes={"ylim": (0, 100)}), size=(5.5, 3.6))
 
 
 MINI_UCT = ex.Experiment(
-    "mini-uct",
-    play_uct,
-    "deals",
-    lambda options: [(deal.number,) for deal in mini_deals()],
-    {"mini-uct-rates": uct_table},
+    name="mini-uct",
+    source=f"{PAPER}, section IV.C",
+    about="Information-set UCT and determinized UCT on all deals of Mini: 67.2 % and 62.7 %.",
+    options=UctOptions,
+    result=UctResult,
+    key=("deal",),
+    tasks=lambda options: [(deal.number,) for deal in mini_deals()],
+    work=play_uct,
     settings=("seed", "games"),
     more=lambda options: {name: value for name, value in _searches(options).items() if value != 1},
-    source=f"{PAPER}, section IV.C",
+    unit="deals",
+    tables={"mini-uct-rates": uct_table},
     plot=plot_mini_uct,
-    pages={"mini-uct": _page_table},
 )

@@ -1,4 +1,4 @@
-"""All experiments.  A module is imported when its first experiment is used, so that the command line starts at once."""
+"""All experiments by name.  A module is imported when its first experiment is used, so that commands start at once."""
 
 from __future__ import annotations
 
@@ -9,32 +9,38 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ddz_training.experiments.experiment import Experiment
 
-_MODULES = (
-    ("mini", "mini-census mini-agents mini-inference"),
-    ("mini_uct", "mini-uct"),
-    ("full_games", "cheating landlord"),
-    ("full_thresholds", "thresholds"),
-    ("full_games", "iterations exploration trees"),
-    ("full_branching", "branching information-sets"),
-    ("hidden_hands", "hand-inference belief"),
-    ("search_options", "search-options search-depth"),
-    ("policy_games", "search-gains"),
-    ("solver_curve", "solver-curve"),
-    ("tuning", "tuning"),
-    ("strengths", "policy-strength points-strength levels agent-strength"),
-    ("policy_games", "chances"),
-    ("openspiel", "exploitability mini-mccfr"),
-    ("bidders", "win-rate bidders"),
-    ("equivalents", "equivalents"),
-    ("known_equivalents", "equivalent-known equivalent-simulated"),
-    ("holdem", "holdem streets"),
-    ("growth", "growth"),
-    ("tendency", "tendency tendency-savings"),
-    ("complexity", "tree-size complexity"),
-)
-
-EXPERIMENTS = {name: module for module, names in _MODULES for name in names.split()}
-"""The module of every experiment by its name, in the order of the help."""
+EXPERIMENTS = {
+    "mini-census": "mini:MINI_CENSUS",
+    "mini-agents": "mini:MINI_AGENTS",
+    "mini-inference": "mini:MINI_INFERENCE",
+    "mini-uct": "mini_uct:MINI_UCT",
+    "cheating": "full_games:CHEATING_UCT",
+    "landlord": "full_games:LANDLORD_UCT",
+    "thresholds": "full_thresholds:THRESHOLDS_2011",
+    "iterations": "full_games:ITERATIONS_SWEEP",
+    "exploration": "full_games:EXPLORATION_SWEEP",
+    "trees": "full_games:TREES_SWEEP",
+    "branching": "full_branching:BRANCHING",
+    "information-sets": "full_branching:INFORMATION_SETS",
+    "search-depth": "search_depth:SEARCH_DEPTH",
+    "solver-curve": "solver_curve:SOLVER_CURVE",
+    "tuning": "tuning:TUNING",
+    "policy-strength": "strengths:POLICY_STRENGTH",
+    "points-strength": "points:POINTS_STRENGTH",
+    "levels": "levels:LEVELS_OF_PLAY",
+    "agent-strength": "strengths:AGENT_STRENGTH",
+    "chances": "chances:CHANCES",
+    "equivalents": "equivalents:EQUIVALENTS",
+    "equivalent-known": "known_equivalents:EQUIVALENT_KNOWN",
+    "equivalent-simulated": "known_equivalents:EQUIVALENT_SIMULATED",
+    "holdem": "holdem:HOLDEM",
+    "streets": "holdem:STREETS",
+    "tendency": "tendency:TENDENCY",
+    "tendency-savings": "tendency:TENDENCY_SAVINGS",
+    "tree-size": "complexity:TREE_SIZE",
+    "complexity": "complexity:COMPLEXITY",
+}
+"""The module and the object of every experiment by its name, in the order of the help."""
 
 
 def load_experiment(name: str) -> Experiment[Any, Any]:
@@ -43,8 +49,9 @@ def load_experiment(name: str) -> Experiment[Any, Any]:
     Raises:
         KeyError: If there is none.
     """
-    module = importlib.import_module(f"ddz_training.experiments.{EXPERIMENTS[name]}")
-    return next(one for one in vars(module).values() if getattr(one, "name", None) == name)
+    module, _, constant = EXPERIMENTS[name].partition(":")
+    experiment: Experiment[Any, Any] = getattr(importlib.import_module(f"ddz_training.experiments.{module}"), constant)
+    return experiment
 
 
 def load_experiments() -> Iterator[Experiment[Any, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +20,7 @@ _LIMITS = (0.01, 0.03, 0.1, 0.3, 1.0)
 """Seconds at which the table reads the curve."""
 
 
+@dataclass(frozen=True)
 class SolverCurveOptions(ex.SeedOptions):
     """How many positions are tried for how long.
 
@@ -31,7 +33,8 @@ class SolverCurveOptions(ex.SeedOptions):
     nodes: ex.Count = 1_000_000
 
 
-class CurveResult(ex.Result):
+@dataclass(frozen=True)
+class CurveResult:
     """One position.
 
     Attributes:
@@ -57,7 +60,7 @@ def _solver(rules: Rules, nodes: int) -> OpenSolver:
 
 
 def solve_position(options: SolverCurveOptions, cards: str, number: int) -> list[CurveResult]:
-    """The share of open positions that the exact solver decides, by cards and time."""
+    """Deal a position and try to solve it."""
     sizes = [int(size) for size in cards.split("+")]
     state = dealt_position(sizes, np.random.default_rng([options.seed, number, *sizes]))
     solver = _solver(state.rules, options.nodes)
@@ -88,10 +91,14 @@ def curve_table(saved: ex.Saved[CurveResult]) -> ex.Table:
 
 
 SOLVER_CURVE = ex.Experiment(
-    "solver-curve",
-    solve_position,
-    "positions",
-    lambda options: [(cards, number) for number in range(options.positions) for cards in DEALS],
-    {"solver-curve": curve_table},
+    name="solver-curve",
+    about="The share of open positions that the exact solver decides, by cards and time.",
+    options=SolverCurveOptions,
+    result=CurveResult,
+    key=("cards", "number"),
+    tasks=lambda options: [(cards, number) for number in range(options.positions) for cards in DEALS],
+    work=solve_position,
     settings=("seed", "nodes"),
+    unit="positions",
+    tables={"solver-curve": curve_table},
 )

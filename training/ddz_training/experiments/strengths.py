@@ -1,61 +1,52 @@
-"""How strong agents are, on duplicate deals that nothing was chosen on: the policies that ship, the levels, all agents.
+"""How strong agents are, on duplicate deals that nothing was chosen on: the policy that ships, and all named agents.
 
 Where weights play, the file of results names them, so that the games of other weights are never mixed in.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, pairwise
-from pathlib import Path
-from statistics import fmean, median
-from typing import Annotated, Any
+from dataclasses import dataclass
+from statistics import median
 
-from ddz_agents.neural.shipped import policy_name, policy_path, shipped_policy_path
+from ddz_agents.neural.shipped import policy_name, shipped_policy_path
 from ddz_env.playing.provenance import file_digest
-from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import GameRecord
-from ddz_training.measure.markdown import markdown_table
-
-Milliseconds = Annotated[float, ".3f"]
 
 
+@dataclass(frozen=True)
 class StrengthResult(matches.MatchResult):
     """A duplicate deal with its stakes and times.
 
     Attributes:
         landlord_score: The agent's stake as landlord.
         peasants_score: The stake of its peasants together.
-        ms: Milliseconds a decision, forced ones included.
+        ms: float a decision, forced ones included.
         opponent_ms: The same of the opponent.
     """
 
-    landlord_score: Annotated[float, "g"]
-    peasants_score: Annotated[float, "g"]
-    ms: Milliseconds
-    opponent_ms: Milliseconds
+    landlord_score: float
+    peasants_score: float
+    ms: float
+    opponent_ms: float
 
 
-def strength_result(records: Sequence[GameRecord]) -> list[StrengthResult]:
+def strength_result(records: Sequence[GameRecord]) -> StrengthResult:
     """The line of a deal."""
     *games, wins = statistics.won_by_side(records)
     scores = (statistics.side_score(game, "a", "stake") for game in games)
-    return [StrengthResult(games[0].a, games[0].b, games[0].deal, *wins, *scores, *_times(records))]
+    return StrengthResult(games[0].a, games[0].b, games[0].deal, *wins, *scores, *decision_times(records))
 
 
-def _times(records: Sequence[GameRecord]) -> list[float]:
+def decision_times(records: Sequence[GameRecord]) -> list[float]:
     """Milliseconds a decision of both agents; 0 for an agent that made none."""
     times = [statistics.milliseconds_a_decision([(game, letter) for game in records]) for letter in "ab"]
     return [0.0 if math.isnan(ms) else round(ms, 3) for ms in times]
-
-
-def _median_times(own: Sequence[Any]) -> list[str]:
-    """Milliseconds of the median deal: compilation in one does not count."""
-    return [f"{median(getattr(result, name) for result in own):.2f}" for name in ("ms", "opponent_ms")]
 
 
 # --- The shipped policy -----------------------------------------------------------------------------------------------
@@ -85,6 +76,7 @@ def shipped_fingerprint() -> str:
     return file_digest(shipped_policy_path())
 
 
+@dataclass(frozen=True)
 class StrengthOptions(matches.DealOptions):
     """What is played.
 
@@ -100,10 +92,7 @@ class StrengthOptions(matches.DealOptions):
 
 
 def policy_pairs(options: StrengthOptions) -> dict[matches.Pair, int]:
-    """The shipped policy, alone and in the search, against everybody, on deals not used for any choice.
-
-    Pairings that search take hours with their default deals; --only, --deals and --neural set what is played.
-    """
+    """Who plays how many deals."""
     names = ex.chosen("pairing", options.only, PAIRINGS)
     agents = {name: options.neural if name.startswith("search") else POLICY for name in PAIRINGS if name in names}
     return {(agent, PAIRINGS[name][0]): options.deals or PAIRINGS[name][1] for name, agent in agents.items()}
@@ -130,7 +119,7 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
         scores = statistics.normal_interval([(one.landlord_score + one.peasants_score) / 2 for one in own])
         rates = matches.win_interval(own).both(to="–"), *matches.side_rates(own), scores.plus_minus()
         gained = over.both("+.1f") if over.count else ""
-        lines.append((f"`{agent}`", f"`{opponent}`", f"{len(own):,}", *rates, gained, *_median_times(own)))
+        lines.append((f"`{agent}`", f"`{opponent}`", f"{len(own):,}", *rates, gained, *matches.median_times(own)))
     return lines
 
 
@@ -141,193 +130,20 @@ def strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
     return ex.Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
 
 
-def _of_policy(folder: Path) -> list[StrengthResult]:
-    """The results of the shipped policy, alone and in the default search."""
-    results = ex.read_saved(StrengthResult, folder / "policy_strength.csv").results
-    return [result for result in results if result.agent in (POLICY, NEURAL)]
-
-
-def _rates(folder: Path) -> str:
-    """Win rates of the shipped policy, alone and in the default search, for a page that has no room for more."""
-    lines = strength_cells(_of_policy(folder))
-    return markdown_table(("agents", "N", "win %"), ((f"{line[0]} v {line[1]}", *line[2:4]) for line in lines))
-
-
-def _model_index(folder: Path) -> str:
-    """Win rates of the shipped policy alone as the head of a model card has them: Hugging Face's ``model-index``."""
-    lines = ["model-index:", "- name: ddz-env policy", "  results:"]
-    for (agent, opponent), own in ex.grouped(_of_policy(folder), "agent", "opponent").items():
-        if agent == POLICY:
-            rate = matches.win_interval(own)
-            lines += [
-                "  - task: {type: reinforcement-learning, name: Dou Dizhu}",
-                f"    dataset: {{type: duplicate-deals, name: '{rate.count:,} duplicate deals against {opponent}'}}",
-                f"    metrics: [{{type: win_rate, name: win rate of both sides, value: {rate.mean:.3f}}}]",
-            ]
-    return "\n".join(lines)
-
-
-POLICY_STRENGTH = matches.rates(
-    "policy-strength",
-    policy_pairs,
-    {"policy-strength": strength_table},
+POLICY_STRENGTH = ex.Experiment(
+    name="policy-strength",
+    about="The shipped policy, alone and in the search, against everybody, on deals not used for any choice.\n\n"
+    "Pairings that search take hours with their default deals; `only`, `deals` and `neural` set what is played.",
+    options=StrengthOptions,
     result=StrengthResult,
-    line=strength_result,
+    key=matches.KEY,
+    tasks=lambda options: matches.match_tasks(policy_pairs(options), options.first_deal),
+    worker=functools.partial(matches.MatchWorker, strength_result, "standard", "thread"),
     more=lambda options: {"weights": shipped_fingerprint()},
-    pages={"policy-rates": _rates, "policy-model-index": _model_index},
+    agents=lambda options: matches.agents_of(policy_pairs(options)),
+    unit="duplicate deals",
+    tables={"policy-strength": strength_table},
 )
-
-
-# --- The policy for points, auction and doubling included -------------------------------------------------------------
-
-POINTS_RULES = "bidding,doubling=true,all_decline=end"
-"""Where all decline the deal ends with zero, so that a game is never played on other cards."""
-POINTS_AGENT = "policy:path=points"
-_PAYOFF = "rlcard-rule:bidder=payoff"
-POINTS_OPPONENTS = ("rules", "rules:bidder=payoff", "policy:bidder=rules", "policy:bidder=payoff", _PAYOFF)
-"""Fixed thresholds and the expected-payoff bidder, each with the rule agent's and the policy's play, and a player that
-nothing was trained with."""
-
-
-class PointsResult(ex.Result):
-    """The six games of a duplicate deal: one of the two alone in every seat, against two of the other.
-
-    Attributes:
-        agent: Specification of the agent.
-        opponent: Specification of the opponent.
-        deal: Number of the deal.
-        score: Mean of the stakes that the agent's seats won together.
-        landlord: Games in which an agent of its kind was the landlord.
-        won: How many of these it won.
-        declined: Games without a bid.
-        ms: Milliseconds a decision, forced ones included.
-        opponent_ms: The same of the opponent.
-    """
-
-    agent: str
-    opponent: str
-    deal: int
-    score: Annotated[float, ".4f"]
-    landlord: int
-    won: int
-    declined: int
-    ms: Milliseconds
-    opponent_ms: Milliseconds
-
-
-class PointsOptions(ex.ParallelOptions):
-    """What is played.
-
-    Attributes:
-        agent: Who plays for points.
-        opponent: Whom it meets; may be repeated; by default fixed thresholds and expected payoff, with three players.
-        deals: Duplicate deals against each.
-        first_deal: Number of the first deal under the seed.
-    """
-
-    agent: str = POINTS_AGENT
-    opponent: tuple[str, ...] | None = None
-    deals: ex.Count = 1000
-    first_deal: ex.Natural = 7_000_000
-
-
-def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
-    """What the shipped policy for points wins from bidders and players, auction and doubling included."""
-    return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
-
-
-def points_result(records: Sequence[GameRecord]) -> list[PointsResult]:
-    """The line of a deal."""
-    first = records[0]
-    own = [record for record in records if record.landlord >= 0 and record.seats[record.landlord] == "a"]
-    score = round(fmean(statistics.side_score(record, "a", "stake") for record in records), 4)
-    wins, declined = (sum(record.winner == "landlord" for record in own), sum(game.landlord < 0 for game in records))
-    return [PointsResult(first.a, first.b, first.deal, score, len(own), wins, declined, *_times(records))]
-
-
-def points_table(saved: ex.Saved[PointsResult]) -> ex.Table:
-    """A line an opponent."""
-    order, lines = [(POINTS_AGENT, opponent) for opponent in POINTS_OPPONENTS], []
-    for (agent, opponent), own in ex.grouped(saved.results, "agent", "opponent", order=order).items():
-        name = f"`{opponent}`" if agent == POINTS_AGENT else f"`{opponent}` (`{agent}`)"
-        lines.append((name, *matches.auction_cells(own), *_median_times(own)))
-    settings = saved.settings
-    note = (
-        f"{matches.deals_note(saved)}, six games each, rules `{settings['rules']}`; scores with 95 % intervals over "
-        f"deals. Computed from {saved.name}; the weights are `{settings['weights']}`."
-    )
-    header = ("against", *matches.AUCTION_HEADER, "ms", "its ms")
-    return ex.Table("The policy for points, stakes won a game", header, lines, note)
-
-
-POINTS_STRENGTH = matches.rates(
-    "points-strength",
-    points_pairs,
-    {"points-strength": points_table},
-    result=PointsResult,
-    line=points_result,
-    rules=POINTS_RULES,
-    more=lambda options: {"rules": POINTS_RULES, "weights": file_digest(policy_path("points"))},
-)
-
-
-# --- The levels of play -----------------------------------------------------------------------------------------------
-
-ANCHOR, YARDSTICK = "rules", "random"
-LADDER = (YARDSTICK, *(level.agent for level in LEVELS))
-"""The agents of the levels, each stronger than the one before, above random play."""
-_LEAST, _MOST = 0.001, 0.999
-"""Rates beyond these have no rating."""
-
-
-class LevelOptions(ex.ParallelOptions):
-    """What is played.
-
-    Attributes:
-        seed: Seed of deals and agents.
-        deals: Duplicate deals of every pair.
-        slow: Duplicate deals of a pair with the strongest level, which searches.
-    """
-
-    deals: ex.Count = 1000
-    slow: ex.Count = 200
-
-
-def neighbours(options: LevelOptions) -> dict[matches.Pair, int]:
-    """How far apart the levels easy, medium, hard and master are, by duplicate deals between neighbours."""
-    pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(LADDER)}
-    return pairs | {(LADDER[-1], LADDER[-2]): options.slow}
-
-
-def level_rates(results: Sequence[matches.MatchResult]) -> Mapping[matches.Pair, statistics.Interval]:
-    """The win rate of every pair's stronger agent over both sides, with its 95 % interval over deals."""
-    return {pair: matches.win_interval(own) for pair, own in ex.grouped(results, "agent", "opponent").items()}
-
-
-def ratings(results: Sequence[matches.MatchResult]) -> dict[str, float]:
-    """The rating of every level by its name; the rule agent's is 0."""
-    found = level_rates(results)
-    means = (found[stronger, weaker].mean for weaker, stronger in pairwise(LADDER[1:]))
-    odds = (rate / (1 - rate) for rate in (min(max(mean, _LEAST), _MOST) for mean in means))
-    ladder = dict(zip(LADDER[1:], accumulate((400 * math.log10(one) for one in odds), initial=0.0), strict=True))
-    return {level.name: ladder[level.agent] - ladder[ANCHOR] for level in LEVELS}
-
-
-def levels_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
-    """The levels, their ratings, and what each wins against the one below it."""
-    found, rated = level_rates(saved.results), ratings(saved.results)
-    lines = []
-    for level, below in zip(LEVELS, LADDER, strict=False):
-        rate = found[level.agent, below]
-        cells = (level.name, f"`{level.agent}`", f"{rated[level.name]:+.0f}", f"`{below}`", f"{rate.count:,}")
-        lines.append((*cells, rate.both(to="–")))
-    note = f"Ratings are added up from the win rates between neighbours; `{ANCHOR}` is 0. {saved.name}."
-    return ex.Table("Levels of play", ("level", "agent", "Elo", "against", "deals", "win %"), lines, note)
-
-
-LEVELS_OF_PLAY = matches.rates("levels", neighbours, {"levels": levels_table}, first=6_000_000)
-"""The ratings of :data:`ddz_env.playing.registry.LEVELS` are these, added up from ``hard`` (the rule agent, 0) in both
-directions.  The agents were chosen on the deals from 500,000 on."""
 
 
 # --- Every named agent ------------------------------------------------------------------------------------------------
@@ -341,6 +157,7 @@ NAMED = (
 """All that play whole games under the standard rules and need no file or program of their own."""
 
 
+@dataclass(frozen=True)
 class AgentStrengthOptions(matches.DealOptions):
     """What is played.
 
@@ -352,7 +169,7 @@ class AgentStrengthOptions(matches.DealOptions):
 
 
 def agent_pairs(options: AgentStrengthOptions) -> dict[matches.Pair, int]:
-    """Play every named agent, with its default options, against the rule agent."""
+    """Who plays how many deals."""
     return {(name, OPPONENT): options.deals for name in ex.chosen("agent", options.only, NAMED)}
 
 
@@ -373,12 +190,16 @@ def agent_strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
     return ex.Table("Named agents against `rules`", header, lines, f"{matches.deals_note(saved)}; {saved.name}.")
 
 
-AGENT_STRENGTH = matches.rates(
-    "agent-strength",
-    agent_pairs,
-    {"strengths-of-agents": agent_strength_table},
+AGENT_STRENGTH = ex.Experiment(
+    name="agent-strength",
+    about="Play every named agent, with its default options, against the rule agent.",
+    options=AgentStrengthOptions,
     result=StrengthResult,
-    line=strength_result,
-    player={"processor": True},
+    key=matches.KEY,
+    tasks=lambda options: matches.match_tasks(agent_pairs(options), options.first_deal),
+    worker=functools.partial(matches.MatchWorker, strength_result, "standard", "processor"),
+    agents=lambda options: matches.agents_of(agent_pairs(options)),
+    unit="duplicate deals",
+    tables={"strengths-of-agents": agent_strength_table},
 )
-"""``ddz agents`` shows the win rates; :mod:`ddz_training.apps.strengths` joins them with larger experiments'."""
+"""``ddz agents`` shows the win rates, beside those of larger experiments."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -40,7 +41,8 @@ THESIS = {"none": 43.56, "landlord": 28.34, "peasants": 28.10}
 """Table 4.1, in percent: five of Botzone's first ten bots against three behind the 200th."""
 
 
-class TendencyResult(ex.Result):
+@dataclass(frozen=True)
+class TendencyResult:
     """A deal.
 
     Attributes:
@@ -56,6 +58,7 @@ class TendencyResult(ex.Result):
     top_wins: int
 
 
+@dataclass(frozen=True)
 class TendencyOptions(ex.ChosenOptions):
     """Who judges how many deals.
 
@@ -73,10 +76,7 @@ def _player(seed: int) -> DealPlayer:
 
 
 def judge_deal(options: TendencyOptions, name: str, deal: int) -> list[TendencyResult]:
-    """How many deals lean to the landlord, to the peasants, or to neither, by who judges them.
-
-    Each deal is played from both sides by a strong and a weak agent. Some five CPU minutes.
-    """
+    """Have a deal judged: it is played from both sides by a strong and a weak agent."""
     judged = Judges(*JUDGES[name], seed=options.seed).judge(_player(options.seed), deal)
     return [TendencyResult(name, deal, judged.tendency, judged.top_wins)]
 
@@ -118,13 +118,18 @@ def plot_tendency(saved: ex.Saved[TendencyResult], path: Path) -> None:
 
 
 TENDENCY = ex.Experiment(
-    "tendency",
-    judge_deal,
-    "deals",
-    lambda options: list(product(ex.chosen("judges", options.only, JUDGES), range(options.deals))),
-    {"tendency": tendency_table},
-    agents=("policy",),
+    name="tendency",
     source=f"{THESIS_2020}, algorithms 1 and 2, table 4.1, figure 4.1",
+    about="How many deals lean to the landlord, to the peasants, or to neither, by who judges them.\n\nEach deal is "
+    "played from both sides by a strong and a weak agent. Some five CPU minutes.",
+    options=TendencyOptions,
+    result=TendencyResult,
+    key=("judges", "deal"),
+    tasks=lambda options: product(ex.chosen("judges", options.only, JUDGES), range(options.deals)),
+    work=judge_deal,
+    agents=lambda options: ["policy"],
+    unit="deals",
+    tables={"tendency": tendency_table},
     plot=plot_tendency,
 )
 
@@ -145,7 +150,8 @@ _QUANTILES = 1.959964 + 0.841621
 _REPLICATES = 2_000
 
 
-class SavingsResult(ex.Result):
+@dataclass(frozen=True)
+class SavingsResult:
     """A deal that two agents have played.
 
     Attributes:
@@ -165,6 +171,7 @@ class SavingsResult(ex.Result):
     as_peasants: int
 
 
+@dataclass(frozen=True)
 class SavingsOptions(ex.ChosenOptions):
     """Who is compared on how many deals.
 
@@ -179,19 +186,11 @@ class SavingsOptions(ex.ChosenOptions):
 
 
 def play_judged(options: SavingsOptions, pair: str, deal: int) -> list[SavingsResult]:
-    """The variance and the games that deals without a tendency save when two agents are compared.
-
-    Two pairs play 2,000 deals each from both sides, and two pairs of judges judge them. Some eight CPU minutes.
-    """
+    """Play a deal from both sides, and have it judged by both pairs of judges."""
     judges, player = [Judges(*JUDGES[name], seed=options.seed) for name in JUDGED_BY], _player(options.seed)
     *_, won = statistics.won_by_side(player.play(deal, PAIRS[pair]))
     near, far = (one.judge(player, deal).tendency for one in judges)
     return [SavingsResult(pair, deal, near, far, *won)]
-
-
-def _compared_deals(options: SavingsOptions) -> list[tuple[str, int]]:
-    deals = range(options.first_deal, options.first_deal + options.deals)
-    return list(product(ex.chosen("pair", options.only, PAIRS), deals))
 
 
 def need(sums: FloatArray) -> FloatArray:
@@ -269,11 +268,18 @@ def _cells(results: Sequence[SavingsResult]) -> list[str]:
 
 
 TENDENCY_SAVINGS = ex.Experiment(
-    "tendency-savings",
-    play_judged,
-    "deals",
-    _compared_deals,
-    {"games-saved": savings_table},
-    agents=("policy",),
+    name="tendency-savings",
     source=f"{THESIS_2020}, section 4.2.3",
+    about="The variance and the games that deals without a tendency save when two agents are compared.\n\nTwo pairs "
+    "play 2,000 deals each from both sides, and two pairs of judges judge them. Some eight CPU minutes.",
+    options=SavingsOptions,
+    result=SavingsResult,
+    key=("pair", "deal"),
+    tasks=lambda options: product(
+        ex.chosen("pair", options.only, PAIRS), range(options.first_deal, options.first_deal + options.deals)
+    ),
+    work=play_judged,
+    agents=lambda options: ["policy"],
+    unit="deals",
+    tables={"games-saved": savings_table},
 )

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
-from ddz_agents.neural.shipped import policy_name
 from ddz_env.core.whole_file import replace_file
 from ddz_training.experiments.experiment import Table
 from ddz_training.measure.errors import InvalidExperimentError
@@ -22,9 +21,6 @@ from ddz_training.measure.statistics import Interval
 
 CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
 """The files of a run; those of a training are called ``training_`` and the same."""
-
-CAMPAIGN_START = "policy-last"
-"""The yardstick from which the runs of the campaign begin, as the benchmark calls it."""
 
 TAKEN = "ddz train selfplay and dmc"
 """What writes such files."""
@@ -146,7 +142,7 @@ def stage_table(stages: Sequence[Stage]) -> Table:
     """A line a stage, and one for all: how long it took, and how strong the policy was at its end."""
     met = (line["opponent"] for stage in stages for line in stage.evaluations)
     opponents = sorted({*met, "random", "rules"})
-    lines = [(stage.name, *_totals([stage]), *map(_rate, map(stage.last, opponents))) for stage in stages]
+    lines = [(stage.name, *_totals([stage]), *map(rate_text, map(stage.last, opponents))) for stage in stages]
     header = ("stage", "updates", "games", "decisions learned from", "hours", *(f"v `{name}` %" for name in opponents))
     title = f"Training: {', '.join(stage.name for stage in stages)}"
     return Table(title, header, [*lines, ("all", *_totals(stages), *("" for _ in opponents))])
@@ -162,7 +158,8 @@ def _interval(line: Mapping[str, str]) -> Interval:
     return Interval(wins, low, high, 0)
 
 
-def _rate(line: Mapping[str, str] | None) -> str:
+def rate_text(line: Mapping[str, str] | None) -> str:
+    """The win rate of an evaluation in per cent, with its interval; empty if there is none."""
     return _interval(line).both(to="–") if line else ""
 
 
@@ -231,49 +228,3 @@ def plot_band(runs: Sequence[Stage], path: Path) -> None:
     ]
     panels[-1] = replace(panels[-1], x=below)
     save_plot(path, *panels, columns=1, size=(7.0, 2.4 * len(panels)))
-
-
-def _seeds(results: Path) -> str:
-    return band_table(load_training(results / "seeds")).markdown()
-
-
-def _stages(results: Path) -> str:
-    """The stages of the training and what they took."""
-    if not (results / f"training_{CURVES}").exists():
-        raise FileNotFoundError(2, "no curves", str(results / f"training_{CURVES}"))
-    return stage_table(load_training(results)).markdown()
-
-
-def _campaign(results: Path) -> str:
-    """The runs of the campaign: what they took, and how strong they were on their way and at their ends."""
-    stages = load_training(results / "campaign")
-    opponents = dict.fromkeys(line["opponent"] for stage in stages for line in stage.evaluations)
-    lines = []
-    for stage in stages:
-        way = [f"{100 * float(line['wins']):.1f}" for line in stage.evaluations if line["opponent"] == CAMPAIGN_START]
-        took = f"{stage.total('decisions') / 1e6:.0f}", f"{stage.total('seconds') / 3600:.2f}"
-        lines.append((stage.name, *took, ", ".join(way[:-1]), *(_rate(stage.last(opponent)) for opponent in opponents)))
-    ends = (f"v `{opponent}` %" for opponent in opponents)
-    header = ("run", "million decisions", "core-hours", f"on its way v `{CAMPAIGN_START}` %", *ends)
-    return Table("The campaign", header, lines).markdown()
-
-
-def _climb(results: Path) -> str:
-    """The judgements of candidates (``tools/climb.py``), the latest last."""
-    with (results / "climb.csv").open(newline="", encoding="utf-8") as file:
-        header, *lines = csv.reader(file)
-    for line in lines:
-        line[:2] = map(policy_name, line[:2])
-        line[2] = f"{float(line[2]) / 1e6:.0f}" if line[2] else ""
-    return Table("Candidates", ["weights", "against", "million decisions", *header[3:]], lines).markdown()
-
-
-def _forms(results: Path) -> str:
-    """What other forms of the network and other updates won."""
-    with (results / "forms.csv").open(newline="", encoding="utf-8") as file:
-        header, *lines = csv.reader(file)
-    return Table("Forms", header, [[name, f"{int(count) / 1e6:.0f}", *rest] for name, count, *rest in lines]).markdown()
-
-
-PAGES = {"training-stages": _stages, "seeds": _seeds, "campaign": _campaign, "climb": _climb, "forms": _forms}
-"""The blocks of pages; the command is ``ddz train curves``."""

@@ -8,6 +8,7 @@ and that one on fresh deals, where nothing is chosen.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,8 @@ _SEARCH, _CHOICE, _FRESH = 10_000_000, 20_000_000, 30_000_000
 """Numbers of the first deals."""
 
 
-class TuningResult(ex.Result):
+@dataclass(frozen=True)
+class TuningResult:
     """A moment of a run.
 
     Attributes:
@@ -46,11 +48,12 @@ class TuningResult(ex.Result):
     stage: str
     evaluation: int
     deals: int
-    gain: Annotated[float, ".3f"]
-    margin: Annotated[float, ".3f"]
-    weights: tuple[Annotated[float, ".4g"], ...]
+    gain: float
+    margin: float
+    weights: tuple[float, ...]
 
 
+@dataclass(frozen=True)
 class TuningOptions(ex.ChosenOptions):
     """What is tuned, and with how many games; a position's weights get a twentieth of the deals, two games each.
 
@@ -118,7 +121,10 @@ def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
         return [(normal_interval((subject.play(weights, games) - today).tolist()), weights) for weights in finalists]
 
     def moment(stage: str, evaluation: int, played: int, gain: Interval, weights: Floats) -> TuningResult:
-        points, digits = (100 * gain.mean, 100 * gain.half_width), (float(f"{weight:.4g}") for weight in weights)
+        points, digits = (
+            (round(100 * gain.mean, 3), round(100 * gain.half_width, 3)),
+            (float(f"{weight:.4g}") for weight in weights),
+        )
         return TuningResult(name, method, stage, evaluation, played, *points, tuple(digits))
 
     games, size = deals(options.seed, _SEARCH, subject.share_of(options.deals)), subject.share_of(options.batch)
@@ -162,11 +168,17 @@ def plot_tuning(saved: ex.Saved[TuningResult], path: Path) -> None:
 
 
 TUNING = ex.Experiment(
-    "tuning",
-    tune,
-    "runs",
-    lambda options: [(name, method) for name in ex.chosen("subject", options.only, SUBJECTS) for method in METHODS],
-    {"tuning": tuning_table},
+    name="tuning",
+    about="Local searches tune the rule agent's prices and the weights of a position.",
+    options=TuningOptions,
+    result=TuningResult,
+    key=("subject", "method"),
+    tasks=lambda options: [
+        (name, method) for name in ex.chosen("subject", options.only, SUBJECTS) for method in METHODS
+    ],
+    work=tune,
     settings=("seed", "evaluations", "deals", "batch", "choice", "fresh"),
+    unit="runs",
+    tables={"tuning": tuning_table},
     plot=plot_tuning,
 )

@@ -27,7 +27,7 @@ from ddz_env.core.engine.layout import STAGE, STAGE_PLAY
 from ddz_env.core.observation import CONCEALED
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.learn.loop import SOURCE, Training
+from ddz_training.learn.loop import Training
 from ddz_training.learn.ppo.opponents import FrozenAgent
 from ddz_training.learn.settings import Count, Positive, PositiveShare, Share, TrainingSettings
 from ddz_training.learn.threads import take_step
@@ -194,7 +194,7 @@ class BeliefTraining(Training):
         self._tallies = np.zeros((games, _SEATS, len(TALLIES)), np.int32)
         self._tricks = np.zeros((games, 3), np.int32)
         self._begin(np.arange(games))
-        self.provenance = Provenance.of(config.players, *SOURCE)
+        self.provenance = Provenance.of(config.players)
 
     def learn(self) -> dict[str, float]:
         """Learn from one position of every game that has one, and play on."""

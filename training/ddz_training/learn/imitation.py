@@ -35,8 +35,8 @@ from ddz_training.learn.loop import POLICY, Training
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
 from ddz_training.learn.threads import Threads, add_gradients, shards, take_step
 
-PASSES, MANY_PASSES = 10, 50
-"""Passes over a data set by default, and the most without a warning."""
+PASSES = 10
+"""Passes over a data set by default; many more may learn it by heart."""
 
 _SHARD = 256
 

@@ -34,9 +34,6 @@ CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
 POLICY, CHECKPOINT = "policy.safetensors", "checkpoint.safetensors"
 """The files of a training in its folder: its weights, and what it is resumed from."""
 
-SOURCE = ("ddz_training.learn",)
-"""Whose source decides a training, besides the environment's and the agents'."""
-
 
 @dataclass
 class Counters:

@@ -28,10 +28,9 @@ def claim(path: Path, *, folder: bool = False) -> FileLock:
         InUseError: If another process has it.
     """
     path = real_path(path)
-    (path if folder else path.parent).mkdir(parents=True, exist_ok=True)
-    lock = FileLock(
-        path / ".lock" if folder else f"{path}.lock", timeout=0, mode=0o666, thread_local=False, is_singleton=True
-    )
+    name = path / ".lock" if folder else path.with_name(f"{path.name}.lock")
+    name.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(name, timeout=0, mode=0o666, thread_local=False, is_singleton=True)
     try:
         lock.acquire()
     except Timeout as error:
@@ -41,7 +40,7 @@ def claim(path: Path, *, folder: bool = False) -> FileLock:
 
 @contextmanager
 def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """:func:`claim` a file or a folder for the time of a ``with`` block; new folders that stay empty are removed.
+    """:func:`claim` a file or a folder for the time of a ``with`` block; a folder that stays empty is removed.
 
     Yields:
         What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.
@@ -49,16 +48,13 @@ def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     Raises:
         InUseError: If another process has it.
     """
-    path = real_path(path)
-    inner = path if folder else path.parent
-    made = [each for each in (inner, *inner.parents) if not each.exists()]
     lock = claim(path, folder=folder)
     try:
-        yield path
+        yield real_path(path)
     finally:
         if lock.lock_counter == 1:
             Path(lock.lock_file).unlink(missing_ok=True)  # a process that has just opened it sees that
         lock.release()
-        with suppress(OSError):  # the first one that is not empty, and all above it, stay
-            for each in made:
-                each.rmdir()
+        if folder:
+            with suppress(OSError):
+                real_path(path).rmdir()  # nothing was written

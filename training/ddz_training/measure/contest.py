@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from ddz_env import Rules, __version__
+from ddz_env import Rules
 from ddz_env.core.checks import LARGEST_WORD, check_choice
 from ddz_env.core.options import Options, Range
 from ddz_training.measure.duplicate import BLOCK, KEY, DealPlayer, DealWorker, GameRecord, matches, seatings
@@ -93,11 +93,6 @@ class Arena(Options):
         """The number of pairs of agents."""
         return math.comb(len(self.agents), 2)
 
-    @property
-    def games_per_deal(self) -> int:
-        """Games of one pair on one deal."""
-        return len(seatings(self.rules))
-
     def worker(self) -> DealWorker[list[GameRecord]]:
         """Plays its deals in one process."""
         limits: dict[str, Any] = {"time_limit": self.time_limit, "on_fault": self.on_fault}
@@ -106,7 +101,7 @@ class Arena(Options):
     def settings(self) -> dict[str, Any]:
         """Settings that must match to resume a file; rules as they differ from the default."""
         return {
-            "version": __version__,
+            "format": FORMAT,
             "agents": list(self.agents),
             **({"names": list(self.names)} if self.names else {}),
             "rules": rules_settings(self.rules),
@@ -115,39 +110,47 @@ class Arena(Options):
             "time_limit": self.time_limit,
         }
 
-    def store(self, path: str | Path | None = None, resume: bool = False) -> ResultStore[GameRecord]:
+    def store(
+        self, path: str | Path | None = None, resume: bool = False, settings: Mapping[str, Any] | None = None
+    ) -> ResultStore[GameRecord]:
         """A store for the games, with those of the complete deals of its file.
 
         Args:
-            path: The file, ``.csv`` or ``.jsonl``; None keeps the games in memory only.
+            path: The file, ``.csv`` or ``.sqlite``; None keeps the games in memory only.
             resume: Whether to resume an existing file.
+            settings: Other settings than :meth:`settings`.
 
         Raises:
             ResultsFileError: If the file cannot be used.
-            SettingsMismatchError: If it was written under other settings.
-            AgentChangedError: If a file that an agent reads has been replaced since.
+            SettingsMismatchError: If it was written under other settings, or a file that an agent reads was another.
             InUseError: If another process has the file.
             UnknownAgentError: If an agent does not exist.
         """
-        settings, games = {"format": FORMAT, **self.settings()}, self.games_per_deal
+        games = len(seatings(self.rules))
+        settings = settings or self.settings()
         return ResultStore(GameRecord, path, settings, KEY, per_key=games, agents=self.agents, resume=resume)
 
 
 def run_arena(
     arena: Arena,
-    deals: int | Sequence[int],
+    deals: int | Iterable[int],
     *,
     first_deal: int = 0,
+    pairs: Sequence[tuple[str, str]] = (),
+    block: int = BLOCK,
     processes: int = 1,
     store: ResultStore[GameRecord] | None = None,
     on_progress: OnProgress = no_progress,
 ) -> list[GameRecord]:
-    """Play duplicate deals between every pair of agents.
+    """Play duplicate deals between pairs of agents.
 
     Args:
         arena: Agents, rules and seed.
-        deals: Deals a pair, from ``first_deal`` on, or their numbers.
+        deals: Deals per pair, from ``first_deal`` on, or their numbers.
         first_deal: Number of the first deal.  Defaults are chosen on one range and reported on another.
+        pairs: Labels of who meets whom; every pair by default.
+        block: The most deals that are played side by side, if all agents may
+            (:func:`~ddz_training.measure.keeper.plays_side_by_side`); their decisions are timed together.
         processes: Worker processes; 1 plays in this process.
         store: Where to keep each deal as soon as it and all before it are done (:meth:`Arena.store`).  Deals that it
             already holds are not played again.
@@ -163,11 +166,10 @@ def run_arena(
         AgentFailedError: If an agent fails and ``on_fault`` is ``stop``, or if it cannot be made at all.
         KeyboardInterrupt: If the user interrupts; what has been saved stays valid.
     """
-    count = deals if isinstance(deals, int) else len(deals)
-    for name, value, least in (("deals", count, 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
+    numbers = range(first_deal, first_deal + deals) if isinstance(deals, int) else list(deals)
+    for name, value, least in (("deals", len(numbers), 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
-    numbers = range(first_deal, first_deal + deals) if isinstance(deals, int) else deals
-    block = BLOCK if check_agents(arena.agents, arena.time_limit, arena.rules) else 1
-    wanted = matches(arena.specs, list(itertools.combinations(arena.labels, 2)), numbers)
-    return (store or arena.store()).fill(wanted, arena.worker, processes, on_progress, block)
+    together = check_agents(arena.agents, arena.time_limit, arena.rules)
+    tasks = matches(arena.specs, pairs or list(itertools.combinations(arena.labels, 2)), numbers)
+    return (store or arena.store()).fill(tasks, arena.worker, processes, on_progress, block if together else 1)

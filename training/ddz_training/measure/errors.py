@@ -33,12 +33,8 @@ class SettingsMismatchError(ResultsFileError):
     """A results file was written under other settings than those of the run that wants to resume it."""
 
 
-class AgentChangedError(SettingsMismatchError):
-    """A file that an agent reads is not the one with which the results were written; the message has both digests."""
-
-
-class OtherCodeError(SettingsMismatchError):
-    """Results were written by other code than that of the run that wants to add to them."""
+class OtherVersionWarning(UserWarning):
+    """A run adds to results of another version of this package; the message has both."""
 
 
 class InUseError(DouDizhuError):

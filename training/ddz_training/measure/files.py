@@ -1,39 +1,31 @@
-"""Results as files hold them: rows of a database while a run writes, lines of CSV or JSON where people read."""
+"""Files of results: what a result is as cells, and the two files that hold it, an SQLite database and CSV.
+
+The first line of a CSV file has the settings: ``pandas.read_csv(path, comment="#")`` skips it.
+"""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
-import functools
 import io
 import json
 import math
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from ddz_env.core.errors import DouDizhuError
-from ddz_env.core.whole_file import real_path, replace_file
+from ddz_env.core.whole_file import replace_file
 from ddz_training.measure.claims import TAKEN
 from ddz_training.measure.errors import InUseError, ResultsFileError
 
+CSV = ".csv"
 DATABASES = (".sqlite", ".db")
-"""Suffixes of files that stay SQLite."""
-SUFFIXES = (".csv", ".jsonl", *DATABASES)
-"""Suffixes of all files of results."""
-DECLARED = sqlite3.PARSE_DECLTYPES
-"""Let SQLite give a column of the kind ``JSON`` as what it holds."""
-
-_LONGEST = 1 << 20
-"""More characters than any line of settings has."""
-_SMALLEST = 512
-"""Bytes of the smallest database; SQLite takes a file of one byte for an empty one."""
 
 _Result = TypeVar("_Result")
 
-_write_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
 sqlite3.register_converter("JSON", json.loads)
 
 
@@ -41,25 +33,31 @@ sqlite3.register_converter("JSON", json.loads)
 
 
 class Column(NamedTuple):
-    """A field of a result."""
+    """A field of a result.
+
+    Attributes:
+        name: Its name.
+        parse: Reads a cell.
+        text: Writes one.
+        kind: Its type in SQLite.
+    """
 
     name: str
     parse: Callable[[Any], Any]
     text: Callable[[Any], str]
     kind: str
-    """Its type in SQLite."""
 
     def cell(self, value: Any) -> Any:
-        """The value as SQLite keeps it."""
+        """The value as SQLite keeps it: numbers with all their digits, tuples as JSON."""
         if self.kind == "JSON":
-            return _write_json(value)
-        return value if isinstance(value, (int, float, str)) else self.text(value)
+            return json.dumps(value, ensure_ascii=False, default=str)
+        return value if isinstance(value, (int, float)) else self.text(value)
 
 
-def columns_of(kind: type[Any]) -> tuple[Column, ...]:
-    """The columns of a dataclass of results."""
+def columns_of(kind: type[Any]) -> list[Column]:
+    """The columns of a dataclass of results; ``Annotated[float, ".3f"]`` says how CSV writes a number."""
     hints = get_type_hints(kind, include_extras=True)
-    return tuple(_column(field.name, hints[field.name]) for field in dataclasses.fields(kind))
+    return [_column(field.name, hints[field.name]) for field in dataclasses.fields(kind)]
 
 
 def _column(name: str, hint: Any) -> Column:
@@ -67,7 +65,7 @@ def _column(name: str, hint: Any) -> Column:
     if get_origin(hint) is Annotated:
         hint, form = get_args(hint)
         text = f"{{:{form}}}".format
-    if get_origin(hint) is tuple:
+    if get_origin(hint) is tuple:  # in CSV words without blanks, or numbers
         part = _column(name, get_args(hint)[0])
         return Column(
             name,
@@ -97,11 +95,11 @@ def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Res
     columns = columns_of(kind)
     try:
         return [kind(**{column.name: column.parse(row[column.name]) for column in columns}) for row in rows]
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise ResultsFileError(f"a line holds no result of this kind: {error!r}") from error
 
 
-# --- Reading ----------------------------------------------------------------------------------------------------------
+# --- Reading and writing ----------------------------------------------------------------------------------------------
 
 
 class SavedFile(NamedTuple):
@@ -110,16 +108,14 @@ class SavedFile(NamedTuple):
     Attributes:
         settings: What its results depend on.
         rows: Cells by column.
-        cut: Whether the last row was cut off, and left out.
     """
 
     settings: dict[str, Any]
     rows: list[dict[str, Any]]
-    cut: bool = False
 
 
-def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Read a file of results, of a run or a committed one.
+def read_results(path: Path) -> SavedFile:
+    """Read a CSV file or a database.
 
     Returns:
         The settings, and the rows as cells by column.
@@ -127,10 +123,24 @@ def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     Raises:
         FileNotFoundError: If there is no such file.
         ResultsFileError: If it does not hold results.
-        InUseError: If another process is writing it.
+        InUseError: If it is a database that another process writes.
     """
-    saved = read_file(path) or read_text(path)
-    return saved.settings, saved.rows
+    path.stat()
+    saved = read_file(path)
+    if saved is None:
+        raise ResultsFileError(f"{path} holds no results")
+    return saved
+
+
+def read_file(path: Path) -> SavedFile | None:
+    """Read a file as :func:`read_results` does; None if there is nothing yet."""
+    if not path.exists() or (path.is_file() and not path.stat().st_size):
+        return None
+    with naming_errors(path):
+        if path.suffix.lower() not in DATABASES:
+            return _read_csv(path)
+        with closing(connect(path)) as db:
+            return read_database(db)
 
 
 def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, Any], list[_Result]]:
@@ -146,7 +156,7 @@ def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, A
 
     Raises:
         ResultsFileError: If there is no such file, or it is of another format.
-        InUseError: If another process is writing it.
+        InUseError: If it is a database that another process writes.
     """
     try:
         settings, rows = read_results(path)
@@ -157,21 +167,13 @@ def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, A
     return settings, of_rows(kind, rows)
 
 
-def read_file(path: Path) -> SavedFile | None:
-    """Read a file of any kind; None if there is nothing yet."""
-    text = real_path(path)
-    file = database_of(text)
-    if has_contents(file):
-        if file.stat().st_size < _SMALLEST:
-            raise ResultsFileError(f"{path} is not a database")
-        with naming_errors(path), closing(sqlite3.connect(file, 0, DECLARED)) as db:
-            if saved := read_database(db):
-                return saved
-    return read_text(path) if text != file and has_contents(text) else None
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a database; what another process has locked is an error at once."""
+    return sqlite3.connect(path, 0, sqlite3.PARSE_DECLTYPES)
 
 
 def read_database(db: sqlite3.Connection) -> SavedFile | None:
-    """Read a database; None if it has no tables yet."""
+    """Read the tables ``settings`` and ``results``; None if there are no tables yet."""
     if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
         return None
     settings = {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM settings")}
@@ -180,84 +182,50 @@ def read_database(db: sqlite3.Connection) -> SavedFile | None:
     return SavedFile(settings, [dict(zip(columns, row, strict=True)) for row in found])
 
 
-def read_text(path: Path) -> SavedFile:
-    """Read a text file; a last line without an end was cut off."""
-    *lines, rest = path.read_bytes().decode("utf-8", errors="replace").split("\n")
-    settings = _settings(path, lines[0] if lines else "")
-    first, read = 2, json.loads
-    if not is_json(path):
-        first, read = 3, functools.partial(_csv_row, "".join(lines[1:2]).split(","))
-    rows: list[dict[str, Any]] = []
-    for number, line in enumerate(lines[first - 1 :], first):
-        try:
-            rows.append(read(line))
-        except (ValueError, StopIteration, RecursionError, csv.Error) as error:
-            raise ResultsFileError(f"{path}, line {number} cannot be read: {error}") from error
-    return SavedFile(settings, rows, bool(rest))
+def _read_csv(path: Path) -> SavedFile:
+    with path.open(encoding="utf-8", newline="") as file:
+        settings = _settings(file.readline())
+        reader = csv.DictReader(file, strict=True)
+        rows = list(reader)
+    for number, row in enumerate(rows, 3):
+        if None in row or None in row.values():
+            raise ValueError(f"line {number} does not fit the columns {', '.join(reader.fieldnames or ())}")
+    return SavedFile(settings, rows)
 
 
-def _csv_row(columns: Sequence[str], line: str) -> dict[str, str]:
-    cells = next(csv.reader([line]))
-    if len(cells) != len(columns):
-        raise ValueError(f"it does not fit the columns {', '.join(columns)}")
-    return dict(zip(columns, cells, strict=True))
-
-
-def _settings(path: Path, first: str) -> dict[str, Any]:
-    """The settings in the first line of a text file."""
+def _settings(first: str) -> dict[str, Any]:
+    """The settings in the first line of a CSV file."""
     try:
-        settings = json.loads(first if is_json(path) else first.partition("# ")[2])
-        return dict(settings["settings"] if is_json(path) else settings)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ResultsFileError(f"{path} is not a results file: its first line is {first[:60]!r}") from error
+        return dict(json.loads(first.partition("# ")[2]))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"its first line is {first[:60]!r}") from error
 
 
 def holds_results(path: Path) -> bool:
     """Whether a text file holds results, as its first line says."""
-    with path.open(encoding="utf-8", errors="replace") as file, suppress(ResultsFileError):
-        return _settings(path, file.readline(_LONGEST)) is not None
-    return False
+    with path.open("rb") as file:
+        return file.read(3) == b"# {"
 
 
-def write_text(path: Path, settings: Mapping[str, Any], columns: Sequence[Column], results: Sequence[Any]) -> None:
-    """Write results as CSV or, where the name ends in ``.jsonl``, as JSON lines.
+def write_csv(path: Path, settings: Mapping[str, Any], kind: type[_Result], results: Iterable[_Result]) -> None:
+    """Write results as CSV.
 
     Args:
         path: The file, which is replaced atomically.
         settings: What they depend on, for the first line.
-        columns: Their fields.
+        kind: Their dataclass.
         results: The results.
 
     Raises:
         ResultsFileError: If the file cannot be written.
     """
-    text = io.StringIO()
-    write = functools.partial(json.dumps, ensure_ascii=False, default=str, sort_keys=True)
-    if is_json(path):
-        text.write(write({"settings": settings}) + "\n")
-        text.writelines(_write_json(vars(result)) + "\n" for result in results)
-    else:
-        text.write(f"# {write(settings)}\n")
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow([column.name for column in columns])
-        table.writerows([column.text(getattr(result, column.name)) for column in columns] for result in results)
+    text, columns = io.StringIO(), columns_of(kind)
+    text.write(f"# {json.dumps(settings, ensure_ascii=False, default=str, sort_keys=True)}\n")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([column.name for column in columns])
+    table.writerows([column.text(getattr(result, column.name)) for column in columns] for result in results)
     with naming_errors(path):
         replace_file(path, text.getvalue().encode())
-
-
-def is_json(path: Path) -> bool:
-    """Whether a text file has JSON lines, by its name."""
-    return path.suffix.lower() == ".jsonl"
-
-
-def has_contents(path: Path) -> bool:
-    """Whether there is something at a path; an empty file does not count."""
-    return path.exists() and (not path.is_file() or path.stat().st_size > 0)
-
-
-def database_of(path: Path) -> Path:
-    """The SQLite file that a run uses until it is saved under a name."""
-    return path if path.suffix.lower() in DATABASES else path.with_name(f"{path.name}.sqlite")
 
 
 @contextmanager
@@ -267,7 +235,7 @@ def naming_errors(path: object) -> Iterator[None]:
         yield
     except DouDizhuError:
         raise
-    except (sqlite3.Error, OSError, OverflowError, TypeError, ValueError, RecursionError) as error:
+    except (sqlite3.Error, csv.Error, OSError, OverflowError, TypeError, ValueError) as error:
         if "locked" in str(error):
             raise InUseError(f"{path} is {TAKEN}") from error
         raise ResultsFileError(f"{path} cannot be used as a file of results: {error}") from error

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ddz_training.measure.contest import Arena
-from ddz_training.measure.duplicate import BLOCK, KEY, GameRecord, Match, matches
+from ddz_training.measure.duplicate import BLOCK, KEY, GameRecord, Match, matches, seatings
 from ddz_training.measure.errors import InvalidArenaError, SettingsMismatchError
 from ddz_training.measure.files import read_format
 from ddz_training.measure.keeper import check_agents
@@ -73,7 +73,7 @@ class LeagueStore(ResultStore[GameRecord]):
 
     Raises:
         SettingsMismatchError: If the file was written under other settings, or a label names another agent.
-        ResultsFileError, AgentChangedError, InUseError, UnknownAgentError: As for a store.
+        ResultsFileError, InUseError, UnknownAgentError: As for a store.
     """
 
     def __init__(self, path: str | Path, arena: Arena, resume: bool = False) -> None:
@@ -88,15 +88,6 @@ class LeagueStore(ResultStore[GameRecord]):
                     f"{path} has another agent {label!r}, {known[label]!r}: give this one another name, NAME=AGENT"
                 )
 
-    @property
-    def rounds(self) -> list[tuple[int, Pair, int, int]]:
-        """The schedule so far: round, pair, first deal, number of deals."""
-        return [(number, (a, b), first, deals) for number, a, b, first, deals in self.settings["rounds"]]
-
-    def join(self) -> None:
-        """Enter the agents of this run."""
-        self.note(agents={**self.settings["agents"], **self.arena.specs})
-
     def tally(self) -> dict[Pair, tuple[int, float]]:
         """Games and wins of the pair's first agent, by pair."""
         return {
@@ -106,10 +97,10 @@ class LeagueStore(ResultStore[GameRecord]):
 
     def planned(self) -> Counter[Pair]:
         """The number of deals that each pair was given so far."""
-        found = Counter[Pair]()
-        for _, pair, _, deals in self.rounds:
-            found[pair] += deals
-        return found
+        planned = Counter[Pair]()
+        for _, a, b, _, deals in self.settings["rounds"]:
+            planned[a, b] += deals
+        return planned
 
     def plan(self, blocks: Mapping[Pair, int]) -> None:
         """Schedule one more round.
@@ -126,9 +117,9 @@ class LeagueStore(ResultStore[GameRecord]):
         specs = self.arena.specs
         return [
             match
-            for _, pair, first, deals in self.rounds
-            if specs.keys() >= {*pair}
-            for key, match in matches(specs, [pair], range(first, first + deals)).items()
+            for _, a, b, first, deals in self.settings["rounds"]
+            if specs.keys() >= {a, b}
+            for key, match in matches(specs, [(a, b)], range(first, first + deals)).items()
             if key not in self.found
         ]
 
@@ -173,7 +164,6 @@ def play_league(
 
     Raises:
         InvalidArenaError: If a number is out of range.
-        OtherCodeError: If the file was written by other code and that is not allowed.
         WorkerDiedError: If a worker process died.
         AgentFailedError: If an agent fails and ``on_fault`` is ``stop``, or if it cannot be made at all.
         KeyboardInterrupt: If the user interrupts; what has been reported is saved.
@@ -197,10 +187,9 @@ def play_league(
             if share is None:
                 together = BLOCK if check_agents(arena.agents, arena.time_limit, arena.rules) else 1
                 share = leave.enter_context(store.sharing(arena.worker, min(processes, len(missing) + left), together))
-                store.sign()
-                store.join()
+                store.note(agents={**store.settings["agents"], **arena.specs})
             if not missing:
-                store.plan(next_round(pairs, tally, left, block, arena.games_per_deal))
+                store.plan(next_round(pairs, tally, left, block, len(seatings(arena.rules))))
                 continue
             for number, games in enumerate(share(missing), done + 1):
                 store.add(games)

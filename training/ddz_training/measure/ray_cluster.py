@@ -11,12 +11,14 @@ import functools
 import importlib.util
 import logging
 import os
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
+from ddz_env import __version__
 from ddz_env.core.errors import install_hint
 from ddz_training.measure.errors import ClusterError, WorkerDiedError
 from ddz_training.measure.workers import TASKS_IN_FLIGHT, Share, Start, Worker, executed_by, in_turn
@@ -32,8 +34,10 @@ _kept: dict[str, Worker[Any, Any]] = {}
 """The worker of a process of the cluster, by the name of what made it: Ray gives a process one task after the other."""
 
 
-def _play(name: str, make: Start, task: Any) -> Any:
+def _play(name: str, version: str, make: Start, task: Any) -> Any:
     """Do a task in a process of the cluster."""
+    if version != __version__:
+        raise ClusterError(f"{socket.gethostname()} has version {__version__} of this package, the run {version}")
     if name not in _kept:
         _release()
         _kept[name] = make()
@@ -92,7 +96,7 @@ def _workers(ray: Any, make: Start, processes: int) -> Iterator[Share[Any, Any]]
     remote, made, begun = ray.remote(num_cpus=1, max_retries=_ATTEMPTS - 1)(_play), ray.put(make), set[Any]()
 
     def submit(task: Any) -> Future[Any]:
-        ref = remote.remote(made.hex(), made, task)
+        ref = remote.remote(made.hex(), __version__, made, task)
         begun.add(ref)
         found: Future[Any] = ref.future()
         found.add_done_callback(lambda _: begun.discard(ref))

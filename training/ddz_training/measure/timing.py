@@ -14,21 +14,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.core import event
 
 from ddz_env import Move, Rules, State, View
+from ddz_env.core.engine.compiling import CompileListener
 from ddz_env.core.view import AUCTION
 from ddz_env.playing.agent import Agent, close, reset
 from ddz_env.playing.game import play_one, seat_generators
-
-_COMPILING = "numba:compiler_lock"
-"""The event that lasts while Numba compiles or loads a kernel."""
 
 _WARM_SEED = 2026
 _WARM_DECISIONS = 2
 
 
-class ThinkingClock(event.Listener):  # type: ignore[misc]  # Numba ships no types
+class ThinkingClock(CompileListener):
     """A clock that stops while Numba compiles.
 
     Args:
@@ -45,7 +42,7 @@ class ThinkingClock(event.Listener):  # type: ignore[misc]  # Numba ships no typ
         self._stopped = 0.0
         self._since = 0.0
         self._depth = 0
-        event.register(_COMPILING, self)
+        self.listen()
 
     def __call__(self) -> float:
         """Seconds; only differences are meaningful."""

@@ -1,84 +1,101 @@
-"""The command line ``ddz``.  A file for each heading of its help; the work is done below, in :mod:`ddz_training`."""
+"""The command line ``ddz``, made with Click.  The work is done below, in :mod:`ddz_training`.
+
+A command is a function: its docstring is the help, its decorators are the options.  What it needs is imported in its
+body, so that ``ddz --help`` answers at once and a missing extra stops only the commands that use it.
+"""
 
 from __future__ import annotations
 
-import importlib
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from ddz_env import __version__
-from ddz_training.apps.cli.command import COMMANDS, Group, Headings, Main
-from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.study import reproduce
-from ddz_training.measure.markdown import markdown_table
-
-with lazily():
-    from ddz_training.apps import documentation
-
-for _file in ("table", "endgames", "files", "info", "measure", "train", "demo", "study", "warmup"):
-    importlib.import_module(f"{__name__}.{_file}")  # its commands enter themselves, in this order
-
-_GROUPS = {
-    "train": ("Train policies.", "ddz train selfplay --out runs/first --minutes 10"),
-    "study": ("Study agents and deals: what search equals an agent, whom deals favour.", "ddz study equivalent rules"),
-    "botzone": (
-        "Botzone: be one of its bots, play its matches here, read its logs.",
-        "ddz botzone bundle --agent rules --out bot.zip",
-    ),
-}
-"""Commands of two words: the help of the first word, with an example."""
-
-
-def _headings() -> Headings:
-    """The commands by the headings of the help; what has none is not listed."""
-    headings: dict[str, dict[str, Any]] = {name: {} for name in ("Play", "Compare", "Train", "Study", "Borders", "")}
-    for kind in COMMANDS:
-        name, *below = kind.words
-        if below:
-            about, example = _GROUPS[name]
-            group = headings[kind.heading].setdefault(name, Group(name, about, {"Commands": {}}, example))
-            group.headings["Commands"][below[0]] = kind
-        else:
-            headings[kind.heading][name] = kind
-    headings["Study"]["reproduce"] = reproduce
-    return headings
-
-
-app = Main(
-    "ddz",
-    "A Dou Dizhu (斗地主) laboratory: play, compare agents, train, study.",
-    _headings(),
-    "ddz play",
-    "ddz arena rollout rules --deals 200",
-    "ddz agents isuct",
-    "ddz arena -h",
+from ddz_training.apps.cli import botzone, data, demo, endgames, info, measure, study, table, train, warmup, web
+from ddz_training.apps.cli.console import complain
+from ddz_training.apps.cli.faults import (
+    EXIT_AGENT_FAILED,
+    EXIT_INTERRUPTED,
+    FAILED,
+    fault_of,
+    in_language,
+    noticing_agents,
 )
-click.version_option(__version__, prog_name="ddz-env", message="%(prog)s %(version)s")(app)
+
+HEADINGS: dict[str, tuple[click.Command, ...]] = {
+    "Play": (
+        *(table.play, table.watch, table.mcp, endgames.solve, endgames.puzzles),
+        *(endgames.bidding, web.web, warmup.warmup),
+    ),
+    "Compare": (info.agents, measure.arena, measure.rate, measure.benchmark),
+    "Train": (data.record, data.replay, train.train, demo.demo),
+    "Study": (study.study, study.reproduce),
+    "Borders": (data.export, botzone.botzone, info.show_group),
+}
+"""All commands by the headings of ``ddz --help``, in its order."""
+
+
+class Headings(click.Group):
+    """``ddz`` itself: its help has headings, and every error of a command ends in one line."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with the first sentence of their help, under their headings."""
+        for heading, commands in HEADINGS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(str(one.name), one.get_short_help_str(200)) for one in commands])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; its error is one line, unless ``--debug`` is given."""
+        try:
+            with noticing_agents():
+                super().invoke(ctx)
+        except (Exception, KeyboardInterrupt) as error:
+            fault = fault_of(error)
+            if fault is None or (ctx.params["debug"] and fault.code != EXIT_INTERRUPTED):
+                raise
+            complain(in_language(ctx, fault.message))
+            raise click.exceptions.Exit(fault.code) from error
+        if FAILED in ctx.meta:
+            raise click.exceptions.Exit(EXIT_AGENT_FAILED)
+
+
+@click.group(
+    cls=Headings,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
+)
+@click.version_option(__version__, prog_name="ddz-env", message="%(prog)s %(version)s")
+@click.option(
+    "--debug",
+    is_flag=True,
+    envvar="DDZ_DEBUG",
+    help="Show the full traceback of an error; an agent's first fault ends a match.",
+)
+def app(debug: bool) -> None:
+    """A Dou Dizhu (斗地主) laboratory: play, compare agents, train, study.
+
+    \b
+    Examples:
+      ddz play
+      ddz arena rollout rules --deals 200
+      ddz agents isuct
+      ddz arena -h
+    """
+
+
+for _commands in HEADINGS.values():
+    for _command in _commands:
+        app.add_command(_command)
 
 
 def named_commands() -> Iterator[tuple[str, str, click.Command]]:
-    """Heading, name and command of everything that ``ddz --help`` and its groups list, except experiments."""
-    context = click.Context(app)
-    for heading, kinds in app.headings.items():
-        for name in kinds if heading else ():
-            command = app.get_command(context, name)
-            if isinstance(command, Group) and name != "reproduce":
-                below = command.list_commands(context)
-                yield from ((heading, f"{name} {one}", command.get_command(context, one)) for one in below)
+    """Heading, name and command of everything that ``ddz --help`` and its groups list."""
+    for heading, commands in HEADINGS.items():
+        for command in commands:
+            if isinstance(command, click.Group):
+                yield from ((heading, f"{command.name} {name}", below) for name, below in command.commands.items())
             else:
-                yield heading, name, command
-
-
-def commands_table() -> str:
-    """The table of all commands for the docs, a line each in the order of the help: what it does, with an example."""
-    rows = []
-    for heading, name, command in named_commands():
-        [example, *_] = re.findall(r"(?m)^  (ddz .*)$", command.epilog or "")
-        rows.append((heading.lower(), f"`ddz {name}`", documentation.opening(command.help), f"`{example}`"))
-    return markdown_table(("", "command", "what it does", "for example"), rows)
+                yield heading, str(command.name), command
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import textwrap
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,25 +12,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ddz_env.core.errors import command_line
-from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, finishing
-
-with lazily():
-    from rich import box, progress, table, text
-    from rich import console as rich_console
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.text import Text
+
     from ddz_training.measure.markdown import Table
     from ddz_training.measure.store import OnProgress
+
+EXIT_INTERRUPTED = 130
+STOPPING = "stopping after the update at hand; Ctrl-C once more ends at once"
 
 _LOG_WIDTH = 160
 """Width where there is no terminal: a table in a log should not be folded."""
 _NUMBER = re.compile(r"[+\-−–]?\d|–$")
 
 
-def console(*, stderr: bool = False) -> rich_console.Console:
+def console(*, stderr: bool = False) -> Console:
     """Standard output or error for tables and bars, made at each call because tests and pipes replace the streams."""
-    screen = rich_console.Console(stderr=stderr, highlight=False, emoji=False)
+    from rich.console import Console
+
+    screen = Console(stderr=stderr, highlight=False, emoji=False)
     if not screen.is_terminal:
         screen.width = _LOG_WIDTH
     return screen
@@ -61,7 +65,7 @@ def quoted(path: object) -> str:
     return command_line(path)
 
 
-def show(content: Table, *, screen: rich_console.Console | None = None, sections: Collection[int] = ()) -> None:
+def show(content: Table, *, screen: Console | None = None, sections: Collection[int] = ()) -> None:
     """Print a table with its title and its note.
 
     Args:
@@ -69,6 +73,8 @@ def show(content: Table, *, screen: rich_console.Console | None = None, sections
         screen: Where; standard output by default.
         sections: Numbers of lines with an empty line behind them.
     """
+    from rich import box, table
+
     screen = screen or console()
     drawn = table.Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for place, heading in enumerate(content.header):
@@ -83,15 +89,19 @@ def show(content: Table, *, screen: rich_console.Console | None = None, sections
     screen.print()
 
 
-def _plain(cell: str, style: str = "") -> text.Text:
-    return text.Text(cell.replace("`", ""), style)
+def _plain(cell: str, style: str = "") -> Text:
+    from rich.text import Text
+
+    return Text(cell.replace("`", ""), style)
 
 
 # --- bars --------------------------------------------------------------------
 
 
-def bars() -> progress.Progress:
+def bars() -> Progress:
     """Bars on standard error; the field ``state`` of a task is shown behind its bar."""
+    from rich import progress
+
     times = progress.TimeElapsedColumn(), "eta", progress.TimeRemainingColumn()
     columns = "{task.description}", progress.BarColumn(), "{task.percentage:>3.0f} %", *times, "{task.fields[state]}"
     return progress.Progress(*columns, console=console(stderr=True))
@@ -118,7 +128,7 @@ def bar(what: str) -> Iterator[OnProgress]:
 
 @contextmanager
 def stopping(advice: str) -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C and a polite kill end a run after the update at hand; a second Ctrl-C ends it at once.
+    """Let the first Ctrl-C end a training after the update at hand; a second one is a ``KeyboardInterrupt``.
 
     Args:
         advice: Said after a run that was ended so; the command then exits with the code of an interruption.
@@ -126,8 +136,19 @@ def stopping(advice: str) -> Iterator[Callable[[], bool]]:
     Yields:
         Whether the run is to end.
     """
-    with finishing(complain) as ended:
-        yield ended
-    if ended():
+    requests: list[int] = []
+
+    def request(number: int, frame: Any) -> None:
+        if requests:
+            raise KeyboardInterrupt
+        requests.append(number)
+        complain(STOPPING)
+
+    before = signal.signal(signal.SIGINT, request)
+    try:
+        yield lambda: bool(requests)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if requests:
         complain(f"stopped; {advice}")
         raise click.exceptions.Exit(EXIT_INTERRUPTED)

@@ -1,67 +1,74 @@
-"""``ddz agents``, ``rules``, ``actions`` and ``observation``: whom one may choose, and what the game is here."""
+"""``ddz agents`` and ``ddz show``: whom one may choose, and what the game is here."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from pathlib import Path
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-import ddz_env
-from ddz_env.core.errors import DouDizhuError, plural, shown
-from ddz_env.core.options import as_written
-from ddz_training.apps.cli.command import Argument, Command, CommandLineError, UnderRules, unmarked
+import click
+from click import argument, option
+
+from ddz_env.core.errors import DouDizhuError, shown
 from ddz_training.apps.cli.console import remark, show, tell
-from ddz_training.apps.cli.lazily import lazily
+from ddz_training.apps.cli.faults import CommandLineError
+from ddz_training.apps.cli.options import RULES, Texts
 from ddz_training.measure.markdown import Table
 
-with lazily():
-    from ddz_env.core import actions, notation
-    from ddz_env.core import observation as layouts
-    from ddz_env.playing import registry
-    from ddz_training.apps import documentation, strengths, tables
+if TYPE_CHECKING:
+    from ddz_env.core.options import Option
+    from ddz_training.apps.strengths import Strength
 
+ABLATIONS = ("rules-without", "rules-tuned", "policy-without")
+"""Agents of experiments, with something taken away or changed; the list has them last."""
 _NOTE = (
     "wins %: games won against rules on duplicate deals, standard rules, 95 % interval; – is not measured. ms: "
     "milliseconds a move; neural-ismcts takes three times as long with a policy that is seldom sure, eight times with "
     "an SB3 zip. payoff and payoff-search are for rules with an auction; determinized-minimax, expectimax and "
     "cheating-minimax for --rules mini; rlcard-rule needs the extra rlcard, douzero its files, botzone a program. ddz "
     "agents NAME explains one and its options, which follow a colon: isuct:iterations=2000,trees=4. Every agent takes "
-    "bidder=AGENT, who bids and doubles in its place. Your own: mymodule:MyAgent, from the current directory. Levels, "
-    "easy, medium, hard and master, are names for some of these: ddz agents easy says for which."
+    "bidder=AGENT, who bids and doubles in its place. Your own: mymodule:MyAgent, from the current directory."
 )
 
 
-class AgentsCommand(Command, call="agents", heading="Compare"):
+@click.command()
+@argument("name", required=False, help="An agent; all of them by default.")
+def agents(name: str | None) -> None:
     """List the agents with their strength, time and needs, or explain one and its options.
 
-    Attributes:
-        name: An agent; all of them by default.
-
-    Example:
-        ddz agents
-        ddz agents isuct
+    \b
+    Examples:
+      ddz agents
+      ddz agents isuct
     """
-
-    name: Argument[str | None] = None
-
-    def run(self) -> None:
-        """Print the list, or an agent's options."""
-        if self.name is None:
-            _list()
-        else:
-            _explain(self.name)
+    if name is None:
+        _list_agents()
+    else:
+        _explain_agent(name)
 
 
-def _list() -> None:
-    """A line an agent, the strongest first, those without a measurement last."""
-    measured, names = strengths.strengths(), registry.agent_names()
-    names.sort(key=lambda name: -measured[name].wins.mean if name in measured else 1.0)
-    lines = [(name, *_cells(measured.get(name)), _summary(name)) for name in names]
-    show(Table("Agents", ("agent", "wins %", "ms", "what it is"), lines, _NOTE))
+def _list_agents() -> None:
+    """The levels, then one line per agent: the strongest first, those without a measurement and ablations last."""
+    from ddz_env.playing.registry import LEVELS, agent_names
+    from ddz_training.apps.strengths import strengths
+
+    measured = strengths()
+    lines = [
+        (level.name, *_cells(measured.get(level.agent)), f"level: {level.agent}, {level.elo:+} Elo where rules is 0")
+        for level in LEVELS
+    ]
+    names = sorted(
+        agent_names(),
+        key=lambda name: (name in ABLATIONS, -measured[name].wins.mean if name in measured else 1.0),
+    )
+    lines += [(name, *_cells(measured.get(name)), _summary(name)) for name in names]
+    show(Table("Agents", ("agent", "wins %", "ms", "what it is"), lines, _NOTE), sections=[len(LEVELS) - 1])
 
 
-def _cells(strength: strengths.Strength | None) -> tuple[str, str]:
-    """The win rate against the rule agent, and milliseconds a move."""
+def _cells(strength: Strength | None) -> tuple[str, str]:
+    """The win rate against the rule agent, and milliseconds per move."""
     if strength is None:
         return "–", "–"
     wins = "50" if not strength.wins.half_width > 0 else strength.wins.both(".0f", to="–")
@@ -70,144 +77,134 @@ def _cells(strength: strengths.Strength | None) -> tuple[str, str]:
 
 def _summary(name: str) -> str:
     """The first paragraph of an agent's documentation."""
+    from ddz_env.playing.registry import agent_factory
+
     try:
-        about = inspect.getdoc(registry.agent_factory(name)) or ""
+        about = inspect.getdoc(agent_factory(name)) or ""
     except ImportError as error:
         return f"not available: {error}"
+    return opening(about)
+
+
+def opening(about: str) -> str:
+    """The first paragraph of a docstring, without its markup, for the screen."""
     return unmarked(" ".join(about.partition("\n\n")[0].split()))
 
 
-def _explain(name: str) -> None:
-    """What an agent is and reached, and a row an option: what it is by default, may be, and means."""
-    level = next((level for level in registry.LEVELS if level.name == name), None)
+def unmarked(text: str) -> str:
+    """A docstring's text without its markup."""
+    return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("`", "")
+
+
+def _explain_agent(name: str) -> None:
+    """What an agent is and reached, and one row per option: what it is by default, may be, and means."""
+    from ddz_env.playing.registry import LEVELS, agent_options
+    from ddz_training.apps.strengths import strengths
+
+    level = next((level for level in LEVELS if level.name == name), None)
     if level is not None:
         remark(f"The level {name} is {level.agent}, {level.elo:+} Elo points where rules is 0.")
         name = level.agent.partition(":")[0]
     remark(_summary(name))
-    if level is None and (strength := strengths.strengths().get(name)) is not None and name != "rules":
+    if level is None and (strength := strengths().get(name)) is not None and name != "rules":
         won = f"{strength.wins.both(to='–')} % against rules (docs/results/{strength.source})"
-        remark(f"With these options it wins {won}, {strength.ms:.2g} ms a move.", dim=True)
-    options = tables.options_of(name)
-    if options.lines:
-        show(dataclasses.replace(options, lines=[tuple(map(unmarked, line)) for line in options.lines]))
+        remark(f"With these options it wins {won}, {strength.ms:.2g} ms per move.", dim=True)
+    show_options(name, agent_options(name))
+
+
+def show_options(what: str, options: Iterable[Option]) -> None:
+    """Print a table of options without markup, or say that there are none."""
+    from ddz_training.apps.tables import options_table
+
+    table = options_table(what, options)
+    if table.lines:
+        show(dataclasses.replace(table, lines=[tuple(map(unmarked, line)) for line in table.lines]))
     else:
-        remark(f"{name} has no options.")
+        remark(f"{what} has no options.")
 
 
 # --- the game ----------------------------------------------------------------
 
 
-class RulesCommand(Command, call="rules", heading="Play"):
+@click.group(name="show")
+def show_group() -> None:
+    """Show what the game is here: rules, actions, observations.
+
+    \b
+    Example:
+      ddz show rules
+    """
+
+
+@show_group.command()
+@argument("preset", required=False, help="A preset, with options if wanted; all by default.")
+def rules(preset: str | None) -> None:
     """List the rule presets, or the rules of one.
 
-    Attributes:
-        preset: A preset, with options if wanted (bidding,doubling=true); all by default.
-
-    Example:
-        ddz rules
-        ddz rules bidding,doubling=true
+    \b
+    Examples:
+      ddz show rules
+      ddz show rules bidding,doubling=true
     """
+    from ddz_env import Rules
+    from ddz_env.core.options import as_written
+    from ddz_training.apps.tables import preset_differences
 
-    preset: Argument[str | None] = None
-
-    def run(self) -> None:
-        """Print the table."""
-        if self.preset is None:
-            show(tables.preset_differences())
-            return
-        chosen, plain = ddz_env.Rules.preset(self.preset), ddz_env.Rules()
-        lines = []
-        for field in dataclasses.fields(ddz_env.Rules):
-            value, usual = getattr(chosen, field.name), getattr(plain, field.name)
-            lines.append((field.name, _text(value), "" if value == usual else _text(usual)))
-        show(Table(f"Rules {self.preset}", ("option", "value", "standard, where it differs"), lines))
+    if preset is None:
+        show(preset_differences())
+        return
+    chosen, standard, lines = Rules.preset(preset), Rules(), []
+    for field in dataclasses.fields(Rules):
+        values = [as_written(getattr(one, field.name)).replace(",", ", ") for one in (chosen, standard)]
+        lines.append((field.name, values[0], "" if values[0] == values[1] else values[1]))
+    show(Table(f"Rules {preset}", ("option", "value", "standard, where it differs"), lines))
 
 
-def _text(value: object) -> str:
-    return as_written(value).replace(",", ", ")
-
-
-class ActionsCommand(UnderRules, call="actions", heading="Borders"):
+@show_group.command()
+@argument("move", nargs=-1, help="A move or an action id to explain.")
+@option("--rules", default="standard", help=RULES)
+def actions(move: Texts, rules: str) -> None:
     """List the action table, or explain a move or an action id.
 
-    Attributes:
-        move: A move or an action id to explain.
-
-    Example:
-        ddz actions
-        ddz actions 333444+57
-        ddz actions 42
+    \b
+    Examples:
+      ddz show actions
+      ddz show actions 333444+57
+      ddz show actions 42
     """
+    from ddz_env.core.actions import NUM_ACTIONS, action_name
+    from ddz_env.core.notation import Move
+    from ddz_training.apps.tables import action_table
 
-    move: Argument[tuple[str, ...]] = ()
-
-    def run(self) -> None:
-        """Print the table, or what is explained."""
-        text = " ".join(self.move)
-        if not text:
-            show(tables.action_table())
-            return
-        name = actions.action_name
-        try:
-            parsed = notation.Move.parse(text, self.rules)
-        except DouDizhuError:  # 33 is a pair, 17 is not
-            if not text.isdecimal():
-                raise
-            if not int(text) < actions.NUM_ACTIONS:
-                last = actions.NUM_ACTIONS - 1
-                raise CommandLineError(f"{shown(text)} is neither a move nor an action id, of 0 to {last}") from None
-            tell(f"action {int(text)}: {name(int(text))}")
-            return
-        stages = ", ".join(f"{action} ({name(action)})" for action in parsed.actions)
-        tell(f"{parsed}: {parsed.category}; {'actions' if len(parsed.actions) > 1 else 'action'} {stages}")
+    text = " ".join(move)
+    if not text:
+        show(action_table())
+        return
+    try:
+        parsed = Move.parse(text, rules)
+    except DouDizhuError:  # 33 is a pair, 17 is not
+        if not text.isdecimal():
+            raise
+        if not int(text) < NUM_ACTIONS:
+            why = f"{shown(text)} is neither a move nor an action id, of 0 to {NUM_ACTIONS - 1}"
+            raise CommandLineError(why) from None
+        tell(f"action {int(text)}: {action_name(int(text))}")
+        return
+    stages = ", ".join(f"{action} ({action_name(action)})" for action in parsed.actions)
+    tell(f"{parsed}: {parsed.category}; {'actions' if len(parsed.actions) > 1 else 'action'} {stages}")
 
 
-class ObservationCommand(Command, call="observation", heading="Borders"):
+@show_group.command()
+@option("--state", is_flag=True, help="The bytes of env.state() instead.")
+def observation(state: bool) -> None:
     """List the bytes of an observation, or of the state for centralized critics.
 
-    Attributes:
-        state: The bytes of env.state() instead.
-
-    Example:
-        ddz observation
-        ddz observation --state
+    \b
+    Examples:
+      ddz show observation
+      ddz show observation --state
     """
+    from ddz_env.core.observation import OBSERVATION, STATE
+    from ddz_training.apps.tables import layout_table
 
-    state: bool = False
-
-    def run(self) -> None:
-        """Print the table."""
-        title, layout = ("State", layouts.STATE) if self.state else ("Observation", layouts.OBSERVATION)
-        show(tables.layout_table(title, layout))
-
-
-# --- for developers ----------------------------------------------------------
-
-
-class DocsCommand(Command, call="docs"):
-    """Regenerate the tables of the docs pages (for developers, in a checkout).
-
-    Attributes:
-        pages: Pages; all those of this checkout by default.
-        check_: Fail if a page is out of date; write nothing.
-
-    Example:
-        ddz docs --check
-    """
-
-    pages: Argument[tuple[Path, ...]] = ()
-    check_: bool = False
-
-    def run(self) -> None:
-        """Write the tables, or compare them."""
-        pages = self.pages or documentation.generated_pages(Path())
-        if not pages:
-            where = "there are no docs/**/*.md here: run this in a checkout, or name the pages"
-            raise documentation.StaleDocsError(where)
-        missing = [str(page) for page in pages if not page.is_file()]
-        if missing:
-            raise documentation.StaleDocsError(f"no such page: {', '.join(missing)}")
-        changed = documentation.refresh(pages, check=self.check_)
-        if not self.pages:
-            changed += documentation.refresh_strengths(check=self.check_)
-        remark(f"{plural(len(pages), 'page')}, {len(changed)} rewritten")
+    show(layout_table("State", STATE) if state else layout_table("Observation", OBSERVATION))

@@ -9,84 +9,87 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click import argument, option
 
 from ddz_env.core.checks import check_choice
 from ddz_env.core.errors import plural
-from ddz_env.core.whole_file import replace_file
-from ddz_training.apps.cli.command import Argument, Count, Natural, Parallel, SavedGames, Seconds, agent_failed, follow
-from ddz_training.apps.cli.console import complain, quoted, remark, show, tell
-from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.outputs import PLOT, File
-from ddz_training.apps.cli.signals import EXIT_INTERRUPTED
+from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain, quoted, remark, show, tell
+from ddz_training.apps.cli.faults import agent_failed
+from ddz_training.apps.cli.options import COUNT, NATURAL, PATH, SECONDS, Parallel, Playing, Texts
+from ddz_training.apps.cli.outputs import LEAGUE, TABLE, plot_option, results_option
+from ddz_training.apps.cli.typed import follow, leave_out
+from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError
 from ddz_training.measure.markdown import Table
 
-with lazily():
-    from numpy import random
-
-    from ddz_env.playing import provenance
-    from ddz_training.measure import contest as contests
-    from ddz_training.measure import duplicate, league, ratings, statistics
-    from ddz_training.measure import errors as match_errors
-    from ddz_training.measure import tendency as deal_tendency
-    from ddz_training.measure.benchmark import field as benchmark_field
-    from ddz_training.measure.benchmark import leaderboard
-    from ddz_training.measure.benchmark import play as benchmark_play
+if TYPE_CHECKING:
+    from ddz_training.measure import contest, duplicate, ratings, statistics
+    from ddz_training.measure.benchmark import play
 
 ANCHOR, MEAN = "rules", "mean"
 """The agent that is rated 0, as in the benchmark's ratings; and the word for the mean of the league."""
+TENDENCIES = ("none", "landlord", "peasants")
 _BLOCK = 25
 """Deals that a league schedules at a time."""
 _QUICK_DEALS, _FULL_DEALS = 400, 1000
 _CITED = "reporting"
 """The list of deals whose results may be cited."""
 
+_agents_help = "Agents (ddz agents), or your own (mymodule:MyAgent); NAME=AGENT gives one a name for the tables."
 
-class MatchCommand(SavedGames):
-    """A match of agents.
+
+@dataclass(frozen=True)
+class Match(Playing):
+    """How agents play each other.
 
     Attributes:
-        agents: Agents by name (ddz agents), with options (isuct:iterations=2000), or your own (mymodule:MyAgent). Every
-            pair plays. NAME=AGENT gives one a name for the tables (deep=isuct:iterations=20000).
-        timing: Record times; --no-timing makes equal runs write equal files.
-        time_limit: Seconds a decision may take; a longer one is cut off and loses the game. No limit by default.
-        table: Write the final table here (FILE.csv), or table and settings (FILE.json).
+        timing: Whether times are recorded.
+        time_limit: Seconds that a decision may take.
     """
 
-    timing: bool = True
-    time_limit: Seconds | None = None
-    table: Annotated[Path | None, File(".csv", ".json", stream=True)] = None
+    timing: bool
+    time_limit: float | None
 
-    def contest(self, agents: Sequence[str]) -> contests.Arena:
+    def contest(self, agents: Sequence[str]) -> contest.Arena:
         """Who plays under which settings; with ``--debug`` the first fault of an agent ends it."""
+        from ddz_training.measure.contest import Arena
+
         debug = click.get_current_context().find_root().params["debug"]
         on_fault: Literal["lose", "stop"] = "stop" if debug else "lose"
         named = [agent.partition("=")[::2] if re.match("[^:=]+=", agent) else ("", agent) for agent in agents]
         names = tuple(name or agent for name, agent in named) if any(name for name, _ in named) else ()
         settings = (self.preset, self.seed, self.timing, self.time_limit, on_fault, names)
-        return contests.Arena(tuple(agent for _, agent in named), *settings)
+        return Arena(tuple(agent for _, agent in named), *settings)
 
-    @contextmanager
-    def reporting(self, report: Callable[[], None]) -> Iterator[None]:
-        """Report after a block of games; after one that Ctrl-C ends, also say how to continue."""
-        try:
-            yield
-        except KeyboardInterrupt as error:
-            report()
-            kept = f"; {quoted(self.out)} is valid, continue with: {self.resuming()}" if self.out else ""
-            complain(f"interrupted{kept}")
-            raise click.exceptions.Exit(EXIT_INTERRUPTED) from error
+
+_match_options = Match.playing(
+    option("--timing/--no-timing", default=True, help="Record times; --no-timing makes equal runs write equal files."),
+    option("--time-limit", type=SECONDS, help="Seconds a decision may take; a longer one loses the game. No limit."),
+)
+
+
+@contextmanager
+def _reporting(out: Path | None, report: Callable[[], None]) -> Iterator[None]:
+    """Report after a block of games; after one that Ctrl-C ends, also say that it can be continued."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
         report()
+        kept = f"; {quoted(out)} is valid, and the same command resumes it" if out else ""
+        complain(f"interrupted{kept}")
+        raise click.exceptions.Exit(EXIT_INTERRUPTED) from error
+    report()
 
 
 # --- results ---------------------------------------------------------------
 
 
 def milliseconds(value: float) -> str:
-    """Milliseconds a decision with three digits."""
+    """Milliseconds per decision with three digits."""
     return "–" if math.isnan(value) or value == 0 else f"{value:#.3g}".rstrip(".")
 
 
@@ -109,7 +112,7 @@ def results_table(results: Sequence[statistics.AgentResult], title: str, scoring
     """The table that ``ddz arena``, ``ddz benchmark`` and ``ddz demo`` end with.
 
     Args:
-        results: Two a pair, or standings.
+        results: Two per pair, or standings.
         title: Its title.
         scoring: What scores are of.  Those of ``win`` repeat the win rates, and are left out.
         *left_out: Further columns that are left out.
@@ -146,7 +149,7 @@ def write_table(
     results: Sequence[statistics.AgentResult | ratings.Rating],
     more: Sequence[statistics.AgentResult] = (),
 ) -> None:
-    """Write results as comma-separated values, three columns an interval, or as JSON with their settings.
+    """Write results as comma-separated values, three columns per interval, or as JSON with their settings.
 
     Args:
         path: The file; its suffix says which.
@@ -154,6 +157,9 @@ def write_table(
         results: The results.
         more: What only JSON has room for, as its ``pairs``.
     """
+    from ddz_env.core.whole_file import replace_file
+    from ddz_training.measure import statistics
+
     rows = list(map(statistics.plain_values, results))
     if path.suffix.lower() == ".json":
         document = {"settings": dict(settings), "results": rows}
@@ -180,244 +186,236 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 # --- ddz arena ---------------------------------------------------------------
 
 
-class ArenaCommand(MatchCommand, call="arena", heading="Compare"):
+@click.command()
+@argument("agents", nargs=-1, required=True, help=_agents_help)
+@results_option
+@option("--deals", type=COUNT, default=1000, help="Deals per pair; each is two games, six with bidding.")
+@option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
+@option("--deal-file", type=PATH, help="Play deals of this file of ddz study tendency only, the first --deals of them.")
+@option("--tendency", type=click.Choice(TENDENCIES), help="Of the deal file only those that lean so.")
+@option(
+    "--scoring", type=click.Choice(("win", "stake", "botzone")), help="What scores are of; by default as the rules."
+)
+@option("--table", type=TABLE, help="Write the final table here (FILE.csv), or table and settings (FILE.json).")
+@_match_options
+def arena(
+    playing: Match, agents: Texts, out: Path | None, table: Path | None, deals: int, scoring: str | None, **chosen: Any
+) -> None:
     """Play duplicate deals, each from both sides, and print win rates and scores with 95 % intervals.
 
-    Attributes:
-        deals: Duplicate deals per pair; a deal is two games, six with bidding.
-        first_deal: Number of the first deal under the seed.
-        deal_file: Play deals of this file only, the first --deals of them (ddz study tendency --out).
-        tendency: Of the deal file only those that lean so.
-        scoring: What scores are of; the preset's own by default.
-
-    Example:
-        ddz arena rollout rules --deals 200
-        ddz arena short=isuct:iterations=500 long=isuct
-        ddz arena rules random --rules bidding,doubling=true --out games.csv
-        ddz arena mymodule:MyAgent rules --deals 400 --out games.csv
-        ddz arena rollout isuct --deal-file deals.csv --tendency none
+    \b
+    Examples:
+      ddz arena rollout rules --deals 200
+      ddz arena short=isuct:iterations=500 long=isuct
+      ddz arena rules random --rules bidding,doubling=true --out games.csv
+      ddz arena mymodule:MyAgent rules --deals 400 --out games.csv
+      ddz arena rollout isuct --deal-file deals.csv --tendency none
     """
+    from ddz_training.measure.contest import run_arena
 
-    agents: Argument[tuple[str, ...]]
-    deals: Count = 1000
-    first_deal: Natural = 0
-    deal_file: Annotated[Path | None, File(use="read")] = None
-    tendency: Literal["none", "landlord", "peasants"] | None = None
-    scoring: Literal["win", "stake", "botzone"] | None = None
+    contest = playing.contest(agents)
+    scoring = scoring or contest.rules.scoring
+    numbers = _numbers(contest, deals, **chosen)
+    store = contest.store(out, True)
+    records: list[duplicate.GameRecord] = []
 
-    def run(self) -> None:
-        """Play, print the tables and write the files."""
-        contest, chosen = self.contest(self.agents), self._chosen()
-        numbers = self.deals if chosen is None else chosen[: self.deals]
-        store = contest.store(self.out, True)
-        records: list[duplicate.GameRecord] = []
-        report = self.reporting(lambda: self._report(contest, records or store.results, store.settings))
-        with report, self.working(f"deals × {plural(contest.pairs, 'pair')}") as how:
-            records += contests.run_arena(contest, numbers, first_deal=self.first_deal, store=store, **how)
-        follow("to halve the intervals", *self.again(deals=4 * self.deals, out=self.out or Path("games.csv")))
+    def report() -> None:
+        played = records or store.results
+        if played and (results := _report_arena(contest, played, scoring)) and table is not None:
+            write_table(table, {**store.settings, "scoring": scoring}, results)
 
-    def _chosen(self) -> list[int] | None:
-        """The numbers of the deals of the file; None if no file is named."""
-        if self.deal_file is None:
-            self.leave_out("only --deal-file knows what deals lean to", "tendency")
-            return None
-        numbers = deal_tendency.deals_of_file(self.deal_file, self.tendency, self.preset, self.seed)
-        left = [number for number in numbers if number >= self.first_deal]
-        if not left:
-            found = plural(len(numbers), "deal") + (f" of tendency {self.tendency!r}" if self.tendency else "")
-            last = f"numbered up to {numbers[-1]}: --first-deal {self.first_deal} leaves none"
-            raise match_errors.InvalidArenaError(f"{self.deal_file} has {found}, {last}")
-        return left
+    pairs = f"deals × {plural(contest.pairs, 'pair')}"
+    with _reporting(out, report), playing.working(pairs) as how:
+        records += run_arena(contest, numbers, first_deal=chosen["first_deal"], store=store, **how)
 
-    def _report(
-        self, contest: contests.Arena, records: list[duplicate.GameRecord], settings: Mapping[str, Any]
-    ) -> None:
-        if not records:
-            return
-        scoring = self.scoring or contest.rules.scoring
-        results = statistics.summarize(records, scoring)
-        totals = statistics.standings(records, scoring) if len(contest.agents) > 2 else []
-        deals = plural(len({record.deal for record in records}), "duplicate deal")
-        title = f"{deals} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
-        show(results_table(results, title, scoring), sections=range(1, len(results), 2))
-        if totals:
-            show(results_table(totals, "Against all others", scoring, "against"))
-        remark(note(scoring) + (_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
-        report_faults(records)
-        if self.table is not None:
-            write_table(self.table, {**settings, "scoring": scoring}, [*results, *totals])
+
+def _numbers(
+    contest: contest.Arena, deals: int, first_deal: int, deal_file: Path | None, tendency: str | None
+) -> int | Sequence[int]:
+    """How many deals are played, or the numbers of those of the file."""
+    from ddz_training.measure.tendency import deals_of_file
+
+    if deal_file is None:
+        leave_out("only --deal-file knows what deals lean to", "tendency")
+        return deals
+    numbers = deals_of_file(deal_file, tendency, contest.rules, contest.seed)
+    left = [number for number in numbers if number >= first_deal]
+    if not left:
+        raise InvalidArenaError(f"{deal_file} has no such deal from number {first_deal} on")
+    return left[:deals]
+
+
+def _report_arena(
+    contest: contest.Arena, records: Sequence[duplicate.GameRecord], scoring: str
+) -> list[statistics.AgentResult]:
+    """Print the tables; what is in them."""
+    from ddz_training.measure import statistics
+
+    results = statistics.summarize(records, scoring)
+    totals = statistics.standings(records, scoring) if len(contest.agents) > 2 else []
+    deals = plural(len({record.deal for record in records}), "duplicate deal")
+    title = f"{deals} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
+    show(results_table(results, title, scoring), sections=range(1, len(results), 2))
+    if totals:
+        show(results_table(totals, "Against all others", scoring, "against"))
+    remark(note(scoring) + (_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
+    report_faults(records)
+    return [*results, *totals]
 
 
 # --- ddz rate ----------------------------------------------------------------
 
 
-class RateCommand(MatchCommand, call="rate", heading="Compare"):
+@click.command()
+@argument("agents", nargs=-1, help="Agents, as for ddz arena; without any, the tables of the file are printed.")
+@option("--out", type=LEAGUE, default=Path("league.sqlite"), help="Save every game here; an existing league goes on.")
+@option("--deals", type=COUNT, default=200, help="Deals per pair on average; each is two games, six with bidding.")
+@option("--until-decided", is_flag=True, help="End as soon as it is known of every pair who is better (error 5 %).")
+@option("--anchor", help="The agent that is rated 0, or mean (of the league); by default rules, where it plays.")
+@option("--table", type=TABLE, help="Write the ratings here (FILE.csv), or ratings, pairs and settings (FILE.json).")
+@plot_option
+@_match_options
+def rate(playing: Match, agents: Texts, out: Path, deals: int, until_decided: bool, **report: Any) -> None:
     """Rate agents in a league on duplicate deals; those play next whose games say most.
 
-    Attributes:
-        agents: Agents, as for ddz arena. Without any, only the tables of the file are printed.
-        out: Save every game here as it is played (FILE.sqlite or FILE.db); an existing league is resumed, and agents
-            that are new to it join.
-        deals: Duplicate deals per pair on average; a deal is two games, six with bidding.
-        until_decided: End as soon as it is known of every pair who is better (error 5 %).
-        anchor: The agent that is rated 0, or mean (of the league); by default rules, as in ddz benchmark, where it
-            plays.
-        table: Write the ratings here (FILE.csv), or ratings, pairs and settings (FILE.json).
-        plot: Write a plot here (.png, .pdf or .svg).
-
-    Example:
-        ddz rate random random-staged rules rlcard-rule --deals 100
-        ddz rate rules policy rollout --out my.sqlite --until-decided
-        ddz rate --out my.sqlite --anchor rules --plot ratings.png
+    \b
+    Examples:
+      ddz rate random random-staged rules rlcard-rule --deals 100
+      ddz rate rules policy rollout --out my.sqlite --until-decided
+      ddz rate --out my.sqlite --anchor rules --plot ratings.png
     """
+    from ddz_training.measure import league
 
-    agents: Argument[tuple[str, ...]] = ()
-    out: Annotated[Path, File(".sqlite", ".db")] = Path("league.sqlite")
-    deals: Count = 200
-    until_decided: bool = False
-    anchor: str | None = None
-    plot: Annotated[Path | None, PLOT] = None
+    if not agents:
+        ignored = ("deals", "until_decided", "rules", "seed", "processes", "timing", "time_limit")
+        leave_out("without agents only the tables of --out are printed", *ignored)
+        _report_league(out, **report)
+        return
+    contest = playing.contest(agents)
+    if report["anchor"] is not None:
+        check_choice("anchor", report["anchor"], (*contest.labels, MEAN), InvalidArenaError)
+    store = league.LeagueStore(out, contest, True)
+    tell(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
+    pairs = f"deals × {plural(contest.pairs, 'pair')}"
+    with _reporting(out, lambda: _report_league(out, **report)), playing.working(pairs) as how:
+        league.play_league(store, deals, block=_BLOCK, until_decided=until_decided, **how)
 
-    def run(self) -> None:
-        """Play, if agents are named, and print the tables of the file."""
-        if not self.agents:
-            games_only = ("deals", "until_decided", "rules", "seed", "processes", "timing", "time_limit")
-            self.leave_out("without agents only the tables of --out are printed", *games_only)
-            self._report()
-            if self.plot is None:
-                follow("to see it", *self.again(plot=self.out.with_suffix(".png")))
-            return
-        contest = self.contest(self.agents)
-        if self.anchor not in (None, MEAN):
-            self._check_anchor(contest)
-        tell(f"Every game is kept in {quoted(self.out)}.", err=True, dim=True)
-        with self.reporting(self._report):
-            self._play_league(contest)
-        changed = {"out": self.out, "until_decided": True, "deals": 4 * self.deals}
-        follow("to rate until it is known of every pair who is better", *self.again(**changed))
 
-    def _check_anchor(self, contest: contests.Arena) -> None:
-        """Refuse an anchor that will have played no game: an agent neither of this run nor of the file."""
-        known = dict.fromkeys(contest.labels)
-        if self.anchor not in known and self.out.is_file() and self.out.stat().st_size:
-            _, games = league.read_league(self.out)
-            known.update(dict.fromkeys(label for game in games for label in (game.a, game.b)))
-        check_choice("anchor", self.anchor, known, match_errors.InvalidArenaError)
+def _report_league(out: Path, anchor: str | None, table: Path | None, plot: Path | None) -> None:
+    """Print the tables of the file, and write what is wanted."""
+    from ddz_training.measure import league, ratings, statistics
 
-    def _play_league(self, contest: contests.Arena) -> None:
-        store = league.LeagueStore(self.out, contest, True)
-        with self.working(f"deals × {plural(contest.pairs, 'pair')}") as how:
-            league.play_league(store, self.deals, block=_BLOCK, until_decided=self.until_decided, **how)
-
-    def _report(self) -> None:
-        """Print the tables of the file, and write what is wanted."""
-        settings, games = league.read_league(self.out)
-        if not games:
-            complain(f"{quoted(self.out)} holds no games yet")
-            return
-        plays = any(ANCHOR in (game.a, game.b) for game in games)
-        anchor = {None: ANCHOR if plays else None, MEAN: None}.get(self.anchor, self.anchor)
-        rated, advantage = ratings.rate(games, anchor)
-        title = f"{plural(len(games), 'game')} · {settings['rules']['name']} rules · seed {settings['seed']}"
-        show(league.ratings_table(rated, advantage, title, anchor))
-        show(league.cross_table(rated, games))
-        report_faults(games)
-        if self.table is not None:
-            write_table(self.table, settings, rated, statistics.summarize(games))
-        if self.plot is not None:
-            league.plot_ratings(rated, self.plot)
+    settings, games = league.read_league(out)
+    if not games:
+        complain(f"{quoted(out)} holds no games yet")
+        return
+    plays = any(ANCHOR in (game.a, game.b) for game in games)
+    anchor = {None: ANCHOR if plays else None, MEAN: None}.get(anchor, anchor)
+    rated, advantage = ratings.rate(games, anchor)
+    title = f"{plural(len(games), 'game')} · {settings['rules']['name']} rules · seed {settings['seed']}"
+    show(league.ratings_table(rated, advantage, title, anchor))
+    show(league.cross_table(rated, games))
+    report_faults(games)
+    if table is not None:
+        write_table(table, settings, rated, statistics.summarize(games))
+    if plot is not None:
+        league.plot_ratings(rated, plot)
 
 
 # --- ddz benchmark -----------------------------------------------------------
 
 
-class BenchmarkCommand(Parallel, call="benchmark", heading="Compare"):
+@click.command()
+@argument("agent", required=False, help="Your agent (mymodule:MyAgent), or one by name with options.")
+@option("--name", default="", help="What results call it; its specification by default.")
+@option("--full", is_flag=True, help="The whole field on the deals for reporting; hours on two cores.")
+@option("--field", is_flag=True, help="Play the field against itself, which gives its ratings; hours with --full.")
+@option("--check", type=PATH, help="Check a file of results by playing some of its deals again.")
+@option("--sample", type=COUNT, default=10, help="Deals per pair that --check plays, drawn afresh each time.")
+@option("--all", "every", is_flag=True, help="Let --check play all of them.")
+@option("--deals", type=COUNT, help="Deals per pair; 400 by default, 1000 with --full and --field.")
+@results_option
+@Parallel.options()
+def benchmark(
+    parallel: Parallel, agent: str | None, field: bool, check: Path | None, sample: int, every: bool, **played: Any
+) -> None:
     """Place an agent in a frozen field, in about five minutes; or play, write and check results that can be cited.
 
-    Attributes:
-        agent: Your agent (mymodule:MyAgent), or one by name with options (isuct:iterations=2000).
-        name: What results call it; its specification by default.
-        full: The whole field on the deals for reporting; hours on two cores.
-        field: Play the field against itself, which gives its ratings; hours with --full.
-        check_: Check a file of results by playing some of its deals again.
-        sample: Deals a pair that --check plays, drawn afresh each time.
-        all_: Let --check play all of them.
-        deals: Deals a pair; 400 by default, 1000 with --full and --field.
-        out: Save every game here (FILE.csv), to be cited and checked; an existing file is resumed.
-
-    Example:
-        ddz benchmark mymodule:MyAgent
-        ddz benchmark mymodule:MyAgent --full --out mine.csv
-        ddz benchmark --check mine.csv
-        ddz benchmark --field --full --out runs/field.csv
+    \b
+    Examples:
+      ddz benchmark mymodule:MyAgent
+      ddz benchmark mymodule:MyAgent --full --out mine.csv
+      ddz benchmark --check mine.csv
+      ddz benchmark --field --full --out runs/field.csv
     """
-
-    agent: Argument[str | None] = None
-    name: str = ""
-    full: bool = False
-    field: bool = False
-    check_: Annotated[Path | None, File(use="read")] = None
-    sample: Count = 10
-    all_: bool = False
-    deals: Count | None = None
-    out: Annotated[Path | None, File(".csv", ".jsonl", use="results")] = None
-
-    def run(self) -> None:
-        """Play games of the field, or check a file of them."""
-        if sum((self.agent is not None, self.field, self.check_ is not None)) != 1:
-            wanted = "name an agent, or --field, or --check FILE: one of the three"
-            raise match_errors.InvalidBenchmarkRequestError(wanted)
-        if self.check_ is not None:
-            self.leave_out("--check plays what its file says", "name", "full", "deals", "out")
-            self._check_file(self.check_)
-            return
-        self.leave_out("only --check plays the games of a file again", "sample", "all_")
-        if self.field:
-            self.leave_out("the field's agents have their names", "name")
-        results = self._played()
-        _report_benchmark(results)
-        if self.full and self.out is not None:
-            follow("to let anybody check it", "benchmark", "--check", self.out)
-        else:  # the file of --out holds other deals
-            whole = Path("mine.csv") if self.out is None else self.out.with_stem(f"{self.out.stem}-full")
-            follow("to play games that can be cited", *self.again(full=True, out=whole, deals=None))
-        report_faults(results.records)
-
-    def _played(self) -> benchmark_play.Results:
-        drawn = benchmark_field.deal_list(_CITED if self.full else "choosing")
-        if self.agent is None:
-            contest = benchmark_play.field_contest(drawn, quick=not self.full)
-        else:
-            contest = benchmark_play.against_field(self.agent, drawn, name=self.name, quick=not self.full)
-        deals = self.deals or (_FULL_DEALS if self.full or self.field else _QUICK_DEALS)
-        contest.deals.check_count(deals)
-        store = contest.store(self.out)
-        with self.working("deals × pairs") as how:
-            records = benchmark_play.play_contest(contest, deals, store=store, **how)
-        return benchmark_play.results_of(contest, records, store)
-
-    def _check_file(self, path: Path) -> None:
-        results, sample = benchmark_play.read_file(path), None if self.all_ else self.sample
-        with self.working("deals × pairs") as how:
-            same = benchmark_play.replay(results, sample, random.default_rng(), **how)
-        _report_benchmark(results)
-        what = "all" if sample is None else "drawn at random"
-        tell(f"{quoted(path)}: {same} deals ({what}) were played again, and every game ended as it says")
-        code = provenance.code_stamp()
-        if code not in results.code:
-            tell(f"It was played by the code {' and '.join(results.code)}, this is {code}.", dim=True)
+    if sum((agent is not None, field, check is not None)) != 1:
+        raise InvalidBenchmarkRequestError("name an agent, or --field, or --check FILE: one of the three")
+    if check is not None:
+        leave_out("--check plays what its file says", "name", "full", "deals", "out")
+        _check_results(check, None if every else sample, parallel)
+        return
+    leave_out("only --check plays the games of a file again", "sample", "every")
+    if field:
+        leave_out("the field's agents have their names", "name")
+    results, out = _play_field(parallel, agent, **played), played["out"]
+    _report_benchmark(results)
+    if played["full"] and out is not None:
+        follow("to let anybody check it", "benchmark", "--check", out)
+    else:  # the file of --out holds other deals
+        whole = Path("mine.csv") if out is None else out.with_stem(f"{out.stem}-full")
+        follow("to play games that can be cited", "benchmark", agent or "--field", "--full", "--out", whole)
+    report_faults(results.records)
 
 
-def _report_benchmark(results: benchmark_play.Results) -> None:
+def _play_field(
+    parallel: Parallel, agent: str | None, name: str, full: bool, deals: int | None, out: Path | None
+) -> play.Results:
+    """The games of an agent against the field, or of the field against itself."""
+    from ddz_training.measure.benchmark import play
+    from ddz_training.measure.benchmark.field import deal_list
+
+    drawn = deal_list(_CITED if full else "choosing")
+    if agent is None:
+        contest = play.field_contest(drawn, quick=not full)
+    else:
+        contest = play.against_field(agent, drawn, name=name, quick=not full)
+    deals = deals or (_FULL_DEALS if full or agent is None else _QUICK_DEALS)
+    contest.deals.check_count(deals)
+    store = contest.store(out)
+    with parallel.working("deals × pairs") as work:
+        records = play.play_contest(contest, deals, store=store, **work)
+    return play.results_of(contest, records, store)
+
+
+def _check_results(path: Path, sample: int | None, parallel: Parallel) -> None:
+    """Play deals of a file again."""
+    from numpy.random import default_rng
+
+    from ddz_env import __version__
+    from ddz_training.measure.benchmark import play
+
+    results = play.read_file(path)
+    with parallel.working("deals × pairs") as work:
+        same = play.replay(results, sample, default_rng(), **work)
+    _report_benchmark(results)
+    what = "all" if sample is None else "drawn at random"
+    tell(f"{quoted(path)}: {same} deals ({what}) were played again, and every game ended as it says")
+    tell(f"It was played by version {' and '.join(results.code)}, this is {__version__}.", dim=True)
+
+
+def _report_benchmark(results: play.Results) -> None:
     """Tables of an agent, or of the field's ratings."""
-    deals, own = results.contest.deals, [name for name in results.contest.agents if name not in benchmark_field.FIELD]
-    scoring = benchmark_play.SCORING
-    totals = {line.agent: line for line in statistics.standings(results.records, scoring)}
+    from ddz_training.measure import statistics
+    from ddz_training.measure.benchmark import field, leaderboard
+    from ddz_training.measure.benchmark.play import SCORING
+
+    deals, own = results.contest.deals, [name for name in results.contest.agents if name not in field.FIELD]
+    totals = {line.agent: line for line in statistics.standings(results.records, SCORING)}
     for name in own or results.contest.agents:
         lines = [line for line in results.summary() if line.agent == name]
         title = f"{name}: {plural(results.deals, 'duplicate deal')} each, list {deals.name!r}"
-        show(results_table([*lines, totals[name]], title, scoring, "agent"), sections=[len(lines) - 1])
-    remark(note(scoring), dim=True)
+        show(results_table([*lines, totals[name]], title, SCORING, "agent"), sections=[len(lines) - 1])
+    remark(note(SCORING), dim=True)
     for name in own:
         ratings = leaderboard.field_ratings()
         show(leaderboard.placement_table(name, leaderboard.place(results.records, name, ratings.fixed), ratings))

@@ -2,93 +2,104 @@
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
-from ddz_env.core.options import Range
-from ddz_training.apps.cli import command as commands
-from ddz_training.apps.cli.command import Argument, Command, Count, Group, Natural, SavedGames, follow
-from ddz_training.apps.cli.console import bar, show
-from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.outputs import PLOT, File
+import click
+from click import argument, option
+
+from ddz_env.core.checks import check_choice
+from ddz_env.core.options import refuse_unknown, split_options
+from ddz_training.apps.cli.console import remark, show
+from ddz_training.apps.cli.info import opening, show_options
+from ddz_training.apps.cli.options import COUNT, NATURAL, Parallel, Playing, Texts
+from ddz_training.apps.cli.outputs import plot_option, results_option
+from ddz_training.apps.cli.typed import follow, is_typed, leave_out, rules_words
+from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 
-with lazily():
-    from numpy import random
-
-    from ddz_training.experiments import registry
-    from ddz_training.measure import equivalent as duels
-    from ddz_training.measure import statistics
-    from ddz_training.measure import tendency as deal_tendency
-
+if TYPE_CHECKING:
+    from ddz_training.experiments.experiment import Experiment
+    from ddz_training.measure.equivalent import Found, Ladder, Play
 
 JUDGES = (("policy",), ("rules",))
 """Who judges deals by default: a strong agent and a weak one."""
 
 
-class EquivalentCommand(SavedGames, call="study equivalent", heading="Study"):
-    """Find the number of search iterations that plays as strongly as an agent, with its 95 % interval.
+@click.group()
+def study() -> None:
+    """Study agents and deals: what search equals an agent, whom deals favour.
 
-    Attributes:
-        agent: The agent, as for ddz arena.
-        search: The search whose iterations are counted, with other options if wanted.
-        method: sequential (fewer games), or binary: the thesis's algorithms 4 and 5.
-        lower: The fewest iterations that are tried (1).
-        upper: The most at first (--most; binary: 100, doubled until the search wins).
-        deals: Duplicate deals, two games each: at most 2,000, or 500 for each step of binary.
-        precision: End when the interval reaches no farther than a factor of this.
-        most: The most iterations that are tried.
-        tendency: Pass over deals that lean to a side by the games of policy and rules (the thesis's algorithm 1).
-
+    \b
     Example:
-        ddz study equivalent rules
-        ddz study equivalent rules --rules half-deck-open --tendency
-        ddz study equivalent policy --search rollout --most 10000 --out policy.csv
-        ddz study equivalent rlcard-rule --method binary --upper 100 --deals 100
+      ddz study equivalent rules
     """
 
-    agent: Argument[str]
-    search: str = "isuct"
-    method: Literal["sequential", "binary"] = "sequential"
-    rules: str = "half-deck"
-    lower: Count | None = None
-    upper: Count | None = None
-    deals: Count | None = None
-    precision: Annotated[float, Range(1.01)] = 1.25
-    most: Count = 1_000_000
-    tendency: bool = False
 
-    def run(self) -> None:
-        """Play duels until the number is known."""
-        judges = deal_tendency.Judges(*JUDGES, self.preset, self.seed) if self.tendency else None
-        ladder = duels.Ladder(self.agent, self.search, self.preset, self.seed, judges=judges)
-        ladder.check()
-        with self.working("deals") as how, duels.playing(ladder, self.out, **how) as play:
-            found = self._sequential(play) if self.method == "sequential" else self._binary(play)
-        show(_equivalent_table(ladder, found))
-        if not found.beyond:
-            iterations = max(1, round(found.iterations.mean))
-            searching = f"{self.search}{',' if ':' in self.search else ':'}iterations={iterations}"
-            rules = commands.rules_words(self.rules)
-            follow("to see them play each other", "arena", self.agent, searching, *rules)
+@study.command()
+@argument("agent", help="The agent, as for ddz arena.")
+@results_option
+@option("--search", default="isuct", help="The search whose iterations are counted, with other options if wanted.")
+@option("--method", type=click.Choice(("sequential", "binary")), default="sequential", help="binary: the thesis's own.")
+@option("--lower", type=COUNT, default=1, help="The fewest iterations that are tried.")
+@option("--upper", type=COUNT, help="The most at first (--most; binary: 100, doubled until the search wins).")
+@option("--deals", type=COUNT, help="Duplicate deals: at most 2,000, or 500 for each step of binary.")
+@option("--precision", type=click.FloatRange(1.01), default=1.25, help="End when the interval is within this factor.")
+@option("--most", type=COUNT, default=1_000_000, help="The most iterations that are tried.")
+@option("--tendency", is_flag=True, help="Pass over deals that lean to a side by the games of policy and rules.")
+@Playing.playing(rules="half-deck")
+def equivalent(
+    playing: Playing, agent: str, out: Path | None, search: str, method: str, tendency: bool, **more: Any
+) -> None:
+    """Find the number of search iterations that plays as strongly as an agent, with its 95 % interval.
 
-    def _sequential(self, play: duels.Play) -> duels.Found:
-        named = {"deals": self.deals} if self.deals else {}
-        wanted = duels.SequentialOptions(most=self.most, precision=self.precision, **named)
-        return duels.sequential_search(play, wanted, duels.Bounds.of(self.lower or 1, self.upper or self.most))
+    \b
+    Examples:
+      ddz study equivalent rules
+      ddz study equivalent rules --rules half-deck-open --tendency
+      ddz study equivalent policy --search rollout --most 10000 --out policy.csv
+      ddz study equivalent rlcard-rule --method binary --upper 100 --deals 100
+    """
+    from ddz_training.measure import equivalent as duels
+    from ddz_training.measure.tendency import Judges
 
-    def _binary(self, play: duels.Play) -> duels.Found:
-        deals = self.deals or duels.STEP_DEALS
-        where = duels.Bounds.of(self.lower or 1, self.upper or min(duels.FIRST_BOUNDS.upper, self.most))
-        bounds, _ = duels.initial_bounds(play, where, deals, random.default_rng(self.seed), self.most)
-        return duels.binary_search(play, bounds, deals)
+    seed, rules = playing.seed, playing.preset
+    judges = Judges(*JUDGES, rules, seed) if tendency else None
+    ladder = duels.Ladder(agent, search, rules, seed, judges=judges)
+    ladder.check()
+    with playing.working("deals") as how, duels.playing(ladder, out, **how) as play:
+        found = _search(play, method, seed, **more)
+    show(_equivalent_table(ladder, found))
+    if not found.beyond:
+        iterations = max(1, round(found.iterations.mean))
+        searching = f"{search}{',' if ':' in search else ':'}iterations={iterations}"
+        follow("to see them play each other", "arena", agent, searching, *rules_words(playing.rules))
 
 
-def _equivalent_table(ladder: duels.Ladder, found: duels.Found) -> Table:
+def _search(
+    play: Play, method: str, seed: int, lower: int, upper: int | None, deals: int | None, precision: float, most: int
+) -> Found:
+    """The equivalent, by one of the methods."""
+    from numpy.random import default_rng
+
+    from ddz_training.measure import equivalent as duels
+
+    if method == "sequential":
+        options = duels.SequentialOptions(most=most, precision=precision, **({"deals": deals} if deals else {}))
+        return duels.sequential_search(play, options, duels.Bounds.of(lower, upper or most))
+    deals = deals or duels.STEP_DEALS
+    first = duels.Bounds.of(lower, upper or min(duels.FIRST_BOUNDS.upper, most))
+    bounds, _ = duels.initial_bounds(play, first, deals, default_rng(seed), most)
+    return duels.binary_search(play, bounds, deals)
+
+
+def _equivalent_table(ladder: Ladder, found: Found) -> Table:
     """What was played against how many iterations, and the equivalent below."""
+    from ddz_training.measure.equivalent import wins
+
     lines = [
-        (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), duels.wins(tally).percent())
+        (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), wins(tally).percent())
         for many, tally in sorted(found.tallies.items())
     ]
     header = ("iterations", "deals", "agent ahead", "search ahead", "agent wins %")
@@ -101,98 +112,114 @@ def _equivalent_table(ladder: duels.Ladder, found: duels.Found) -> Table:
     return Table(title, header, lines, note)
 
 
-class TendencyCommand(SavedGames, call="study tendency", heading="Study"):
+@study.command()
+@results_option
+@option("--deals", type=COUNT, default=1000, help="How many deals; two games each.")
+@option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
+@option("--top", multiple=True, default=JUDGES[0], help="A strong agent; of several one is drawn for each deal.")
+@option("--bottom", multiple=True, default=JUDGES[1], help="A weak agent, likewise.")
+@Playing.playing()
+def tendency(playing: Playing, out: Path | None, deals: int, first_deal: int, top: Texts, bottom: Texts) -> None:
     """Judge deals: do they lean to the landlord, to the peasants, or to neither?
 
-    Attributes:
-        deals: How many deals; two games each.
-        first_deal: Number of the first deal under the seed.
-        top: A strong agent; of several one is drawn a deal.
-        bottom: A weak agent, likewise.
-        out: Save every deal here with its tendency, for ddz arena --deal-file; resumes an existing file.
-
-    Example:
-        ddz study tendency --out deals.csv
-        ddz study tendency --top policy --top rules --bottom random --deals 500
+    \b
+    Examples:
+      ddz study tendency --out deals.csv
+      ddz study tendency --top policy --top rules --bottom random --deals 500
     """
+    from ddz_training.measure import tendency as judging
+    from ddz_training.measure.statistics import wilson_interval
 
-    deals: Count = 1000
-    first_deal: Natural = 0
-    top: tuple[str, ...] = JUDGES[0]
-    bottom: tuple[str, ...] = JUDGES[1]
-
-    def run(self) -> None:
-        """Judge them and count."""
-        judges = deal_tendency.Judges(self.top, self.bottom, self.preset, self.seed)
-        with self.working("deals") as how:
-            judged = deal_tendency.judge_deals(judges, self.deals, self.out, first_deal=self.first_deal, **how)
-        found = deal_tendency.counts(judged)
-        shares = {name: statistics.wilson_interval(found[name], self.deals) for name in deal_tendency.TENDENCIES}
-        lines = [(name, f"{found[name]:,}", share.text(), share.span()) for name, share in shares.items()]
-        who = f"{', '.join(self.top)} v {', '.join(self.bottom)}"
-        title = f"{self.deals:,} deals · {judges.rules.name} rules · seed {self.seed} · {who}"
-        show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
-        if self.out is None:
-            follow("to keep the deals", *self.again(out=Path("deals.csv")))
-        else:
-            pair, chosen = (self.top[0], self.bottom[0]), ("--deal-file", self.out, "--tendency", "none")
-            rules = commands.rules_words(self.rules)
-            follow("to play those without a tendency", "arena", *pair, *chosen, "--seed", self.seed, *rules)
+    judges = judging.Judges(top, bottom, playing.preset, playing.seed)
+    with playing.working("deals") as work:
+        judged = judging.judge_deals(judges, deals, out, first_deal=first_deal, **work)
+    found = judging.counts(judged)
+    shares = {name: wilson_interval(found[name], deals) for name in judging.TENDENCIES}
+    lines = [(name, f"{found[name]:,}", share.text(), share.span()) for name, share in shares.items()]
+    who = f"{', '.join(top)} v {', '.join(bottom)}"
+    title = f"{deals:,} deals · {judges.rules.name} rules · seed {playing.seed} · {who}"
+    show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
+    if out is not None:
+        arena = ("arena", top[0], bottom[0], "--deal-file", out, "--tendency", "none", "--seed", playing.seed)
+        follow("to play those without a tendency", *arena, *rules_words(playing.rules))
 
 
 # --- ddz reproduce -----------------------------------------------------------
 
 
-class ReproduceCommand(Command):
-    """An experiment.
+@click.command()
+@argument("name", required=False, help="The experiment; without it they are listed.")
+@argument("settings", nargs=-1, metavar="[OPTION=VALUE]...", help="Its options; a list has each entry on its own.")
+@option("--options", "explained", is_flag=True, help="Say what the experiment does and which options it has.")
+@results_option
+@plot_option
+@Parallel.options()
+def reproduce(
+    parallel: Parallel, name: str | None, settings: Texts, explained: bool, out: Path | None, plot: Path | None
+) -> None:
+    """Repeat experiments of the literature; a run that was cut off resumes where it stopped.
 
-    Attributes:
-        experiment: Which one.
-        out: Save results here as they come (FILE.csv); an existing file is resumed.
+    \b
+    Examples:
+      ddz reproduce mini-census --out mini_census.csv
+      ddz reproduce
+      ddz reproduce landlord --options
+      ddz reproduce landlord games=2 seed=7 --processes 4
     """
+    from ddz_training.experiments.registry import EXPERIMENTS, load_experiment
 
-    experiment: ClassVar[Any]
-
-    out: Annotated[Path | None, File(".csv", ".jsonl", use="results")] = None
-
-    def run(self) -> None:
-        """Do its tasks and print its tables."""
-        one = self.experiment
-        options = one.options(**{option.name: getattr(self, option.name) for option in one.options.options()})
-        with bar(one.unit) as on_progress:
-            saved = one.run(options, self.out, on_progress)
-        for table in one.tables.values():
-            show(table(saved))
-        plot = getattr(self, "plot", None)
-        if one.plot is not None and plot is not None:
-            one.plot(saved, plot)
-
-
-class PlottedCommand(ReproduceCommand):
-    """An experiment with a plot.
-
-    Attributes:
-        plot: Write a plot here (.png, .pdf or .svg).
-    """
-
-    plot: Annotated[Path | None, PLOT] = None
+    if name is None:
+        _list_experiments()
+        return
+    experiment = load_experiment(check_choice("experiment", name, EXPERIMENTS, InvalidExperimentError))
+    if explained:
+        _explain_experiment(experiment)
+        return
+    if experiment.plot is None:
+        leave_out(f"{name} has no plot", "plot")
+    values = _read_settings(experiment, settings)
+    if not any(option.name == "processes" for option in experiment.options.options()):
+        leave_out(f"{name} runs in one process", "processes", "ray")
+    elif is_typed("processes") or "processes" not in values:
+        values["processes"] = parallel.processes
+    options = experiment.options(**values)
+    with parallel.working(experiment.unit) as how:
+        saved = experiment.run(options, out, how["on_progress"])
+    for table in experiment.tables.values():
+        show(table(saved))
+    if experiment.plot is not None and plot is not None:
+        experiment.plot(saved, plot)
 
 
-def _reproduce(name: str) -> type[Command]:
-    """The command of an experiment: its options are the experiment's own, and where to save."""
-    one = registry.load_experiment(name)
-    example = f"ddz reproduce {name} --out {one.file}.csv{' --plot plot.png' if one.plot else ''}"
-    text = f"{commands.unmarked(inspect.cleandoc(one.about))}\n\nExample:\n    {example}"
-    base: type[ReproduceCommand] = PlottedCommand if one.plot else ReproduceCommand
-    parallel = any(option.name == "processes" for option in one.options.options())
-    namespace = {"__doc__": text, "experiment": one, "error": one.options.error, "ray": parallel}
-    namespace["words"] = ("reproduce", name)
-    return type(name, (base, one.options), namespace)
+def _read_settings(experiment: Experiment[Any, Any], texts: Iterable[str]) -> dict[str, Any]:
+    """The values of options that are written ``name=value``; of a list each entry is given on its own."""
+    known = {option.name: option for option in experiment.options.options()}
+    values: dict[str, Any] = {}
+    for text in texts:
+        [(name, value)] = split_options([text], InvalidExperimentError).items()
+        refuse_unknown([name], list(known), InvalidExperimentError)
+        option = known[name]
+        if tuple in option.kinds:
+            entry = (option.element or option)._replace(name=name).read(value, InvalidExperimentError)
+            values[name] = (*values.get(name, ()), entry)
+        elif name in values:
+            raise InvalidExperimentError(f"{name} is given twice")
+        else:
+            values[name] = option.read(value, InvalidExperimentError)
+    return values
 
 
-reproduce = Group(
-    "reproduce",
-    "Repeat experiments of the literature; a run that was cut off resumes where it stopped.",
-    {"Experiments": dict.fromkeys(registry.EXPERIMENTS, _reproduce)},
-    "ddz reproduce mini-census --out mini_census.csv",
-)
+def _list_experiments() -> None:
+    """One line per experiment: what it repeats, and from which paper."""
+    from ddz_training.experiments.registry import load_experiments
+
+    lines = [(one.name, opening(one.about), one.source) for one in load_experiments()]
+    note = "ddz reproduce NAME --options says what one does and which options it has."
+    show(Table("Experiments", ("experiment", "what", "source"), lines, note))
+
+
+def _explain_experiment(experiment: Experiment[Any, Any]) -> None:
+    """What an experiment does, and one row per option."""
+    remark(opening(experiment.about))
+    remark(f"Source: {experiment.source}. Its file in docs/results is {experiment.file_name}.", dim=True)
+    show_options(experiment.name, [one for one in experiment.options.options() if one.name != "processes"])

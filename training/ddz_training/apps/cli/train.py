@@ -5,60 +5,57 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import ddz_env
+import click
+from click import argument, option
+
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.command import Argument, Command, Count, Natural, follow, rules_words
-from ddz_training.apps.cli.console import bars, complain, quoted, remark, show, stopping, tell
-from ddz_training.apps.cli.files import WEIGHTS
-from ddz_training.apps.cli.lazily import lazily
-from ddz_training.apps.cli.outputs import PLOT, File
+from ddz_training.apps.cli.console import bars, quoted, remark, show, stopping, tell
+from ddz_training.apps.cli.options import COUNT, PATH, RULES, Texts, gathered, together
+from ddz_training.apps.cli.outputs import FOLDER, NEW_WEIGHTS, plot_option
+from ddz_training.apps.cli.typed import follow, leave_out, rules_words
+from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 
-with lazily():
-    from ddz_agents.neural import architecture, network, sb3_policy
-    from ddz_agents.neural import weights as neural_weights
-    from ddz_training.data import games as data_games
-    from ddz_training.data import table as data_table
-    from ddz_training.experiments import training_curves
-    from ddz_training.learn import belief, dmc, imitation, loop, strength
-    from ddz_training.learn import errors as learn_errors
-    from ddz_training.learn.ppo import selfplay as ppo_selfplay
-    from ddz_training.learn.sb3 import train as sb3_train
-    from ddz_training.measure import errors as match_errors
-    from ddz_training.measure import provenance, store
+if TYPE_CHECKING:
+    from ddz_training.learn.loop import Budget, Training
+    from ddz_training.learn.ppo.selfplay import SelfPlay
+    from ddz_training.learn.strength import Evaluation
 
 
-class TrainCommand(Command):
-    """A training.
+@dataclass(frozen=True)
+class Learning:
+    """How something learns.
 
     Attributes:
-        rules: A preset, with options behind it if wanted (ddz rules); standard by default.
-        seed: Seed of deals, actions and weights; 0 by default.
+        rules: A preset.
+        seed: Seed of deals, actions and weights.
         threads: Threads; results do not depend on them.
-        tensorboard: Write the curves for TensorBoard into this folder, too (needs the extra tensorboard).
+        tensorboard: A folder for TensorBoard.
     """
 
-    rules: str | None = None
-    seed: int | None = None
-    threads: int | None = None
-    tensorboard: Path | None = None
+    rules: str | None
+    seed: int | None
+    threads: int | None
+    tensorboard: Path | None
 
 
-class RunCommand(TrainCommand):
+@dataclass(frozen=True)
+class Run(Learning):
     """A training with a folder of its own.
 
     Attributes:
-        out: Folder for what is learned, the checkpoint and the curves.
-        set_: Any other setting, name=value (learning_rate=0.001, architecture.width=512 ...).
+        out: The folder.
+        settings: Other settings, ``name=value`` each.
     """
 
-    out: Annotated[Path, File(use="folder")]
-    set_: tuple[str, ...] = ()
+    out: Path
+    settings: Texts
 
-    def learn(self, begin: Callable[[], Any], budget: loop.Budget, file: str, advice: str) -> Any:
+    def learn(self, begin: Callable[[], Training], budget: Budget, file: str, advice: str) -> Any:
         """Learn until the budget is spent.
 
         Args:
@@ -70,6 +67,8 @@ class RunCommand(TrainCommand):
         Returns:
             The training.
         """
+        from ddz_training.measure import store
+
         with store.writing(self.out, folder=True):
             run = begin()
             with stopping(advice) as ended:
@@ -78,26 +77,64 @@ class RunCommand(TrainCommand):
                 tell(f"{quoted(self.out / file)} after {done}")
         return run
 
-    def follow(self, file: str, rules: str, options: str = "") -> None:
-        """Say which command lets the learned policy play."""
-        agent = f"policy:path={self.out / file}{options}"
-        follow("to see how strong it is", "arena", agent, "rules", *rules_words(rules))
+
+_learning_options = (
+    option("--rules", help=f"{RULES}  [default: standard]"),
+    option("--seed", type=int, help="Seed of deals, actions and weights; 0 by default."),
+    option("--threads", type=int, help="Threads; results do not depend on them."),
+    option("--tensorboard", type=PATH, help="Write the curves for TensorBoard into this folder, too."),
+)
+_out_help = "Folder for what is learned, the checkpoint and the curves."
+_set_help = "Any other setting (learning_rate=0.001, architecture.width=512 ...); may be repeated."
+_run_options = gathered(
+    "run",
+    Run,
+    option("--out", type=FOLDER, required=True, help=_out_help),
+    option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=_set_help),
+    *_learning_options,
+)
+_own_games_options = together(
+    option("--minutes", type=float, help="Minutes of training in total, including those before --resume."),
+    option("--updates", type=int, help="Updates in total, including those before --resume."),
+    option("--resume", is_flag=True, help="Resume from the checkpoint in --out."),
+    option("--init", type=PATH, help="Start from these weights: those of imitate, or of an earlier run."),
+    option("--objective", help="win (default) or stake."),
+    option("--device", help="cpu (default), or cuda: the networks are on a GPU."),
+    _run_options,
+)
+
+
+@click.group()
+def train() -> None:
+    """Train policies.
+
+    \b
+    Example:
+      ddz train selfplay --out runs/first --minutes 10
+    """
+
+
+def _follow_policy(path: Path, rules: str, options: str = "") -> None:
+    """Say which command lets the learned policy play."""
+    follow("to see how strong it is", "arena", f"policy:path={path}{options}", "rules", *rules_words(rules))
 
 
 # --- bars ------------------------------------------------------------------
 
 
 def train_under_bar(
-    run: loop.Training,
-    budget: loop.Budget,
+    run: Training,
+    budget: Budget,
     folder: Path | None,
     tensorboard: Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Train under a bar of how much of the budget is spent, or a line an update in a log, and close the run.
+    """Train under a bar of how much of the budget is spent, or with one line per update in a log, and close the run.
 
     The arguments are those of :func:`ddz_training.learn.loop.train`.
     """
+    from ddz_training.learn import loop
+
     updates, decisions, seconds = run.counters.update, run.counters.decisions, run.counters.seconds
     with bars() as progress:
         drawn, said = progress.console.is_terminal, -1.0
@@ -114,7 +151,7 @@ def train_under_bar(
                 tell(f"{100 * spent:.0f} % · {state}", err=True)
                 said = now
 
-        def on_evaluation(found: Sequence[strength.Evaluation]) -> None:
+        def on_evaluation(found: Sequence[Evaluation]) -> None:
             if found:
                 show(evaluation_table(found), screen=progress.console)
 
@@ -126,8 +163,8 @@ def train_under_bar(
         run.close()
 
 
-def evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
-    """The evaluations after one update, a line an opponent."""
+def evaluation_table(found: Sequence[Evaluation]) -> Table:
+    """The evaluations after one update, one line per opponent."""
     title = f"After {plural(found[0].update, 'update')}, {plural(found[0].deals, 'duplicate deal')} each"
     lines = [
         (line.opponent, line.interval.both(to="–"), f"{100 * line.landlord:.1f}", f"{100 * line.peasants:.1f}")
@@ -139,286 +176,222 @@ def evaluation_table(found: Sequence[strength.Evaluation]) -> Table:
 # --- by playing --------------------------------------------------------------
 
 
-class OwnGames(RunCommand):
-    """A training of all three roles on games against itself.
-
-    Attributes:
-        minutes: Minutes of training in total, including those before --resume.
-        updates: Updates in total, including those before --resume.
-        resume: Resume from the checkpoint in --out.
-        init: Start from these weights: those of imitate, or of an earlier run.
-        objective: win (default) or stake.
-        device: cpu (default), or cuda: the networks are on a GPU.
-    """
-
-    minutes: float | None = None
-    updates: int | None = None
-    resume: bool = False
-    init: Annotated[Path | None, File(use="read")] = None
-    objective: str | None = None
-    device: str | None = None
-
-    @property
-    def kind(self) -> type[ppo_selfplay.SelfPlay]:
-        """The class of the training."""
-        raise NotImplementedError
-
-    def run(self) -> None:
-        """Learn."""
-        named = {name: getattr(self, name) for name in ("rules", "objective", "seed", "device")}
-        settings = self.kind.config_type.given(named, self.set_)
-        budget, advice = loop.Budget(self.updates, self.minutes), self.resuming(resume=True, init=None)
-        run = self.learn(lambda: self._begin(settings), budget, loop.POLICY, f"continue with: {advice}")
-        self.follow(loop.POLICY, run.config.rules)
-
-    def _begin(self, settings: dict[str, Any]) -> ppo_selfplay.SelfPlay:
-        """The run in the folder, resumed, or a new one."""
-        loop.check_begun(self.out / loop.CHECKPOINT, resume=self.resume)
-        if self.resume:
-            self.leave_out("--resume continues with the run's own weights", "init")
-            return self.kind.resume(self.out / loop.CHECKPOINT, self.threads, settings)
-        start = None if self.init is None else neural_weights.load_weights(self.init)
-        config = self.kind.config_type() if start is None else self.kind.config_type(architecture=start.architecture)
-        run = self.kind(config.changed(settings), self.threads, start)
-        run.provenance = run.provenance.reading("--init", self.init)
-        return run
-
-
-class SelfPlayCommand(OwnGames, call="train selfplay", heading="Train"):
+@train.command()
+@_own_games_options
+def selfplay(**options: Any) -> None:
     """Learn all three roles by self-play (PPO, with a critic that sees every hand).
 
-    Example:
-        ddz train selfplay --out runs/first --minutes 10
-        ddz train selfplay --out runs/first --minutes 60 --resume
-        ddz train selfplay --out runs/bids --updates 200 --rules bidding,doubling=true
-        ddz train selfplay --out runs/second --minutes 10 --init warm.safetensors
-        ddz train selfplay --out runs/gpu --minutes 60 --device cuda
+    \b
+    Examples:
+      ddz train selfplay --out runs/first --minutes 10
+      ddz train selfplay --out runs/first --minutes 60 --resume
+      ddz train selfplay --out runs/bids --updates 200 --rules bidding,doubling=true
+      ddz train selfplay --out runs/second --minutes 10 --init warm.safetensors
+      ddz train selfplay --out runs/gpu --minutes 60 --device cuda
     """
+    from ddz_training.learn.ppo.selfplay import SelfPlay
 
-    @property
-    def kind(self) -> type[ppo_selfplay.SelfPlay]:
-        """PPO."""
-        return ppo_selfplay.SelfPlay
+    _learn_own_games(SelfPlay, **options)
 
 
-class DmcCommand(OwnGames, call="train dmc", heading="Train"):
+@train.command()
+@_own_games_options
+def dmc(**options: Any) -> None:
     """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline.
 
-    Example:
-        ddz train dmc --out runs/dmc --minutes 60
-        ddz train dmc --out runs/dmc --minutes 120 --resume
-        ddz train dmc --out runs/dmc-mini --rules mini --updates 100
+    \b
+    Examples:
+      ddz train dmc --out runs/dmc --minutes 60
+      ddz train dmc --out runs/dmc --minutes 120 --resume
+      ddz train dmc --out runs/dmc-mini --rules mini --updates 100
     """
+    from ddz_training.learn.dmc import DeepMonteCarlo
 
-    @property
-    def kind(self) -> type[ppo_selfplay.SelfPlay]:
-        """Deep Monte Carlo."""
-        return dmc.DeepMonteCarlo
+    _learn_own_games(DeepMonteCarlo, **options)
 
 
-class Sb3Command(RunCommand, call="train sb3", heading="Train"):
-    """Learn one seat with Stable-Baselines3's MaskablePPO.
+def _learn_own_games(
+    kind: type[SelfPlay],
+    run: Run,
+    minutes: float | None,
+    updates: int | None,
+    resume: bool,
+    init: Path | None,
+    **named: Any,
+) -> None:
+    """Train all three roles on games against itself."""
+    from ddz_agents.neural.weights import load_weights
+    from ddz_training.learn import loop
 
-    Attributes:
-        timesteps: The learner's decisions in total, including those before --resume.
-        opponents: random (default), rules or any agent (ddz agents).
-        resume: Resume from the model in --out.
-        trust: With --resume: allow the model's zip to run the code in it.
-        set_: Any other setting, name=value (num_envs=8, n_steps=256, role=landlord ...).
+    settings = kind.config_type.given({"rules": run.rules, "seed": run.seed, **named}, run.settings)
 
-    Example:
-        ddz train sb3 --out runs/sb3 --timesteps 200000
-        ddz train sb3 --out runs/sb3 --opponents rules --set n_steps=256
-        ddz train sb3 --out runs/sb3 --timesteps 400000 --resume --trust
+    def begin() -> SelfPlay:
+        loop.check_begun(run.out / loop.CHECKPOINT, resume=resume)
+        if resume:
+            leave_out("--resume continues with the run's own weights", "init")
+            return kind.resume(run.out / loop.CHECKPOINT, run.threads, settings)
+        start = None if init is None else load_weights(init)
+        config = kind.config_type() if start is None else kind.config_type(architecture=start.architecture)
+        begun = kind(config.changed(settings), run.threads, start)
+        begun.provenance = begun.provenance.reading("--init", init)
+        return begun
+
+    learned = run.learn(begin, loop.Budget(updates, minutes), loop.POLICY, "continue with --resume")
+    _follow_policy(run.out / loop.POLICY, learned.config.rules)
+
+
+@train.command()
+@option("--timesteps", type=COUNT, default=1_000_000, help="The learner's decisions, including those before --resume.")
+@option("--opponents", help="random (default), rules or any agent (ddz agents).")
+@option("--resume", is_flag=True, help="Resume from the model in --out.")
+@option("--trust", is_flag=True, help="With --resume: allow the model's zip to run the code in it.")
+@_run_options
+def sb3(run: Run, timesteps: int, opponents: str | None, resume: bool, trust: bool) -> None:
+    """Learn one seat with Stable-Baselines3's MaskablePPO; --set takes num_envs=8, n_steps=256, role=landlord ...
+
+    \b
+    Examples:
+      ddz train sb3 --out runs/sb3 --timesteps 200000
+      ddz train sb3 --out runs/sb3 --opponents rules --set n_steps=256
+      ddz train sb3 --out runs/sb3 --timesteps 400000 --resume --trust
     """
+    from ddz_agents.neural.sb3_policy import check_trust
+    from ddz_training.learn import loop
+    from ddz_training.learn.sb3 import train as sb3_train
 
-    timesteps: Count = 1_000_000
-    opponents: str | None = None
-    resume: bool = False
-    trust: bool = False
+    named, model = {"opponents": opponents, "rules": run.rules, "seed": run.seed}, run.out / sb3_train.MODEL
+    settings = sb3_train.Sb3Config.given(named, run.settings)
 
-    def run(self) -> None:
-        """Learn."""
-        named = {"opponents": self.opponents, "rules": self.rules, "seed": self.seed}
-        settings, model = sb3_train.Sb3Config.given(named, self.set_), sb3_train.MODEL
-        advice = f"continue with: {self.resuming(resume=True, trust=True)}"
-        run = self.learn(lambda: self._begin(settings), loop.Budget(decisions=self.timesteps), model, advice)
-        remark(
-            "Judge by evaluations: against 'rules' expect a few per cent in the first minutes and slow progress, "
-            "because one seat learns from the end of each game only. Self-play learns all roles and is much faster."
-        )
-        self.follow(model, run.config.rules, ",trust_file=true")
-
-    def _begin(self, settings: dict[str, Any]) -> sb3_train.Sb3Run:
-        """The run in the folder, resumed, or a new one."""
-        model = self.out / sb3_train.MODEL
-        loop.check_begun(model, resume=self.resume)
-        if self.resume:
-            config = sb3_train.load_config(self.out).resumed(settings, self.out / sb3_train.SETTINGS)
-            sb3_policy.check_trust(model, self.trust, "--trust")
+    def begin() -> sb3_train.Sb3Run:
+        loop.check_begun(model, resume=resume)
+        if resume:
+            config = sb3_train.load_config(run.out).resumed(settings, run.out / sb3_train.SETTINGS)
+            check_trust(model, trust, "--trust")
         else:
             config = sb3_train.Sb3Config(**settings)
-        more: dict[str, Any] = {"threads": self.threads, "tensorboard": self.tensorboard}
-        return sb3_train.Sb3Run(config, self.out, resume=self.resume, **more)
+        more: dict[str, Any] = {"threads": run.threads, "tensorboard": run.tensorboard}
+        return sb3_train.Sb3Run(config, run.out, resume=resume, **more)
+
+    learned = run.learn(begin, loop.Budget(decisions=timesteps), sb3_train.MODEL, "continue with --resume --trust")
+    remark(
+        "Judge by evaluations: against 'rules' expect a few per cent in the first minutes and slow progress, "
+        "because one seat learns from the end of each game only. Self-play learns all roles and is much faster."
+    )
+    _follow_policy(model, learned.config.rules, ",trust_file=true")
 
 
 # --- from others -------------------------------------------------------------
 
 
-class ImitateCommand(TrainCommand, call="train imitate", heading="Train"):
+@train.command()
+@option("--out", type=NEW_WEIGHTS, required=True, help="New file for the weights (FILE.safetensors), for --init.")
+@option("--decisions", type=COUNT, help="Decisions to learn from; 2,000,000, with --data at most ten times the set's.")
+@option("--data", type=PATH, help="Imitate a data set of ddz record, by its visits if it has them, instead of rules.")
+@option("--init", type=PATH, help="With --data: start from these weights.")
+@gathered("learning", Learning, *_learning_options)
+def imitate(learning: Learning, out: Path, decisions: int | None, data: Path | None, init: Path | None) -> None:
     """Learn a warm start by imitating the rule agent, or the recorded games of another.
 
-    Attributes:
-        out: New file for the weights (FILE.safetensors); start from them with selfplay --init.
-        decisions: Decisions to learn from; 2,000,000 by default, with --data no more than ten times those in the set.
-        data: Imitate a data set of ddz record, by its visits if it has them, instead of the rule agent.
-        init: With --data: start from these weights.
-        rules: A preset (ddz rules); standard by default, with --data the rules of its games.
-
-    Example:
-        ddz train imitate --out warm.safetensors --decisions 500000
-        ddz train imitate --out warm.safetensors --data runs/games
+    \b
+    Examples:
+      ddz train imitate --out warm.safetensors --decisions 500000
+      ddz train imitate --out warm.safetensors --data runs/games
     """
+    from ddz_agents.neural.architecture import Architecture
+    from ddz_agents.neural.weights import load_weights, save_weights
+    from ddz_training.data.table import rules_of_tables
+    from ddz_training.learn import imitation, loop
+    from ddz_training.measure import store
 
-    out: Annotated[Path, File(WEIGHTS, use="new")]
-    decisions: Count | None = None
-    data: Annotated[Path | None, File(use="read")] = None
-    init: Annotated[Path | None, File(use="read")] = None
-    rules: str | None = None
-    seed: Natural = 0
-
-    def run(self) -> None:
-        """Learn, and write the weights."""
-        if self.data is None:
-            self.leave_out("without --data the rule agent is imitated, from random weights", "init")
-        start = neural_weights.load_weights(self.init).networks()[0] if self.init is not None else None
-        rules = self._rules()
-        recorded = imitation.load_recorded(self.data) if self.data is not None else None
-        config = self._config(recorded, rules, start)
-        if recorded is None:
-            lesson: imitation.Student = imitation.Imitation(config, self.threads)
-        else:
-            lesson = imitation.RecordedLessons(config, recorded, start, self.threads)
-        advice = "the weights have learned from fewer decisions"
-        with store.writing(self.out) as file, stopping(advice) as ended:
-            train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, self.tensorboard, ended)
-            learned = lesson.counters.decisions
-            neural_weights.save_weights(file, lesson.weights(self._notes(learned)))
-            tell(f"{quoted(self.out)} after {plural(learned, 'decision')}")
-        further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", self.out)
-        follow("to train it further by self-play", *further, *rules_words(rules))
-
-    def _rules(self) -> str:
-        """The preset; another one than that of the data set is refused."""
-        if self.data is None:
-            return self.rules or "standard"
-        played = data_table.rules_of_tables(self.data)
-        if self.rules is not None and ddz_env.Rules.preset(self.rules) != played:
-            why = f"{self.data} was played under the {played.name} rules, not {self.rules}: leave out --rules"
-            raise learn_errors.InvalidTrainingError(why)
-        return played.name
-
-    def _config(
-        self, recorded: imitation.RecordedSet | None, rules: str, start: network.PolicyNetwork | None
-    ) -> imitation.ImitationConfig:
-        """The settings: few passes through a data set by default, and a warning of many."""
-        shape = start.architecture if start is not None else architecture.Architecture()
-        config = imitation.ImitationConfig(rules=rules, seed=self.seed, architecture=shape)
-        decisions, count = config.decisions, 0 if recorded is None else len(recorded)
-        if count:
-            decisions = min(decisions, imitation.PASSES * count)
-        if count and self.decisions is not None and self.decisions > imitation.MANY_PASSES * count:
-            complain(
-                f"--decisions {self.decisions} goes through the {count} decisions of the data set "
-                f"{self.decisions // count} times and may learn them by heart; by default it would be "
-                f"{imitation.PASSES} times"
-            )
-        return dataclasses.replace(config, decisions=self.decisions or decisions)
-
-    def _notes(self, decisions: int) -> dict[str, Any]:
-        """What a reader of the weights should know."""
-        code = provenance.Provenance.of((), *loop.SOURCE)
-        read = code.reading("--data", self.data and data_games.games_file(self.data)).reading("--init", self.init)
-        imitates = self.data.name if self.data else "rules"
-        return {"imitates": imitates, "decisions": decisions, "seed": self.seed} | read.settings()
+    if data is None:
+        leave_out("without --data the rule agent is imitated, from random weights", "init")
+    else:
+        leave_out("a data set has its rules", "rules")
+    start = load_weights(init).networks()[0] if init is not None else None
+    recorded = imitation.load_recorded(data) if data is not None else None
+    rules = rules_of_tables(data).name if data is not None else learning.rules or "standard"
+    seed, shape = learning.seed or 0, start.architecture if start is not None else Architecture()
+    config = imitation.ImitationConfig(rules=rules, seed=seed, architecture=shape)
+    if recorded is None:
+        config = dataclasses.replace(config, decisions=decisions or config.decisions)
+        lesson: imitation.Student = imitation.Imitation(config, learning.threads)
+    else:
+        most = imitation.PASSES * max(1, len(recorded))
+        config = dataclasses.replace(config, decisions=decisions or min(config.decisions, most))
+        lesson = imitation.RecordedLessons(config, recorded, start, learning.threads)
+    with store.writing(out) as file, stopping("the weights have learned from fewer decisions") as ended:
+        train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, learning.tensorboard, ended)
+        learned = lesson.counters.decisions
+        save_weights(file, lesson.weights(_imitation_notes(learned, seed, data, init)))
+        tell(f"{quoted(out)} after {plural(learned, 'decision')}")
+    further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
+    follow("to train it further by self-play", *further, *rules_words(rules))
 
 
-class BeliefCommand(RunCommand, call="train belief", heading="Train"):
+def _imitation_notes(decisions: int, seed: int, data: Path | None, init: Path | None) -> dict[str, Any]:
+    """What a reader of the weights should know."""
+    from ddz_training.data.games import games_file
+    from ddz_training.measure.provenance import Provenance
+
+    read = Provenance().reading("--data", data and games_file(data)).reading("--init", init)
+    return {"imitates": data.name if data else "rules", "decisions": decisions, "seed": seed} | read.settings()
+
+
+@train.command()
+@option("--positions", type=COUNT, help="Positions to learn from; 3,000,000 by default.")
+@_run_options
+def belief(run: Run, positions: int | None) -> None:
     """Learn where the hidden cards are, from games of many kinds of players.
 
-    Attributes:
-        out: Folder for the network.
-        positions: Positions to learn from; 3,000,000 by default.
-        set_: Any other setting, name=value (num_games=512, players=rules,policy ...).
-
+    \b
     Example:
-        ddz train belief --out runs/belief --positions 1000000
+      ddz train belief --out runs/belief --positions 1000000
     """
+    from ddz_training.learn import loop
+    from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining
 
-    out: Annotated[Path, File(use="folder")]
-    positions: Count | None = None
-
-    def run(self) -> None:
-        """Learn, and write the network."""
-        named = {"rules": self.rules, "seed": self.seed, "positions": self.positions}
-        config = belief.BeliefConfig().changed(belief.BeliefConfig.given(named, self.set_))
-        loop.check_begun(self.out / belief.BELIEF, resume=False)
-        advice = "the network has learned from fewer positions"
-        budget = loop.Budget(decisions=config.positions)
-        self.learn(lambda: belief.BeliefTraining(config, self.threads), budget, belief.BELIEF, advice)
-        follow("to see what it knows", "reproduce", "belief", "--belief", self.out / belief.BELIEF)
+    named = {"rules": run.rules, "seed": run.seed, "positions": positions}
+    config = BeliefConfig().changed(BeliefConfig.given(named, run.settings))
+    loop.check_begun(run.out / BELIEF, resume=False)
+    advice, budget = "the network has learned from fewer positions", loop.Budget(decisions=config.positions)
+    run.learn(lambda: BeliefTraining(config, run.threads), budget, BELIEF, advice)
 
 
 # --- the curves of runs ------------------------------------------------------
 
 
-class CurvesCommand(Command, call="train curves", heading="Train"):
+@train.command()
+@argument("runs", nargs=-1, help="Folders of runs in order, as NAME=FOLDER; if none, the files in --out.")
+@option("--out", type=FOLDER, help="Folder for the joined curves and evaluations; the last run's by default.")
+@option("--add", is_flag=True, help="Keep the stages in --out; one of the same name is replaced where it is.")
+@option("--seeds", is_flag=True, help="The runs differ in their seeds: show their mean and range.")
+@plot_option
+def curves(runs: Texts, out: Path | None, add: bool, seeds: bool, plot: Path | None) -> None:
     """Join and plot the curves of runs of selfplay or dmc, each of which continues the one before.
 
-    Attributes:
-        runs: Folders of runs of selfplay or dmc in order, as NAME=FOLDER; if none, the files in --out.
-        out: Folder for training_curves.csv and training_evaluations.csv; the last run's by default.
-        add: Keep the stages in --out; one of the same name is replaced where it is.
-        seeds: The runs differ in their seeds: show their mean and range at each evaluation.
-        plot: Write a plot here (.png, .pdf or .svg).
-
-    Example:
-        ddz train curves runs/first --plot curves.png
-        ddz train curves first=runs/first second=runs/second --out results
-        ddz train curves --out results --plot curves.png
-        ddz train curves --seeds runs/seed-0 runs/seed-1 --out results/seeds --plot seeds.png
+    \b
+    Examples:
+      ddz train curves runs/first --plot curves.png
+      ddz train curves first=runs/first second=runs/second --out results
+      ddz train curves --out results --plot curves.png
+      ddz train curves --seeds runs/seed-0 runs/seed-1 --out results/seeds --plot seeds.png
     """
+    from ddz_training.experiments import training_curves
 
-    runs: Argument[tuple[str, ...]] = ()
-    out: Annotated[Path | None, File(use="folder")] = None
-    add: bool = False
-    seeds: bool = False
-    plot: Annotated[Path | None, PLOT] = None
-
-    def run(self) -> None:
-        """Join the curves, print their table, and draw them."""
-        named = list(map(_named, self.runs))
-        if not named and self.out is None:
-            wanted = f"name folders of runs ({training_curves.TAKEN}), or --out with the files of an earlier call"
-            raise match_errors.InvalidExperimentError(wanted)
-        folder = self.out or named[-1][1]
-        if named:
-            read = {name: training_curves.read_run(name, run) for name, run in named}
-            known = {stage.name: stage for stage in training_curves.load_training(folder)} if self.add else {}
-            joined = [*(known | read).values()]
-            training_curves.save_training([stage.thinned() for stage in joined] if self.seeds else joined, folder)
-        stages = training_curves.load_training(folder)
-        table, plot = _SEEDS if self.seeds else _STAGES
-        show(table(stages))
-        if self.plot is not None:
-            plot(stages, self.plot)
-        else:
-            flag = ["--seeds"] * self.seeds
-            follow("to see it", "train", "curves", *flag, "--out", folder, "--plot", folder / "training_curves.png")
-
-
-_STAGES = training_curves.stage_table, training_curves.plot_training
-_SEEDS = training_curves.band_table, training_curves.plot_band
+    named = list(map(_named, runs))
+    if not named and out is None:
+        wanted = f"name folders of runs ({training_curves.TAKEN}), or --out with the files of an earlier call"
+        raise InvalidExperimentError(wanted)
+    folder = out or named[-1][1]
+    if named:
+        read = {name: training_curves.read_run(name, run) for name, run in named}
+        known = {stage.name: stage for stage in training_curves.load_training(folder)} if add else {}
+        joined = [*(known | read).values()]
+        training_curves.save_training([stage.thinned() for stage in joined] if seeds else joined, folder)
+    stages = training_curves.load_training(folder)
+    show((training_curves.band_table if seeds else training_curves.stage_table)(stages))
+    if plot is not None:
+        (training_curves.plot_band if seeds else training_curves.plot_training)(stages, plot)
 
 
 def _named(run: str) -> tuple[str, Path]:

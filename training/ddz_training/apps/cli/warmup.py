@@ -8,22 +8,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import click
 import numpy as np
 
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.command import Parallel, follow
-from ddz_training.apps.cli.console import bars, remark, tell
-from ddz_training.apps.cli.files import ADVISER, OFFERED
-from ddz_training.apps.cli.lazily import lazily
-
-with lazily():
-    from ddz_env import batch, dou_dizhu_v0, gym
-    from ddz_training.apps.web import preparing
-    from ddz_training.measure import contest, workers
-
+from ddz_training.apps.cli.console import bar, remark, tell
+from ddz_training.apps.cli.options import processes_option
+from ddz_training.apps.cli.web import ADVISER, OFFERED
 
 Program = tuple[str, Callable[[], object]]
-"""Something that a newcomer runs: what the bar calls it, and what runs a short form of it in any process."""
+"""Something that a newcomer runs: its name, and what runs a short form of it in any process."""
 
 
 class Preparer:
@@ -42,30 +36,27 @@ class Preparer:
         """Nothing is held."""
 
 
-class WarmupCommand(Parallel, call="warmup", heading="Play"):
+@click.command()
+@processes_option
+def warmup(processes: int) -> None:
     """Compile everything for this machine in advance: environments, agents, searches and the page.
 
     Each program otherwise compiles what it needs when it first runs.  What is compiled is kept, also when this is
     interrupted, and running it again takes seconds.
 
+    \b
     Example:
-        ddz warmup
+      ddz warmup
     """
-
-    ray = False
-
-    def run(self) -> None:
-        """Run a short form of every program."""
-        os.environ["DDZ_QUIET"] = "1"  # the bar says it, and not once a worker
-        start, faults = time.perf_counter(), prepare(PROGRAMS, self.processes)
-        remark(f"{plural(len(PROGRAMS), 'program')} prepared in {time.perf_counter() - start:.0f} s")
-        for fault in faults:
-            tell(f"left out: {fault}", err=True)
-        follow("to play", "play")
+    os.environ["DDZ_QUIET"] = "1"  # the bar says it, and not once per worker
+    start, faults = time.perf_counter(), prepare(PROGRAMS, processes)
+    remark(f"{plural(len(PROGRAMS), 'program')} prepared in {time.perf_counter() - start:.0f} s")
+    for fault in faults:
+        tell(f"left out: {fault}", err=True)
 
 
 def prepare(programs: Sequence[Program], processes: int) -> list[str]:
-    """Run programs under a bar that says which one is waited for.
+    """Run programs under a bar.
 
     Args:
         programs: Those that need the most first.
@@ -74,14 +65,14 @@ def prepare(programs: Sequence[Program], processes: int) -> list[str]:
     Returns:
         What was wrong with some of them.
     """
+    from ddz_training.measure import workers
+
     faults = []
-    with bars() as running, workers.workers(Preparer, processes) as share:
-        names = [name for name, _ in programs]
-        task = running.add_task("compiling", total=len(programs), state=names[0])
+    with bar("programs") as on_progress, workers.workers(Preparer, processes) as share:
+        on_progress(0, len(programs))
         for done, fault in enumerate(share(programs), start=1):
             faults += [fault] if fault else []
-            left = names[done:]
-            running.update(task, completed=done, state=f"{left[0]}, {len(left)} left" if left else "")
+            on_progress(done, len(programs))
     return faults
 
 
@@ -94,6 +85,8 @@ def _chosen(mask: Any) -> Any:
 
 def play_game() -> None:
     """A game by PettingZoo's loop."""
+    from ddz_env import dou_dizhu_v0
+
     env: Any = dou_dizhu_v0.env()
     env.reset(seed=0)
     for _ in env.agent_iter():
@@ -103,6 +96,8 @@ def play_game() -> None:
 
 def learn_one(opponents: str) -> None:
     """A learner's decisions in the environment for Gymnasium."""
+    from ddz_env import gym
+
     env = gym.DouDizhuEnv(opponents=opponents)
     env.reset(seed=0)
     over = False
@@ -112,6 +107,8 @@ def learn_one(opponents: str) -> None:
 
 def learn_many(opponents: str) -> None:
     """A learner's decisions in a vector environment."""
+    from ddz_env import gym
+
     env = gym.DouDizhuVectorEnv(num_envs=2, opponents=opponents)
     _, infos = env.reset(seed=0)
     for _ in range(60):
@@ -120,6 +117,8 @@ def learn_many(opponents: str) -> None:
 
 def step_batch() -> None:
     """Games in which one plays all seats."""
+    from ddz_env import batch
+
     games = batch.SelfPlayBatch(num_games=2, seed=0)
     for _ in range(60):
         games.step(games.sample_actions())
@@ -127,11 +126,15 @@ def step_batch() -> None:
 
 def compare(*agents: str) -> None:
     """A deal from both sides."""
+    from ddz_training.measure import contest
+
     contest.run_arena(contest.Arena(agents, on_fault="stop"), 1)
 
 
 def open_page() -> None:
     """What the page prepares."""
+    from ddz_training.apps.web import preparing
+
     for step in preparing.steps(OFFERED, ADVISER, "policy"):
         step.work()
 

@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
-from ddz_env import Rules
+from ddz_env import Rules, __version__
 from ddz_env.core.engine.cache import cache_root
 from ddz_env.core.errors import DouDizhuError
-from ddz_env.playing.provenance import code_stamp
 from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_training.measure.workers import serve_parent
 
@@ -112,7 +111,7 @@ class Preparation:
     def _mark(self) -> Path | None:
         """The file that says that these steps are in the cache; None where there is no cache."""
         root = cache_root()
-        names = "\n".join([code_stamp("ddz_training.apps.web"), *self._steps])
+        names = "\n".join([__version__, *self._steps])
         return None if root is None else root / f"prepared-{hashlib.sha256(names.encode()).hexdigest()[:16]}"
 
 

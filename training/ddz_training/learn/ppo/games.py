@@ -236,7 +236,7 @@ class Games:
 
     def play(self, first: int, stop: int) -> None:
         """Play the chosen actions in the games ``first..stop-1``; a kernel without the lock."""
-        play(first, stop, self.batch._words)
+        play(first, stop, self.batch.slots)
 
     def note(self, played: Played, step: int, turn: Turn, first_row: int) -> None:
         """Write down who decides, before the actions are played; ``first_row``: the number of the first decision."""

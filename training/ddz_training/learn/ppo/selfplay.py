@@ -26,7 +26,7 @@ from ddz_agents.neural.weights import Weights, check_architecture, module_arrays
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
-from ddz_training.learn.loop import CHECKPOINT, CURVES, POLICY, SOURCE, Counters, Training
+from ddz_training.learn.loop import CHECKPOINT, CURVES, POLICY, Counters, Training
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Games
 from ddz_training.learn.ppo.opponents import PastSelves, behind
@@ -140,7 +140,7 @@ class SelfPlay(Training):
         if config.device == "cuda" and not torch.cuda.is_available():
             raise InvalidTrainingError("device=cuda: PyTorch finds no GPU here: train with --device cpu, the default")
         super().__init__(config)
-        self.provenance = Provenance.of((*config.opponents, *config.frozen), *SOURCE)
+        self.provenance = Provenance.of((*config.opponents, *config.frozen))
         self.rng = np.random.default_rng([config.seed, 1])
         self.processes = processes or Processes()
         device = torch.device(config.device)
@@ -342,9 +342,7 @@ class SelfPlay(Training):
             CheckpointError: If the file is missing, truncated, corrupt or of another format.
             CheckpointMismatchError: If it was written for other observations or actions or by another version, or if
                 its settings are not those wanted.
-            AgentChangedError: If a file of an agent that it plays or is measured against has been replaced.
-            OtherCodeError: If it was written by other code and that is not allowed
-                (:func:`ddz_training.measure.provenance.other_code`).
+            SettingsMismatchError: If a file of an agent that it plays or is measured against has been replaced.
         """
         try:
             arrays, about = read_tensor_file(path, *cls.kind)

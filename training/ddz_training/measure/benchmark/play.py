@@ -7,23 +7,24 @@ the sample.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ddz_env.playing.agent import cheats
-from ddz_training.measure import duplicate, keeper
+from ddz_training.measure import keeper
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member, deal_list, digest, frozen_moves
-from ddz_training.measure.duplicate import KEY, SIDES, GameRecord
+from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.duplicate import GameRecord, seatings
 from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
 from ddz_training.measure.files import read_format
 from ddz_training.measure.provenance import Provenance
-from ddz_training.measure.statistics import AgentResult, by_pair, grouped, summarize
+from ddz_training.measure.statistics import AgentResult, by_pair, summarize
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 FORMAT = "ddz-benchmark-2"
@@ -33,8 +34,7 @@ SCORING = "stake"
 _SHOWN = 3
 
 
-@dataclass(frozen=True)
-class Contest:
+class Contest(NamedTuple):
     """Agents, pairs and deals of a benchmark run.
 
     Attributes:
@@ -47,16 +47,10 @@ class Contest:
     pairs: tuple[tuple[str, str], ...]
     deals: DealList
 
-    def check(self) -> None:
-        """Make sure that the deals are the committed ones, and that all agents can be made.
-
-        Raises:
-            FrozenChangedError: If the deals differ.
-            UnknownAgentError: If an agent does not exist.
-            AgentFailedError: If one cannot be made.
-        """
-        self.deals.check()
-        keeper.check_agents(self.agents.values(), rules=RULES)
+    @property
+    def arena(self) -> Arena:
+        """Who plays under which rules."""
+        return Arena(tuple(self.agents.values()), RULES, self.deals.seed, names=tuple(self.agents))
 
     def check_members(self) -> None:
         """Make sure that the players of the field are the committed ones.
@@ -87,12 +81,16 @@ class Contest:
             ResultsFileError: If the file cannot be used.
             SettingsMismatchError: If it is of other agents or deals.
         """
-        games = len(duplicate.seatings(RULES))
-        return ResultStore(GameRecord, path, self.settings(), KEY, per_key=games, agents=self.agents.values())
+        return self.arena.store(path, True, self.settings())
 
-    def worker(self) -> duplicate.DealWorker[list[GameRecord]]:
-        """Plays deals in one process; an agent that fails loses that game."""
-        return duplicate.DealWorker(list, lambda: duplicate.DealPlayer(RULES, self.deals.seed, on_fault="lose"))
+    def play(self, deals: int | Iterable[int], **how: Any) -> list[GameRecord]:
+        """Play deals, each decision timed by itself.
+
+        Args:
+            deals: How many, or their numbers.
+            **how: More arguments of :func:`~ddz_training.measure.contest.run_arena`.
+        """
+        return run_arena(self.arena, deals, pairs=self.pairs, block=1, **how)
 
 
 def against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = False) -> Contest:
@@ -155,14 +153,14 @@ def play_contest(
         WorkerDiedError: If a worker process died.
     """
     contest.deals.check_count(deals)
-    contest.check()
+    contest.deals.check()
     for name, spec in contest.agents.items():
         if name not in FIELD and keeper.answer_of(spec, cheats):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
-    wanted, kept = duplicate.matches(contest.agents, contest.pairs, range(deals)), store or contest.store(None)
-    if not wanted.keys() <= kept.found.keys():
+    store = store or contest.store(None)
+    if any((deal, *pair) not in store.found for deal in range(deals) for pair in contest.pairs):
         contest.check_members()
-    return kept.fill(wanted, contest.worker, processes, on_progress)
+    return contest.play(deals, processes=processes, store=store, on_progress=on_progress)
 
 
 @dataclass(frozen=True)
@@ -214,45 +212,25 @@ def read_file(path: Path) -> Results:
     """
     settings, records = read_format(path, GameRecord, FORMAT)
     try:
-        deals = deal_list(settings["deals"]["list"])
-        contest = Contest(settings["agents"], tuple(dict.fromkeys((one.a, one.b) for one in records)), deals)
-        wanted = contest.settings()
+        agents = {name: FIELD[name].agent if name in FIELD else spec for name, spec in settings["agents"].items()}
+        pairs = tuple(dict.fromkeys((record.a, record.b) for record in records))
+        contest = Contest(agents, pairs, deal_list(settings["deals"]["list"]))
         found = Results(contest, records, tuple(settings["code"]), settings.get("files", {}), path)
-        deals.check_count(found.deals)
+        contest.deals.check_count(found.deals)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BenchmarkFileError(f"{path} is not a file of the benchmark: {error!r}") from error
-    for name, what in (("deals", "deals"), ("moves", "players of the field"), ("rules", "rules")):
-        if settings.get(name) != wanted[name]:
-            raise BenchmarkFileError(f"{path}: its {what} are not the committed ones: {settings.get(name)!r}")
-    for name in settings["agents"].keys() & FIELD.keys():
-        if settings["agents"][name] != FIELD[name].agent:
-            raise BenchmarkFileError(f"{path}: {name} is not the committed player of the field")
-    _check_games(found)
+    for name, value in contest.settings().items():
+        if settings.get(name) != value:
+            raise BenchmarkFileError(f"{path}: its {name} are not the committed ones: {settings.get(name)!r}")
+    wanted = [(deal, game) for deal in range(found.deals) for game in range(len(seatings(RULES)))]
+    for pair, games in by_pair(records).items():
+        if sorted((record.deal, record.game) for record in games) != wanted:
+            raise BenchmarkFileError(f"{path}: {' v '.join(pair)} does not have every game of its deals once")
     return found
 
 
-def _check_games(results: Results) -> None:
-    """Refuse games that are missing, present twice, or end in an impossible way."""
-    seats = duplicate.seatings(RULES)
-    wanted = [(deal, game) for deal in range(results.deals) for game in range(len(seats))]
-    for pair, games in by_pair(results.records).items():
-        if sorted((one.deal, one.game) for one in games) != wanted:
-            raise BenchmarkFileError(f"{results.path}: {' v '.join(pair)} does not have every game of its deals once")
-        for one in games:
-            who = one.label(seats[one.game][0])
-            side = SIDES[one.stake[0] < 0]
-            ended = (one.seats, one.landlord, one.landlord_agent, one.winner) == (seats[one.game], 0, who, side)
-            lost = not one.fault_by or (one.seats[0] == one.fault_by) == (side != SIDES[0])
-            peasants = -one.stake[0] / (RULES.players - 1)
-            if not (ended and lost and one.stake[0] and one.stake[1:] == (peasants,) * (RULES.players - 1)):
-                raise BenchmarkFileError(f"{results.path}: {' v '.join(pair)}, deal {one.deal}, is not a game: {one}")
-
-
-def _ended(records: Sequence[GameRecord]) -> list[GameRecord]:
-    """Games without the fields in which two runs may differ: times, and the wording of a fault."""
-    return [
-        dataclasses.replace(one, ms_a=0, ms_b=0, decisions_a=0, decisions_b=0, botzone=(), fault="") for one in records
-    ]
+_ended = operator.attrgetter("deal", "a", "b", "game", "seats", "winner", "win", "stake", "moves", "fault_by")
+"""What two runs agree on: not the times, nor the wording of a fault."""
 
 
 def replay(
@@ -263,11 +241,11 @@ def replay(
     processes: int = 1,
     on_progress: OnProgress = no_progress,
 ) -> int:
-    """Play some deals of a file again, drawn for each pair, and compare how every game ended.
+    """Play some deals of a file again and compare how every game ended.
 
     Args:
         results: What the file holds.
-        sample: How many deals a pair; None for all of them.
+        sample: How many deals, each of all pairs; None for all of them.
         rng: Draws them.  The submitter of a file must not be able to predict them.
         processes: Worker processes.
         on_progress: Called with the deals, times pairs, that are done and all of them.
@@ -277,26 +255,19 @@ def replay(
 
     Raises:
         FrozenChangedError: If deals or players of the field differ here from those committed.
-        AgentChangedError: If an agent's files differ here.
+        SettingsMismatchError: If an agent's files differ here.
         UnknownAgentError: If an agent is not installed here.
         NotReproducedError: If a game ended differently.
     """
     contest = results.contest
-    contest.check()
-    store = contest.store(None)
+    contest.deals.check()
     Provenance.of(contest.agents.values()).check_files(Provenance(files=results.files), results.path)
     contest.check_members()
     count = results.deals if sample is None else min(sample, results.deals)
-    known = duplicate.matches(contest.agents, contest.pairs, range(results.deals))
-    chosen = [
-        (int(deal), *pair) for pair in contest.pairs for deal in sorted(rng.choice(results.deals, count, replace=False))
-    ]
-    store.fill({key: known[key] for key in chosen}, contest.worker, processes, on_progress)
-    said = grouped(results.records, lambda one: (one.deal, one.a, one.b))
-    different = [key for key in chosen if _ended(store.found[key]) != _ended(said[key])]
+    chosen = sorted(rng.choice(results.deals, count, replace=False).tolist())
+    again = set(map(_ended, contest.play(chosen, processes=processes, on_progress=on_progress)))
+    different = [record for record in results.records if record.deal in chosen and _ended(record) not in again]
     if different:
-        shown = "; ".join(f"{a} v {b}, deal {deal}" for deal, a, b in different[:_SHOWN])
-        raise NotReproducedError(
-            f"{len(different)} of {len(chosen)} deals ended otherwise than {results.path} says: {shown}"
-        )
-    return len(chosen)
+        shown = "; ".join(f"{record.a} v {record.b}, deal {record.deal}" for record in different[:_SHOWN])
+        raise NotReproducedError(f"{len(different)} games ended otherwise than {results.path} says: {shown}")
+    return count * len(contest.pairs)

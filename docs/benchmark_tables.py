@@ -1,0 +1,114 @@
+"""Tables of the benchmark, from the committed files; and the field's ratings, which are fitted to its committed games.
+
+``python docs/benchmark_tables.py docs/results/benchmark/field*.csv`` fits the ratings to the games of ``ddz benchmark
+--field --out FILE``, with ``--full`` and without, and writes them into the package.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ddz_training.measure.benchmark.field import ANCHOR, DEALS, FIELD
+from ddz_training.measure.benchmark.leaderboard import RATINGS_FILE, field_ratings, place
+from ddz_training.measure.benchmark.play import SCORING, Results, read_file
+from ddz_training.measure.markdown import markdown_table
+from ddz_training.measure.ratings import fit_ratings, scores_of
+from ddz_training.measure.statistics import AgentResult, Interval, standings
+
+FOLDER = Path(__file__).with_name("results") / "benchmark"
+_NONE = "*There are no committed results yet.*"
+
+
+def committed(folder: Path) -> list[Results]:
+    """The results that are committed, checked.
+
+    Args:
+        folder: Where the files are.
+
+    Raises:
+        BenchmarkFileError: If a file is not one of the benchmark's.
+    """
+    found = [read_file(path) for path in sorted(folder.glob("*.csv"))]
+    return [results for results in found if results.contest.deals.name == "reporting"]
+
+
+def leaderboard(folder: Path = FOLDER) -> str:
+    """The agents that were placed, and the field, the strongest first."""
+    rows = [row for _, row in sorted(_entries(folder), key=lambda entry: -entry[0])]
+    header = ("agent", "Elo", "landlord win %", "peasants win %", "win %", "score", "ms")
+    return markdown_table(header, rows) if rows else _NONE
+
+
+def _entries(folder: Path) -> Iterator[tuple[float, tuple[str, ...]]]:
+    """A rating and a line of the leaderboard for each agent."""
+    ratings = field_ratings()
+    for results in committed(folder):
+        own = results.contest.agents.keys() - FIELD.keys()
+        for line in standings(results.records, SCORING):
+            if line.agent in own or not own:
+                rating = place(results.records, line.agent, ratings.fixed) if own else ratings.elo[line.agent]
+                yield rating.mean, _entry(line, rating, results)
+
+
+def _entry(line: AgentResult, elo: Interval, results: Results) -> tuple[str, ...]:
+    times = [one.ms_per_decision for one in results.summary() if one.agent == line.agent]
+    rates = (rate.both(to="–") for rate in (line.landlord_wins, line.peasant_wins, line.wins))
+    return f"`{line.agent}`", elo.elo(), *rates, line.score.plus_minus(), f"{sum(times) / len(times):.3g}"
+
+
+def cross(folder: Path = FOLDER) -> str:
+    """Win rates of the field's players against each other."""
+    pages = []
+    for results in committed(folder):
+        names = list(results.contest.agents)
+        if FIELD.keys() >= {*names}:
+            rates = {(line.agent, line.opponent): line.wins.both(to="–") for line in results.summary()}
+            rows = [(f"`{a}`", *(rates.get((a, b), "") for b in names)) for a in names]
+            pages.append(markdown_table(("win % of … against", *(f"`{name}`" for name in names)), rows))
+    return "\n\n".join(pages) or _NONE
+
+
+def field_table() -> str:
+    """The players of the field."""
+    rows = [(f"`{one.name}`", f"`{one.agent}`", "yes" if one.quick else "") for one in FIELD.values()]
+    table = markdown_table(("name", "agent", "quick"), rows)
+    return f"{table}\n\nThe ratings are fitted to {field_ratings().played}."
+
+
+def deals_table() -> str:
+    """The lists of deals."""
+    rows = [(f"`{one.name}`", str(one.seed), str(one.count), f"`{one.sha256}`") for one in DEALS.values()]
+    return markdown_table(("list", "seed", "deals", "SHA-256"), rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "leaderboard": leaderboard,
+    "benchmark-cross": cross,
+    "benchmark-field": field_table,
+    "benchmark-deals": deals_table,
+}
+
+
+def write_field_ratings(*results: Results) -> None:
+    """Fit the field's ratings to its games, of all files at once, and make them the committed ones."""
+    games = [record for one in results for record in one.records if {record.a, record.b} <= FIELD.keys()]
+    elo = {ANCHOR: Interval(0.0, 0.0, 0.0, len(games)), **fit_ratings(scores_of(games), {ANCHOR: 0.0})}
+    document = {
+        "played": " and ".join(_played(one) for one in results),
+        "deals": sum(one.deals for one in results),
+        "code": sorted({code for one in results for code in one.code}),
+        "elo": {name: [round(end, 1) for end in elo[name].ends] for name in FIELD if name in elo},
+    }
+    RATINGS_FILE.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def _played(results: Results) -> str:
+    who = "all pairs" if results.contest.agents.keys() >= FIELD.keys() else "the quick players' pairs"
+    return f"the first {results.deals} deals of the list {results.contest.deals.name!r} ({who})"
+
+
+if __name__ == "__main__":
+    write_field_ratings(*(read_file(Path(argument)) for argument in sys.argv[1:]))

@@ -1,0 +1,170 @@
+"""Tables of what the code says: actions, presets, options, commands, folders."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import re
+from collections.abc import Callable, Iterable
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ddz_env.core.observation import OBSERVATION, STATE
+from ddz_env.core.options import as_written, meanings
+from ddz_env.core.rules import PRESETS, Rules, differing_options
+from ddz_env.envs.outputs import INFOS
+from ddz_env.playing.registry import GROUP, agent_names, agent_options
+from ddz_training.apps import tables
+from ddz_training.data.dataset import columns_table
+from ddz_training.data.games import RecordedGame
+from ddz_training.experiments.registry import load_experiments
+from ddz_training.measure.markdown import Table, markdown_table
+
+ROOMS = {"ddz_env": "ddz_env", "ddz_agents": "agents/ddz_agents", "ddz_training": "training/ddz_training"}
+"""The packages, and where they lie in a checkout."""
+
+
+def opening(text: str | None) -> str:
+    """The first paragraph of a text, on one line."""
+    return " ".join((text or "").partition("\n\n")[0].split())
+
+
+def safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
+    """Cells of a docstring's text as Markdown: without roles, and with bars that do not end them."""
+    role = re.compile(r":\w+:`~?([^`<]*?)(?: <[^>]*>)?`")
+    return ([role.sub(r"`\1`", cell).replace("``", "`").replace("|", "\\|") for cell in line] for line in lines)
+
+
+def page_table(table: Table) -> str:
+    """A table of the command line as a page has it, without its note."""
+    return markdown_table(table.header, safe(table.lines))
+
+
+def info_table() -> str:
+    """What every info holds, as numbers and as text."""
+    rows = [(f"`{info.key}`", info.numbers, f"`{info.text_key}`", info.text, info.meaning) for info in INFOS]
+    return markdown_table(("key", "number (`np.int64`)", 'key with `infos="text"`', "value", "meaning"), rows)
+
+
+def preset_table() -> str:
+    """What each preset sets, option by option, where presets differ."""
+    rows: list[list[object]] = [
+        [f"`{option}`", *(getattr(rules, option) for rules in PRESETS.values())] for option in differing_options()
+    ]
+    rows.append(["quads with kickers", *("quad+2 solos" in rules.categories for rules in PRESETS.values())])
+    rows.append(["shuttles", *("shuttle" in rules.categories for rules in PRESETS.values())])
+    names = [f"`{name}`" for name in PRESETS]
+    return markdown_table(("option", *names), ([_plain(cell) for cell in row] for row in rows))
+
+
+def _plain(value: object) -> object:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+
+
+def meaning_table(what: str, kind: type[Any]) -> str:
+    """The fields of a dataclass with their meaning, from its docstring."""
+    meaning = meanings(kind)
+    lines = ((f"`{field.name}`", meaning[field.name]) for field in dataclasses.fields(kind))
+    return markdown_table((what, "meaning"), safe(lines))
+
+
+def agent_options_tables() -> str:
+    """The options of every agent that has some, each under a heading."""
+    every = {name: tables.options_table(name, agent_options(name)) for name in agent_names()}
+    return "\n\n".join(f"### `{name}`\n\n{page_table(table)}" for name, table in every.items() if table.lines)
+
+
+def agents_table() -> str:
+    """What each named agent is, from the first paragraph of its docstring; nothing that it needs is imported."""
+    agents = sorted((entry.name, _summary(entry.module, entry.attr)) for entry in metadata.entry_points(group=GROUP))
+    return markdown_table(("agent", "what it is"), safe((f"`{name}`", about) for name, about in agents))
+
+
+def _summary(module: str, name: str) -> str:
+    """The first paragraph of the docstring of a module's class or function, read from the source."""
+    spec = find_spec(module)
+    assert spec is not None, f"the package does not have the module {module}"
+    source = ast.parse(Path(spec.origin or "").read_text(encoding="utf-8"))
+    kinds = ast.ClassDef | ast.FunctionDef
+    [defined] = [node for node in source.body if isinstance(node, kinds) and node.name == name]
+    return opening(ast.get_docstring(defined))
+
+
+def folders_table() -> str:
+    """The folders of each package, from the first sentences of their docstrings."""
+    rows = []
+    for package, folder in ROOMS.items():
+        [where] = getattr(find_spec(package), "submodule_search_locations", None) or [folder]
+        for file in (Path(where) / "__init__.py", *sorted(Path(where).glob("*/__init__.py"))):
+            about = opening(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))))
+            path = "/".join((folder, *file.parent.relative_to(where).parts))
+            rows.append((f"`{path}/`", re.split(r"(?<=\.) ", about)[0]))
+    return markdown_table(("folder", "what it holds"), safe(rows))
+
+
+def experiment_table() -> str:
+    """What each experiment repeats or measures."""
+    rows = ((f"`{one.name}`", one.source, opening(one.about)) for one in load_experiments())
+    return markdown_table(("experiment", "source", "what"), safe(rows))
+
+
+def commands_table() -> str:
+    """All commands in the order of the help: what each does, with an example."""
+    rows = []
+    for heading, name, command in _named("ddz_training.apps.cli:named_commands")():
+        [example, *_] = re.findall(r"(?m)^ +(ddz .*)$", command.help or "")
+        rows.append((heading.lower(), f"`ddz {name}`", command.get_short_help_str(200), f"`{example}`"))
+    return markdown_table(("", "command", "what it does", "for example"), rows)
+
+
+def config_table(config: type[Any]) -> str:
+    """The settings of a training, those of a part of them behind its name."""
+    return markdown_table(("setting", "default", "meaning"), safe(_settings(config)))
+
+
+def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, str]]:
+    meaning = meanings(config)
+    for field in dataclasses.fields(config):
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        if dataclasses.is_dataclass(default):
+            yield from _settings(type(default), f"{before}{field.name}.")
+        else:
+            yield f"`{before}{field.name}`", as_written(default) or "none", meaning.get(field.name, "")
+
+
+def input_table(network: str) -> str:
+    """What a network reads."""
+    inputs = _named(f"ddz_agents.neural.columns:{network.upper()}_INPUTS")
+    return markdown_table(("input", "columns", "what"), inputs.rows())
+
+
+def _named(place: str) -> Any:
+    """What ``module:name`` names, imported when it is needed: PyTorch is not there for every page."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "actions": lambda: page_table(tables.action_table()),
+    "observation": lambda: page_table(tables.layout_table("Observation", OBSERVATION)),
+    "state": lambda: page_table(tables.layout_table("State", STATE)),
+    "infos": info_table,
+    "presets": preset_table,
+    "preset-differences": lambda: page_table(tables.preset_differences()),
+    "options": lambda: meaning_table("option", Rules),
+    "agents": agents_table,
+    "agent-options": agent_options_tables,
+    "experiments": experiment_table,
+    "folders": folders_table,
+    "data-columns": columns_table,
+    "data-games": lambda: meaning_table("field", RecordedGame),
+    "commands": commands_table,
+    "config-selfplay": lambda: config_table(_named("ddz_training.learn.ppo.config:SelfPlayConfig")),
+    "config-sb3": lambda: config_table(_named("ddz_training.learn.sb3.train:Sb3Config")),
+    "inputs-policy": lambda: input_table("policy"),
+    "inputs-rest": lambda: input_table("rest"),
+    "inputs-critic": lambda: input_table("critic"),
+}

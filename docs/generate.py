@@ -1,0 +1,102 @@
+"""Write the generated parts of pages: ``python docs/generate.py``; with ``--check``, name those that are out of date.
+
+A table is written between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function that makes it.
+``<!-- site: NAME -->`` puts one on the built site only: programs that lie in the checkout, and long tables.
+The pages are those of ``docs/``, the README, CONTRIBUTING and the model card, which lies beside the shipped weights.
+The notebooks' badges and install lines get the repository's address, which only ``pyproject.toml`` has, and the package
+the strengths of the agents that ``ddz agents`` shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # tests.integrations, whose programs pages show
+
+import agent_strengths
+import benchmark_tables
+import code_tables
+import integration_pages
+import result_tables
+
+TABLES: dict[str, Callable[[], str]] = {
+    **code_tables.TABLES,
+    **result_tables.TABLES,
+    **benchmark_tables.TABLES,
+    **integration_pages.TABLES,
+}
+"""What pages show, by the names in their markers."""
+
+MODEL_CARD = Path("agents/ddz_agents/neural/shipped/MODEL_CARD.md")
+_TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?((?:# )?<!-- end -->)", re.DOTALL)
+"""In the head of a model card, which is YAML, the markers come after ``# ``."""
+_ON_SITE = re.compile(r"(?m)^<!-- site: ([\w-]+) -->$")
+_REPOSITORY = re.compile(r'(?m)^Repository = "https://github\.com/([^"]+)"$')
+_ADDRESSED = re.compile(r"(colab\.research\.google\.com/github/|clone --depth 1 https://github\.com/)[^/\s]+/[\w.-]+")
+"""What names the repository: the badges and the install lines of the notebooks."""
+
+
+def generated_pages() -> list[Path]:
+    """All pages and notebooks that may have generated parts."""
+    above = [ROOT / name for name in ("README.md", "README.zh.md", "CONTRIBUTING.md", MODEL_CARD)]
+    return [*above, *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "notebooks").glob("*.ipynb"))]
+
+
+def table(name: str) -> str:
+    """A table by its name.
+
+    Raises:
+        SystemExit: If there is none.
+    """
+    if name not in TABLES:
+        raise SystemExit(f"no table is called {name!r}; there are {', '.join(TABLES)}")
+    return TABLES[name]()
+
+
+def refreshed(text: str) -> str:
+    """A page with its tables and the repository's address written again."""
+    text = _TABLE.sub(lambda match: f"{match[1]}{table(match['name'])}\n{match[3]}", text)
+    repository = _REPOSITORY.search((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return _ADDRESSED.sub(rf"\g<1>{repository[1]}", text) if repository else text
+
+
+def on_site(text: str) -> str:
+    """A page with the parts that only the built site shows."""
+    return _ON_SITE.sub(lambda match: table(match[1]), text)
+
+
+def stale(pages: Iterable[Path]) -> dict[Path, str]:
+    """The pages that are out of date, with the text that they should have."""
+    old = {page: page.read_text(encoding="utf-8") for page in pages}
+    new = {page: refreshed(text) for page, text in old.items()}
+    return {page: text for page, text in new.items() if text != old[page]}
+
+
+def stale_strengths() -> Mapping[Path, str]:
+    """The same of the strengths that ``ddz agents`` shows."""
+    text, file = agent_strengths.document(), agent_strengths.FILE
+    return {file: text} if not file.is_file() or file.read_text(encoding="utf-8") != text else {}
+
+
+def main() -> None:
+    """Write what is out of date, or say what is."""
+    parser = argparse.ArgumentParser(description="Write the generated tables of the pages.")
+    parser.add_argument("pages", nargs="*", type=Path, help="pages; all by default")
+    parser.add_argument("--check", action="store_true", help="fail if a page is out of date; write nothing")
+    given = parser.parse_args()
+    changed = {**stale(given.pages or generated_pages()), **({} if given.pages else stale_strengths())}
+    names = ", ".join(str(page) for page in changed)
+    if given.check and changed:
+        raise SystemExit(f"out of date: {names}; run `make docs`")
+    for page, text in changed.items():
+        page.write_text(text, encoding="utf-8")
+    print(f"written: {names}" if changed else "nothing was out of date")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""What the pages of integrations show: the programs that use other libraries, and the results of running them."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ddz_training.measure.markdown import markdown_table
+from tests.integrations import programs
+
+
+def table(checkout: Path = programs.ROOT) -> str:
+    """One line per program, in the order of their names, and those that still have to be measured."""
+    rows = programs.current(checkout)
+    lines = [(f"`{name}`", *_cells(row)) for name, row in rows.items()]
+    missing = [f"`{name}`" for name in programs.programs(checkout) if name not in rows]
+    rest = f"\n\nNot yet measured in their present form: {', '.join(missing)}." if missing else ""
+    return (markdown_table(("program", "wins % v random", "steps/s", "of ours"), lines) if lines else "") + rest
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    wins, speed = programs.spread(seed["wins"] for seed in row["seeds"].values()), row.get("speed")
+    return (wins, f"{speed['through']:,}", f"{speed['of_ours']:.0%}") if speed else (wins, "–", "–")
+
+
+def code(program: Path) -> str:
+    """A program."""
+    return f"```py\n{program.read_text(encoding='utf-8')}```"
+
+
+def install(library: Path) -> str:
+    """The command that installs a library in the versions that its programs were run with."""
+    lines = (library / programs.CONSTRAINTS).read_text(encoding="utf-8").splitlines()
+    command = shlex.join(["pip", "install", "-e", ".", *(line for line in lines if not line.startswith("#"))])
+    return f"In a clone, with the versions that were tested:\n\n```sh\n{command}\n```"
+
+
+_PROGRAMS = programs.programs(programs.ROOT)
+_OTHERS = {
+    "evaluation": programs.ROOT / programs.FOLDER / "evaluation.py",
+    "learn-offline": programs.ROOT / programs.FOLDER / "tianshou" / "learn_offline.py",
+}
+
+TABLES: dict[str, Callable[[], str]] = {
+    "integrations": table,
+    **{f"install-{file.parent.name}": functools.partial(install, file.parent) for file in _PROGRAMS.values()},
+    **{f"code-{name}": functools.partial(code, file) for name, file in (_PROGRAMS | _OTHERS).items()},
+}
+"""The table, ``install-LIBRARY``, and ``code-NAME`` for all programs and what they share."""

@@ -1,0 +1,362 @@
+"""Tables of results: what pages show of the files in ``docs/results``."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from ddz_agents.neural.shipped import policy_name
+from ddz_training.experiments import mini_uct, strengths, training_curves
+from ddz_training.experiments.experiment import Saved, grouped, read_saved
+from ddz_training.experiments.matches import win_interval
+from ddz_training.experiments.registry import load_experiment
+from ddz_training.measure.markdown import Table, markdown_table
+
+RESULTS = Path(__file__).with_name("results")
+
+Row = Mapping[str, str]
+"""The cells of a line by the heads of their columns."""
+
+
+def part(table: Table, *columns: str, rows: Callable[[Row], bool] = lambda row: True) -> str:
+    """Some columns of a table, and the lines that are wanted, as Markdown.
+
+    Args:
+        table: The table.
+        columns: Heads of columns; all if none is named.
+        rows: Whether a line is wanted.
+    """
+    shown = columns or tuple(table.header)
+    lines = [dict(zip(table.header, line, strict=True)) for line in table.lines]
+    cells = [[line[column] for column in shown] for line in lines if rows(line)]
+    return Table(table.title, shown, cells, table.note).markdown()
+
+
+def experiment(name: str, table: str) -> Table:
+    """A table of an experiment, from its committed file."""
+    found = load_experiment(name)
+    return found.tables[table](read_saved(found.result, RESULTS / found.file_name))
+
+
+def whole(name: str, table: str = "") -> Callable[[], str]:
+    """What makes a whole table of an experiment, which has the experiment's name by default."""
+    return lambda: experiment(name, table or name).markdown()
+
+
+# --- The paper of 2011 ------------------------------------------------------------------------------------------------
+
+
+def mini_inference() -> str:
+    """Inference on Mini, of the seat that the paper most likely means."""
+    return part(experiment("mini-inference", "mini-inference"), rows=lambda row: "as player 2" not in row["what"])
+
+
+FINISHING = {
+    "mini_uct.csv": "taken at once, in simulations and by the agent",
+    "mini_uct_plain.csv": "not taken at once (`--no-finish`): the paper to the letter",
+}
+"""The files of Mini's UCT, and what they differ in."""
+
+
+def mini_uct_rates() -> str:
+    """Player 1's win rate on Mini as our searches are and as the paper's are."""
+    lines = []
+    for name, what in FINISHING.items():
+        saved: Saved[mini_uct.UctResult] = read_saved(mini_uct.UctResult, RESULTS / name)
+        games = saved.settings["games"] * len(saved.results)
+        lines.append((what, f"{games:,}", *(rate.both() for rate in mini_uct.uct_rates(saved).values())))
+    header = ("finishing moves", "games each", "information-set %", "determinized %")
+    return markdown_table(header, [*lines, ("paper", "", *mini_uct.PAPER_RATES.values())])
+
+
+def full_cheating() -> str:
+    """Table 1: the differences; a figure beside it shows the rates."""
+    return part(experiment("cheating", "full-cheating"), rows=lambda row: "difference" in row["what"])
+
+
+def full_branching() -> str:
+    """Choices at a decision: the figures that the paper has words for, in the rule agent's games."""
+    hidden = ("whole moves, median", "by suit, median", "20 to 70 main groups", "a single choice", "played by random")
+    return part(
+        experiment("branching", "full-branching"), rows=lambda row: not any(text in row["what"] for text in hidden)
+    )
+
+
+# --- The thesis -------------------------------------------------------------------------------------------------------
+
+
+def tree_size() -> str:
+    """State and game-tree complexity: what the thesis prints, and the lengths of games."""
+
+    def wanted(row: Row) -> bool:
+        what, note = row["what"], row["95 % interval, or what is counted"]
+        if what.startswith("bots"):
+            return what == "bots, rules: mean length"
+        others = ("positions", "half-deck", "random, by cards")
+        return not (what.startswith(others) or "ranks only" in note or ": leaves" in what or ": game tree by" in what)
+
+    return part(experiment("tree-size", "tree-size"), rows=wanted)
+
+
+def tendency() -> str:
+    """Deal tendency by who judges."""
+    shares = ("none %", "landlord %", "peasants %")
+    return part(experiment("tendency", "tendency"), "judges", *shares, "deals")
+
+
+def equivalent_simulated() -> str:
+    """Simulated searches on the steepest and the flattest curve."""
+    columns = ("curve", "method", "covered %", "mean ratio", "typical error", "games")
+    table = experiment("equivalent-simulated", "equivalent-simulated")
+    return part(table, *columns, rows=lambda row: row["curve"] in ("steep", "flat"))
+
+
+def equivalent_known() -> str:
+    """Known iterations recovered."""
+    columns = ("iterations", "method", "deals", "found", "ratio", "standard error", "covered", "games", "thesis")
+    table = experiment("equivalent-known", "equivalent-known")
+    return part(table, *columns, rows=lambda row: row["deals"] != "400 in all")
+
+
+def equivalents() -> str:
+    """The agents and their equivalents in both searches."""
+    columns = ("rules", "agent", "wins % v `rules`", "`isuct`", "`rollout:particles=0`")
+    return part(experiment("equivalents", "equivalents"), *columns)
+
+
+_INPUTS_OF_LITTLE_WORTH = {
+    f"`{name}`" for name in ("state", "unseen", "target", "key", "signs", "history", "table", "hand", "sizes", "rest")
+}
+
+
+def equivalent_knowledge() -> str:
+    """What pieces of knowledge are worth, without the inputs that are worth next to nothing."""
+    columns = ("agent", "without", "factor", "wins % v the whole", "thesis")
+    table = experiment("equivalents", "equivalent-knowledge")
+    return part(table, *columns, rows=lambda row: row["without"] not in _INPUTS_OF_LITTLE_WORTH)
+
+
+# --- Searches and policies --------------------------------------------------------------------------------------------
+
+
+def search_depth() -> str:
+    """Depth-limited searches by depth."""
+    table = experiment("search-depth", "search-depth")
+    return part(table, "agent", "deals", "both %", "95 % interval", rows=lambda row: "depth 2" not in row["search"])
+
+
+def solver_curve() -> str:
+    """Positions solved by time, of a few sizes and times."""
+    table = experiment("solver-curve", "solver-curve")
+    return part(
+        table, "cards", "100 ms", "1 s", "at all", rows=lambda row: row["cards"] not in ("11+11+11", "12+12+12")
+    )
+
+
+def tuning() -> str:
+    """What tuning gained where it searched, and on fresh deals."""
+    return part(experiment("tuning", "tuning"), "subject", "method", "gain, search", "gain, fresh deals")
+
+
+def policy_strength() -> str:
+    """The shipped policy and the search with it."""
+    table = experiment("policy-strength", "policy-strength")
+    columns = ("agent", "against", "deals", "win %", "over the policy")
+    return part(table, *columns, rows=lambda row: (row["agent"], row["against"]) != ("`policy`", "`random-staged`"))
+
+
+def points_strength() -> str:
+    """Stakes that the policy for points wins."""
+    return part(experiment("points-strength", "points-strength"), "against", "deals", "score a game")
+
+
+def chances() -> str:
+    """Chances of winning, given and found."""
+    return part(experiment("chances", "chances"), "chance given, %", "positions", "games won, %")
+
+
+def _of_policy() -> list[strengths.StrengthResult]:
+    """The results of the shipped policy, alone and in the default search."""
+    results = read_saved(strengths.StrengthResult, RESULTS / "policy_strength.csv").results
+    return [result for result in results if result.agent in (strengths.POLICY, strengths.NEURAL)]
+
+
+def policy_rates() -> str:
+    """Win rates of the shipped policy, alone and in the default search, for a page that has no room for more."""
+    lines = strengths.strength_cells(_of_policy())
+    return markdown_table(("agents", "N", "win %"), ((f"{line[0]} v {line[1]}", *line[2:4]) for line in lines))
+
+
+def policy_model_index() -> str:
+    """Win rates of the shipped policy alone as the head of a model card has them: Hugging Face's ``model-index``."""
+    lines = ["model-index:", "- name: ddz-env policy", "  results:"]
+    for (agent, opponent), own in grouped(_of_policy(), "agent", "opponent").items():
+        if agent == strengths.POLICY:
+            rate = win_interval(own)
+            lines += [
+                "  - task: {type: reinforcement-learning, name: Dou Dizhu}",
+                f"    dataset: {{type: duplicate-deals, name: '{rate.count:,} duplicate deals against {opponent}'}}",
+                f"    metrics: [{{type: win_rate, name: win rate of both sides, value: {rate.mean:.3f}}}]",
+            ]
+    return "\n".join(lines)
+
+
+# --- Training ---------------------------------------------------------------------------------------------------------
+
+
+def training_stages() -> str:
+    """The stages of the training and what they took."""
+    return training_curves.stage_table(training_curves.load_training(RESULTS)).markdown()
+
+
+def seeds() -> str:
+    """Runs that differ in their seeds."""
+    return training_curves.band_table(training_curves.load_training(RESULTS / "seeds")).markdown()
+
+
+def campaign() -> str:
+    """The runs of the campaign: what they took, and how strong they were at their ends."""
+    stages = training_curves.load_training(RESULTS / "campaign")
+    opponents = dict.fromkeys(line["opponent"] for stage in stages for line in stage.evaluations)
+    lines = []
+    for stage in stages:
+        rates = (training_curves.rate_text(stage.last(opponent)) for opponent in opponents)
+        lines.append((stage.name, f"{stage.total('decisions') / 1e6:.0f}", *rates))
+    return markdown_table(("run", "million decisions", *(f"v `{opponent}` %" for opponent in opponents)), lines)
+
+
+def climb() -> str:
+    """The judgements of candidates, the latest last."""
+    header, lines = _csv("climb.csv")
+    for line in lines:
+        line[:2] = map(policy_name, line[:2])
+        line[2] = f"{float(line[2]) / 1e6:.0f}" if line[2] else ""
+    return markdown_table(("weights", "against", "million decisions", *header[3:]), lines)
+
+
+def forms() -> str:
+    """What other forms of the network and other updates won."""
+    header, lines = _csv("forms.csv")
+    return markdown_table(header, ([name, f"{int(count) / 1e6:.0f}", *rest] for name, count, *rest in lines))
+
+
+def _csv(name: str) -> tuple[Sequence[str], list[list[str]]]:
+    with (RESULTS / name).open(newline="", encoding="utf-8") as file:
+        header, *lines = csv.reader(file)
+    return header, lines
+
+
+# --- Robustness and speed ---------------------------------------------------------------------------------------------
+
+
+def sabotage() -> str:
+    """What ``python -m tests.sabotage --out`` counted."""
+    document = json.loads((RESULTS / "sabotage.json").read_text(encoding="utf-8"))
+    rows = [
+        (outcome["kind"], outcome["left_out"] or f"{outcome['tried']:,}", outcome["failed"])
+        for outcome in document["outcomes"]
+    ]
+    table = markdown_table(("what was tried", "attempts", "did not hold"), rows)
+    machine = document["machine"]
+    where = f"{machine['system']}, Python {machine['python']}, {machine['cores']} cores"
+    return f"{table}\n\n{where}, seed {document['seed']}."
+
+
+def _measured() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The machine and the contenders of the file that ``make bench ARGS='--json FILE'`` writes, with their medians."""
+    document = json.loads((RESULTS / "speeds.json").read_text(encoding="utf-8"))
+    rows = [{**row, "median": median(row["values"])} for row in document["measurements"]]
+    return document["machine"], rows
+
+
+def _speed(row: dict[str, Any]) -> str:
+    """A median with three digits."""
+    value = row["median"]
+    digits = 2 - math.floor(math.log10(value))
+    return f"{round(value, digits):,.{max(0, digits)}f} {row['unit']}"
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    return f"{row['ratio']:,.1f} ×" if row["beside"] else ""
+
+
+def speeds() -> str:
+    """One line per contender, its measurement named in the first, and the machine and the versions below them."""
+    machine, rows = _measured()
+    titles = ["", *(row["title"] for row in rows)]
+    lines = [
+        ("" if title == before else title, row["name"] + " (peer)" * bool(row["beside"]), _speed(row), _ratio(row))
+        for (before, title), row in zip(itertools.pairwise(titles), rows, strict=True)
+    ]
+    system = machine["system"].partition("-")[0]
+    where = f"{machine['cores']} cores, {machine['cpu']}, {system}, Python {machine['python']}"
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    table = markdown_table(("what", "contender", "median", "ours ÷ peer"), lines)
+    return "\n\n".join([table, where, versions, f"Load at the start: {machine['load']}."])
+
+
+def speed_ratios() -> str:
+    """One line per peer: ours, the peer, and the ratio."""
+    _, rows = _measured()
+    ours = {row["name"]: row for row in rows}
+    lines = [
+        (row["title"], _speed(ours[row["beside"]]), _speed(row), row["name"], _ratio(row))
+        for row in rows
+        if row["beside"]
+    ]
+    return markdown_table(("what", "ddz-env", "peer", "which", "ratio"), lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "mini-census": whole("mini-census"),
+    "mini-agents": whole("mini-agents"),
+    "mini-pairs": whole("mini-agents", "mini-pairs"),
+    "mini-inference": mini_inference,
+    "mini-uct": mini_uct_rates,
+    "mini-uct-rates": whole("mini-uct", "mini-uct-rates"),
+    "full-cheating": full_cheating,
+    "full-landlord": whole("landlord", "full-landlord"),
+    "full-thresholds": whole("thresholds", "full-thresholds"),
+    "full-iterations": whole("iterations", "full-iterations"),
+    "full-exploration": whole("exploration", "full-exploration"),
+    "full-trees": whole("trees", "full-trees"),
+    "full-branching": full_branching,
+    "full-states": whole("information-sets", "full-states"),
+    "tree-size": tree_size,
+    "complexity": whole("complexity"),
+    "complexity-errors": whole("complexity", "complexity-errors"),
+    "tendency": tendency,
+    "games-saved": whole("tendency-savings", "games-saved"),
+    "equivalent-simulated": equivalent_simulated,
+    "equivalent-known": equivalent_known,
+    "equivalents": equivalents,
+    "equivalent-knowledge": equivalent_knowledge,
+    "holdem": whole("holdem"),
+    "holdem-readings": whole("holdem", "holdem-readings"),
+    "holdem-paper": whole("holdem", "holdem-paper"),
+    "streets": whole("streets"),
+    "search-depth": search_depth,
+    "solver-curve": solver_curve,
+    "tuning": tuning,
+    "levels": whole("levels"),
+    "strengths-of-agents": whole("agent-strength", "strengths-of-agents"),
+    "policy-strength": policy_strength,
+    "policy-rates": policy_rates,
+    "policy-model-index": policy_model_index,
+    "points-strength": points_strength,
+    "chances": chances,
+    "training-stages": training_stages,
+    "seeds": seeds,
+    "campaign": campaign,
+    "climb": climb,
+    "forms": forms,
+    "sabotage": sabotage,
+    "speeds": speeds,
+    "speed-ratios": speed_ratios,
+}

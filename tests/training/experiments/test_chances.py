@@ -1,0 +1,62 @@
+"""Chances of winning that people see: borne out, without a look at hidden cards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ddz_agents.neural_search.judge import SHIPPED, Calibration, Judge, LogOddsCurve
+from ddz_env import Move, Rules, State
+from ddz_env.core.errors import IllegalMoveError
+from ddz_training.experiments import chances
+from tests.hidden import permuted
+from tests.training.experiments import committed
+
+RNG = np.random.default_rng
+AS_GIVEN = Calibration(LogOddsCurve(0.0, 1.0, 0.0), LogOddsCurve(0.0, 1.0, 0.0))
+"""Leaves the critic's means alone."""
+
+
+def test_chances_are_borne_out_in_every_tenth_and_come_out_again() -> None:
+    saved = committed(chances.ChanceResult, "chances")
+    assert chances.fit(saved) == SHIPPED  # new weights: `ddz reproduce chances`, then the constants of the judge
+    tenths = chances.given_and_won(saved, SHIPPED)
+    assert sum(map(len, tenths)) > 1000
+    assert all(abs(fmean(told for told, _ in part) - fmean(won for _, won in part)) < 0.05 for part in tenths)
+    raw = chances.given_and_won(saved, AS_GIVEN)
+    assert any(abs(fmean(t for t, _ in part) - fmean(w for _, w in part)) > 0.05 for part in raw)  # no map: far off
+    again = chances.CHANCES.run(chances.ChanceOptions(games=2, processes=1)).results
+    kept = [one for one in saved if one.deal in {one.deal for one in again}]
+    assert [replace(one, mean=0.0) for one in again] == [replace(one, mean=0.0) for one in kept]
+    assert [one.mean for one in again] == pytest.approx([one.mean for one in kept], abs=0.002)
+
+
+def test_no_chance_depends_on_hidden_cards() -> None:
+    judge, rng, state = Judge(worlds=4), RNG(1), State.new(seed=8)
+    for _ in range(6):
+        twin, moves = permuted(state, state.seat, rng), state.legal_moves()
+        assert judge.judge(state.view(), moves[:4], RNG(3)) == judge.judge(twin.view(), moves[:4], RNG(3))
+        state.step(moves[-1])
+    auction = State.new(1, Rules.preset("bidding"))
+    with pytest.raises(IllegalMoveError, match="plays no cards now"):
+        judge.judge(auction.view(), auction.legal_moves(), RNG(0))
+
+
+def test_what_is_forced_is_played_before_the_critic_judges() -> None:
+    class Strict:
+        """Says nothing of a seat that has no choice, as the critic has learned nothing of it."""
+
+        def value_of_games(self, observations: Any, masks: Any, concealed: Any) -> Any:
+            assert (masks.sum(axis=1) > 1).all()
+            return np.full(len(masks), 0.5, np.float32)
+
+    # The landlord leads its last card but one, and cannot beat the joker with the last.
+    state = State.from_hands(["46", "3T8", "789R"], check_sizes=False)
+    state.step("4")
+    state.step("pass")
+    judge = Judge(Strict(), AS_GIVEN, worlds=3)  # type: ignore[arg-type]
+    assert judge.means(state.view(), [Move.parse("R")], RNG(0)).tolist() == [0.75]

@@ -1,0 +1,116 @@
+"""``ddz botzone``: be one of its bots, play its matches here, read its logs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from click import argument, option
+
+from ddz_env.core.errors import plural
+from ddz_training.apps.cli.console import quoted, tell
+from ddz_training.apps.cli.options import NATURAL, PATH
+from ddz_training.apps.cli.outputs import FOLDER, NEW, Output
+
+_agent_option = option("--agent", default="rules", help="The agent by name (ddz agents), with options.")
+_seed_option = option("--seed", type=NATURAL, default=0, help="Seed of the agent's draws.")
+
+
+@click.group()
+def botzone() -> None:
+    """Botzone: be one of its bots, play its matches here, read its logs.
+
+    \b
+    Example:
+      ddz botzone bundle --agent rules --out bot.zip
+    """
+
+
+@botzone.command()
+@_agent_option
+@_seed_option
+@option("--stay", is_flag=True, help="Stay running between answers.")
+def bot(agent: str, seed: int, stay: bool) -> None:
+    """Be a bot of Botzone on standard input and output; which game it is, the first message says.
+
+    \b
+    Examples:
+      ddz botzone bot --agent rules
+      ddz botzone bot --agent isuct:iterations=500 --stay
+    """
+    from ddz_env.peers.botzone import player
+    from ddz_env.playing.agent import close
+    from ddz_env.playing.registry import make_agent
+
+    made = make_agent(agent)
+    try:
+        player.serve(made, sys.stdin, lambda line: print(line, flush=True), seed, stay)
+    finally:
+        close(made)
+
+
+@botzone.command()
+@option("--out", type=Output(".zip"), default=Path("bot.zip"), help="The archive.")
+@_agent_option
+@_seed_option
+@option("--stay/--no-stay", default=True, help="Stay running between answers.")
+def bundle(out: Path, agent: str, seed: int, stay: bool) -> None:
+    """Write an agent as one archive to upload as a Python bot; it needs numpy and numba where it runs.
+
+    \b
+    Example:
+      ddz botzone bundle --agent rules --out bot.zip
+    """
+    from ddz_training.apps.botzone.bundle import write_bundle
+
+    written = write_bundle(out, agent, seed, stay)
+    files = f", of them {', '.join(written.data)}" if written.data else ""
+    tell(f"{quoted(out)}: {written.size / 1e6:.2f} MB, {written.files} files{files}")
+
+
+@botzone.command()
+@argument("agents", nargs=-1, required=True, help="Three agents, seat by seat; botzone:./bot for a program.")
+@option("--game", default="FightTheLandlord", help="That (seat 0 is the landlord), or FightTheLandlord2.")
+@option("--seed", type=NATURAL, default=0, help="Seed of the deal and of our agents.")
+@option("--out", type=NEW, help="Write the log to this new file.")
+def match(agents: tuple[str, ...], game: str, seed: int, out: Path | None) -> None:
+    """Play one match in the platform's JSON and print its record, faults and scores.
+
+    \b
+    Examples:
+      ddz botzone match rules botzone:./bot botzone:./bot
+      ddz botzone match rules policy rules --game FightTheLandlord2 --out match.json
+    """
+    from ddz_env.core.whole_file import replace_file
+    from ddz_env.peers.botzone.games import botzone_game
+    from ddz_training.apps.botzone.match import play_match
+
+    played = play_match(botzone_game(game), list(agents), seed)
+    if out is not None:
+        replace_file(out, str(played).encode())
+    tell(played.record().removesuffix("\n"))
+
+
+@botzone.command()
+@argument("log", type=PATH, help="A log: a file, with one match or one per line.")
+@option("--out", type=FOLDER, help="Folder for a data set of these matches, as ddz record writes it.")
+def log(log: Path, out: Path | None) -> None:
+    """Print the matches of a log of the platform as readable records, played again move by move.
+
+    \b
+    Examples:
+      ddz botzone log match.json
+      ddz botzone log matches.jsonl --out runs/botzone
+    """
+    from ddz_env.peers.botzone.log import read_logs
+    from ddz_training.data.recording import keep_matches
+
+    matches = read_logs(log)
+    if out is None:
+        for each in matches:
+            tell(each.record())
+        return
+    made = keep_matches(out, matches)
+    kept = f"{plural(made.games, 'game')}, {plural(made.rows, 'row')}"
+    tell(f"{quoted(out)}: {kept}; left out, not ended by play: {len(matches) - made.games}")

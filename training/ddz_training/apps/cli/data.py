@@ -1,0 +1,143 @@
+"""``ddz record``, ``replay`` and ``export``: games and policies as files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click import argument, option
+
+from ddz_env.core.errors import plural
+from ddz_training.apps.cli.console import bar, quoted, show, tell
+from ddz_training.apps.cli.options import COUNT, NATURAL, PATH, Playing, Texts
+from ddz_training.apps.cli.outputs import FOLDER, WEIGHTS, check_output
+from ddz_training.apps.cli.typed import follow, leave_out
+
+if TYPE_CHECKING:
+    from ddz_env.table.session import Record
+
+ONNX = ".onnx"
+
+
+@click.command()
+@argument("agents", nargs=-1, required=True, help="One plays itself, two play from both sides, three sit seat by seat.")
+@option(
+    "--out", type=FOLDER, required=True, help="Folder for games, tables and card; one with fewer deals is completed."
+)
+@option("--deals", type=COUNT, default=100, help="Deals to play.")
+@option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
+@option("--visits", is_flag=True, help="Record what searches think of every action; all agents must be searches.")
+@option("--format", "form", type=click.Choice(("parquet", "minari")), default="parquet", help="Tables, or episodes.")
+@Playing.playing()
+def record(playing: Playing, agents: Texts, out: Path, deals: int, first_deal: int, visits: bool, form: str) -> None:
+    """Record games as a data set: tables of states and actions, and games that replay exactly.
+
+    \b
+    Examples:
+      ddz record rules --deals 1000 --out runs/rules-games
+      ddz record rules --deals 1000 --out runs/rules-games --format minari
+      ddz record isuct:iterations=2000 --visits --deals 200 --out visits
+      ddz record rules policy --rules bidding --out runs/match --processes 4
+    """
+    from ddz_training.data import dataset, episodes, recording, table
+    from ddz_training.data.games import GAMES
+
+    tables = form == "parquet"
+    (table.check_tables if tables else episodes.check_minari)()
+    wanted = recording.Recording(agents, playing.preset, playing.seed, visits)
+    store = wanted.store(out / GAMES)
+    with playing.working("deals") as work:
+        recording.record_games(wanted, deals, first_deal=first_deal, store=store, **work)
+    with bar("tables" if tables else "games") as on_progress:
+        made = (dataset.write_data_set if tables else episodes.write_episodes)(out, on_progress)
+    tell(f"{quoted(out)}: {plural(made.games, 'game')}, {plural(made.rows, 'row' if tables else 'step')}")
+    if tables:
+        follow("to learn from them", "train", "imitate", "--out", "warm.safetensors", "--data", out)
+
+
+@click.command()
+@argument("games", type=PATH, help="A data set's folder or file of games; with --review also a saved game.")
+@option("--deal", type=NATURAL, help="Print the game of this deal, to be opened on the page.")
+@option("--game", type=NATURAL, default=0, help="With --deal: which of its games.")
+@option("--review", is_flag=True, help="Say of every move what it lost in chances of winning, by what its seat knew.")
+@option("--json", "as_json", is_flag=True, help="With --review: print one JSON object per move.")
+def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool) -> None:
+    """Check that all games of a data set replay as they were recorded; print one, or review one move by move.
+
+    \b
+    Examples:
+      ddz replay runs/rules-games
+      ddz replay runs/rules-games --deal 7
+      ddz replay game.txt --review
+    """
+    from ddz_env.table.session import Record
+    from ddz_training.data.games import DataSetError, read_games
+
+    if deal is None:
+        leave_out("games are counted within a --deal", "game")
+    if not review:
+        leave_out("only a --review is printed as JSON", "as_json")
+    elif deal is None:
+        _review(Record.load(games), as_json)
+        return
+    file = read_games(games)
+    chosen = [one for one in file.games if deal is None or (one.deal, one.game) == (deal, game)]
+    if not chosen:
+        what = "games" if deal is None else f"game {game} of deal {deal}"
+        raise DataSetError(f"{games} has no {what}")
+    if review:
+        _review(chosen[0].record(file.rules, file.agents), as_json)
+    elif deal is not None:
+        click.echo(chosen[0].record(file.rules, file.agents), nl=False)
+    else:
+        for one in chosen:
+            one.replay(file.rules)
+        tell(f"{plural(len(chosen), 'game')} replay as recorded")
+
+
+def _review(record: Record, as_json: bool) -> None:
+    """Say of every move what it lost in chances of winning."""
+    from ddz_env.table.session import Replay
+    from ddz_training.apps.chances import Chances
+    from ddz_training.measure.markdown import Table
+
+    replayed, chances, lines = Replay(record), Chances(), []
+    for number in range(len(replayed)):
+        replayed.go(number)
+        found = chances.review(replayed)
+        if as_json:
+            tell(json.dumps(found._asdict(), ensure_ascii=False))
+        shares = ("" if share is None else f"{100 * share:.0f}" for share in (found.landlord, found.loss))
+        lines.append([str(number + 1), str(found.seat), str(found.role), str(found.move), *shares])
+    if not as_json:
+        show(Table("", ("move", "seat", "role", "played", "landlord %", "lost %"), lines))
+
+
+@click.command()
+@argument("policy", required=False, type=PATH, help="Weights; the shipped policy by default.")
+@option("--out", type=PATH, default=Path(f"policy{ONNX}"), help="Where to write the file (FILE.onnx).")
+@option("--half", is_flag=True, help="Write a new FILE.safetensors of half the size instead, for ddz itself.")
+def export(policy: Path | None, out: Path, half: bool) -> None:
+    """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx).
+
+    \b
+    Examples:
+      ddz export --out policy.onnx
+      ddz export runs/first/policy.safetensors --out first.onnx
+      ddz export policy.safetensors --half --out half.safetensors
+    """
+    check_output(out, (WEIGHTS if half else ONNX,), new=half)
+    from ddz_agents.neural import onnx_files
+    from ddz_agents.neural.shipped import policy_path
+    from ddz_agents.neural.weights import load_weights, save_weights
+
+    weights = load_weights(policy_path(policy))
+    if half:
+        save_weights(out, weights, half=True)
+    else:
+        onnx_files.export_onnx(weights, out)
+    about = f"{weights.rules} rules, {weights.objective}{', half precision' if half else ''}"
+    tell(f"{quoted(out)}: {out.stat().st_size / 1e6:.1f} MB, {about}")
+    follow("to play it", "arena", f"policy:path={out}", "rules")

@@ -1,0 +1,80 @@
+"""``ddz web``: a page to play, replay, analyse and ask on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click import option
+
+from ddz_training.apps.cli.console import tell
+from ddz_training.apps.cli.options import PATH, Texts
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from ddz_training.apps.web.server import Server
+
+OFFERED = ("medium", "easy", "hard", "master", "policy", "rollout:milliseconds=300", "isuct", "random")
+"""The levels of play, and agents for those who know them; the first by default."""
+ADVISER = "neural-ismcts:milliseconds=500"
+
+
+@click.command()
+@option("--port", type=click.IntRange(0, 65535), default=8000, help="The port; 0 takes a free one.")
+@option("--host", default="127.0.0.1", help="The address to listen on; by default this machine's own alone.")
+@option("--known-as", multiple=True, help="Another name by which browsers call the server; may be repeated.")
+@option("--agent", multiple=True, help="An agent that may play; may be repeated, the first by default.")
+@option("--adviser", default=ADVISER, help="Who gives hints.")
+@option("--folder", type=PATH, help="Where games are kept; by default in the user's own data.")
+@option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+def web(port: int, host: str, known_as: Texts, agent: Texts, adviser: str, folder: Path | None, opens: bool) -> None:
+    """Serve a page to play, replay, analyse and ask on.
+
+    \b
+    Examples:
+      ddz web --open
+      ddz web --agent rules --agent isuct:iterations=500 --adviser rollout
+      ddz web --host 0.0.0.0 --known-as table.local --folder games
+    """
+    import webbrowser
+
+    import uvicorn  # noqa: F401  # a missing extra is said first
+
+    from ddz_env.core.folders import user_folder
+    from ddz_env.playing.registry import make_agent
+    from ddz_training.apps.web import routes
+    from ddz_training.apps.web.games import WebOptionError
+    from ddz_training.apps.web.server import Server
+
+    for name in (*agent, adviser):
+        make_agent(name)  # a wrong name is reported now, not to a player
+    try:
+        bound = socket.create_server((host, port))
+    except OSError as error:
+        raise WebOptionError(f"cannot listen on {host}:{port} ({error}): name another --port, or 0 for any") from error
+    own = f"[{host}]" if ":" in host else host
+    hosts = {"127.0.0.1", "localhost", "[::1]", own, *known_as}
+    games = folder or user_folder("XDG_DATA_HOME", ".local", "share") / "games"
+    server = Server(games, agent or OFFERED, adviser)
+    app = routes.make_app(server, sorted(hosts))
+    name = "localhost" if host in ("127.0.0.1", "::1") else host
+    address = f"http://{name}:{bound.getsockname()[1]}/"
+    tell(f"{address}  (Ctrl-C ends; games are kept)")
+    server.preparation.start()
+    if opens:
+        webbrowser.open(address)
+    asyncio.run(_serve(routes.new_server(app), bound, server))
+
+
+async def _serve(page: uvicorn.Server, bound: socket.socket, server: Server) -> None:
+    """Answer until Ctrl-C; an agent that hangs then would keep the process, and every move is kept already."""
+    with contextlib.suppress(KeyboardInterrupt):
+        await page.serve(sockets=[bound])
+    server.games.close()
+    os._exit(0)

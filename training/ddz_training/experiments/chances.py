@@ -1,0 +1,156 @@
+"""Whether the chances of winning that people see come true, in games of the policy with itself.
+
+At some decisions of every game the judge (:mod:`ddz_agents.neural_search.judge`) values the move that is then played,
+from what its seat knows; the game says who won.  The map from the critic's means to chances is fitted on the games with
+even numbers, and the table counts those with odd ones.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.neural.agent import ModelAgent
+from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural_search.judge import SHIPPED, WORLDS, Calibration, Judge, LogOddsCurve, curve_inputs
+from ddz_env import State
+from ddz_env.core.view import legal_ids
+from ddz_env.playing.generators import published_generator
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments.strengths import shipped_fingerprint
+from ddz_training.measure.statistics import normal_interval, within
+
+FIRST_DEAL = 7_000_000
+TENTHS = 10
+_GAME, _CHOICE, _WORLDS = range(3)
+"""What a generator is for."""
+_STEPS, _DIGITS = 25, 3
+"""Of Newton's method, and of what it has found."""
+
+
+@dataclass(frozen=True)
+class ChanceOptions(ex.ParallelOptions):
+    """Which games are played.
+
+    Attributes:
+        seed: Seed of deals, decisions and worlds.
+        games: How many games.
+        decisions: Decisions of each game that are looked at, at most.
+    """
+
+    games: ex.Count = 4000
+    decisions: ex.Count = 3
+
+
+@dataclass(frozen=True)
+class ChanceResult:
+    """A decision between several moves.
+
+    Attributes:
+        deal: Number of the deal.
+        number: Number of the move that was played.
+        landlord: Whether the landlord moved, 0 or 1.
+        mean: The critic's mean after the move, 0 to 1.
+        won: Whether the mover's side won, 0 or 1.
+    """
+
+    deal: int
+    number: int
+    landlord: int
+    mean: float
+    won: int
+
+
+@functools.cache
+def _player() -> tuple[ModelAgent, Judge]:
+    model = load_policy()
+    return ModelAgent(model), Judge(model)
+
+
+def play_and_judge(options: ChanceOptions, deal: int) -> list[ChanceResult]:
+    """Play a game of the policy with itself, and judge some of its moves."""
+    (agent, judge), seed, rng = _player(), options.seed, published_generator
+    state, moments = State.new(seed, game=deal), []
+    while not state.is_over:
+        view = state.view()
+        move = agent.act(view, rng([seed, deal, _GAME]))  # the likeliest: it draws nothing
+        if len(legal_ids(state.row, state.rule_words)) > 1:
+            moments.append((len(state.history), view, move))
+        state.step(move)
+    returns = state.returns()
+    count = min(options.decisions, len(moments))
+    chosen = sorted(rng([seed, deal, _CHOICE]).choice(len(moments), count, replace=False).tolist())
+    lines = []
+    for number, view, move in (moments[place] for place in chosen):
+        mean = round(float(judge.means(view, [move], rng([seed, deal, _WORLDS, number]))[0]), 4)
+        lines.append(ChanceResult(deal, number, int(view.seat == view.landlord), mean, int(returns[view.seat] > 0)))
+    return lines
+
+
+def fitted(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> LogOddsCurve:
+    """The curve under which the games that were won are likeliest (Newton's method for a logistic regression).
+
+    Args:
+        means: The critic's, shape ``[n]``.
+        won: Whether the game was won, shape ``[n]``.
+    """
+    open_ones = (means > 0) & (means < 1)
+    inputs, wins, weights = curve_inputs(means[open_ones]), won[open_ones].astype(np.float64), np.zeros(3)
+    for _ in range(_STEPS):
+        chances = 1 / (1 + np.exp(-inputs @ weights))
+        curvature = (inputs * (chances * (1 - chances))[:, None]).T @ inputs
+        weights += np.linalg.solve(curvature, inputs.T @ (wins - chances))
+    return LogOddsCurve(*(round(float(weight), _DIGITS) for weight in weights))
+
+
+def fit(results: Sequence[ChanceResult]) -> Calibration:
+    """The map that the games with even numbers give."""
+    sides = ([one for one in results if one.deal % 2 == 0 and one.landlord == side] for side in (0, 1))
+    return Calibration(
+        *(fitted(np.array([one.mean for one in side]), np.array([one.won for one in side], np.bool_)) for side in sides)
+    )
+
+
+def given_and_won(results: Sequence[ChanceResult], calibration: Calibration = SHIPPED) -> list[list[tuple[float, int]]]:
+    """The chances given in the games with odd numbers and whether these were won, in ten parts by the chance."""
+    odd = [result for result in results if result.deal % 2]
+    given = [float(calibration[one.landlord].chances(np.array([one.mean]))[0]) for one in odd]
+    tenths: list[list[tuple[float, int]]] = [[] for _ in range(TENTHS)]
+    for chance, one in zip(given, odd, strict=True):
+        tenths[min(int(chance * TENTHS), TENTHS - 1)].append((chance, one.won))
+    return tenths
+
+
+def chances_table(saved: ex.Saved[ChanceResult]) -> ex.Table:
+    """The chances given beside the games won."""
+    lines = []
+    for place, part in enumerate(given_and_won(saved.results)):
+        if part:
+            given, won = 100 * fmean(chance for chance, _ in part), [float(one) for _, one in part]
+            rate = within(normal_interval(won), 0.0, 1.0)
+            name = f"{100 * place // TENTHS}–{100 * (place + 1) // TENTHS}"
+            lines.append((name, f"{len(part):,}", f"{given:.1f}", rate.both(to="–"), f"{100 * rate.mean - given:+.1f}"))
+    note = f"Games with odd numbers; the map was fitted on those with even ones. Computed from {saved.name}."
+    header = ("chance given, %", "positions", "its mean", "games won, %", "difference")
+    return ex.Table("Chances of winning, given and found", header, lines, note)
+
+
+CHANCES = ex.Experiment(
+    name="chances",
+    about="Whether the chances of winning that ddz web shows are borne out, in games of the policy with itself.",
+    options=ChanceOptions,
+    result=ChanceResult,
+    key=("deal",),
+    tasks=lambda options: [(deal,) for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)],
+    work=play_and_judge,
+    settings=("seed", "decisions"),
+    more=lambda options: {"worlds": WORLDS, "weights": shipped_fingerprint()},
+    agents=lambda options: ["policy"],
+    unit="games",
+    tables={"chances": chances_table},
+)

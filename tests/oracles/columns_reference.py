@@ -39,6 +39,14 @@ def policy_columns(observations: np.ndarray, history: int) -> dict[str, np.ndarr
     }
 
 
+def prospects(hand_values: np.ndarray) -> np.ndarray:
+    """The columns of hands by the two numbers that they depend on, shape ``[..., 33]``, float32."""
+    sure, price = hand_values[..., :1].astype(int), hand_values[..., 1:].astype(int)
+    losers, worth = sure // 100, ((price + 250) / 1000).clip(0, 1)
+    parts = losers >= np.arange(1, 9), losers + sure % 100 >= np.arange(1, 13), worth, price > np.arange(0, 600, 50)
+    return np.concatenate(parts, -1).astype(np.float32)
+
+
 def hand_left(observation: np.ndarray, action: int) -> np.ndarray:
     """The hand that an action leaves, shape ``[15]``."""
     hand, body, kickers = (field(observation[None], name)[0] for name in ("hand", "pending_body", "kickers"))

@@ -14,23 +14,19 @@ import torch
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.architecture import critic_layers, policy_layers
-from ddz_agents.neural.columns import (
-    REST_COLUMNS,
-    observation_columns,
-    policy_inputs,
-)
+from ddz_agents.neural.columns import observation_columns, policy_inputs
 from ddz_agents.neural.compiled_policy import CompiledPolicy
-from ddz_agents.neural.decisions import REST_FIELDS, describe_afterstates, describe_observations
+from ddz_agents.neural.decisions import describe_afterstates, describe_observations
 from ddz_agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError
 from ddz_agents.neural.features import (
     MOST_LOSERS,
     MOST_MOVES,
     PLANES,
     SIGNS,
+    read_hand_values,
     value_hand,
     weigh_pool,
 )
-from ddz_agents.neural.fields import enter, fill
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork, policy_input
@@ -292,15 +288,6 @@ def test_it_plays_and_searches_where_nothing_but_the_core_is_installed(tmp_path:
     assert any("policy" in line for line in table)
 
 
-def prospect_columns(sure: int, price: int) -> Floats:
-    """The columns of a hand that was looked at."""
-    places, factors = np.empty(REST_FIELDS.most, np.int64), np.empty(REST_FIELDS.most, np.float32)
-    values, out = np.array([[sure, price]], np.int16), np.full(REST_COLUMNS, np.nan, np.float32)
-    count = enter(np.zeros(15, np.int8), values, REST_FIELDS, places, factors)
-    fill(places, factors, count, REST_FIELDS.before, out)
-    return out[PLANES:]
-
-
 @pytest.mark.parametrize(
     ("sure", "price", "losers", "moves", "share", "steps"),
     [
@@ -314,21 +301,15 @@ def prospect_columns(sure: int, price: int) -> Floats:
 def test_an_appraisal_is_a_hundred_a_loser_and_one_any_other_move_and_a_price(
     sure: int, price: int, losers: int, moves: int, share: float, steps: int
 ) -> None:
-    parts = np.split(
-        prospect_columns(sure, price), [MOST_LOSERS, MOST_LOSERS + MOST_MOVES, MOST_LOSERS + MOST_MOVES + 1]
-    )
-    assert [part.sum() for part in (*parts[:2], parts[3])] == [losers, moves, steps]
-    assert parts[2].tolist() == pytest.approx([share], abs=1e-6)
+    assert read_hand_values(sure, price) == (losers, moves, pytest.approx(share, abs=1e-6), steps)
 
 
-def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, float]:
-    scratch = new_rule_scratch()
-    weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), Rules().words(), scratch)
-    out = prospect_columns(*value_hand(np.uint64(counts_to_word(Hand.parse(hand).counts)), scratch))
-    losers, moves = out[:MOST_LOSERS], out[MOST_LOSERS : MOST_LOSERS + MOST_MOVES]
-    for thresholds in (losers, moves):  # once a threshold is missed, so are all above it
-        assert (np.diff(thresholds) <= 0).all()
-    return int(losers.sum()), int(moves.sum()), float(out[MOST_LOSERS + MOST_MOVES])
+def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, int]:
+    """The moves that can be beaten, all moves, and the price."""
+    mind = new_rule_scratch()
+    weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), Rules().words(), mind)
+    sure, price = value_hand(np.uint64(counts_to_word(Hand.parse(hand).counts)), mind)
+    return sure // 100, sure // 100 + sure % 100, price
 
 
 @pytest.mark.parametrize(

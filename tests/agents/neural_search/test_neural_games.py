@@ -18,7 +18,8 @@ from ddz_env.core.engine.words import add_hand, remove_hand
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.observation import CONCEALED, OBSERVATION, observe
 from ddz_env.envs.batch import SelfPlayBatch
-from tests.agents.neural.test_networks import concealed_of, prospect_columns
+from tests.agents.neural.test_networks import concealed_of
+from tests.oracles.columns_reference import prospects
 
 SIZES = ("cards_left_self", "cards_left_next", "cards_left_previous")
 TABLE = ("bombs", "highest_bid", "passes", "target_key", "target", *SIZES)
@@ -81,9 +82,10 @@ def test_the_cards_that_nobody_holds_are_read_and_the_last_column_says_whether_t
 
 
 def prospects_among(hand: np.uint64, one: np.uint64, other: np.uint64) -> np.ndarray:
-    scratch, most = new_rule_scratch(), max(int(one).bit_count(), int(other).bit_count())
-    weigh_pool(np.uint64(add_hand(one, other)), np.uint64(most), Rules().words(), scratch)
-    return prospect_columns(*value_hand(hand, scratch))
+    mind = new_rule_scratch()
+    most = max(int(one).bit_count(), int(other).bit_count())
+    weigh_pool(np.uint64(add_hand(one, other)), np.uint64(most), Rules().words(), mind)
+    return prospects(np.array(value_hand(hand, mind)))
 
 
 @pytest.mark.parametrize("rules", ["standard", "mini"])

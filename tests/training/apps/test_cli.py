@@ -159,7 +159,9 @@ def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(
     shown = capsys.readouterr().err
     for text in ("After 1 update, 50 duplicate deals each", "random", "75.0", "70.0–80.0", "60.0", "90.0"):
         assert text in shown
-    assert "update 1 · 1,200 games · entropy 0.50 · critic explains 25 % · 40 decisions/s" in shown
+    assert (
+        "update 1 · 1,200 games · entropy 0.50 · critic explains 25 % · workers 0 %, 0.0 GiB · 40 decisions/s" in shown
+    )
     assert "25 %" in shown
 
 

@@ -12,12 +12,7 @@ import torch
 from torch import Tensor
 
 from ddz_agents.neural import columns as kinds
-from ddz_agents.neural.columns import (
-    CRITIC_INPUTS,
-    REST_INPUTS,
-    Columns,
-    policy_inputs,
-)
+from ddz_agents.neural.columns import CRITIC_INPUTS, REST_INPUTS, Columns, policy_inputs
 from ddz_agents.neural.decisions import describe_afterstates, describe_games, describe_observations
 from ddz_agents.neural.features import CHAINS
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
@@ -31,7 +26,7 @@ from ddz_training.learn.ppo.reading import (
     read_policy,
     reading_on,
 )
-from tests.oracles.columns_reference import hand_left
+from tests.oracles.columns_reference import hand_left, prospects
 from tests.training.learn.test_games import CPU, SMALL, games_of
 
 
@@ -71,10 +66,7 @@ def positions(request: pytest.FixtureRequest) -> Positions:
 
 def expanded(table: Columns, seen: np.ndarray, hand_values: np.ndarray) -> np.ndarray:
     """The columns of a table as its rows say, one by one."""
-    sure, price = hand_values[:, :, :1].astype(int), hand_values[:, :, 1:].astype(int)
-    losers, worth = sure // 100, ((price + 250) / 1000).clip(0, 1)
-    parts = losers >= np.arange(1, 9), losers + sure % 100 >= np.arange(1, 13), worth, price > np.arange(0, 600, 50)
-    prospects, columns = np.concatenate(parts, 2), []
+    hands, columns = prospects(hand_values), []
     for kind, source, number in table.columns:
         if kind == kinds.SCALED:
             columns.append(seen[:, source] * np.float32(number))
@@ -83,7 +75,7 @@ def expanded(table: Columns, seen: np.ndarray, hand_values: np.ndarray) -> np.nd
         elif kind == kinds.CHAIN:
             columns.append((seen[:, kinds.HAND :][:, :15] >= np.array(CHAINS[source].need)).all(1))
         else:
-            columns.append(prospects[:, source, int(number)])
+            columns.append(hands[:, source, int(number)])
     return np.stack(columns, 1).astype(np.float32)
 
 
@@ -106,6 +98,7 @@ def test_columns_are_the_same_to_the_bit_however_they_are_made(positions: Positi
         values = action_values[:, None] if source is rests else hand_values
         assert np.array_equal(by_kernel, expanded(table, source, values))
         assert np.array_equal(by_kernel, by_tensors.numpy())
+        assert ((by_kernel >= 0) & (by_kernel <= 1)).all()
 
 
 def answers(positions: Positions, reading: Reading, policy: PolicyNetwork, critic: Critic) -> list[Tensor]:

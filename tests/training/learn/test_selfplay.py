@@ -30,7 +30,7 @@ from ddz_training.learn.loop import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Bud
 from ddz_training.learn.ppo import ppo, selfplay
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.ppo import Players, collect
-from ddz_training.learn.ppo.reading import DeviceReading, Legal, Reading, read_critic
+from ddz_training.learn.ppo.reading import DeviceReading, Reading, read_critic
 from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_games, new_generator
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.learn.threads import Threads
@@ -119,9 +119,9 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     assert explained == pytest.approx(1 - np.var(targets - values[noted]) / np.var(targets), abs=1e-4)
     assert 0 < rollout.seen[:, AGAINST_RULES].float().mean() < 1
     hands = describe_afterstates(rollout.seen[:, : OBSERVATION.size].numpy(), masks_of(rollout))
-    assert (rollout.legal_actions.numpy() == hands.actions).all()
-    legal = Legal(torch.from_numpy(hands.rows), rollout.legal_actions.long(), rollout.legal_values)
-    assert torch.equal(DeviceReading(SMALL, CPU).rests(rollout.seen, legal), torch.from_numpy(hands.columns))
+    legal, _ = rollout.legal_of(torch.arange(len(rollout.seen)), len(rollout.legal_actions))
+    assert (legal.actions.numpy() == hands.actions).all()
+    assert (DeviceReading(SMALL, CPU).rests(rollout.seen, legal).numpy() == hands.columns).all()
 
 
 @pytest.mark.parametrize("average", [0.0, 0.7])
@@ -362,6 +362,16 @@ def test_every_decision_counts_once_and_so_does_every_move_without_its_kickers(m
     kickers = (actions >= 379) & (actions < 394)
     assert (played.begins[played.decides] == ~kickers[played.rows[played.decides]]).all()
     assert 0 < kickers.sum() < len(kickers)
+
+
+def test_an_update_of_whose_decisions_nothing_is_known_changes_no_weight() -> None:
+    run = SelfPlay(small_config(num_games=3, steps=1), 1)
+    before, _ = everything(run)
+    line, after = run.step(), everything(run)[0]
+    assert (line.steps, line.decisions, line.policy_loss) == (3, 0, 0)
+    assert all(
+        (after[name] == array).all() for name, array in before.items() if name.startswith(("policy.", "critic."))
+    )
 
 
 @pytest.mark.long

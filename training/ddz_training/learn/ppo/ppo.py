@@ -487,8 +487,8 @@ class Learner:
         config, annealed = self._config, self._config.annealed(spent)
         counts, sizes = (part.cpu().numpy() for part in (rollout.choice.counts > 0, rollout.sizes))
         total, (decisions,) = torch.zeros(len(STATISTICS), dtype=torch.float64), self.processes.total(len(known))
-        steps = max(1, math.ceil(decisions / (self.processes.size * config.minibatch)))
-        for epoch in range(config.epochs):
+        steps = math.ceil(decisions / (self.processes.size * config.minibatch))
+        for epoch in range(config.epochs if decisions else 0):
             for step, rows in enumerate(np.array_split(known[rng.permutation(len(known))], steps)):
                 warmth = 1.0 if update else min(1.0, (epoch * steps + step + 1) / max(1, config.warm_up))
                 for group in self.optimizer.param_groups:
@@ -506,7 +506,8 @@ class Learner:
             loss, statistics = self._loss(minibatch, shard, entropy_weight)
             return loss / decisions, statistics
 
-        statistics = add_gradients(self._threads, self._weights, loss, shards(len(minibatch), self._config.shard))
+        pieces = shards(max(1, len(minibatch)), self._config.shard)  # of no decisions where only others have some
+        statistics = add_gradients(self._threads, self._weights, loss, pieces)
         self.processes.add_up([weight.grad for weight in self._weights if weight.grad is not None])
         if not learns_policy:
             for weight in self._policy_weights:

@@ -92,7 +92,7 @@ class CurveLine:
     def __str__(self) -> str:
         learned = f"entropy {self.entropy:.2f} · critic explains {100 * self.explained:.0f} %"
         learned = learned if self.entropy else f"loss {self.policy_loss:.3f}"
-        busy = f"{self.rate:,.0f} decisions/s, workers {100 * self.workers:.0f} %, {self.memory:.1f} GiB"
+        busy = f"workers {100 * self.workers:.0f} %, {self.memory:.1f} GiB"
         return f"update {self.update} · {self.games:,} games · {learned} · {busy}"
 
 

@@ -102,6 +102,14 @@ def test_resuming_with_a_replaced_file_names_the_agent_and_both_digests(own_agen
     assert play(path, 4, own_agent, "random") == 8
 
 
+def test_a_file_that_was_renamed_is_the_same_and_one_under_another_name_is_not(tmp_path: Path) -> None:
+    here = Provenance.of(["policy"])
+    ((name, digest),) = here.files["policy"].items()
+    here.check_files(Provenance(files={"policy": {"policy.safetensors": digest}}), tmp_path)
+    with pytest.raises(SettingsMismatchError, match=f"{name} was 0123456789abcdef, now it is {digest}"):
+        here.check_files(Provenance(files={"policy": {"policy.safetensors": "0123456789abcdef"}}), tmp_path)
+
+
 def test_a_file_gains_the_digests_of_agents_that_join_it(own_agent: str, tmp_path: Path) -> None:
     first, second = Provenance.of(["random", "policy"]), Provenance.of([own_agent])
     joined = second.resuming(first, tmp_path)

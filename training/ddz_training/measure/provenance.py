@@ -63,7 +63,7 @@ class Provenance:
         return {"code": list(self.code)} | ({"files": self.files} if self.files else {})
 
     def check_files(self, saved: Provenance, where: object) -> None:
-        """Refuse agents of which a file has been replaced.
+        """Refuse agents of which a file has been replaced; one that has only been renamed is the same.
 
         Args:
             saved: What the file of results says.
@@ -75,9 +75,9 @@ class Provenance:
         for agent, files in self.files.items():
             before = saved.files.get(agent, files)
             changed = [
-                f"{name} was {before[name]}, now it is {digest}"
+                f"{name} was {before.get(name, ' and '.join(before.values()))}, now it is {digest}"
                 for name, digest in files.items()
-                if before.get(name, digest) != digest
+                if digest not in before.values()
             ]
             if changed:
                 raise SettingsMismatchError(

@@ -11,8 +11,8 @@ import torch
 
 from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.processes import joined
 from ddz_training.learn.ppo.selfplay import SelfPlay
+from ddz_training.learn.processes import joined
 from tests.training.learn.test_games import SMALL
 
 GAMES, GROUPS, DECISIONS = 24, 2, 100_000

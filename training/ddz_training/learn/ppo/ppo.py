@@ -8,8 +8,9 @@ J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy
 3. :meth:`Learner.note_estimates`: note those of the decisions of which enough is known, the advantages normalized;
 4. :meth:`Learner.update`: go through the decisions in minibatches, with the clipped loss, the values and the entropy.
 
-The games and their other players are in :mod:`.games`, how networks read decisions is in :mod:`ddz_training.learn.reading`, the settings
-are in :mod:`.config`; the run around it (groups of games, past selves, averages, checkpoints) is :mod:`.selfplay`.
+The games and their other players are in :mod:`.games`, the settings in :mod:`.config`, how networks read decisions in
+:mod:`ddz_training.learn.reading`; the run around it (groups of games, past selves, averages, checkpoints) is
+:mod:`.selfplay`.
 """
 
 from __future__ import annotations

@@ -106,7 +106,8 @@ class SelfPlay(Training):
         config: The settings.
         threads: Threads; None for one a core.  Results do not depend on it.
         start: Weights to start from instead of random ones.
-        processes: Those that train together (:mod:`ddz_training.learn.processes`); each has as many games as the settings say.
+        processes: Those that train together (:mod:`ddz_training.learn.processes`); each plays as many games as the
+            settings say.
 
     Attributes:
         config: The settings.

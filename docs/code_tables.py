@@ -125,6 +125,16 @@ def config_table(config: type[Any]) -> str:
     return markdown_table(("setting", "default", "meaning"), safe(_settings(config)))
 
 
+def recipe_table() -> str:
+    """The settings of each device that differ from the defaults."""
+    recipes = _named("ddz_training.learn.ppo.config:RECIPES")
+    changes = {
+        device: ", ".join(f"`{name}={as_written(value)}`" for name, value in changed.items())
+        for device, changed in recipes.items()
+    }
+    return markdown_table(("device", "changes"), [(device, text or "none") for device, text in changes.items()])
+
+
 def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, str]]:
     meaning = meanings(config)
     for field in dataclasses.fields(config):
@@ -137,7 +147,7 @@ def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, s
 
 def input_table(network: str) -> str:
     """What a network reads."""
-    inputs = _named(f"ddz_agents.neural.columns:{network.upper()}_INPUTS")
+    inputs = _named("ddz_agents.neural.architecture:TABLES")[network]
     return markdown_table(("input", "columns", "what"), inputs.rows())
 
 
@@ -163,6 +173,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "data-games": lambda: meaning_table("field", RecordedGame),
     "commands": commands_table,
     "config-selfplay": lambda: config_table(_named("ddz_training.learn.ppo.config:SelfPlayConfig")),
+    "recipes": recipe_table,
     "config-sb3": lambda: config_table(_named("ddz_training.learn.sb3.train:Sb3Config")),
     "inputs-policy": lambda: input_table("policy"),
     "inputs-rest": lambda: input_table("rest"),

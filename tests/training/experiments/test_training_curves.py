@@ -82,9 +82,6 @@ def test_what_is_no_curve_is_refused(runs: tuple[Path, Path], tmp_path: Path) ->
         (runs[0] / "curves.csv").write_text(text, encoding="utf-8")
         with pytest.raises(InvalidExperimentError, match=message):
             read_run("one", runs[0])
-    (tmp_path / "out.csv").touch()
-    with pytest.raises(InvalidExperimentError, match="must be a folder"):
-        save_training([], tmp_path / "out.csv")
     (tmp_path / "warm.safetensors").touch()
     assert "name folders of ddz train selfplay and dmc" in refused("train", "curves", tmp_path)
     assert "name folders of runs" in refused("train", "curves")

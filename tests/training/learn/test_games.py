@@ -26,7 +26,7 @@ from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, Games, Turn
 from ddz_training.learn.ppo.opponents import PastSelves
 from ddz_training.learn.ppo.ppo import Choice, Chooser, Players, Rollout, collect, draw_actions
-from ddz_training.learn.ppo.reading import DeviceReading
+from ddz_training.learn.reading import DeviceReading
 from ddz_training.learn.threads import Threads
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)

@@ -17,7 +17,7 @@ from ddz_agents.neural.decisions import describe_afterstates, describe_games, de
 from ddz_agents.neural.features import CHAINS
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
 from ddz_agents.rules.scratch import new_rule_scratch
-from ddz_training.learn.ppo.reading import (
+from ddz_training.learn.reading import (
     DeviceReading,
     Legal,
     Reading,

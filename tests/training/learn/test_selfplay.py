@@ -30,8 +30,8 @@ from ddz_training.learn.loop import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Bud
 from ddz_training.learn.ppo import ppo, selfplay
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.ppo import Players, collect
-from ddz_training.learn.ppo.reading import DeviceReading, Reading, read_critic
 from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_games, new_generator
+from ddz_training.learn.reading import DeviceReading, Reading, read_critic
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.learn.threads import Threads
 from ddz_training.measure.errors import OtherVersionWarning, SettingsMismatchError

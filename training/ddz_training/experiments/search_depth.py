@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches
-from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.statistics import normal_interval
 
 RULES = "rules"
@@ -20,25 +19,6 @@ DEPTHS: Mapping[str, str] = {
     **{f"sampled deals, depth {depth}": f"expectiminimax:depth={depth}" for depth in (1, 2, 3, 4)},
 }
 """Specifications by name."""
-
-
-@dataclass(frozen=True)
-class DepthResult:
-    """A duplicate deal.
-
-    Attributes:
-        variant: Name of the search.
-        opponent: Specification of the opponent.
-        deal: Number of the deal.
-        landlord: Whether the search won as landlord, 0 or 1.
-        peasants: Whether it won as peasants.
-    """
-
-    variant: str
-    opponent: str
-    deal: int
-    landlord: int
-    peasants: int
 
 
 @dataclass(frozen=True)
@@ -57,16 +37,10 @@ def depth_pairs(options: DepthOptions) -> dict[matches.Pair, int]:
     return {(name, RULES): options.deals for name in ex.chosen("search", options.only, DEPTHS)}
 
 
-def depth_result(records: Sequence[GameRecord]) -> DepthResult:
-    """The line of a deal."""
-    found = matches.who_won(records)
-    return DepthResult(found.agent, found.opponent, found.deal, found.landlord, found.peasants)
-
-
-def depth_table(saved: ex.Saved[DepthResult]) -> ex.Table:
+def depth_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
     """Win rates by depth; a search that went has its name instead of its agent's."""
     lines = []
-    for name, own in ex.grouped(saved.results, "variant").items():
+    for name, own in ex.grouped(saved.results, "agent").items():
         agent, both = f"`{DEPTHS[name]}`" if name in DEPTHS else name, normal_interval([*map(matches.won, own)])
         lines.append((name, agent, str(len(own)), *matches.side_rates(own), both.text(), both.span()))
     header = ("search", "agent", "deals", "landlord %", "peasants %", "both %", "95 % interval")
@@ -78,10 +52,10 @@ SEARCH_DEPTH = ex.Experiment(
     name="search-depth",
     about="Depth-limited searches against the rule agent, by depth.",
     options=DepthOptions,
-    result=DepthResult,
-    key=("variant", "opponent", "deal"),
+    result=matches.MatchResult,
+    key=matches.KEY,
     tasks=lambda options: matches.match_tasks(depth_pairs(options), options.first_deal, DEPTHS),
-    worker=functools.partial(matches.MatchWorker, depth_result, "standard", "none"),
+    worker=functools.partial(matches.MatchWorker, matches.who_won, "standard", "none"),
     agents=lambda options: [RULES, *(DEPTHS[name] for name, _ in depth_pairs(options))],
     unit="duplicate deals",
     tables={"search-depth": depth_table},

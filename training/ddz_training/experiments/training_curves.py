@@ -85,15 +85,8 @@ def read_run(name: str, folder: Path) -> Stage:
 
 
 def save_training(stages: Sequence[Stage], folder: Path) -> None:
-    """Write all stages as ``training_curves.csv`` and ``training_evaluations.csv``.
-
-    Raises:
-        InvalidExperimentError: If the folder cannot be made, as where a file has its name.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidExperimentError(f"{folder} must be a folder: {error}") from error
+    """Write all stages as ``training_curves.csv`` and ``training_evaluations.csv``."""
+    folder.mkdir(parents=True, exist_ok=True)
     _write(folder / f"training_{CURVES}", [(stage.name, line) for stage in stages for line in stage.updates])
     _write(folder / f"training_{EVALUATIONS}", [(stage.name, line) for stage in stages for line in stage.evaluations])
 

@@ -31,8 +31,8 @@ from ddz_training.learn.ppo.ppo import (
     first_of,
     last_best,
 )
-from ddz_training.learn.ppo.reading import read_policy
 from ddz_training.learn.ppo.selfplay import SelfPlay
+from ddz_training.learn.reading import read_policy
 from ddz_training.learn.settings import Count, NotNegative, Positive, PositiveShare, Share
 
 

@@ -86,14 +86,16 @@ def agent_failed(message: str) -> None:
 
 @contextmanager
 def noticing_agents() -> Iterator[None]:
-    """Report at the end an agent that failed where there was no game to lose, too."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", AgentFaultWarning)
-        yield
-    for warning in caught:
-        if issubclass(warning.category, AgentFaultWarning):
-            agent_failed(str(warning.message))
-        elif issubclass(warning.category, OtherVersionWarning):
-            complain(str(warning.message))
-        else:
-            warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
+    """Report, however the command ends, agents that failed where no game was lost, and files of two versions."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", AgentFaultWarning)
+            yield
+    finally:
+        for warning in caught:
+            if issubclass(warning.category, AgentFaultWarning):
+                agent_failed(str(warning.message))
+            elif issubclass(warning.category, OtherVersionWarning):
+                complain(str(warning.message))
+            else:
+                warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)

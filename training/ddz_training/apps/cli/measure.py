@@ -292,13 +292,23 @@ def rate(playing: Match, agents: Texts, out: Path, deals: int, until_decided: bo
         _report_league(out, **report)
         return
     contest = playing.contest(agents)
-    if report["anchor"] is not None:
-        check_choice("anchor", report["anchor"], (*contest.labels, MEAN), InvalidArenaError)
+    if report["anchor"] not in (None, MEAN):
+        _check_anchor(report["anchor"], contest, out)
     store = league.LeagueStore(out, contest, True)
     tell(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
     pairs = f"deals × {plural(contest.pairs, 'pair')}"
     with _reporting(out, lambda: _report_league(out, **report)), playing.working(pairs) as how:
         league.play_league(store, deals, block=_BLOCK, until_decided=until_decided, **how)
+
+
+def _check_anchor(anchor: str | None, contest: contest.Arena, out: Path) -> None:
+    """Refuse an anchor that will have played no game: an agent neither of this run nor of the file."""
+    from ddz_training.measure.league import read_league
+
+    known = list(contest.labels)
+    if anchor not in known and out.is_file() and out.stat().st_size:
+        known += [label for game in read_league(out)[1] for label in (game.a, game.b)]
+    check_choice("anchor", anchor, dict.fromkeys(known), InvalidArenaError)
 
 
 def _report_league(out: Path, anchor: str | None, table: Path | None, plot: Path | None) -> None:

@@ -23,8 +23,8 @@ from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
     from ddz_training.learn.loop import Budget, Training
-    from ddz_training.learn.ppo.processes import Processes
     from ddz_training.learn.ppo.selfplay import SelfPlay
+    from ddz_training.learn.processes import Processes
     from ddz_training.learn.strength import Evaluation
 
 
@@ -225,7 +225,7 @@ def _learn_own_games(
     """Train all three roles on games against itself."""
     from ddz_agents.neural.weights import load_weights
     from ddz_training.learn import loop
-    from ddz_training.learn.ppo.processes import joined
+    from ddz_training.learn.processes import joined
 
     settings = kind.config_type.given({"rules": run.rules, "seed": run.seed, **named}, run.settings)
 

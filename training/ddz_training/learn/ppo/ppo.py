@@ -8,8 +8,9 @@ J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy
 3. :meth:`Learner.note_estimates`: note those of the decisions of which enough is known, the advantages normalized;
 4. :meth:`Learner.update`: go through the decisions in minibatches, with the clipped loss, the values and the entropy.
 
-The games and their other players are in :mod:`.games`, how networks read decisions is in :mod:`.reading`, the settings
-are in :mod:`.config`; the run around it (groups of games, past selves, averages, checkpoints) is :mod:`.selfplay`.
+The games and their other players are in :mod:`.games`, the settings in :mod:`.config`, how networks read decisions in
+:mod:`ddz_training.learn.reading`; the run around it (groups of games, past selves, averages, checkpoints) is
+:mod:`.selfplay`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from ddz_env.core.engine.compiling import kernel
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Flags, Games, Played, Turn
-from ddz_training.learn.ppo.processes import Processes
-from ddz_training.learn.ppo.reading import Legal, Reading, hold_sums, read_critic, read_policy
+from ddz_training.learn.processes import Processes
+from ddz_training.learn.reading import Legal, Reading, hold_sums, read_critic, read_policy
 from ddz_training.learn.threads import Threads, add_gradients, shards
 
 STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence", "clipped")

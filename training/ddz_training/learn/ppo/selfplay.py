@@ -31,8 +31,8 @@ from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Games
 from ddz_training.learn.ppo.opponents import PastSelves, behind
 from ddz_training.learn.ppo.ppo import Learner, Players, Rollout, collect
-from ddz_training.learn.ppo.processes import Processes, own_threads
-from ddz_training.learn.ppo.reading import reading_on
+from ddz_training.learn.processes import Processes, own_threads
+from ddz_training.learn.reading import reading_on
 from ddz_training.learn.threads import Threads
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.provenance import Provenance
@@ -106,7 +106,8 @@ class SelfPlay(Training):
         config: The settings.
         threads: Threads; None for one a core.  Results do not depend on it.
         start: Weights to start from instead of random ones.
-        processes: Those that train together (:mod:`.processes`); each has as many games as the settings say.
+        processes: Those that train together (:mod:`ddz_training.learn.processes`); each plays as many games as the
+            settings say.
 
     Attributes:
         config: The settings.

@@ -1,0 +1,60 @@
+"""A run of two processes: they learn as one with the games of both, and a lost one ends the run by name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ddz_agents.neural.weights import load_weights
+from ddz_training.learn.errors import CheckpointMismatchError
+from ddz_training.learn.loop import CHECKPOINT, POLICY
+from ddz_training.learn.ppo.selfplay import SelfPlay
+from tests.rooms import pythonpath
+
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+
+pytestmark = pytest.mark.xdist_group("two processes")
+
+
+def trained(folder: Path, *launcher: str, updates: int = 1, dies: bool = False) -> subprocess.CompletedProcess[str]:
+    program = str(Path(__file__).with_name("one_of_two.py"))
+    command = [sys.executable, *launcher, program, str(folder), str(updates), "dies" if dies else "lives"]
+    variables = {**os.environ, "PYTHONPATH": pythonpath(), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=500, check=False)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("two")
+    result = trained(folder, *TORCHRUN)
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+def test_two_processes_learn_as_one_with_the_games_of_both(two: Path, tmp_path: Path) -> None:
+    result = trained(tmp_path)
+    assert result.returncode == 0, result.stderr
+    gradients = [torch.load(folder / "gradients.pt") for folder in (two, tmp_path)]
+    for shared, alone in zip(*gradients, strict=True):
+        np.testing.assert_allclose(shared.numpy(), alone.numpy(), rtol=1e-4, atol=1e-7)
+    assert max(float(gradient.abs().max()) for gradient in gradients[0]) > 1e-3
+    first, second = (load_weights(folder / POLICY).notes for folder in (two, tmp_path))
+    assert first["decisions"] == second["decisions"] > 0
+
+
+def test_only_as_many_processes_as_before_resume_a_run(two: Path) -> None:
+    with pytest.raises(CheckpointMismatchError, match="resume with as many processes as before"):
+        SelfPlay.resume(two / CHECKPOINT, 1)
+
+
+def test_a_process_that_is_killed_ends_the_run_by_name(tmp_path: Path) -> None:
+    result = trained(tmp_path, *TORCHRUN, updates=50, dies=True)
+    assert result.returncode != 0
+    assert "LostProcessError: another process of this run is gone" in result.stderr
+    assert load_weights(tmp_path / POLICY).notes["updates"] >= 1

@@ -15,7 +15,7 @@ import pytest
 import code_tables
 import generate
 import result_tables
-from ddz_agents.neural import columns
+from ddz_agents.neural.architecture import TABLES
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import load_weights
 from ddz_env.core.options import Options, Range
@@ -104,7 +104,7 @@ def test_the_options_of_learned_agents_are_those_of_their_page(agent: str) -> No
 
 @pytest.mark.parametrize("network", ["policy", "rest", "critic"])
 def test_the_inputs_of_the_networks_are_those_of_their_page(network: str) -> None:
-    rows, name = getattr(columns, f"{network.upper()}_INPUTS").rows(), f"inputs-{network}"
+    rows, name = TABLES[network].rows(), f"inputs-{network}"
     page = (ROOT / "docs" / "reference" / "network-inputs.md").read_text(encoding="utf-8")
     assert f"<!-- table: {name} -->" in page
     assert generate.table(name).splitlines()[2:] == [f"| {' | '.join(row)} |" for row in rows]

@@ -189,7 +189,11 @@ def policy_inputs(history: int = HISTORY) -> Columns:
     signs = DECISION_BYTES["signs"]
     return Columns(
         Input("table", "the bytes of the observation before its history, scaled", _scaled(0, HEAD)),
-        Input("history", "of each of the last moves, its bytes, scaled", _scaled(HEAD, HEAD + features.MOVE_BYTES * history)),
+        Input(
+            "history",
+            "of each of the last moves, its bytes, scaled",
+            _scaled(HEAD, HEAD + features.MOVE_BYTES * history),
+        ),
         Input(
             "state",
             "the bytes behind the history, scaled: role, stage and the like",

@@ -4,7 +4,7 @@ First layers add one row of running sums where columns would add up to twenty (:
 action that is not legal needs no logit, and a hand that an action leaves is weighed without its features ever being
 written down: so one row takes a quarter of the multiplications that matrices take, and no batch is needed to be fast.
 A row is computed alike in any batch, in float32 and in a fixed order without fused or reordered operations: the answers
-depend on neither the batch nor the threads, nor, but for the logarithm and the exponential, on the processor.
+depend on neither the batch nor the threads, nor on the processor, the logarithm and the exponential aside.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
 
 @kernel
 def _buffers_of(policy: PolicyNet, rows: int) -> ForwardBuffers:
-    """Memory for a policy, made anew for each call: an array that Python passes costs as much as a new one."""
+    """Memory for a policy, made in each call: an array that Python passes costs as much as a new one."""
     width, rest_features = policy.weigh.weights.shape
     return new_buffers(rows, policy.inputs.most, width, policy.rest.bias.size, rest_features)
 

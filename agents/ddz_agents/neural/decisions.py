@@ -101,7 +101,7 @@ def new_pairs(count: int) -> Pairs:
 
 
 def new_hand_memory(games: int) -> HandMemory:
-    """A memory that holds the values of an empty hand among nobody, which are 0."""
+    """An empty memory: an empty hand against no cards, as its keys are, has the values 0."""
     return HandMemory(np.zeros((games, SEATS, 3), np.uint64), np.zeros((games, SEATS, HAND_VALUES), np.int16))
 
 

@@ -162,7 +162,7 @@ class Critic(nn.Module):
         """Evaluate games.
 
         Args:
-            columns: Of the games (:func:`ddz_agents.neural.columns.describe_games`), shape ``[n, GAME_COLUMNS]``,
+            columns: Of the games (:func:`ddz_agents.neural.decisions.describe_games`), shape ``[n, GAME_COLUMNS]``,
                 float32.
 
         Returns:

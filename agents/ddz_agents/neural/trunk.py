@@ -94,7 +94,7 @@ class ForwardBuffers(NamedTuple):
 
 @kernel
 def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_features: int) -> ForwardBuffers:
-    """Memory for a network of that size, where so many rows are described side by side."""
+    """Memory for a network of that size, where ``rows`` rows are described side by side."""
     most = max(columns, REST_COLUMNS, width)
     scratch = Scratch(np.zeros((rows, PRICE_WORDS), np.int64), np.zeros((rows, MEMORY_WORDS), np.uint64))
     known, mask = np.zeros((rows, HANDS_KNOWN, 3), np.uint64), np.zeros((rows, MASK_WORDS), np.uint64)

@@ -279,7 +279,7 @@ def _load_trios(
         trios: The ranks of the trios.
         solos: Those of the solos.
         pairs: Those of the pairs.
-        sure: Which price tells what is dear.
+        sure: Which price says what is dear.
         scratch: Prices and memory.
         count: How many moves are written.
         emit: Whether to write the trios.
@@ -383,7 +383,7 @@ def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: 
         if possible:
             spent += sum_of(solos, at.SOLOS, scratch) + sum_of(pairs, at.PAIRS, scratch)
             by_price = by_sure = spent + _price_of_trios(trios, scratch)
-            # A trio carries away no more than the dearest solo or pair: most readings are too dear whatever it takes.
+            # A trio carries away no more than the dearest solo or pair: most readings are too dear in any case.
             number_of_trios = np.int64(words.popcount(trios))
             if trios != U0 and price_part(by_price) - number_of_trios * scratch.prices[at.DEAREST] < price:
                 by_price -= _load_trios(trios, solos, pairs, False, scratch, _ZERO, at.PRICE_ONLY)[0]

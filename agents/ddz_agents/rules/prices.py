@@ -177,7 +177,7 @@ def price_at(rank: np.uint64, kind: int, scratch: Scratch) -> int:
 
 @inline_kernel
 def _place_of(rank: np.uint64) -> int:
-    """Where the sum over a single rank stands."""
+    """Where the sum over a single rank is."""
     return at.SUMS + (8 << np.int64(rank & U3)) + np.int64(rank >> U2)
 
 

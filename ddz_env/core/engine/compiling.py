@@ -1,6 +1,6 @@
 """The ``kernel`` decorators: how Numba compiles the engine, with its cache in the folders of :mod:`.cache`.
 
-What is used of Numba's inner parts stands here, and nowhere else: the option ``_nrt``, the base classes of the on-disk
+What is used of Numba's inner parts is here, and nowhere else: the option ``_nrt``, the base classes of the on-disk
 cache (no public option gives one program's kernels a folder of their own, or sees an edit of another file), and the
 events of its developers' manual.
 """
@@ -58,13 +58,13 @@ def _compile(function: _F, **options: Any) -> _F:
 
 
 class CompileListener(event.Listener):  # type: ignore[misc]  # Numba ships no types
-    """Is told when Numba begins to compile a kernel or to load it (``on_start``) and when it is done (``on_end``).
+    """Is called when Numba begins to compile a kernel or to load it (``on_start``) and when it is done (``on_end``).
 
     A kernel that others need is compiled while they are.
     """
 
     def listen(self) -> None:
-        """Be told from now on."""
+        """Be called from now on."""
         event.register("numba:compiler_lock", self)
 
 

@@ -42,7 +42,7 @@ def uniform(logits: Tensor, rows: Tensor, count: int, generator: torch.Generator
 
 
 class NotedGames(Games):
-    """Games that note the actions of every step, whoever took them."""
+    """Games that note the actions of every step, the opponents' too."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

@@ -40,7 +40,7 @@ def claim(path: Path, *, folder: bool = False) -> FileLock:
 
 @contextmanager
 def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """:func:`claim` a file or a folder for the time of a ``with`` block; a folder that stays empty is removed.
+    """:func:`claim` a file or a folder for the time of a ``with`` block; a new folder that stays empty is removed.
 
     Yields:
         What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.
@@ -48,13 +48,13 @@ def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     Raises:
         InUseError: If another process has it.
     """
-    lock = claim(path, folder=folder)
+    there, lock = path.exists(), claim(path, folder=folder)
     try:
         yield real_path(path)
     finally:
         if lock.lock_counter == 1:
             Path(lock.lock_file).unlink(missing_ok=True)  # a process that has just opened it sees that
         lock.release()
-        if folder:
+        if folder and not there:
             with suppress(OSError):
                 real_path(path).rmdir()  # nothing was written

@@ -96,7 +96,7 @@ class Rollout:
 
         Args:
             rows: The decisions.
-            pairs: How many legal actions they have together, which a device would have to be asked.
+            pairs: How many legal actions they have together, for a device would have to be waited for.
         """
         legal_rows, starts = spread(self.sizes[rows], pairs)
         places = (self.starts[rows] - starts)[legal_rows] + torch.arange(pairs, device=rows.device)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -22,11 +24,13 @@ TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "
 pytestmark = pytest.mark.xdist_group("two processes")
 
 
-def trained(folder: Path, *launcher: str, updates: int = 1, dies: bool = False) -> subprocess.CompletedProcess[str]:
-    program = str(Path(__file__).with_name("one_of_two.py"))
-    command = [sys.executable, *launcher, program, str(folder), str(updates), "dies" if dies else "lives"]
-    variables = {**os.environ, "PYTHONPATH": pythonpath(), "OMP_NUM_THREADS": "1"}
-    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=500, check=False)
+PROGRAM = str(Path(__file__).with_name("one_of_two.py"))
+VARIABLES = {**os.environ, "PYTHONPATH": pythonpath(), "OMP_NUM_THREADS": "1"}
+
+
+def trained(folder: Path, *launcher: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *launcher, PROGRAM, str(folder), "1", "lives"]
+    return subprocess.run(command, env=VARIABLES, capture_output=True, text=True, timeout=500, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +57,20 @@ def test_only_as_many_processes_as_before_resume_a_run(two: Path) -> None:
         SelfPlay.resume(two / CHECKPOINT, 1)
 
 
-def test_a_process_that_is_killed_ends_the_run_by_name(tmp_path: Path) -> None:
-    result = trained(tmp_path, *TORCHRUN, updates=50, dies=True)
-    assert result.returncode != 0
-    assert "LostProcessError: another process of this run is gone" in result.stderr
+def test_a_process_that_is_killed_ends_the_others_by_name(tmp_path: Path) -> None:
+    """Started as torchrun starts them, but without its agent, which ends the others before they notice."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "test"}
+    command = [sys.executable, PROGRAM, str(tmp_path), "50", "dies"]
+    first, second = (
+        subprocess.Popen(command, env={**VARIABLES, **told, "RANK": rank, "LOCAL_RANK": rank}, stderr=subprocess.PIPE)
+        for rank in ("0", "1")
+    )
+    _, errors = first.communicate(timeout=500)
+    second.communicate(timeout=500)
+    assert second.returncode == -signal.SIGKILL
+    assert first.returncode == 1
+    assert b"LostProcessError: another process of this run is gone" in errors
     assert load_weights(tmp_path / POLICY).notes["updates"] >= 1

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ddz_env.core.errors import InvalidRulesError
+from ddz_training.learn.dmc import DmcConfig
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.ppo.config import SelfPlayConfig
@@ -60,6 +61,14 @@ def test_settings_are_read_as_they_are_written() -> None:
         SelfPlayConfig.read(["architecture.with=1"])
     with pytest.raises(InvalidRulesError):
         SelfPlayConfig().changed({"rules": "texas"})
+
+
+def test_a_device_has_a_recipe() -> None:
+    assert SelfPlayConfig.for_device(None) == SelfPlayConfig.for_device("cpu") == SelfPlayConfig()
+    assert SelfPlayConfig.for_device("cuda").num_games > 10_000
+    assert DmcConfig.for_device("cuda") == DmcConfig(device="cuda")
+    with pytest.raises(InvalidTrainingError, match="must be one of cpu, cuda"):
+        SelfPlayConfig.for_device("gpu")
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,6 @@ def selfplay(**options: Any) -> None:
       ddz train selfplay --out runs/bids --updates 200 --rules bidding,doubling=true
       ddz train selfplay --out runs/second --minutes 10 --init warm.safetensors
       ddz train selfplay --out runs/gpu --minutes 60 --device cuda
-      torchrun --nproc-per-node 8 -m ddz_training train selfplay --out runs/gpus --minutes 60 --device cuda
     """
     from ddz_training.learn.ppo.selfplay import SelfPlay
 

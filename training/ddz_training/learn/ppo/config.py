@@ -163,7 +163,8 @@ class SelfPlayConfig(TrainingSettings):
         Raises:
             InvalidTrainingError: If the device is unknown.
         """
-        return cls(**cls.recipes.get(device or "cpu", {"device": device}))
+        device = device or "cpu"
+        return cls(**cls.recipes.get(device, {"device": device}))
 
     @property
     def rivals(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import torch
 
 from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.selfplay import SelfPlay
+from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay
 from ddz_training.learn.processes import joined
 from tests.training.learn.test_games import SMALL
 
@@ -28,12 +28,12 @@ def settings(processes: int) -> SelfPlayConfig:
 
 
 def main(folder: Path, updates: int, dies: bool) -> None:
-    """Train; the second process is killed after the first update if it is to die."""
+    """Train; the second process is killed after the second update if it is to die."""
     with joined("cpu") as processes:
         run = SelfPlay(settings(processes.size), 1, processes=processes)
 
-        def on_update(line: object) -> None:
-            if dies and not processes.leads:
+        def on_update(line: CurveLine) -> None:
+            if dies and not processes.leads and line.update == 2:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         train(run, Budget(updates=updates), folder, on_update=on_update)

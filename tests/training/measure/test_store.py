@@ -303,7 +303,11 @@ def test_a_claim_ends_with_its_process_or_its_block(tmp_path: Path) -> None:
         check = [sys.executable, "-c", "from ddz_training.measure.store import *; claim(Path('run'), folder=True)"]
         done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert "run is being written by another process" in done.stderr
-    assert names(tmp_path) == set()
+    assert names(tmp_path) == {"run"}  # it was there before the block
+    assert not list((tmp_path / "run").iterdir())
+    with writing(tmp_path / "new", folder=True):
+        pass
+    assert names(tmp_path) == {"run"}
 
 
 # --- Files of the operating system ------------------------------------------------------------------------------------

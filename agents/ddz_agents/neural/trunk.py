@@ -191,26 +191,27 @@ def _sum_of_products(v: _Eight, w: _Eight) -> np.float32:
 
 
 @pure_kernel
-def _affine_tile(values: np.ndarray, weights: np.ndarray, bias: np.ndarray, unit: int, tile: np.ndarray) -> None:
-    """Write some outputs of ``ROWS`` rows, from a unit on, into a tile of ``_TILE`` outputs a row.
+def _affine_tile(values: np.ndarray, layer: Dense, first: int, stop: int, tile: np.ndarray) -> None:
+    """Write the outputs ``first..stop-1`` of ``ROWS`` rows, at most ``_TILE`` of each and ``_TILE`` apart.
 
     Four rows read a weight once.  LLVM makes vectors of a loop that writes to several rows where it knows how far they
     are apart: hence a tile of constant size.
     """
-    units = min(bias.size - unit, _TILE)
-    for j in range(units):
-        tile[j] = tile[_TILE + j] = tile[2 * _TILE + j] = tile[3 * _TILE + j] = bias[unit + j]
+    weights, bias = layer.weights, layer.bias[first:stop]
+    for unit in range(bias.size):
+        tile[unit] = tile[_TILE + unit] = tile[2 * _TILE + unit] = tile[3 * _TILE + unit] = bias[unit]
     for k in range(0, weights.shape[0], 8):
         one, two, three, four = _eight(values[0], k), _eight(values[1], k), _eight(values[2], k), _eight(values[3], k)
-        wa, wb, wc, wd = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-        we, wf, wg, wh = weights[k + 4], weights[k + 5], weights[k + 6], weights[k + 7]
-        for j in range(units):
-            at = unit + j
-            column = wa[at], wb[at], wc[at], wd[at], we[at], wf[at], wg[at], wh[at]
-            tile[j] += _sum_of_products(one, column)
-            tile[_TILE + j] += _sum_of_products(two, column)
-            tile[2 * _TILE + j] += _sum_of_products(three, column)
-            tile[3 * _TILE + j] += _sum_of_products(four, column)
+        wa, wb = weights[k, first:stop], weights[k + 1, first:stop]
+        wc, wd = weights[k + 2, first:stop], weights[k + 3, first:stop]
+        we, wf = weights[k + 4, first:stop], weights[k + 5, first:stop]
+        wg, wh = weights[k + 6, first:stop], weights[k + 7, first:stop]
+        for unit in range(bias.size):
+            column = wa[unit], wb[unit], wc[unit], wd[unit], we[unit], wf[unit], wg[unit], wh[unit]
+            tile[unit] += _sum_of_products(one, column)
+            tile[_TILE + unit] += _sum_of_products(two, column)
+            tile[2 * _TILE + unit] += _sum_of_products(three, column)
+            tile[3 * _TILE + unit] += _sum_of_products(four, column)
 
 
 @pure_kernel
@@ -226,11 +227,12 @@ def _affine_rows(values: np.ndarray, layer: Dense, rows: int, buffers: ForwardBu
             affine(values[row], layer, buffers.places, out[row])
         return
     tile = buffers.tile
-    for unit in range(0, units, _TILE):
-        _affine_tile(values, layer.weights, layer.bias, unit, tile)
+    for first in range(0, units, _TILE):
+        stop = min(first + _TILE, units)
+        _affine_tile(values, layer, first, stop, tile)
         for row in range(ROWS):
-            for j in range(min(units - unit, _TILE)):
-                out[row, unit + j] = tile[row * _TILE + j]
+            for unit in range(first, stop):
+                out[row, unit] = tile[row * _TILE + unit - first]
 
 
 @pure_kernel

@@ -7,7 +7,7 @@ determined by its settings.
 from __future__ import annotations
 
 import copy
-import resource
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -402,10 +402,14 @@ def _group_seed(config: SelfPlayConfig, group: int) -> np.random.SeedSequence:
 
 
 def memory_in_use(device: str) -> float:
-    """GiB in use at most so far: of the GPU, or of the process."""
+    """GiB in use at most so far: of the GPU, or of the process; 0 on Windows, where Python does not say."""
     if device == "cuda":
         return torch.cuda.max_memory_allocated() / 2**30
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
 
 
 def optimizer_arrays(optimizer: torch.optim.Optimizer) -> Arrays:

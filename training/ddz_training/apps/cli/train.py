@@ -101,7 +101,7 @@ _own_games_options = together(
     option("--resume", is_flag=True, help="Resume from the checkpoint in --out."),
     option("--init", type=PATH, help="Start from these weights: those of imitate, or of an earlier run."),
     option("--objective", help="win (default) or stake."),
-    option("--device", help="cpu (default), or cuda: the networks are on a GPU, with the settings measured for one."),
+    option("--device", help="cpu (default), or cuda: the networks are on a GPU, with settings for one."),
     _run_options,
 )
 

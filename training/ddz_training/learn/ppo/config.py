@@ -158,7 +158,7 @@ class SelfPlayConfig(TrainingSettings):
 
     @classmethod
     def for_device(cls, device: str | None) -> Self:
-        """The settings that were measured for a device; those of a processor if None.
+        """The settings for a device; those of a processor if None.
 
         Raises:
             InvalidTrainingError: If the device is unknown.

@@ -246,6 +246,11 @@ def forms() -> str:
     return markdown_table(header, ([name, f"{int(count) / 1e6:.0f}", *rest] for name, count, *rest in lines))
 
 
+def rows_of(name: str) -> Callable[[], str]:
+    """What makes the table of a file of results that is shown as it is."""
+    return lambda: markdown_table(*_csv(name))
+
+
 def _csv(name: str) -> tuple[Sequence[str], list[list[str]]]:
     with (RESULTS / name).open(newline="", encoding="utf-8") as file:
         header, *lines = csv.reader(file)
@@ -356,6 +361,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "campaign": campaign,
     "climb": climb,
     "forms": forms,
+    "lambda": rows_of("lambda.csv"),
+    "gpu-runs": rows_of("gpu_runs.csv"),
+    "gpu-curve": rows_of("gpu_curve.csv"),
     "sabotage": sabotage,
     "speeds": speeds,
     "speed-ratios": speed_ratios,

@@ -276,3 +276,19 @@ class PolicyV2Options(PolicyOptions):
 @takes(PolicyV2Options)
 class PolicyV2Agent(PolicyAgent):
     """Plays by the second policy that shipped."""
+
+
+@dataclass(frozen=True)
+class PolicyV3Options(PolicyOptions):
+    """How ``policy-v3`` is played.
+
+    Attributes:
+        path: Its own file, and no other.
+    """
+
+    path: Literal["policy-v3"] = "policy-v3"
+
+
+@takes(PolicyV3Options)
+class PolicyV3Agent(PolicyAgent):
+    """Plays by the third policy that shipped, the first that was trained on a GPU."""

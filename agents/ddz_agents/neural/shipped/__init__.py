@@ -10,7 +10,8 @@ from ddz_env.core.errors import InvalidAgentOptionError
 
 POLICIES: Mapping[str, tuple[str, ...]] = {
     "policy-v1": ("cea81e728b42ffcb", "cfd085c33437f77a"),
-    "policy-v2": ("8eaea894e4be0d81",),
+    "policy-v2": ("8eaea894e4be0d81", "f6273136737c9a5b"),
+    "policy-v3": ("cfa0fc6e1d15a27f", "aa652c8f9985cb91"),
 }
 """The policies that play to win, by ids that never change, the newest last; each with the digests by which results know
 it: of the file that was trained, and of those that shipped.
@@ -28,7 +29,7 @@ def shipped_policy_path() -> Path:
 
     Example:
         >>> shipped_policy_path().name
-        'policy-v2.safetensors'
+        'policy-v3.safetensors'
     """
     return _shipped(NEWEST)
 

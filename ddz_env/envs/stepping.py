@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.engine.compiling import part_kernel, pure_kernel
+from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.kickers import may_ride
 from ddz_env.core.engine.layout import HANDS, LANDLORD, MOVES, NO_SEAT, SEAT, STAGE, STAGE_OVER, STAGE_PLAY
@@ -226,7 +226,7 @@ def _pay(row: np.ndarray, cells: np.ndarray, terms: np.ndarray, returns: np.ndar
     returns[at.OWN] = returns[cells[at.LEARNER]]
 
 
-@part_kernel
+@inline_kernel
 def _show(index: int, slots: Slots, seat: np.uint64, over: bool, observation: np.ndarray, mask: np.ndarray) -> None:
     """Write what a seat may see; observation and mask into rows that have no words where they are not wanted.
 

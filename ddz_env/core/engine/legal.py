@@ -12,7 +12,7 @@ import numpy as np
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel
+from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.kickers import body_at, body_of, distinct_kickers, is_plane_with_solos, kicker_options
 from ddz_env.core.engine.score import bid_of
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, PLANE, U0, U1, U2, U3, U4, U6, U15, U16, U48, U63
@@ -99,7 +99,7 @@ def put(mask: np.ndarray, base: np.uint64, bits: np.uint64) -> None:
         mask[word + U1] |= (bits >> (U63 - shift)) >> U1
 
 
-@part_kernel
+@inline_kernel
 def _put_shape(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, rules: np.ndarray) -> None:
     """Put what a hand can lead of the categories whose bodies have a shape: all chain lengths, if they have them.
 
@@ -220,7 +220,7 @@ def replies(
     return base, starts, bombs, rocket
 
 
-@part_kernel
+@inline_kernel
 def _follow_mask(row: np.ndarray, hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
     base, starts, bombs, rocket = replies(hand, row[at.TARGET], row[at.KEY], rules)
     mask[0] |= U1  # pass

@@ -6,7 +6,7 @@ import numpy as np
 
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables
-from ddz_env.core.engine.compiling import inline_kernel, kernel
+from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.kickers import body_of, kicker_options
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal, pending_options, replies
@@ -75,17 +75,22 @@ def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, n
     Returns:
         The number of decisions, and wins by seat, shape ``[3]``; no seat wins where all declined.
     """
-    row = np.empty(at.ROW_WORDS, np.uint64)
-    mask = np.empty(tables.MASK_WORDS, np.uint64)
-    wins = np.zeros(3, np.int64)
-    decisions = 0
+    row, mask = np.empty(at.ROW_WORDS, np.uint64), np.empty(tables.MASK_WORDS, np.uint64)
+    wins, decisions = np.zeros(3, np.int64), 0
     for game in range(games):
-        state = key(seed, np.uint64(game))
-        new_game(row, state, rules)
-        while row[at.STAGE] != at.STAGE_OVER:
-            action, state = random_action(row, rules, mask, state)
-            apply_action(row, action, rules)
-            decisions += 1
+        decisions += _play_game(row, key(seed, np.uint64(game)), rules, mask)
         if row[at.WINNER] != at.NO_GAME:
             wins[np.int64(row[at.WINNER]) - 1] += 1
     return decisions, wins
+
+
+@pure_kernel
+def _play_game(row: np.ndarray, state: np.uint64, rules: np.ndarray, mask: np.ndarray) -> int:
+    """Deal a game into a row and play it; how many decisions it took."""
+    decisions = 0
+    new_game(row, state, rules)
+    while row[at.STAGE] != at.STAGE_OVER:
+        action, state = random_action(row, rules, mask, state)
+        apply_action(row, action, rules)
+        decisions += 1
+    return decisions

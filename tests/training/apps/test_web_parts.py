@@ -31,22 +31,11 @@ def test_a_replay_with_its_analysis(person: Person) -> None:
     person.press("l")
     person.wait(".thoughts .bar")
     assert "tries" in person.text(".thoughts")
-    folded = page.query_selector(".thoughts details")
-    if folded is not None:
-        folded.query_selector("summary").click()
-        assert folded.query_selector(".entry").is_visible()
     assert float(person.text("table.beliefs td .number >> nth=0")) > 0
     page.select_option("#adviser", ADVISER)
     page.click("#curve")
     person.wait("#curve:text-is('Chance of winning')")
-    own, *theirs = (page.get_attribute(f"svg.curve .seat{seat}", "points").split() for seat in range(3))
-    assert len(own) + sum(map(len, theirs)) > 5
-    assert re.findall(r"\((.*?)\)", person.text(".log"))[0] == "landlord"
     total = int(person.text(".status").split()[2])
-    places = [round(float(point.split(",")[0]) * total / 100) for point in own]
-    assert places[0] == 0
-    assert not {1, 2} & set(places)  # what the peasants knew is another line
-    assert all(points[-1] == own[-1] for points in theirs)  # who won is known to all
     assert "landlord" in person.text("#chance-now")
     assert len(page.query_selector_all(".log li")) == total
     worst = page.query_selector_all(".worst button")
@@ -90,13 +79,6 @@ def test_a_question(person: Person) -> None:
     person.wait("#notice:not(:empty)")
     assert re.search("Line 2: .AA. cannot be played there", person.notice())
     page.fill("#moves", "34567")
-    assert not person.notice()
-    page.fill("#own", "3344567TJQQKA2大五")
-    assert "大五" in person.text(".drawn .bad")
-    page.click("#question")
-    assert "大五" in person.notice()
-    page.click("nav a[href='#/puzzle']")
-    person.wait(".controls button")
     assert not person.notice()
 
 

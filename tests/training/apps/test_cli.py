@@ -77,20 +77,6 @@ def test_the_command_that_comes_next_can_be_typed(line: str, following: str, her
     done(*shlex.split(shown)[1:])
 
 
-@pytest.mark.parametrize("width", [60, 1000])
-def test_tables_fit_the_screen_and_lose_nothing(width: int, here: Path) -> None:
-    (here / "docs").mkdir()
-    (here / "docs" / "results").symlink_to(ROOT / "docs" / "results")
-    arena = "arena a-very-long-name-of-an-agent-that-has-no-end=random random --deals 2 --processes 1"
-    for line in (
-        *("agents", "agents isuct", arena, "train curves --out docs/results"),
-        *("show actions", "show rules", "show rules rlcard"),
-    ):
-        lines = ddz(*line.split(), width=width).stdout.splitlines()
-        assert max(map(len, lines)) <= width, line
-        assert not [one for one in lines if "…" in one and "actor" not in one], line
-
-
 # --- single commands ---------------------------------------------------------
 
 

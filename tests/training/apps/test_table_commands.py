@@ -86,15 +86,6 @@ def test_the_next_unshuffled_game_has_the_cards_of_the_kept_one(tmp_path: Path) 
     assert "same unshuffled rules" in refused("watch", "random", "--after", first)
 
 
-def test_two_persons_share_a_terminal_and_are_shown_their_own_hands() -> None:
-    screen = told("play", "--agents", "person;rules", "--seed", "1", text="3\npass\nquit\n")
-    first, second, third = screen.split("your move> ")[:3]
-    assert re.search(r"> seat 0 .*♠", first)
-    assert re.search(r"> seat 1 .*♠", second)
-    assert "??" in re.search(r"  seat 0 .*", second)[0]  # type: ignore[index]
-    assert "seat 2 peasant up (rules): " in third
-
-
 @pytest.mark.parametrize(("rules", "seat"), [("standard", 1), ("bidding,doubling=true", 2), ("mini", 0)])
 def test_a_person_is_shown_nothing_that_its_seat_does_not_know(
     rules: str, seat: int, monkeypatch: pytest.MonkeyPatch

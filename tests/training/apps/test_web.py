@@ -14,7 +14,7 @@ from ddz_env import Hand, Rules
 from ddz_env.table.session import PERSON, Deal, Record, Replay
 from ddz_training.apps.web.preparing import Preparation, Step, steps
 from ddz_training.apps.web.routes import PAGE
-from ddz_training.apps.web.server import RULES, Server
+from ddz_training.apps.web.server import RULES
 from tests.training.apps.terminal import refused
 from tests.training.apps.web_page import QUESTION, Page, error
 
@@ -178,12 +178,6 @@ def test_a_pass_that_is_forced_is_known_and_no_decision_to_take_back(page: Page)
     assert (again["number"], again["turn"], again["must_pass"]) == (decided[-1], 2, False)
 
 
-def test_levels_bid_for_points(tmp_path: Path) -> None:
-    page = Page(tmp_path, Server(tmp_path, ["medium"], "rules"))
-    game = page.begin(0, "medium", "robbing", 1)
-    assert page.post(f"games/{game}/advance", {"moves": 0})["moves"][0]["text"] == "call"
-
-
 def test_a_question_about_a_table(page: Page) -> None:
     found = page.post("ask", QUESTION)
     assert found["moves"][0]["text"] == found["move"]
@@ -197,15 +191,6 @@ def test_a_question_about_a_table(page: Page) -> None:
     assert "to move: peasant up" in page.refused("ask", out_of_turn)["error"]
     chinese = page.run(page.ask("ask", out_of_turn, **{"accept-language": "zh-CN"}))
     assert error(chinese, 400)["error"] == "出完这几手还没轮到您；轮到：农民（地主上家）"
-
-
-def test_a_question_under_other_rules(page: Page) -> None:
-    rules = {one["name"]: one for one in page.get("choices")["rules"]}
-    assert rules["mini"]["observable"]
-    assert not rules["half-deck"]["observable"]
-    table = {"rules": "mini", "role": "peasant", "hand": "33345BR", "landlord_cards": "", "moves": ["4"]}
-    assert page.post("ask", table)["move"]
-    page.refused("ask", {**table, "rules": "perfect"})
 
 
 @pytest.mark.parametrize(

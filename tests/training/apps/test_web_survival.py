@@ -20,8 +20,7 @@ from urllib.request import Request, urlopen
 import pytest
 from filelock import FileLock
 
-from ddz_env.playing.registry import make_agent
-from ddz_env.table.session import Record, advice
+from ddz_env.table.session import Record
 from ddz_training.apps.web import games as kept
 from ddz_training.apps.web.server import Server
 from ddz_training.measure.errors import InUseError
@@ -136,18 +135,6 @@ def test_a_damaged_file_is_said_to_be_lost(page: Page) -> None:
     page.server.games._used.clear()
     (page.server.games._folder / f"{name}.game.txt").write_text("Dou Dizhu game 1\nrubbish")
     page.refused(f"games/{name}", status=410)
-
-
-def test_all_games_ask_the_same_advisers(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    making = Mock(wraps=make_agent)
-    monkeypatch.setattr(advice, "make_agent", making)
-    names = [page.begin(0, "random", seed=seed) for seed in range(4)]
-    first = [page.post(f"games/{name}/hint") for name in names]
-    assert [page.post(f"games/{name}/hint") for name in names] == first
-    replayed = page.begin(None, "random")
-    page.finish(replayed)
-    page.post(f"games/{replayed}/moves/0/thoughts")
-    making.assert_called_once_with("rules")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes, and signals between processes, are those of POSIX")

@@ -35,16 +35,20 @@ class Output(click.Path):
         *suffixes: How its name may end; none for anything.
         new: Whether it must not be there yet.
         resumed: Whether it is a file of results that the command adds to.
+        plot: Whether it is drawn with matplotlib.
     """
 
-    def __init__(self, *suffixes: str, new: bool = False, resumed: bool = False) -> None:
+    def __init__(self, *suffixes: str, new: bool = False, resumed: bool = False, plot: bool = False) -> None:
         super().__init__(dir_okay=False, writable=True, path_type=Path)
-        self.suffixes, self.new, self.resumed = suffixes, new, resumed
+        self.suffixes, self.new, self.resumed, self.plot = suffixes, new, resumed, plot
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse a path that cannot be written."""
+        from ddz_training.measure.plotting import can_plot
         from ddz_training.measure.store import holds_results
 
+        if self.plot and not can_plot():
+            self.fail(f"a plot needs matplotlib: {install_hint('plot')}", param, ctx)
         path = Path(super().convert(value, param, ctx))
         if self.suffixes and path.suffix.lower() not in self.suffixes:
             self.fail(f"{path} must end in {' or '.join(self.suffixes)}", param, ctx)
@@ -58,18 +62,6 @@ class Output(click.Path):
         return path
 
 
-class Plot(Output):
-    """A picture, which needs matplotlib."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse a path that cannot be written, or any without matplotlib."""
-        from ddz_training.measure import plotting
-
-        if not plotting.can_plot():
-            self.fail(f"a plot needs matplotlib: {install_hint('plot')}", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 NEW, NEW_WEIGHTS, TABLE, LEAGUE = Output(new=True), Output(WEIGHTS, new=True), Output(), Output(".sqlite", ".db")
 FOLDER = click.Path(file_okay=False, writable=True, path_type=Path)
 
@@ -78,7 +70,9 @@ results_option = option(
     type=Output(".csv", ".sqlite", resumed=True),
     help="Save results as they come: FILE.sqlite, and FILE.csv at the end; resumed if there.",
 )
-plot_option = option("--plot", type=Plot(".png", ".pdf", ".svg"), help="Write a plot here (.png, .pdf or .svg).")
+plot_option = option(
+    "--plot", type=Output(".png", ".pdf", ".svg", plot=True), help="Write a plot here (.png, .pdf or .svg)."
+)
 
 
 # --- how games are played ----------------------------------------------------

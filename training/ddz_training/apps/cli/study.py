@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,6 @@ import click
 from click import argument, option
 
 from ddz_env.core.checks import check_choice
-from ddz_env.core.options import refuse_unknown, split_options
 from ddz_training.apps.cli.console import follow, remark, rules_words, show
 from ddz_training.apps.cli.info import opening, show_options
 from ddz_training.apps.cli.options import COUNT, parallel_options, playing_options, plot_option, results_option, working
@@ -75,28 +73,18 @@ def equivalent(agent: str, out: Path | None, search: str, tendency: bool, rules:
         follow("to see them play each other", "arena", agent, searching, *rules_words(rules))
 
 
-def _search(
-    play: Play,
-    seed: int,
-    *,
-    method: str,
-    lower: int,
-    upper: int | None,
-    deals: int | None,
-    precision: float,
-    most: int,
-    **others: Any,
-) -> Found:
+def _search(play: Play, seed: int, method: str, deals: int | None, most: int, **given: Any) -> Found:
     """The equivalent, by one of the methods."""
     from numpy.random import default_rng
 
     from ddz_training.measure import equivalent as duels
 
     if method == "sequential":
-        options = duels.SequentialOptions(most=most, precision=precision, **({"deals": deals} if deals else {}))
-        return duels.sequential_search(play, options, duels.Bounds.of(lower, upper or most))
+        more = {"deals": deals} if deals else {}
+        options = duels.SequentialOptions(most=most, precision=given["precision"], **more)
+        return duels.sequential_search(play, options, duels.Bounds.of(given["lower"], given["upper"] or most))
     deals = deals or duels.STEP_DEALS
-    first = duels.Bounds.of(lower, upper or min(duels.FIRST_BOUNDS.upper, most))
+    first = duels.Bounds.of(given["lower"], given["upper"] or min(duels.FIRST_BOUNDS.upper, most))
     bounds, _ = duels.initial_bounds(play, first, deals, default_rng(seed), most)
     return duels.binary_search(play, bounds, deals)
 
@@ -147,7 +135,7 @@ def tendency(
 
 @click.command()
 @argument("name", required=False, help="The experiment; without it they are listed.")
-@argument("settings", nargs=-1, metavar="[OPTION=VALUE]...", help="Its options; a list has each entry on its own.")
+@argument("settings", nargs=-1, metavar="[OPTION=VALUE]...", help="Its options; entries of a list behind commas.")
 @option("--options", "explained", is_flag=True, help="Say what the experiment does and which options it has.")
 @results_option
 @plot_option
@@ -175,7 +163,7 @@ def reproduce(
         return
     if plot is not None and experiment.plot is None:
         raise InvalidExperimentError(f"{name} has no plot")
-    values = _read_settings(experiment, settings)
+    values = experiment.options.read(settings)
     if any(known.name == "processes" for known in experiment.options.options()):
         values.setdefault("processes", given["processes"])
     with working(experiment.unit, **given) as how:
@@ -184,24 +172,6 @@ def reproduce(
         show(table(saved))
     if plot is not None and experiment.plot is not None:
         experiment.plot(saved, plot)
-
-
-def _read_settings(experiment: Experiment[Any, Any], texts: Iterable[str]) -> dict[str, Any]:
-    """The values of options that are written ``name=value``; of a list each entry is given on its own."""
-    known = {option.name: option for option in experiment.options.options()}
-    values: dict[str, Any] = {}
-    for text in texts:
-        [(name, value)] = split_options([text], InvalidExperimentError).items()
-        refuse_unknown([name], list(known), InvalidExperimentError)
-        option = known[name]
-        if tuple in option.kinds:
-            entry = (option.element or option)._replace(name=name).read(value, InvalidExperimentError)
-            values[name] = (*values.get(name, ()), entry)
-        elif name in values:
-            raise InvalidExperimentError(f"{name} is given twice")
-        else:
-            values[name] = option.read(value, InvalidExperimentError)
-    return values
 
 
 def _list_experiments() -> None:

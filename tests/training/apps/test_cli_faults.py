@@ -110,7 +110,7 @@ REFUSED = {
     "botzone log empty": "empty is empty",
     "botzone match random random random --out old.txt": "is there already",
     "demo --out empty": "is a file",
-    "export --half --out old.safetensors": "name a new FILE.safetensors",
+    "export --half --out old.safetensors": "is there already",
     "replay empty --review": "a record begins with the line",
     "solve --file old.txt": "old.txt:1: cannot read",
     "train belief --out empty": "is a file",

@@ -115,7 +115,7 @@ def _review(record: Record, as_json: bool) -> None:
 
 @click.command()
 @argument("policy", required=False, type=Path, help="Weights; the shipped policy by default.")
-@option("--out", type=Output(ONNX, WEIGHTS), default=f"policy{ONNX}", help="Where to write the file (FILE.onnx).")
+@option("--out", type=Output(), default=f"policy{ONNX}", help="Where to write the file (FILE.onnx).")
 @option("--half", is_flag=True, help="Write FILE.safetensors of half the size instead, for ddz itself.")
 def export(policy: Path | None, out: Path, half: bool) -> None:
     """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx).
@@ -126,8 +126,10 @@ def export(policy: Path | None, out: Path, half: bool) -> None:
       ddz export runs/first/policy.safetensors --out first.onnx
       ddz export policy.safetensors --half --out half.safetensors
     """
-    if half != (out.suffix == WEIGHTS) or (half and out.exists()):
-        raise CommandLineError(f"{out}: name a new FILE{WEIGHTS} with --half, and FILE{ONNX} without")
+    if out.suffix != (suffix := WEIGHTS if half else ONNX):
+        raise CommandLineError(f"{out} must end in {suffix}")
+    if half and out.exists():
+        raise CommandLineError(f"{out} is there already: name another file")
     from ddz_agents.neural import onnx_files
     from ddz_agents.neural.shipped import policy_path
     from ddz_agents.neural.weights import load_weights, save_weights

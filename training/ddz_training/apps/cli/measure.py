@@ -149,6 +149,8 @@ def _deals(
     """How many deals are played, or the numbers of those of the file."""
     from ddz_training.measure.tendency import deals_of_file
 
+    if deal_file is None and tendency is not None:
+        raise InvalidArenaError("only a --deal-file says what deals lean to: leave out --tendency")
     if deal_file is None:
         return deals
     listed = deals_of_file(deal_file, tendency, contest.rules, contest.seed)
@@ -204,10 +206,11 @@ def rate(agents: tuple[str, ...], out: Path, deals: int, until_decided: bool, an
         _report_league(out, anchor, **given)
         return
     contest = _contest(agents, **given)
-    store = league.LeagueStore(out, contest, True)
     if anchor not in (None, MEAN):  # it plays, or has played in the file
-        known = [*contest.labels, *(label for game in store.results for label in (game.a, game.b))]
+        played = league.read_league(out)[1] if out.is_file() else []
+        known = [*contest.labels, *(label for game in played for label in (game.a, game.b))]
         check_choice("anchor", anchor, dict.fromkeys(known), InvalidArenaError)
+    store = league.LeagueStore(out, contest, True)
     click.secho(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
     report = functools.partial(_report_league, out, anchor, **given)
     with _reporting(out, report), working(f"deals × {plural(contest.pairs, 'pair')}", **given) as how:

@@ -108,8 +108,8 @@ def test_preparing_tells_how_far_it_is_and_who_waits_does_the_step() -> None:
     assert (preparation.is_ready("d"), preparation.is_ready("a")) == (True, False)
     assert preparation.status() == {"ready": False, "left": ["table"] * 3}
     gate.set()
-    preparation.wait("c")
-    preparation.wait("b")
+    for name in "abc":
+        preparation.wait(name)
     assert sorted(done) == ["a", "b", "c", "d"]
     assert preparation.status()["ready"]
 

@@ -14,6 +14,7 @@ from click import option
 
 from ddz_env.core.errors import install_hint
 from ddz_training.apps.cli.console import bar
+from ddz_training.apps.cli.faults import CommandLineError
 
 COUNT = click.IntRange(1)
 RULES = "A preset, with options behind it if wanted (ddz show rules)."
@@ -43,22 +44,26 @@ class Output(click.Path):
         self.suffixes, self.new, self.resumed, self.plot = suffixes, new, resumed, plot
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse a path that cannot be written."""
+        """Refuse a path that cannot be written.
+
+        Raises:
+            CommandLineError: If it cannot.
+        """
         from ddz_training.measure.plotting import can_plot
         from ddz_training.measure.store import holds_results
 
         if self.plot and not can_plot():
-            self.fail(f"a plot needs matplotlib: {install_hint('plot')}", param, ctx)
+            raise CommandLineError(f"a plot needs matplotlib: {install_hint('plot')}")
         path = Path(super().convert(value, param, ctx))
         if self.suffixes and path.suffix.lower() not in self.suffixes:
-            self.fail(f"{path} must end in {' or '.join(self.suffixes)}", param, ctx)
+            raise CommandLineError(f"{path} must end in {' or '.join(self.suffixes)}")
         if self.new and path.exists():
-            self.fail(f"{path} is there already: name another file", param, ctx)
+            raise CommandLineError(f"{path} is there already: name another file")
         if not self.resumed and path.is_file() and holds_results(path):
-            self.fail(f"{path} holds the results of an earlier run: name another file", param, ctx)
+            raise CommandLineError(f"{path} holds the results of an earlier run: name another file")
         folder = next(above for above in path.absolute().parents if above.exists())
         if not (folder.is_dir() and os.access(folder, os.W_OK)):
-            self.fail(f"cannot write into {folder}", param, ctx)
+            raise CommandLineError(f"cannot write into {folder}")
         return path
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click import option
@@ -16,12 +16,13 @@ from ddz_env.core.errors import install_hint
 from ddz_training.apps.cli.console import bar
 from ddz_training.apps.cli.faults import CommandLineError
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 COUNT = click.IntRange(1)
 RULES = "A preset, with options behind it if wanted (ddz show rules)."
 WEIGHTS = ".safetensors"
 
 
-def together(*options: Any) -> Any:
+def together(*options: Any) -> Callable[[Command], Command]:
     """Several options as one decorator, in the order of the help."""
     return lambda function: functools.reduce(lambda made, one: one(made), reversed(options), function)
 
@@ -54,7 +55,8 @@ class Output(click.Path):
 
         if self.plot and not can_plot():
             raise CommandLineError(f"a plot needs matplotlib: {install_hint('plot')}")
-        path = Path(super().convert(value, param, ctx))
+        super().convert(value, param, ctx)
+        path = Path(value)
         if self.suffixes and path.suffix.lower() not in self.suffixes:
             raise CommandLineError(f"{path} must end in {' or '.join(self.suffixes)}")
         if self.new and path.exists():
@@ -89,7 +91,7 @@ parallel_options = together(
 )
 
 
-def playing_options(rules: str = "standard") -> Any:
+def playing_options(rules: str = "standard") -> Callable[[Command], Command]:
     """How games are played: under which rules, from which seed, in how many processes.
 
     Args:

@@ -161,7 +161,7 @@ def puzzles(number: int | None, answer: bool) -> None:
 @option("--player", multiple=True, default=("rules", "policy"), help="Who plays the worlds out; may be repeated.")
 @option("--worlds", type=click.IntRange(1, 1_000_000), default=500, help="How many worlds are dealt.")
 @option("--rules", default="bidding,doubling=true", help=RULES)
-@option("--seed", default=0, help="Seed of the worlds.")
+@option("--seed", type=click.IntRange(0), default=0, help="Seed of the worlds.")
 @option("--convergence", is_flag=True, help="Show how the win rate settles as worlds are added.")
 @option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def bidding(

@@ -17,7 +17,7 @@ from ddz_training.apps.cli.console import bar
 from ddz_training.apps.cli.faults import CommandLineError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-COUNT = click.IntRange(1)
+COUNT, NATURAL = click.IntRange(1), click.IntRange(0)
 RULES = "A preset, with options behind it if wanted (ddz show rules)."
 WEIGHTS = ".safetensors"
 
@@ -99,7 +99,7 @@ def playing_options(rules: str = "standard") -> Callable[[Command], Command]:
     """
     return together(
         option("--rules", default=rules, help=RULES),
-        option("--seed", default=0, help="Seed of deals and agents."),
+        option("--seed", type=NATURAL, default=0, help="Seed of deals and agents."),
         parallel_options,
     )
 

@@ -92,7 +92,7 @@ def _search(play: Play, seed: int, method: str, deals: int | None, most: int, **
 @study.command()
 @results_option
 @option("--deals", type=COUNT, default=1000, help="How many deals; two games each.")
-@option("--first-deal", default=0, help="Number of the first deal under the seed.")
+@option("--first-deal", type=click.IntRange(0), default=0, help="Number of the first deal under the seed.")
 @option("--top", multiple=True, default=JUDGES[0], help="A strong agent; of several one is drawn for each deal.")
 @option("--bottom", multiple=True, default=JUDGES[1], help="A weak agent, likewise.")
 @playing_options()

@@ -35,16 +35,7 @@ EXIT_UNKNOWN = 4
 @option("--seconds", type=float, help="Stop a position after this many seconds.")
 @option("--json", "as_json", is_flag=True, help="Print one JSON object per position.")
 @option("--rules", default="standard", help=RULES)
-def solve(
-    position: str | None,
-    file: Path | None,
-    every: bool,
-    stake: bool,
-    as_json: bool,
-    nodes: int | None,
-    seconds: float | None,
-    **where: Any,
-) -> None:
+def solve(position: str | None, file: Path | None, every: bool, stake: bool, as_json: bool, **given: Any) -> None:
     """Say who wins with all hands known, and by which line.
 
     \b
@@ -59,7 +50,8 @@ def solve(
 
     if (position is None) == (file is None):
         raise InvalidPositionError("give one position, or --file FILE with one per line")
-    states = [(position, open_position(position, **where))] if position is not None else list(_states(file, where))
+    nodes, seconds = given.pop("nodes"), given.pop("seconds")
+    states = [(position, open_position(position, **given))] if position is not None else list(_states(file, given))
     solver_of, unknown = functools.cache(functools.partial(OpenSolver, nodes=nodes)), False
     for text, state in states:
         solver = solver_of(state.rules)

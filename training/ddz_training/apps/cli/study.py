@@ -96,16 +96,7 @@ def _search(play: Play, seed: int, method: str, deals: int | None, most: int, **
 @option("--top", multiple=True, default=JUDGES[0], help="A strong agent; of several one is drawn for each deal.")
 @option("--bottom", multiple=True, default=JUDGES[1], help="A weak agent, likewise.")
 @playing_options()
-def tendency(
-    out: Path | None,
-    deals: int,
-    first_deal: int,
-    top: tuple[str, ...],
-    bottom: tuple[str, ...],
-    rules: str,
-    seed: int,
-    **given: Any,
-) -> None:
+def tendency(out: Path | None, deals: int, top: tuple[str, ...], bottom: tuple[str, ...], **given: Any) -> None:
     """Judge deals: do they lean to the landlord, to the peasants, or to neither?
 
     \b
@@ -117,17 +108,17 @@ def tendency(
     from ddz_training.measure import tendency as judging
     from ddz_training.measure.statistics import wilson_interval
 
-    judges = judging.Judges(top, bottom, Rules.preset(rules), seed)
+    judges = judging.Judges(top, bottom, Rules.preset(given["rules"]), given["seed"])
     with working("deals", **given) as work:
-        judged = judging.judge_deals(judges, deals, out, first_deal=first_deal, **work)
+        judged = judging.judge_deals(judges, deals, out, first_deal=given["first_deal"], **work)
     counted = judging.counts(judged)
     shares = {name: wilson_interval(counted[name], deals) for name in judging.TENDENCIES}
     lines = [(name, f"{counted[name]:,}", share.text(), share.span()) for name, share in shares.items()]
-    title = f"{deals:,} deals · {judges.rules.name} rules · seed {seed} · {', '.join(top)} v {', '.join(bottom)}"
+    title = f"{deals:,} deals · {judges.rules.name} rules · seed {judges.seed} · {', '.join(top)} v {', '.join(bottom)}"
     show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
     if out is not None:
-        arena = ("arena", top[0], bottom[0], "--deal-file", out, "--tendency", "none", "--seed", seed)
-        follow("to play those without a tendency", *arena, *rules_words(rules))
+        arena = ("arena", top[0], bottom[0], "--deal-file", out, "--tendency", "none", "--seed", judges.seed)
+        follow("to play those without a tendency", *arena, *rules_words(given["rules"]))
 
 
 # --- ddz reproduce -----------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from ddz_env.core.options import as_written
 from ddz_training.experiments import mini
 from ddz_training.experiments.experiment import Experiment, read_saved
 from ddz_training.experiments.registry import EXPERIMENTS, load_experiment, load_experiments
@@ -141,14 +142,9 @@ def test_results_do_not_depend_on_the_processes_and_the_command_shows_them(name:
     for processes in (1, 2):
         saved = experiment.run(replace(one, processes=processes), tmp_path / f"{processes}.csv")
     assert lines(experiment, tmp_path / "1.csv") == lines(experiment, tmp_path / "2.csv")
-    given = [(option, part) for option, value in CASES[name].options.items() for part in _parts(value)]
-    typed = [f"{option.strip('_')}={part}" for option, part in given]
+    typed = [f"{option.strip('_')}={as_written(value)}" for option, value in CASES[name].options.items()]
     printed = done("reproduce", name, "--out", tmp_path / "2.csv", *typed).output
     assert next(iter(experiment.tables.values()))(saved).title[:20] in printed
-
-
-def _parts(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
 
 
 @pytest.mark.parametrize(

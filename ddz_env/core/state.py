@@ -30,7 +30,7 @@ from ddz_env.core.errors import (
     plural,
     shown,
 )
-from ddz_env.core.notation import Hand, Move, plain_move, slot_move
+from ddz_env.core.notation import Hand, Move, slot_move
 from ddz_env.core.owned import own
 from ddz_env.core.rules import Rules, check_rules
 from ddz_env.core.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
@@ -225,7 +225,6 @@ class State:
             move = Move.parse(move, self._rules)
         if not isinstance(move, Move):
             raise InvalidMoveError(f"step takes a Move or its notation, not {shown(move)}")
-        move = plain_move(move)  # what is checked is what is played, even for a subclass that changes its answer
         if int(self._row[at.STAGE]) == at.STAGE_KICKER:
             raise IllegalMoveError("a move is half built: choose its kickers with step_action")
         if not self._can_play(move):

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import CHOSEN, LEFT, PENDING, STAGE, STAGE_KICKER
-from ddz_env.core.errors import IllegalMoveError
-from ddz_env.core.notation import plain_move
+from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, shown
 from ddz_env.core.rules import Rules
 
 
@@ -90,6 +89,17 @@ class BatchPlayer(Protocol):
             Action ids, shape ``[k]``, int64.
         """
         ...
+
+
+def read_answer(answer: object) -> Move:
+    """What an agent answered, if it is a move at all; whether it is legal, the game says.
+
+    Raises:
+        InvalidMoveError: If it is something else.
+    """
+    if not isinstance(answer, Move):
+        raise InvalidMoveError(f"act must return a Move, not {shown(answer)}")
+    return answer
 
 
 def check_to_act(view: View, *refused: str) -> None:
@@ -223,7 +233,7 @@ class StagedAdapter:
         """
         row = view.row
         if int(row[STAGE]) != STAGE_KICKER:
-            self.move = plain_move(self.agent.act(view, rng))
+            self.move = read_answer(self.agent.act(view, rng))
             return self.move.main
         return KICKER_BASE + self._next_kicker(row)
 

@@ -26,7 +26,7 @@ from ddz_env.core.rules import STANDARD_CATEGORIES
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv
 from ddz_env.playing.registry import agent_options
-from tests.sabotage.entries import entries
+from tests.core.entries import entries
 
 
 class Hostile:

@@ -1,7 +1,4 @@
-"""Every public entry by name, as a function of the one value that is wrong or right.
-
-``tests/core/test_checks.py`` tries chosen values at each, and the saboteur drawn ones.
-"""
+"""Every public entry by name, as a function of the one value that is wrong or right."""
 
 from __future__ import annotations
 

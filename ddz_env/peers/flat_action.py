@@ -7,7 +7,7 @@
     >>> observation["action_mask"].shape
     (27472,)
 
-The ids are RLCard's, in RLCard's order (:mod:`ddz_env.core.flat`).  Rules whose moves are all among them work too; the
+The ids are RLCard's, in RLCard's order (:mod:`ddz_env.peers.rlcard_ids`).  Rules whose moves are all among them work too; the
 others (an auction, doubling, shuttles, two jokers as kickers ...) are refused by name.
 """
 
@@ -29,13 +29,13 @@ from ddz_env.core.cards import counts_to_word
 from ddz_env.core.checks import as_integer
 from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.errors import shown
-from ddz_env.core.flat import rlcard_actions
 from ddz_env.core.notation import Move
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.envs import aec
 from ddz_env.envs.aec import Observation
 from ddz_env.envs.stepping import ILLEGAL_REWARD
+from ddz_env.peers.rlcard_ids import rlcard_actions
 
 __all__ = ["FlatActionWrapper", "env", "flat_moves", "raw_env"]
 

@@ -400,17 +400,13 @@ class _Guarded(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
         super().__init__(env)
 
     def step(self, action: Any) -> None:
-        if not (self._has_reset and self.agents):
-            super().step(action)  # says what is wrong
-            return
-        self._has_updated = True
         try:
-            self.env.step(action)
+            super().step(action)
         except IllegalMoveError:
             self._end_game()
 
     def last(self, observe: bool = True) -> Any:
-        return self.env.last(observe) if self._has_reset else super().last(observe)
+        return self.env.last(observe)
 
     def _end_game(self) -> None:
         """End the game; its player gets the reward for an illegal action, the others zero."""
@@ -421,7 +417,6 @@ class _Guarded(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
         game.truncations = dict.fromkeys(game.agents, True)
         game.rewards = dict.fromkeys(game.agents, 0.0) | {game.agent_selection: self._illegal_reward}
         game._accumulate_rewards()
-        game._deads_step_first()
 
     def __str__(self) -> str:
         return str(self.env)

@@ -7,8 +7,7 @@ they are first used.  No renderer changes a game, and what a seat cannot see nev
 from __future__ import annotations
 
 import os
-from typing import Any, ClassVar
-from weakref import WeakSet
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,8 +52,7 @@ class Window:
     """A window on the screen (pygame), which shows pictures until it or its user closes it.
 
     When the user closes the window, later pictures are ignored: a game that is being watched plays on.  SDL has one
-    window a process, so several of these draw into the same one; it disappears with the last of them.
-    ``SDL_VIDEODRIVER=dummy`` draws without a display.
+    window a process, so several of these draw into the same one.  ``SDL_VIDEODRIVER=dummy`` draws without a display.
 
     Args:
         title: The window's title.
@@ -69,8 +67,6 @@ class Window:
         True
     """
 
-    _alive: ClassVar[WeakSet[Window]] = WeakSet()
-
     def __init__(self, title: str = "Dou Dizhu", *, fps: float = 0) -> None:
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         try:
@@ -82,7 +78,6 @@ class Window:
         self._fps = fps
         self._clock: Any = None
         self._open = True
-        self._alive.add(self)
 
     @property
     def is_open(self) -> bool:
@@ -119,10 +114,7 @@ class Window:
     def close(self) -> None:
         """Close the window; closing twice does nothing."""
         self._open = False
-        if self in self._alive:
-            self._alive.discard(self)
-            if not self._alive and self._pygame.display.get_init():
-                self._pygame.display.quit()
+        self._pygame.display.quit()
 
     def _surface(self, size: tuple[int, int]) -> Any:
         """The screen, opened or resized as needed."""

@@ -7,6 +7,7 @@ that ``pyproject.toml`` allows.  This takes some minutes, and gigabytes for ``al
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -15,9 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -142,35 +141,31 @@ def check(python: str, archive: Path, extra: str = "", cache: Path | None = None
     return f"Python {version}, {len(listed.splitlines()) - 2} packages"
 
 
-def main(
-    python: Annotated[list[str] | None, typer.Option(help="An interpreter; all that are found by default.")] = None,
-    extra: Annotated[list[str] | None, typer.Option(help="An extra; all by default, none with --no-extras.")] = None,
-    no_extras: Annotated[bool, typer.Option("--no-extras", help="The core alone.")] = False,
-) -> None:
+def main() -> None:
     """Build both archives and check them; the exit code is 1 if one fails."""
-    chosen = python or list(pythons().values())
-    names = () if no_extras else extra or extras()
+    parser = argparse.ArgumentParser(prog="python -m tests.release", description=__doc__)
+    parser.add_argument("--python", action="append", help="an interpreter; all that are found by default")
+    parser.add_argument("--extra", action="append", choices=["none", *extras()], help="an extra; all by default")
+    chosen = parser.parse_args()
+    interpreters = chosen.python or list(pythons().values())
+    names = [extra for extra in chosen.extra or extras() if extra != "none"]
     failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
         (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-        plan = [(one, archive, "") for one in chosen for archive in (wheel, sdist)]
-        plan += [(chosen[-1], wheel, one) for one in names]
-        plan += [(one, wheel, LOWEST) for one in chosen[:1]]
-        for interpreter, archive, one in plan:
-            start = time.monotonic()
+        plan = [(python, archive, "") for python in interpreters for archive in (wheel, sdist)]
+        plan += [(interpreters[-1], wheel, extra) for extra in names] + [(interpreters[0], wheel, LOWEST)]
+        for python, archive, what in plan:
+            lowest, start = what == LOWEST, time.monotonic()
             try:
-                cache = folder / f"cache-{chosen.index(interpreter)}"
-                lowest = one == LOWEST
-                told = check(interpreter, archive, "" if lowest else one, cache, lowest=lowest)
+                cache = folder / f"cache-{interpreters.index(python)}"
+                said = check(python, archive, "" if lowest else what, cache, lowest=lowest)
             except (FailedError, subprocess.TimeoutExpired) as error:
-                told, failed = f"FAILED\n{error}", failed + 1
-            what = "wheel" if archive.suffix == ".whl" else "sdist"
-            print(f"{what}{f'[{one}]' if one else '':14} {told} ({time.monotonic() - start:.0f} s)", flush=True)
-    if failed:
-        raise typer.Exit(1)
+                said, failed = f"FAILED\n{error}", failed + 1
+            print(f"{archive.name} {what:14} {said} ({time.monotonic() - start:.0f} s)", flush=True)
+    sys.exit(failed > 0)
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    main()

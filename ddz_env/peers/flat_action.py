@@ -7,8 +7,8 @@
     >>> observation["action_mask"].shape
     (27472,)
 
-The ids are RLCard's, in RLCard's order (:mod:`ddz_env.peers.rlcard_ids`).  Rules whose moves are all among them work too; the
-others (an auction, doubling, shuttles, two jokers as kickers ...) are refused by name.
+The ids are RLCard's, in RLCard's order (:mod:`ddz_env.peers.rlcard_ids`).  Rules whose moves are all among them work
+too; the others (an auction, doubling, shuttles, two jokers as kickers ...) are refused by name.
 """
 
 from __future__ import annotations

@@ -41,10 +41,8 @@ def wins(program: Path, seed: int, steps: int | None) -> float:
     environ = os.environ | {"OMP_NUM_THREADS": "1"} | ({} if steps is None else {"STEPS": str(steps)})
     module = ".".join(program.relative_to(ROOT).with_suffix("").parts)
     command = [python_of(program.parent), "-m", module, str(seed)]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environ, timeout=SECONDS, check=True, stdout=subprocess.PIPE, text=True
-    )
-    return round(float(_WINS.findall(done.stdout)[-1][1]) / 100, 4)
+    printed = subprocess.check_output(command, cwd=ROOT, env=environ, timeout=SECONDS, text=True)
+    return round(float(_WINS.findall(printed)[-1][1]) / 100, 4)
 
 
 def main() -> None:

@@ -74,15 +74,7 @@ def test_whatever_a_player_is_called_its_game_reads_back(tmp_path: Path) -> None
 
 
 def test_what_makes_no_record_is_refused_when_it_is_made() -> None:
-    for change in (
-        {"players": ("rules", None, "rules")},
-        {"players": ["rules"] * 3},
-        {"players": ("rules",) * 2},
-        {"players": "rules"},
-        {"deal": None},
-        {"remarks": ("two\nlines",)},
-        {"remarks": (5,)},
-    ):
+    for change in ({"players": ("rules",) * 2}, {"remarks": ("two\nlines",)}):
         with pytest.raises(RecordError):
             replace(Record(Deal(STANDARD, 7), PEOPLE), **change)  # type: ignore[arg-type]
 

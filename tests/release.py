@@ -40,29 +40,25 @@ COMMANDS = (
     "watch random --seed 1",
 )
 
-PROMISES: dict[str, str] = {
-    "render": "import pygame, ddz_env, ddz_env.dou_dizhu_v0 as game; env = game.env(render_mode='rgb_array'); "
-    "env.reset(seed=1); assert env.render().ndim == 3",
-    "train": "import torch, stable_baselines3, sb3_contrib, ddz_training.learn.ppo.selfplay",
-    "onnx": "import onnx, onnxscript, onnxruntime",
-    "tensorboard": "import tensorboard",
-    "peers": "import rlcard, pyspiel, douzero",
-    "rlcard": "from ddz_env.playing.registry import make_agent; make_agent('rlcard-rule')",
-    "plot": "from ddz_training.measure.plotting import Panel, save_plot; import io; save_plot(io.BytesIO(), Panel([]))",
-    "data": "import pyarrow.parquet, ddz_training.data.table",
-    "minari": "import sys; from ddz_training.data.episodes import check_minari; "
-    "sys.version_info < (3, 11) or check_minari()",
-    "ray": "import ray",
-    "web": "import tempfile, pathlib; from ddz_training.apps.web import routes, server; "
-    "routes.make_app(server.Server(pathlib.Path(tempfile.mkdtemp()), ['rules'], 'rules'), ['localhost'])",
-    "mcp": "from ddz_training.apps import protocol; protocol.make_server(protocol.GameTable('rules', 'rules'))",
-    "browser": "import playwright.sync_api",
-    "docs": "import sphinx, myst_parser, furo",
-    "notebooks": "import nbclient, nbformat, ipykernel, matplotlib",
-    "dev": "import build, hypothesis, pytest, xdist, safetensors, choix",
-    "all": "import torch, onnxruntime, rlcard, matplotlib, pyarrow, ray, starlette, mcp, pygame, tensorboard",
+IMPORTS: dict[str, str] = {
+    "render": "pygame, PIL, ddz_env.table.render.image",
+    "train": "torch, stable_baselines3, sb3_contrib, ddz_training.learn.ppo.selfplay",
+    "onnx": "onnx, onnxscript, onnxruntime",
+    "tensorboard": "tensorboard",
+    "peers": "rlcard, pyspiel, douzero, ddz_env.peers.openspiel",
+    "rlcard": "ddz_agents.external.rlcard_rule, rlcard",
+    "plot": "ddz_training.measure.plotting, matplotlib",
+    "data": "pyarrow.parquet, ddz_training.data.table",
+    "ray": "ray",
+    "web": "ddz_training.apps.web.routes, starlette, uvicorn",
+    "mcp": "ddz_training.apps.protocol, mcp",
+    "browser": "playwright.sync_api",
+    "docs": "sphinx, myst_parser, furo",
+    "notebooks": "nbclient, nbformat, ipykernel, matplotlib",
+    "dev": "build, hypothesis, pytest, xdist, safetensors, choix",
+    "all": "torch, onnxruntime, rlcard, matplotlib, pyarrow, ray, starlette, mcp, pygame, tensorboard",
 }
-"""What an extra is for, as a program that fails without it."""
+"""What can be imported with an extra, theirs and ours."""
 
 
 class FailedError(Exception):
@@ -133,7 +129,7 @@ def check(python: str, archive: Path, extra: str = "", cache: Path | None = None
         quiet = ("--quiet", "--disable-pip-version-check", "--constraint", held)
         _run(*pip, "install", *quiet, wanted, cwd=folder)
         _run(*pip, "check", cwd=folder)
-        _run(binaries / "python", "-c", CORE + PROMISES.get(extra, ""), cwd=folder)
+        _run(binaries / "python", "-c", f"{CORE}\nimport {IMPORTS.get(extra, 'ddz_training')}", cwd=folder)
         for command in () if extra else COMMANDS:
             _run(binaries / "ddz", *command.split(), cwd=folder, cache=cache)
         version = _run(binaries / "python", "--version", cwd=folder).split()[1]

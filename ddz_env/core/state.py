@@ -32,7 +32,7 @@ from ddz_env.core.errors import (
 )
 from ddz_env.core.notation import Hand, Move, slot_move
 from ddz_env.core.owned import own
-from ddz_env.core.rules import Rules, check_rules
+from ddz_env.core.rules import Rules
 from ddz_env.core.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
 
 SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone": SCORE_BOTZONE}
@@ -65,8 +65,9 @@ class State:
     def __init__(self, row: npt.NDArray[np.uint64], rules: Rules) -> None:
         if not isinstance(row, np.ndarray) or row.shape != (at.ROW_WORDS,) or row.dtype != np.uint64:
             raise InvalidDealError(f"a row is uint64 of shape [{at.ROW_WORDS}], not {shown(row)}; State.new deals one")
-        self._row = row
-        self._rules = check_rules(rules)
+        if not isinstance(rules, Rules):
+            raise InvalidRulesError(f"rules must be a Rules, not {shown(rules)}; Rules.preset makes one from a name")
+        self._row, self._rules = row, rules
         self._rule_words = rules.words()
         self._ring = np.zeros((at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64)
         self._log: list[tuple[int, Move]] = []

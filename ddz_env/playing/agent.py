@@ -91,17 +91,6 @@ class BatchPlayer(Protocol):
         ...
 
 
-def read_answer(answer: object) -> Move:
-    """What an agent answered, if it is a move at all; whether it is legal, the game says.
-
-    Raises:
-        InvalidMoveError: If it is something else.
-    """
-    if not isinstance(answer, Move):
-        raise InvalidMoveError(f"act must return a Move, not {shown(answer)}")
-    return answer
-
-
 def check_to_act(view: View, *refused: str) -> None:
     """Raise unless a view is that of the seat to act.
 
@@ -233,7 +222,10 @@ class StagedAdapter:
         """
         row = view.row
         if int(row[STAGE]) != STAGE_KICKER:
-            self.move = read_answer(self.agent.act(view, rng))
+            move = self.agent.act(view, rng)
+            if not isinstance(move, Move):
+                raise InvalidMoveError(f"act must return a Move, not {shown(move)}")
+            self.move = move
             return self.move.main
         return KICKER_BASE + self._next_kicker(row)
 

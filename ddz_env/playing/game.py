@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ddz_env import Move, State
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
 from ddz_env.core.folders import PACKAGES
 from ddz_env.core.rules import Rules
-from ddz_env.playing.agent import Agent, observe, read_answer, reset, sight
+from ddz_env.playing.agent import Agent, observe, reset, sight
 from ddz_env.playing.generators import agent_generator
 
 MakeGenerator = Callable[[Sequence[int]], np.random.Generator]
@@ -185,3 +185,14 @@ def play_answer(state: State, agent: Agent, answer: object) -> Move:
     move = call(agent, seat, "act", read_answer, answer)
     call(agent, seat, "act", state.step, move)
     return move
+
+
+def read_answer(answer: object) -> Move:
+    """What an agent answered, if it is a move at all; whether it is legal, the game says.
+
+    Raises:
+        InvalidMoveError: If it is something else.
+    """
+    if not isinstance(answer, Move):
+        raise InvalidMoveError(f"act must return a Move, not {shown(answer)}")
+    return answer

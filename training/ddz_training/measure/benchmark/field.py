@@ -22,8 +22,8 @@ from pathlib import Path
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.checks import check_choice
-from ddz_env.playing.agent import Agent, read_answer
-from ddz_env.playing.game import ask, tell
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.game import ask, read_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_training.measure.errors import FrozenChangedError, InvalidBenchmarkRequestError
 from ddz_training.measure.keeper import answer_of

@@ -223,10 +223,12 @@ class raw_env(AECEnv):  # type: ignore[misc]
             IllegalMoveError: If the action is not legal now.  The game is unchanged.
             ValueError: If a dead agent's action is not None (PettingZoo's contract).
         """
-        if not getattr(self, "agents", None):
-            raise GameOverError("no game is running: call reset first")
-        agent = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
+        try:
+            agent = self.agent_selection
+            over = self.terminations[agent]
+        except (AttributeError, KeyError):  # not begun, or no agent is left
+            raise GameOverError("no game is running: call reset first") from None
+        if over:
             self._was_dead_step(action)
             return
         self._game.step(action)

@@ -55,34 +55,26 @@ class Window:
     window a process, so several of these draw into the same one.  ``SDL_VIDEODRIVER=dummy`` draws without a display.
 
     Args:
-        title: The window's title.
         fps: Pictures a second at most; ``show`` waits.  0 never waits.
 
     Raises:
         MissingDependencyError: If pygame is not installed.
 
     Example:
-        >>> with Window() as window:  # doctest: +SKIP
-        ...     window.show(render_rgb(state))
+        >>> Window().show(render_rgb(state))  # doctest: +SKIP
         True
     """
 
-    def __init__(self, title: str = "Dou Dizhu", *, fps: float = 0) -> None:
+    def __init__(self, fps: float = 0) -> None:
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         try:
             import pygame
         except ImportError as error:
             raise MissingDependencyError("pygame") from error
         self._pygame: Any = pygame
-        self._title = title
         self._fps = fps
         self._clock: Any = None
         self._open = True
-
-    @property
-    def is_open(self) -> bool:
-        """False once the window was closed, by :meth:`close` or by the user."""
-        return self._open
 
     def show(self, rgb: npt.NDArray[np.uint8]) -> bool:
         """Show a picture; the window appears with the first and takes the size of each.
@@ -123,11 +115,5 @@ class Window:
         surface = display.get_surface()
         if surface is None or surface.get_size() != size:
             surface = display.set_mode(size)
-        display.set_caption(self._title)
+        display.set_caption("Dou Dizhu")
         return surface
-
-    def __enter__(self) -> Window:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()

@@ -40,26 +40,6 @@ COMMANDS = (
     "watch random --seed 1",
 )
 
-IMPORTS: dict[str, str] = {
-    "render": "pygame, PIL, ddz_env.table.render.image",
-    "train": "torch, stable_baselines3, sb3_contrib, ddz_training.learn.ppo.selfplay",
-    "onnx": "onnx, onnxscript, onnxruntime",
-    "tensorboard": "tensorboard",
-    "peers": "rlcard, pyspiel, douzero, ddz_env.peers.openspiel",
-    "rlcard": "ddz_agents.external.rlcard_rule, rlcard",
-    "plot": "ddz_training.measure.plotting, matplotlib",
-    "data": "pyarrow.parquet, ddz_training.data.table",
-    "ray": "ray",
-    "web": "ddz_training.apps.web.routes, starlette, uvicorn",
-    "mcp": "ddz_training.apps.protocol, mcp",
-    "browser": "playwright.sync_api",
-    "docs": "sphinx, myst_parser, furo",
-    "notebooks": "nbclient, nbformat, ipykernel, matplotlib",
-    "dev": "build, hypothesis, pytest, xdist, safetensors, choix",
-    "all": "torch, onnxruntime, rlcard, matplotlib, pyarrow, ray, starlette, mcp, pygame, tensorboard",
-}
-"""What can be imported with an extra, theirs and ours."""
-
 
 class FailedError(Exception):
     """An environment does not do what it should."""
@@ -129,7 +109,7 @@ def check(python: str, archive: Path, extra: str = "", cache: Path | None = None
         quiet = ("--quiet", "--disable-pip-version-check", "--constraint", held)
         _run(*pip, "install", *quiet, wanted, cwd=folder)
         _run(*pip, "check", cwd=folder)
-        _run(binaries / "python", "-c", f"{CORE}\nimport {IMPORTS.get(extra, 'ddz_training')}", cwd=folder)
+        _run(binaries / "python", "-c", CORE, cwd=folder)
         for command in () if extra else COMMANDS:
             _run(binaries / "ddz", *command.split(), cwd=folder, cache=cache)
         version = _run(binaries / "python", "--version", cwd=folder).split()[1]

@@ -81,7 +81,7 @@ def test_an_object_that_can_act_is_an_agent_and_gets_a_name_if_it_has_none() -> 
             make_agent(wrong)
 
 
-def test_the_options_of_an_agent_are_declared_or_read_off_its_signature() -> None:
+def test_the_options_of_an_agent_are_those_that_it_declares() -> None:
     assert {option.name for option in agent_options("isuct")} > {"iterations", "exploration"}
     assert agent_options("rules") == ()
     with pytest.raises(UnknownAgentError, match="did you mean 'isuct'"):
@@ -130,5 +130,5 @@ class Needs(_Bare):
 def test_required_and_free_options_of_a_factory() -> None:
     agent: Any = make_agent(f"{__name__}:Needs:depth=3,any=thing")
     assert (agent.depth, agent.rest) == (3, {"any": "thing"})
-    with pytest.raises(InvalidAgentOptionError, match="'depth' has no default"):
+    with pytest.raises(InvalidAgentOptionError, match="'depth'"):
         make_agent(f"{__name__}:Needs")

@@ -252,20 +252,7 @@ def _csv(name: str) -> tuple[Sequence[str], list[list[str]]]:
     return header, lines
 
 
-# --- Robustness and speed ---------------------------------------------------------------------------------------------
-
-
-def sabotage() -> str:
-    """What ``python -m tests.sabotage --out`` counted."""
-    document = json.loads((RESULTS / "sabotage.json").read_text(encoding="utf-8"))
-    rows = [
-        (outcome["kind"], outcome["left_out"] or f"{outcome['tried']:,}", outcome["failed"])
-        for outcome in document["outcomes"]
-    ]
-    table = markdown_table(("what was tried", "attempts", "did not hold"), rows)
-    machine = document["machine"]
-    where = f"{machine['system']}, Python {machine['python']}, {machine['cores']} cores"
-    return f"{table}\n\n{where}, seed {document['seed']}."
+# --- Speed ------------------------------------------------------------------------------------------------------------
 
 
 def _measured() -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -356,7 +343,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "campaign": campaign,
     "climb": climb,
     "forms": forms,
-    "sabotage": sabotage,
     "speeds": speeds,
     "speed-ratios": speed_ratios,
 }

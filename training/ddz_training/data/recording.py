@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.notation import plain_move
 from ddz_env.core.options import Options
 from ddz_env.peers.botzone.games import SEATS
 from ddz_env.peers.botzone.log import BotzoneLog
 from ddz_env.playing.agent import Agent, Decision, cheats
+from ddz_env.playing.game import read_answer
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.games import GAMES, DataSetError, RecordedGame, Thought, games_settings
 from ddz_training.data.table import check_tables
@@ -102,7 +102,7 @@ class _Noted(AgentWrapper):
     def act(self, view: Any, rng: np.random.Generator) -> Move:
         """Choose a move."""
         said = self._agent.decide(view, rng) if self._visits else Decision(self._agent.act(view, rng))
-        decision = Decision(plain_move(said.move), said.visits, said.values)
+        decision = Decision(read_answer(said.move), said.visits, said.values)
         self._notes.append(decision)
         return decision.move
 

@@ -114,7 +114,7 @@ class Doubler:
         self._notes = notes
         notes.append("made")
 
-    def play(self, task: int) -> int:
+    def work(self, task: int) -> int:
         return 2 * task
 
     def close(self) -> None:
@@ -211,7 +211,7 @@ class Fragile:
         self._folder = Path(folder)
         self._folder.mkdir(exist_ok=True)
 
-    def play(self, task: int) -> int:
+    def work(self, task: int) -> int:
         note = self._folder / str(task)
         if task == -1 or (task in (3, 11) and not note.exists()):
             note.touch()
@@ -247,7 +247,7 @@ def test_ray_replays_what_a_killed_worker_had_and_ends(tmp_path: Path) -> None:
 class Slow(Fragile):
     """Takes its time, and says on which machine."""
 
-    def play(self, task: int) -> Any:
+    def work(self, task: int) -> Any:
         import ray
 
         time.sleep(0.2)

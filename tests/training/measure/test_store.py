@@ -115,7 +115,7 @@ def test_a_run_that_ends_early_is_resumed_and_does_only_what_is_missing(suffix: 
 
 
 class Unit:
-    def play(self, task: int) -> list[Line]:
+    def work(self, task: int) -> list[Line]:
         return unit(task)
 
     def close(self) -> None:

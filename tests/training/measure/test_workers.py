@@ -20,7 +20,7 @@ from tests.rooms import pythonpath
 class Sleeper:
     """Answers with the task; the earlier the task, the later the answer.  A negative task ends the process."""
 
-    def play(self, task: int) -> int:
+    def work(self, task: int) -> int:
         if task < 0:
             os._exit(1)
         time.sleep(0.02 * (6 - task))
@@ -70,7 +70,7 @@ class Teller:
     def __init__(self, folder: str) -> None:
         (Path(folder) / str(os.getpid())).touch()
 
-    def play(self, task: int) -> int:
+    def work(self, task: int) -> int:
         time.sleep(600)
         return task
 

@@ -125,7 +125,7 @@ class TaskWorker(Worker[Task, Sequence[_Result]]):
     def __init__(self, work: Callable[..., Sequence[_Result]], options: Options) -> None:
         self._work, self._options = work, options
 
-    def play(self, task: Task) -> Sequence[_Result]:
+    def work(self, task: Task) -> Sequence[_Result]:
         """Do a task."""
         return self._work(self._options, *task)
 

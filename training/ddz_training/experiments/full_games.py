@@ -152,7 +152,7 @@ class GameWorker(AgentKeeper):
         super().__init__()
         self._experiment, self._seed = experiment, options.seed
 
-    def play(self, task: tuple[int, int, str, Agents]) -> list[GameResult]:
+    def work(self, task: tuple[int, int, str, Agents]) -> list[GameResult]:
         """Play a game."""
         game, deal, lineup, specs = task
         number, state = game_number(self._experiment, lineup, deal, game), new_game(deal)

@@ -102,7 +102,7 @@ class MatchWorker(Worker[ex.Task, list[Any]]):
             make_generator=published_generator,
         )
 
-    def play(self, task: ex.Task) -> list[Any]:
+    def work(self, task: ex.Task) -> list[Any]:
         """Play a deal from both sides."""
         match: Match = task[-1]
         return [self._line(self._player.play(match.deal, match.specs, match.labels))]

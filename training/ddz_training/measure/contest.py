@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from ddz_env import Rules
 from ddz_env.core.checks import LARGEST_WORD, check_choice
 from ddz_env.core.options import Options, Range
-from ddz_training.measure.duplicate import BLOCK, KEY, DealPlayer, DealWorker, GameRecord, matches, seatings
+from ddz_training.measure.duplicate import BLOCK, KEY, DealPlayer, GameRecord, matches, seatings
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.provenance import rules_settings
@@ -93,10 +93,10 @@ class Arena(Options):
         """The number of pairs of agents."""
         return math.comb(len(self.agents), 2)
 
-    def worker(self) -> DealWorker[list[GameRecord]]:
+    def worker(self) -> DealPlayer:
         """Plays its deals in one process."""
         limits: dict[str, Any] = {"time_limit": self.time_limit, "on_fault": self.on_fault}
-        return DealWorker(list, lambda: DealPlayer(self.rules, self.seed, self.timing, **limits))
+        return DealPlayer(self.rules, self.seed, self.timing, **limits)
 
     def settings(self) -> dict[str, Any]:
         """Settings that must match to resume a file; rules as they differ from the default."""
@@ -122,7 +122,7 @@ class Arena(Options):
 
         Raises:
             ResultsFileError: If the file cannot be used.
-            SettingsMismatchError: If it was written under other settings, or a file that an agent reads was another.
+            SettingsMismatchError: If it was written under other settings.
             InUseError: If another process has the file.
             UnknownAgentError: If an agent does not exist.
         """

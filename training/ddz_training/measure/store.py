@@ -58,7 +58,7 @@ class ResultStore(Generic[_Result]):
         found: The results so far by unit, in the order in which they came.
 
     Raises:
-        SettingsMismatchError: If the file was written under other settings, or a file that an agent reads was another.
+        SettingsMismatchError: If the file was written under other settings.
         InUseError: If another process is writing the file.
         UnknownAgentError: If an agent does not exist.
         ResultsFileError: If the file is something else, cannot be written, or exists and ``resume`` is False.
@@ -246,7 +246,6 @@ class ResultStore(Generic[_Result]):
             units.setdefault(self._key_of(result), []).append(result)
         complete = {key: own for key, own in units.items() if self._per_key in (None, len(own))}
         if units:
-            self._here.check_files(said, path)
             self._said = self._said.joined(said)
         self.found = {**complete, **self.found}  # the order of the file; what is known counts
 

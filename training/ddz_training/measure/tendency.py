@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ddz_env import Rules, State
 from ddz_env.core.options import Options
-from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match
+from ddz_training.measure.duplicate import SIDES, DealPlayer, GameRecord
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.files import read_format
 from ddz_training.measure.keeper import check_agents
@@ -102,14 +102,27 @@ class Judges(Options):
 
     def judge(self, player: DealPlayer, deal: int) -> JudgedDeal:
         """Play a deal from both sides and judge it (algorithm 1)."""
-        return self.judged(player.play(deal, self.pair(deal)))[0]
-
-    def judged(self, records: Sequence[GameRecord]) -> list[JudgedDeal]:
-        """The judgement on a deal by the games of :meth:`pair`, which are labelled by their specifications."""
-        deal, state = records[0].deal, State.new(self.seed, self.rules, records[0].deal)
+        top, bottom = self.pair(deal)
+        records, state = player.play(deal, (top, bottom)), State.new(self.seed, self.rules, deal)
         hands = " ".join(str(state.hand(seat)) for seat in range(self.rules.players))
         wins = sum(win_share(record, "a") > 1 / 2 for record in records)
-        return [JudgedDeal(deal, tendency_of(records), records[0].a, records[0].b, wins, hands)]
+        return JudgedDeal(deal, tendency_of(records), top, bottom, wins, hands)
+
+
+class DealJudge:
+    """Judges deals in one process.
+
+    Args:
+        judges: Who plays them.
+    """
+
+    def __init__(self, judges: Judges) -> None:
+        self._judges, self._player = judges, judges.player()
+        self.close = self._player.close
+
+    def work(self, deal: int) -> list[JudgedDeal]:
+        """Judge a deal, by its number."""
+        return [self._judges.judge(self._player, deal)]
 
 
 def judge_deals(
@@ -140,10 +153,8 @@ def judge_deals(
     who = {"top": list(judges.top), "bottom": list(judges.bottom)}
     settings = {"format": FORMAT, "rules": judges.rules.name, "seed": judges.seed, **who}
     store = ResultStore(JudgedDeal, path, settings, ("deal",), agents=agents)
-    pairs = {deal: judges.pair(deal) for deal in range(first_deal, first_deal + deals)}
-    tasks = {(deal,): Match(pair, deal, pair) for deal, pair in pairs.items()}
-    start = functools.partial(DealWorker[list[JudgedDeal]], judges.judged, judges.player)
-    return store.fill(tasks, start, processes, on_progress)
+    tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
+    return store.fill(tasks, functools.partial(DealJudge, judges), processes, on_progress)
 
 
 def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int) -> list[int]:

@@ -23,11 +23,11 @@ Program = tuple[str, Callable[[], object]]
 class Preparer:
     """Runs programs, so that what they compile is kept."""
 
-    def play(self, program: Program) -> str:
+    def work(self, program: Program) -> str:
         """Run one; what was wrong, which no other program suffers from."""
-        name, work = program
+        name, run = program
         try:
-            work()
+            run()
         except Exception as fault:  # of an extra that is not installed, for instance
             return f"{name}: {fault}"
         return ""

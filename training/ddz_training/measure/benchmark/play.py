@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,12 @@ from ddz_training.measure import keeper
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member, deal_list, digest, frozen_moves
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import GameRecord, seatings
-from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
+from ddz_training.measure.errors import (
+    BenchmarkFileError,
+    InvalidBenchmarkRequestError,
+    NotReproducedError,
+    OtherVersionWarning,
+)
 from ddz_training.measure.files import read_format
 from ddz_training.measure.provenance import Provenance
 from ddz_training.measure.statistics import AgentResult, by_pair, summarize
@@ -255,13 +261,14 @@ def replay(
 
     Raises:
         FrozenChangedError: If deals or players of the field differ here from those committed.
-        SettingsMismatchError: If an agent's files differ here.
         UnknownAgentError: If an agent is not installed here.
         NotReproducedError: If a game ended differently.
     """
     contest = results.contest
     contest.deals.check()
-    Provenance.of(contest.agents.values()).check_files(Provenance(files=results.files), results.path)
+    here, said = Provenance.of(contest.agents.values()), Provenance(results.code, results.files)
+    if changed := "; ".join(here.changes(said)):
+        warnings.warn(f"{results.path}: {changed}", OtherVersionWarning, stacklevel=2)
     contest.check_members()
     count = results.deals if sample is None else min(sample, results.deals)
     chosen = sorted(rng.choice(results.deals, count, replace=False).tolist())

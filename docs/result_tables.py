@@ -52,11 +52,6 @@ def whole(name: str, table: str = "") -> Callable[[], str]:
 # --- The paper of 2011 ------------------------------------------------------------------------------------------------
 
 
-def mini_inference() -> str:
-    """Inference on Mini, of the seat that the paper most likely means."""
-    return part(experiment("mini-inference", "mini-inference"), rows=lambda row: "as player 2" not in row["what"])
-
-
 FINISHING = {
     "mini_uct.csv": "taken at once, in simulations and by the agent",
     "mini_uct_plain.csv": "not taken at once (`--no-finish`): the paper to the letter",
@@ -80,28 +75,7 @@ def full_cheating() -> str:
     return part(experiment("cheating", "full-cheating"), rows=lambda row: "difference" in row["what"])
 
 
-def full_branching() -> str:
-    """Choices at a decision: the figures that the paper has words for, in the rule agent's games."""
-    hidden = ("whole moves, median", "by suit, median", "20 to 70 main groups", "a single choice", "played by random")
-    return part(
-        experiment("branching", "full-branching"), rows=lambda row: not any(text in row["what"] for text in hidden)
-    )
-
-
 # --- The thesis -------------------------------------------------------------------------------------------------------
-
-
-def tree_size() -> str:
-    """State and game-tree complexity: what the thesis prints, and the lengths of games."""
-
-    def wanted(row: Row) -> bool:
-        what, note = row["what"], row["95 % interval, or what is counted"]
-        if what.startswith("bots"):
-            return what == "bots, rules: mean length"
-        others = ("positions", "half-deck", "random, by cards")
-        return not (what.startswith(others) or "ranks only" in note or ": leaves" in what or ": game tree by" in what)
-
-    return part(experiment("tree-size", "tree-size"), rows=wanted)
 
 
 def tendency() -> str:
@@ -215,11 +189,6 @@ def training_stages() -> str:
     return training_curves.stage_table(training_curves.load_training(RESULTS)).markdown()
 
 
-def seeds() -> str:
-    """Runs that differ in their seeds."""
-    return training_curves.band_table(training_curves.load_training(RESULTS / "seeds")).markdown()
-
-
 def campaign() -> str:
     """The runs of the campaign: what they took, and how strong they were at their ends."""
     stages = training_curves.load_training(RESULTS / "campaign")
@@ -317,7 +286,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "mini-census": whole("mini-census"),
     "mini-agents": whole("mini-agents"),
     "mini-pairs": whole("mini-agents", "mini-pairs"),
-    "mini-inference": mini_inference,
+    "mini-inference": whole("mini-inference"),
     "mini-uct": mini_uct_rates,
     "mini-uct-rates": whole("mini-uct", "mini-uct-rates"),
     "full-cheating": full_cheating,
@@ -326,19 +295,17 @@ TABLES: dict[str, Callable[[], str]] = {
     "full-iterations": whole("iterations", "full-iterations"),
     "full-exploration": whole("exploration", "full-exploration"),
     "full-trees": whole("trees", "full-trees"),
-    "full-branching": full_branching,
+    "full-branching": whole("branching", "full-branching"),
     "full-states": whole("information-sets", "full-states"),
-    "tree-size": tree_size,
+    "tree-size": whole("tree-size"),
     "complexity": whole("complexity"),
     "complexity-errors": whole("complexity", "complexity-errors"),
     "tendency": tendency,
-    "games-saved": whole("tendency-savings", "games-saved"),
     "equivalent-simulated": equivalent_simulated,
     "equivalent-known": equivalent_known,
     "equivalents": equivalents,
     "equivalent-knowledge": equivalent_knowledge,
     "holdem": whole("holdem"),
-    "holdem-readings": whole("holdem", "holdem-readings"),
     "holdem-paper": whole("holdem", "holdem-paper"),
     "streets": whole("streets"),
     "search-depth": search_depth,
@@ -352,7 +319,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "points-strength": points_strength,
     "chances": chances,
     "training-stages": training_stages,
-    "seeds": seeds,
     "campaign": campaign,
     "climb": climb,
     "forms": forms,

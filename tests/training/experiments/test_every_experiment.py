@@ -45,7 +45,7 @@ CASES: dict[str, Case] = {
     "iterations": Case({"deals": 2, "at": (500, 10_000), **TREES}),
     "exploration": Case({"deals": 2, "at": (0.1, 1.0), **TREES}),
     "trees": Case({"deals": 2, "at": (1, 500), **TREES}),
-    "branching": Case({}, [("rules", 0), ("random", 3)]),
+    "branching": Case({}, [("rules", 0), ("rules", 3)]),
     "information-sets": Case({"deals": 2}),
     "search-depth": Case({"only": ("open hands, depth 1",), "deals": 2}),
     "solver-curve": Case({"nodes": 300_000}, [("10+10+10", 0), ("11+11+11", 1)]),
@@ -61,7 +61,6 @@ CASES: dict[str, Case] = {
     "holdem": Case({"matches": 1}, [("full", "payoff", "random", 0), ("weighted", "payoff", "random", 0)]),
     "streets": Case({}, [(0,), (3,)]),
     "tendency": Case({}, [("rules v random", 0), ("rules v rlcard-rule", 5)]),
-    "tendency-savings": Case({}, [("rules v rlcard-rule", 100_000), ("search 200 v 100", 100_001)]),
     "tree-size": Case({}, [("random, by moves", 0), ("bots, rules", 0)]),
     "complexity": Case({}, [("deal 2", 0), ("deal 2", 5)]),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from ddz_env import Rules, State
@@ -118,43 +117,3 @@ def test_the_experiment_judges_the_same_deals_by_all_and_its_table_counts_them(t
     results = [tendency.TendencyResult("policy v rules", deal, lean, 2) for deal, lean in enumerate(leanings)]
     line = tendency.tendency_table(Saved(results, {}, path)).lines[1]
     assert [cell.split()[0] for cell in line[1:4]] == ["50.0", "30.0", "20.0"]
-
-
-def test_the_games_needed_are_the_formula_s() -> None:
-    wins = np.array([[1, 1], [1, 0], [0, 1], [1, 0], [0, 0]] * 20 + [[1, 1]] * 20, dtype=np.float64)
-    values = wins.mean(axis=1)
-    mean, deviation, duplicate, single = tendency.need(np.array([len(wins), values.sum(), (values**2).sum()]))
-    z = 1.959964 + 0.841621
-    assert (mean, deviation) == pytest.approx((values.mean(), values.std(ddof=1)))
-    assert duplicate == pytest.approx(2 * z**2 * values.var(ddof=1) / (values.mean() - 0.5) ** 2)
-    assert single == pytest.approx(z**2 * wins.mean() * (1 - wins.mean()) / (wins.mean() - 0.5) ** 2)
-
-
-def test_deals_that_the_cards_decide_cost_games_and_the_ratio_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tendency, "_REPLICATES", 100)
-    rng = np.random.default_rng(5)
-    results = [
-        tendency.SavingsResult("search 200 v 100", deal, "landlord", "none", 1, 0) for deal in range(0, 2_000, 2)
-    ]
-    for deal in range(1, 2_000, 2):
-        won = int(rng.random() < 0.7)
-        results.append(tendency.SavingsResult("search 200 v 100", deal, "none", "none", won, won))
-    near, far = tendency.ratios(results, "near"), tendency.ratios(results, "far")
-    # Half the deals add no difference: twice the lead on those without tendency, and twice the variance of a deal.
-    assert near[0].low < 0.5 * (0.21 / 0.23) + 0.1
-    assert near[0].mean == pytest.approx(0.21 / 0.04 / ((0.105 + 0.01) / 0.01), rel=0.25)
-    assert near[1].mean == pytest.approx((0.21 / 0.04) / (0.24 / 0.01), rel=0.25)
-    assert [interval.mean for interval in far] == [1.0, 1.0]
-
-
-def test_savings_are_of_the_games_that_the_pair_played(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tendency, "PAIRS", {"search 200 v 100": ("rules", "random")})
-    monkeypatch.setattr(tendency, "JUDGED_BY", ("rules v random", "rules v random"))
-    saved = tendency.TENDENCY_SAVINGS.run(
-        tendency.SavingsOptions(deals=8, first_deal=0, processes=1), tmp_path / "savings.csv"
-    )
-    alone = judge_deals(Judges(("rules",), ("random",)), 8)
-    assert [(one.near, one.far) for one in saved.results] == [(one.tendency, one.tendency) for one in alone]
-    assert [one.as_landlord + one.as_peasants for one in saved.results] == [one.top_wins for one in alone]
-    table = tendency.savings_table(saved)
-    assert table.lines[0][:4] == ("search 200 v 100", "all", "all", "100")

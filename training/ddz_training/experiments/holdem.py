@@ -14,9 +14,8 @@ from statistics import fmean
 import numpy as np
 
 from ddz_agents.bidding.holdem.agents import make_holdem_agent, play_hand
-from ddz_agents.bidding.holdem.betting import STACK, STEP
+from ddz_agents.bidding.holdem.betting import STACK
 from ddz_agents.bidding.holdem.cards import showdowns
-from ddz_agents.bidding.payoff import expected_payoff
 from ddz_env.playing.generators import agent_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.measure.plotting import Panel, Series, save_plot
@@ -114,16 +113,6 @@ def _bets(own: Sequence[HoldemResult]) -> tuple[str, str]:
     return f"{100 * small / len(own):.1f}", f"{100 * large / len(own):.1f}"
 
 
-def readings_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
-    """The stake of the highest expected payoff, by win rate and reading."""
-    rates, stakes = (0.55, 0.6, 2 / 3, 0.7, 0.75, 0.9), range(STEP, STACK + 1, STEP)
-    lines = [
-        (name, *(f"{max(stakes, key=lambda chip: expected_payoff(rate, chip, STACK, None, full)):,}" for rate in rates))
-        for name, full in READINGS.items()
-    ]
-    return ex.Table("Readings of equation 1", ("loss rate", *(f"{rate:.2f}" for rate in rates)), lines)
-
-
 _PRINTED = {"uct-stake": ("wins", "99", "1", ""), "uct-dealt": ("loses", "82", "18", "28")}
 """What the paper's prose prints of its 100 hands against its program: 5 of algorithm 1's 18 large bets were won."""
 
@@ -178,7 +167,7 @@ HOLDEM = ex.Experiment(
     ],
     work=play_match,
     unit="matches",
-    tables={"holdem": holdem_table, "holdem-readings": readings_table, "holdem-paper": paper_table},
+    tables={"holdem": holdem_table, "holdem-paper": paper_table},
     plot=plot_holdem,
 )
 

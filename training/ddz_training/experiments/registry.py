@@ -36,7 +36,6 @@ EXPERIMENTS = {
     "holdem": "holdem:HOLDEM",
     "streets": "holdem:STREETS",
     "tendency": "tendency:TENDENCY",
-    "tendency-savings": "tendency:TENDENCY_SAVINGS",
     "tree-size": "complexity:TREE_SIZE",
     "complexity": "complexity:COMPLEXITY",
 }

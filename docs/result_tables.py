@@ -125,14 +125,6 @@ def search_depth() -> str:
     return part(table, "agent", "deals", "both %", "95 % interval", rows=lambda row: "depth 2" not in row["search"])
 
 
-def solver_curve() -> str:
-    """Positions solved by time, of a few sizes and times."""
-    table = experiment("solver-curve", "solver-curve")
-    return part(
-        table, "cards", "100 ms", "1 s", "at all", rows=lambda row: row["cards"] not in ("11+11+11", "12+12+12")
-    )
-
-
 def tuning() -> str:
     """What tuning gained where it searched, and on fresh deals."""
     return part(experiment("tuning", "tuning"), "subject", "method", "gain, search", "gain, fresh deals")
@@ -296,7 +288,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "full-exploration": whole("exploration", "full-exploration"),
     "full-trees": whole("trees", "full-trees"),
     "full-branching": whole("branching", "full-branching"),
-    "full-states": whole("information-sets", "full-states"),
     "tree-size": whole("tree-size"),
     "complexity": whole("complexity"),
     "complexity-errors": whole("complexity", "complexity-errors"),
@@ -309,7 +300,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "holdem-paper": whole("holdem", "holdem-paper"),
     "streets": whole("streets"),
     "search-depth": search_depth,
-    "solver-curve": solver_curve,
     "tuning": tuning,
     "levels": whole("levels"),
     "strengths-of-agents": whole("agent-strength", "strengths-of-agents"),

@@ -20,7 +20,6 @@ from ddz_training.experiments.full_branching import (
     Choices,
     count_by_suit,
     count_choices,
-    states_of,
 )
 from ddz_training.experiments.full_games import LANDLORD_UCT, LANDLORDS, FullOptions, GameResult, difference, win_rate
 from ddz_training.measure.errors import SettingsMismatchError
@@ -161,22 +160,3 @@ def test_committed_results_are_whole_and_show_what_the_page_says(name: str, base
     if name != "cheating":
         assert {lineup for lineup, gain in gains.items() if gain.high < 0} == poor
         assert not [lineup for lineup, gain in gains.items() if gain.low > 0]
-
-
-def test_the_states_of_an_information_set_are_the_hands_that_another_may_have() -> None:
-    """By brute force near the end of a game, before the landlord has played its face-up cards and after."""
-    state, rng, seen = State.new(seed=3), random.Random(3), set[int]()
-    while not state.is_over:
-        view, held = state.view(), state.view().known_cards
-        others = [seat for seat in range(3) if seat != view.seat]
-        hidden = [size - (len(held) if seat == view.landlord else 0) for seat, size in enumerate(view.hand_sizes)]
-        counts = [
-            all_ - (up if view.landlord in others else 0)
-            for all_, up in zip(view.unseen.counts, held.counts, strict=True)
-        ]
-        unseen = [rank for rank, copies in enumerate(counts) for _ in range(copies)]
-        if len(unseen) <= 13:
-            seen.add(len(unseen))
-            assert states_of(view) == len(set(itertools.combinations(unseen, hidden[others[0]])))
-        state.step(rng.choice(state.legal_moves()))
-    assert len(seen) > 3

@@ -93,7 +93,8 @@ class RulesAsLandlord:
 def test_the_columns_are_the_sides_of_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that gives up as a peasant wins as landlord only; the rule agent beats random play on both sides."""
     monkeypatch.setattr(search_depth, "DEPTHS", {"one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"})
-    options = search_depth.DepthOptions(deals=12, first_deal=20_000, processes=1)
+    monkeypatch.setattr(search_depth, "FIRST_DEAL", 20_000)
+    options = matches.DealOptions(deals=12, processes=1)
     sides = grouped(search_depth.SEARCH_DEPTH.run(options).results, "agent")
     assert sum(result.peasants for result in sides["one-sided"]) == 0
     assert sum(result.landlord for result in sides["one-sided"]) >= 3

@@ -125,7 +125,6 @@ CLOCKS_OF_THEIR_OWN = {
     "timing.py",
     "store.py",  # how often it writes
     "agent_process.py",  # limits how long it waits
-    "solver_curve.py",  # positions of the solver, which are not decisions of an agent
 }
 
 

@@ -27,7 +27,6 @@ Task = tuple[Any, ...]
 """The values of the result's key fields, and all else that the work needs."""
 
 Count = Annotated[int, Range(1)]
-Natural = Annotated[int, Range(0)]
 Seed = Annotated[int, Range(0, 2**64 - 1)]
 """What most options are."""
 

@@ -20,8 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ddz_env import Hand, State, View
-from ddz_env.core.engine.layout import HIDDEN, KNOWN
+from ddz_env import State
 from ddz_env.core.engine.moves import list_moves
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
@@ -191,65 +190,4 @@ BRANCHING = ex.Experiment(
     tables={"full-branching": branching_table},
     file="full_branching",
     plot=plot_branching,
-)
-
-
-@dataclass(frozen=True)
-class InformationSetResult:
-    """How many states a seat thinks possible at the landlord's first decision.
-
-    Attributes:
-        deal: Number of the deal.
-        seat: The seat; 0 is the landlord.
-        states: Ways to share the unseen cards out, by rank.
-    """
-
-    deal: int
-    seat: int
-    states: int
-
-
-def count_states(options: ListOptions, deal: int) -> list[InformationSetResult]:
-    """Count the states of each seat of a deal."""
-    state = new_game(deal)
-    return [InformationSetResult(deal, seat, states_of(state.view(seat))) for seat in range(state.rules.players)]
-
-
-def states_of(view: View) -> int:
-    """The states that agree with a view: hands of one opponent by rank, the other has the rest."""
-    pool, other = Hand.from_word(int(view.row[HIDDEN])).counts, (view.seat + 1) % 3
-    size = view.hand_sizes[other]
-    if other == view.landlord:
-        size -= int(view.row[KNOWN]).bit_count()
-    ways = np.ones(1, dtype=object)
-    for copies in pool:
-        ways = np.convolve(ways, np.ones(copies + 1, dtype=object))
-    return int(ways[size])
-
-
-def states_table(saved: ex.Saved[InformationSetResult]) -> ex.Table:
-    """The largest and the median information set of each seat."""
-    lines = []
-    for seat, own in ex.grouped(saved.results, "seat").items():
-        states = sorted(one.states for one in own)
-        lines.append(
-            (("landlord", "peasant down", "peasant up")[seat], f"{states[len(states) // 2]:,}", f"{states[-1]:,}")
-        )
-    note = f"{len(saved.results):,} information sets at the first decision; the paper's largest: just over 2.6 million."
-    return ex.Table("States of an information set", ("seat", "median", "largest"), lines, f"{note} {saved.name}")
-
-
-INFORMATION_SETS = ex.Experiment(
-    name="information-sets",
-    source=f"{PAPER}, section III.D",
-    about="Sizes of the information sets of the full game: just over 2.6 million states at most.",
-    options=ListOptions,
-    result=InformationSetResult,
-    key=("deal",),
-    tasks=lambda options: [(deal,) for deal in range(options.deals)],
-    work=count_states,
-    more=lambda options: {"deals": DEAL_LIST},
-    unit="deals",
-    tables={"full-states": states_table},
-    file="full_states",
 )

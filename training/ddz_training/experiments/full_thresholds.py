@@ -15,13 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from ddz_env.core.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import full_games as full
-from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, clustered_interval, within
 
 
@@ -143,19 +141,6 @@ def threshold_table(saved: ex.Saved[full.GameResult]) -> ex.Table:
     return ex.Table(title, THRESHOLD_COLUMNS, lines, full.games_note(saved))
 
 
-def plot_thresholds(saved: ex.Saved[full.GameResult], path: Path) -> None:
-    """Table 2: information-set minus determinized UCT, row by row."""
-    rows, same, held_out = zip(*filter_deals(saved.results), strict=True)
-    places, printed = [*range(len(rows))], [float(row.paper[1]) - float(row.paper[0]) for row in rows]
-    series = [
-        Series("chosen and reported by the same games", places, [one.gain for one in same], "points", printed),
-        Series("reported games held out", [place + 0.2 for place in places], [one.gain for one in held_out], "points"),
-    ]
-    below, beside = "deals by how much more cheating wins", "information-set over\ndeterminized UCT, points"
-    ticks = {"xticks": places, "xticklabels": [row.label for row in rows]}
-    save_plot(path, Panel(series, below, beside, across={"": 0}, axes=ticks), size=(7.0, 3.6))
-
-
 @dataclass(frozen=True)
 class ThresholdOptions(full.FullOptions):
     """The options of the landlord experiment, with the two games a deal that the held-out figures need."""
@@ -174,6 +159,6 @@ THRESHOLDS_2011 = replace(
     more=lambda options: {**full.LANDLORD_UCT.more(options), "experiment": full.LANDLORD_UCT.name},
     tables={"full-thresholds": threshold_table},
     file="full_landlord_deep",
-    plot=plot_thresholds,
+    plot=None,
 )
 """The games of the landlord experiment, of which only the table differs."""

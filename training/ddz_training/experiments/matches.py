@@ -24,12 +24,11 @@ class DealOptions(ex.ChosenOptions):
 
     Attributes:
         seed: Seed of deals and agents.
+        only: Only this line of the table; may be repeated.
         deals: Duplicate deals of every pair; two games each.
-        first_deal: Number of the first deal under the seed.
     """
 
     deals: ex.Count = 200
-    first_deal: ex.Natural = 0
 
 
 @dataclass(frozen=True)

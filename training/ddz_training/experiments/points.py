@@ -15,6 +15,7 @@ from ddz_training.experiments.strengths import decision_times
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import GameRecord
 
+FIRST_DEAL = 7_000_000
 POINTS_RULES = "bidding,doubling=true,all_decline=end"
 """Where all decline the deal ends with zero, so that a game is never played on other cards."""
 POINTS_AGENT = "policy:path=points"
@@ -59,13 +60,11 @@ class PointsOptions(ex.ParallelOptions):
         agent: Who plays for points.
         opponent: Whom it meets; may be repeated; by default fixed thresholds and expected payoff, with three players.
         deals: Duplicate deals against each.
-        first_deal: Number of the first deal under the seed.
     """
 
     agent: str = POINTS_AGENT
     opponent: tuple[str, ...] | None = None
     deals: ex.Count = 1000
-    first_deal: ex.Natural = 7_000_000
 
 
 def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
@@ -116,7 +115,7 @@ POINTS_STRENGTH = ex.Experiment(
     options=PointsOptions,
     result=PointsResult,
     key=matches.KEY,
-    tasks=lambda options: matches.match_tasks(points_pairs(options), options.first_deal),
+    tasks=lambda options: matches.match_tasks(points_pairs(options), FIRST_DEAL),
     worker=functools.partial(matches.MatchWorker, points_result, POINTS_RULES, "thread"),
     more=lambda options: {"rules": POINTS_RULES, "weights": file_digest(policy_path("points"))},
     agents=lambda options: matches.agents_of(points_pairs(options)),

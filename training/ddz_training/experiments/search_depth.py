@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches
 from ddz_training.measure.statistics import normal_interval
 
+FIRST_DEAL = 70_000
 RULES = "rules"
 DEPTHS: Mapping[str, str] = {
     **{f"open hands, depth {depth}": f"cheating-alpha-beta:depth={depth}" for depth in (1, 2, 3, 4, 6)},
@@ -21,18 +21,7 @@ DEPTHS: Mapping[str, str] = {
 """Specifications by name."""
 
 
-@dataclass(frozen=True)
-class DepthOptions(matches.DealOptions):
-    """Which searches play how much against the rule agent.
-
-    Attributes:
-        only: Only this search; may be repeated.
-    """
-
-    first_deal: ex.Natural = 70_000
-
-
-def depth_pairs(options: DepthOptions) -> dict[matches.Pair, int]:
+def depth_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     """Who plays how many deals."""
     return {(name, RULES): options.deals for name in ex.chosen("search", options.only, DEPTHS)}
 
@@ -51,10 +40,10 @@ def depth_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
 SEARCH_DEPTH = ex.Experiment(
     name="search-depth",
     about="Depth-limited searches against the rule agent, by depth.",
-    options=DepthOptions,
+    options=matches.DealOptions,
     result=matches.MatchResult,
     key=matches.KEY,
-    tasks=lambda options: matches.match_tasks(depth_pairs(options), options.first_deal, DEPTHS),
+    tasks=lambda options: matches.match_tasks(depth_pairs(options), FIRST_DEAL, DEPTHS),
     worker=functools.partial(matches.MatchWorker, matches.who_won, "standard", "none"),
     agents=lambda options: [RULES, *(DEPTHS[name] for name, _ in depth_pairs(options))],
     unit="duplicate deals",

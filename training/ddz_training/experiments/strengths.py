@@ -88,7 +88,6 @@ class StrengthOptions(matches.DealOptions):
 
     deals: ex.Count | None = None  # type: ignore[assignment]  # as many as the pairing has
     neural: str = NEURAL
-    first_deal: ex.Natural = FIRST_DEAL
 
 
 def policy_pairs(options: StrengthOptions) -> dict[matches.Pair, int]:
@@ -137,7 +136,7 @@ POLICY_STRENGTH = ex.Experiment(
     options=StrengthOptions,
     result=StrengthResult,
     key=matches.KEY,
-    tasks=lambda options: matches.match_tasks(policy_pairs(options), options.first_deal),
+    tasks=lambda options: matches.match_tasks(policy_pairs(options), FIRST_DEAL),
     worker=functools.partial(matches.MatchWorker, strength_result, "standard", "thread"),
     more=lambda options: {"weights": shipped_fingerprint()},
     agents=lambda options: matches.agents_of(policy_pairs(options)),
@@ -148,6 +147,7 @@ POLICY_STRENGTH = ex.Experiment(
 
 # --- Every named agent ------------------------------------------------------------------------------------------------
 
+_FIRST_OF_AGENTS = 9_000_000
 OPPONENT = "rules"
 NAMED = (
     *("random", "random-staged", "rules-without", "rules-tuned", "rlcard-rule", "policy", "policy-without"),
@@ -157,18 +157,7 @@ NAMED = (
 """All that play whole games under the standard rules and need no file or program of their own."""
 
 
-@dataclass(frozen=True)
-class AgentStrengthOptions(matches.DealOptions):
-    """What is played.
-
-    Attributes:
-        only: Only this agent; may be repeated.
-    """
-
-    first_deal: ex.Natural = 9_000_000
-
-
-def agent_pairs(options: AgentStrengthOptions) -> dict[matches.Pair, int]:
+def agent_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     """Who plays how many deals."""
     return {(name, OPPONENT): options.deals for name in ex.chosen("agent", options.only, NAMED)}
 
@@ -193,10 +182,10 @@ def agent_strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
 AGENT_STRENGTH = ex.Experiment(
     name="agent-strength",
     about="Play every named agent, with its default options, against the rule agent.",
-    options=AgentStrengthOptions,
+    options=matches.DealOptions,
     result=StrengthResult,
     key=matches.KEY,
-    tasks=lambda options: matches.match_tasks(agent_pairs(options), options.first_deal),
+    tasks=lambda options: matches.match_tasks(agent_pairs(options), _FIRST_OF_AGENTS),
     worker=functools.partial(matches.MatchWorker, strength_result, "standard", "processor"),
     agents=lambda options: matches.agents_of(agent_pairs(options)),
     unit="duplicate deals",

@@ -78,12 +78,6 @@ def full_cheating() -> str:
 # --- The thesis -------------------------------------------------------------------------------------------------------
 
 
-def tendency() -> str:
-    """Deal tendency by who judges."""
-    shares = ("none %", "landlord %", "peasants %")
-    return part(experiment("tendency", "tendency"), "judges", *shares, "deals")
-
-
 def equivalent_simulated() -> str:
     """Simulated searches on the steepest and the flattest curve."""
     columns = ("curve", "method", "covered %", "mean ratio", "typical error", "games")
@@ -290,8 +284,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "full-branching": whole("branching", "full-branching"),
     "tree-size": whole("tree-size"),
     "complexity": whole("complexity"),
-    "complexity-errors": whole("complexity", "complexity-errors"),
-    "tendency": tendency,
+    "tendency": whole("tendency"),
     "equivalent-simulated": equivalent_simulated,
     "equivalent-known": equivalent_known,
     "equivalents": equivalents,

@@ -18,7 +18,7 @@ from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import LEVELS, make_agent, read_agent, split_bidder
-from ddz_training.experiments import levels, matches, points, search_depth
+from ddz_training.experiments import matches
 from ddz_training.experiments import strengths as st
 from ddz_training.experiments.experiment import Saved, grouped
 from ddz_training.experiments.matches import MatchResult, win_gain, win_interval
@@ -92,10 +92,10 @@ class RulesAsLandlord:
 
 def test_the_columns_are_the_sides_of_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that gives up as a peasant wins as landlord only; the rule agent beats random play on both sides."""
-    monkeypatch.setattr(search_depth, "DEPTHS", {"one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"})
-    monkeypatch.setattr(search_depth, "FIRST_DEAL", 20_000)
+    monkeypatch.setattr(st, "DEPTHS", {"one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"})
+    monkeypatch.setattr(st, "FIRST_OF_DEPTHS", 20_000)
     options = matches.DealOptions(deals=12, processes=1)
-    sides = grouped(search_depth.SEARCH_DEPTH.run(options).results, "agent")
+    sides = grouped(st.SEARCH_DEPTH.run(options).results, "agent")
     assert sum(result.peasants for result in sides["one-sided"]) == 0
     assert sum(result.landlord for result in sides["one-sided"]) >= 3
     assert all(result.landlord + result.peasants == 1 for result in sides["rules"]), "the rule agent against itself"
@@ -115,24 +115,24 @@ def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
 
 
 def test_a_deal_with_an_auction_is_added_up_from_its_six_games() -> None:
-    player = DealPlayer(Rules.preset(points.POINTS_RULES), 0, timing=False)
+    player = DealPlayer(Rules.preset(st.POINTS_RULES), 0, timing=False)
     records = player.play(11, ("rules", "random-staged"))
-    result = points.points_result(records)
+    result = st.points_result(records)
     own = [sum(r.stake[seat] for seat, letter in enumerate(r.seats) if letter == "a") for r in records]
     assert result.score == pytest.approx(sum(own) / 6, abs=1e-4)
     assert result.landlord + sum(record.landlord_agent == "random-staged" for record in records) == 6 - result.declined
     assert 0 <= result.won <= result.landlord
     assert result.declined == sum(not record.winner for record in records) > 0
-    twice = [points.PointsResult("rules", "random-staged", deal, 1.0, 3, 2, 1, 0.0, 0.0) for deal in range(2)]
-    (line,) = points.points_table(Saved(twice, {"seed": 0, "rules": points.POINTS_RULES, "weights": "0"})).lines
+    twice = [st.PointsResult("rules", "random-staged", deal, 1.0, 3, 2, 1, 0.0, 0.0) for deal in range(2)]
+    (line,) = st.points_table(Saved(twice, {"seed": 0, "rules": st.POINTS_RULES, "weights": "0"})).lines
     assert (line[:2], line[3:6]) == (("`random-staged` (`rules`)", "2"), ("50.0", "66.7", "16.7"))
 
 
 def test_the_levels_are_as_far_apart_as_their_committed_games_say() -> None:
     saved = committed(MatchResult, "levels")
-    assert {level.name: level.elo for level in LEVELS} == {n: round(elo) for n, elo in levels.ratings(saved).items()}
+    assert {level.name: level.elo for level in LEVELS} == {n: round(elo) for n, elo in st.ratings(saved).items()}
     assert all(60 <= stronger.elo - weaker.elo <= 250 for weaker, stronger in pairwise(LEVELS))
-    assert levels.level_rates(saved)[LEVELS[0].agent, "random"].mean >= 0.85
+    assert st.level_rates(saved)[LEVELS[0].agent, "random"].mean >= 0.85
 
 
 def test_a_level_is_a_name_for_an_agent_wherever_one_is_named() -> None:

@@ -13,7 +13,7 @@ from ddz_training.experiments.experiment import Saved
 from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.errors import InvalidArenaError, SettingsMismatchError
 from ddz_training.measure.store import read_results
-from ddz_training.measure.tendency import Judges, counts, deals_of_file, judge_deals, settled_at, shares, tendency_of
+from ddz_training.measure.tendency import Judges, counts, deals_of_file, judge_deals, shares, tendency_of
 from tests.training.apps.terminal import done, refused
 from tests.training.measure.test_arena import record
 
@@ -55,11 +55,9 @@ def test_judges_that_cannot_judge_are_refused() -> None:
         replace(RULES_V_RULES, rules=Rules.preset("bidding"))
 
 
-def test_shares_and_where_they_settle() -> None:
+def test_shares_are_those_so_far() -> None:
     leanings = ["none", "landlord", "peasants", "none"]
     assert shares(leanings).tolist() == [[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3, [0.5, 0.25, 0.25]]
-    assert settled_at(["none"] * 5 + ["landlord"] + ["none"] * 200, 1e-2) == 10  # 1/(9 * 10) > 0.01 > 1/(10 * 11)
-    assert settled_at(["none", "landlord"] * 20, 1e-2) is None
 
 
 def test_the_arena_plays_the_deals_of_a_file_that_lean_as_asked(tmp_path: Path) -> None:

@@ -3,9 +3,8 @@
 *Tree size*: lengths and choices of random and of bots' games (section 4.1).
 
 *Complexity* (algorithm 3): eleven numbers for a deal and for Reversi and Awari.  From every first move random games are
-played until the means of their rewards and of their lengths have settled.  Two rules say when: the thesis's, that a
-further game changes both by less than 0.0001, and ours, that both have a small standard error.  They read the same
-games.
+played until the means of their rewards and of their lengths have settled: a further game changes both by less than
+0.0001.
 """
 
 from __future__ import annotations
@@ -183,12 +182,9 @@ class ChildResult:
         game: One of :data:`GAMES`.
         child: Number of the move among the legal ones.
         move: The move.
-        iterations: Games until the thesis's rule stops.
+        iterations: Games until both means have settled.
         value: Their mean reward, of the landlord or of the player who moves first.
         depth: Their mean length in decisions, the first included.
-        error_iterations: Games until both standard errors are small enough.
-        error_value: Their mean reward.
-        error_depth: Their mean length.
         lengths: How many of ``iterations`` games took 0 to 4 decisions, 5 to 9, and so on.
     """
 
@@ -198,9 +194,6 @@ class ChildResult:
     iterations: int
     value: float
     depth: float
-    error_iterations: int
-    error_value: float
-    error_depth: float
     lengths: tuple[int, ...]
 
 
@@ -210,14 +203,10 @@ class ComplexityOptions(ex.ChosenOptions):
 
     Attributes:
         only: Only this game; may be repeated.
-        difference: The thesis's rule: the last game has changed both means by less.
-        value_error: The other rule: the largest standard error of the mean reward.
-        depth_error: And of the mean length.
+        difference: The last game has changed both means by less.
     """
 
     difference: Annotated[float, Range(1e-6, 1)] = 1e-4
-    value_error: Annotated[float, Range(1e-4, 1)] = 0.01
-    depth_error: Annotated[float, Range(1e-3, 100)] = 0.25
 
 
 def deal_state(deal: str) -> State:
@@ -250,22 +239,16 @@ def sample_move(options: ComplexityOptions, game: str, number: int) -> list[Chil
     key = np.random.SeedSequence([options.seed, GAMES.index(game), number]).generate_state(1, np.uint64)
     sample = sampler(game, number, int(key[0]))
     values, depths = np.empty(0), np.empty(0)
-    thesis = error = None
-    while thesis is None or error is None:
+    stop = None
+    while stop is None:
         found = sample(_PIECE, len(values))
         values, depths = np.append(values, found.rewards), np.append(depths, found.lengths + 1.0)
-        thesis = counting.first_stop(
+        stop = counting.first_stop(
             *(counting.adjacent_means_stop(means, options.difference) for means in (values, depths))
         )
-        errors = ((values, options.value_error), (depths, options.depth_error))
-        error = counting.first_stop(*(counting.standard_error_stop(means, most) for means, most in errors))
-    lengths = np.bincount(depths[:thesis].astype(np.int64) // BIN)
-    means = ((values[:stop].mean(), depths[:stop].mean()) for stop in (thesis, error))
-    stops = (
-        (stop, round(float(value), 5), round(float(depth), 3))
-        for stop, (value, depth) in zip((thesis, error), means, strict=True)
-    )
-    return [ChildResult(game, number, first_moves(game)[number], *next(stops), *next(stops), tuple(lengths.tolist()))]
+    means = round(float(values[:stop].mean()), 5), round(float(depths[:stop].mean()), 3)
+    lengths = np.bincount(depths[:stop].astype(np.int64) // BIN)
+    return [ChildResult(game, number, first_moves(game)[number], stop, *means, tuple(lengths.tolist()))]
 
 
 def _children(options: ComplexityOptions) -> list[tuple[str, int]]:
@@ -286,33 +269,15 @@ def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, .
     return (str(len(children)), f"{sum(columns[0]):,}", *ends)
 
 
-def _columns(saved: ex.Saved[ChildResult], before: str = "") -> dict[str, tuple[str, ...]]:
-    """The eleven numbers of each game, by the thesis's rule or by standard errors."""
-    names = [before + part for part in _PARTS]
-    return {
-        game: eleven_numbers([tuple(getattr(one, name) for name in names) for one in children])
-        for game, children in ex.grouped(saved.results, "game", order=GAMES).items()
-    }
-
-
 def complexity_table(saved: ex.Saved[ChildResult]) -> ex.Table:
     """Tables 4.3 and 4.5 beside ours."""
     columns: dict[str, Sequence[str]] = {}
-    for game, ours in _columns(saved).items():
+    for game, children in ex.grouped(saved.results, "game", order=GAMES).items():
+        ours = eleven_numbers([(child.iterations, child.value, child.depth) for child in children])
         columns |= {f"{game}, thesis": THESIS[game].split(), f"{game}, ours": ours}
     note = f"Stopped where a game changes both means by less than {saved.settings['difference']:g}; {saved.name}."
-    return _number_table("Monte Carlo complexity by the thesis's rule", columns, note)
-
-
-def error_table(saved: ex.Saved[ChildResult]) -> ex.Table:
-    """The numbers by standard errors."""
-    value, depth = saved.settings["errors"]
-    note = f"Stopped at standard errors of {value:g} of the value and {depth:g} of the depth; {saved.name}."
-    return _number_table("Monte Carlo complexity by standard errors", _columns(saved, "error_"), note)
-
-
-def _number_table(title: str, columns: Mapping[str, Sequence[str]], note: str) -> ex.Table:
-    return ex.Table(title, ("number", *columns), [*zip(NUMBERS, *columns.values(), strict=True)], note)
+    lines = [*zip(NUMBERS, *columns.values(), strict=True)]
+    return ex.Table("Monte Carlo complexity by the thesis's rule", ("number", *columns), lines, note)
 
 
 def plot_complexity(saved: ex.Saved[ChildResult], path: Path) -> None:
@@ -347,12 +312,8 @@ COMPLEXITY = ex.Experiment(
     tasks=_children,
     work=sample_move,
     settings=("seed", "difference"),
-    more=lambda options: {
-        "rules": RULES,
-        "errors": [options.value_error, options.depth_error],
-        "least": counting.LEAST,
-    },
+    more=lambda options: {"rules": RULES, "least": counting.LEAST},
     unit="first moves",
-    tables={"complexity": complexity_table, "complexity-errors": error_table},
+    tables={"complexity": complexity_table},
     plot=plot_complexity,
 )

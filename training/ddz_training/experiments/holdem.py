@@ -19,7 +19,7 @@ from ddz_agents.bidding.holdem.cards import showdowns
 from ddz_env.playing.generators import agent_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.statistics import Interval, normal_interval
+from ddz_training.measure.statistics import Interval, normal_interval, settling
 
 HANDS = 100
 PAIRINGS = (("uct-stake", "payoff"), ("uct-dealt", "payoff"), ("uct-stake", "uct-dealt"), ("payoff", "random"))
@@ -208,13 +208,10 @@ def count_wins(options: StreetOptions, street: int) -> list[StreetResult]:
 
 def street_table(saved: ex.Saved[StreetResult]) -> ex.Table:
     """Table 1: ten win rates of a range of numbers of showdowns, before the flop."""
-    lines = []
-    for least in range(0, _MOST, _MOST // 10):
-        rates = [one.rate for one in saved.results if not one.street and least < one.showdowns <= least + _MOST // 10]
-        if rates:
-            span = f"{least + _STEPS} to {least + _MOST // 10}"
-            figures = (max(rates), min(rates), fmean(rates), max(rates) - min(rates))
-            lines.append((span, *(f"{figure:.3f}" for figure in figures)))
+    lines = [
+        (f"{ten.first} to {ten.last}", *(f"{rate:.3f}" for rate in (ten.highest, ten.lowest, ten.mean, ten.spread)))
+        for ten in settling([one.rate for one in saved.results if not one.street])
+    ]
     header = ("dealt hands", "highest", "lowest", "mean", "difference")
     return ex.Table("Table 1", header, lines, f"Computed from {saved.name}.")
 

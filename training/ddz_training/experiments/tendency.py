@@ -13,7 +13,7 @@ from ddz_training.experiments import experiment as ex
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.tendency import TENDENCIES, Judges, settled_at, shares
+from ddz_training.measure.tendency import TENDENCIES, Judges, shares
 
 THESIS_2020 = "Wang Zhengfei, thesis, Peking University 2020"
 JUDGES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -74,23 +74,14 @@ def _by_judges(saved: ex.Saved[TendencyResult]) -> dict[str, list[TendencyResult
 
 def tendency_table(saved: ex.Saved[TendencyResult]) -> ex.Table:
     """Table 4.1 beside ours."""
-    lines = [
-        ("thesis: 5 of Botzone's best 10 v 3 behind the 200th", *(f"{THESIS[one]:g}" for one in TENDENCIES), "", "", "")
-    ]
+    lines = [("thesis: 5 of Botzone's best 10 v 3 behind the 200th", *(f"{THESIS[one]:g}" for one in TENDENCIES), "")]
     for name, results in _by_judges(saved).items():
         found = [result.tendency for result in results]
-        even = [result.top_wins for result in results if result.tendency == TENDENCIES[0]]
         rates = (statistics.wilson_interval(found.count(one), len(found)) for one in TENDENCIES)
-        settled = settled_at(found)
-        cells = (
-            f"{len(found):,}",
-            f"{settled:,}" if settled else "not yet",
-            f"{100 * even.count(2) / max(1, len(even)):.0f}",
-        )
-        lines.append((name, *(rate.both() for rate in rates), *cells))
-    header = ("judges", *(f"{one} %" for one in TENDENCIES), "deals", "settled after", "of none, won by the strong %")
-    note = "95 % intervals (Wilson). Settled: no further deal changes a share by 0.0001. The same deals for"
-    return ex.Table("Deal tendency by who judges", header, lines, f"{note} all judges; {saved.name}.")
+        lines.append((name, *(rate.both() for rate in rates), f"{len(found):,}"))
+    header = ("judges", *(f"{one} %" for one in TENDENCIES), "deals")
+    note = f"95 % intervals (Wilson). The same deals for all judges; {saved.name}."
+    return ex.Table("Deal tendency by who judges", header, lines, note)
 
 
 def plot_tendency(saved: ex.Saved[TendencyResult], path: Path) -> None:

@@ -62,11 +62,6 @@ def read_run(name: str, folder: Path) -> Stage:
         InvalidExperimentError: If it is not the folder of a run that writes curves, or these have no update or lack
             columns.
     """
-    if not (folder / CURVES).is_file():
-        raise InvalidExperimentError(
-            f"there is no {folder / CURVES}: name folders of {TAKEN}; the other trainings write curves only "
-            "for --tensorboard"
-        )
     updates = _lines(folder / CURVES, _CURVE_COLUMNS)
     if not updates:
         raise InvalidExperimentError(f"{folder / CURVES} has no update yet")
@@ -99,7 +94,7 @@ def load_training(folder: Path) -> list[Stage]:
 def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     """The complete lines of a file."""
     if not path.is_file():
-        raise InvalidExperimentError(f"there is no {path}")
+        raise InvalidExperimentError(f"there is no {path}: name folders of {TAKEN}, which alone write curves")
     try:
         text = path.read_text(encoding="utf-8")
         found = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())

@@ -1,8 +1,7 @@
 """Complexity of a game: counts of deals, states and games, random games, and rules for when to stop sampling.
 
 Counts are exact, or the thesis's estimates (Wang Zhengfei, Peking University 2020, section 4.1).  Random games choose
-uniformly at every decision; complexity is computed from the winner, the length and the choices of each.  A mean has
-been sampled enough by the thesis's rule or by its standard error.
+uniformly at every decision; complexity is computed from the winner, the length and the choices of each.
 """
 
 from __future__ import annotations
@@ -162,7 +161,7 @@ def _play_board(state: Any, rng: random.Random) -> tuple[float, int, int]:
 Samples = npt.NDArray[np.float64]
 
 LEAST = 100
-"""Samples before a rule may stop: the first few may be all alike, and two games with one end would stop both rules."""
+"""Samples before the rule may stop: the first few may be all alike."""
 
 
 def adjacent_means_stop(samples: Samples, difference: float) -> npt.NDArray[np.bool_]:
@@ -181,23 +180,6 @@ def adjacent_means_stop(samples: Samples, difference: float) -> npt.NDArray[np.b
     count = np.arange(1, len(samples) + 1)
     means = np.cumsum(samples) / count
     return (np.abs(np.diff(means, prepend=np.inf)) < difference) & (count >= LEAST)
-
-
-def standard_error_stop(samples: Samples, error: float) -> npt.NDArray[np.bool_]:
-    """Test after each sample whether the mean's standard error is at most some value.
-
-    Args:
-        samples: In the order in which they came, ``[samples]``.
-        error: The largest standard error.
-
-    Returns:
-        ``[samples]``; from the 100th sample on.
-    """
-    count = np.arange(1, len(samples) + 1)
-    shifted = samples - samples[0]
-    means = np.cumsum(shifted) / count
-    variances = np.maximum(np.cumsum(shifted**2) / count - means**2, 0) * count / np.maximum(count - 1, 1)
-    return (variances <= error**2 * count) & (count >= LEAST)
 
 
 def first_stop(*tests: npt.NDArray[np.bool_]) -> int | None:

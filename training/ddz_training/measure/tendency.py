@@ -188,22 +188,6 @@ def shares(tendencies: Sequence[str]) -> npt.NDArray[np.float64]:
     return np.cumsum(marks, axis=0) / np.arange(1, len(marks) + 1)[:, None]
 
 
-def settled_at(tendencies: Sequence[str], difference: float = 1e-4) -> int | None:
-    """After how many deals no further one has changed a share by ``difference``; None if the last deal still has.
-
-    Algorithm 2 stops at the first deal that changes little, which may be the second; here all later ones must, too.  A
-    deal changes the shares by at most one over their number, so this is before 10,000 deals, for any deals.
-
-    Example:
-        >>> settled_at(["none", "landlord"] * 100, 0.01)
-        50
-    """
-    changes = np.abs(np.diff(shares(tendencies), axis=0)).max(axis=1, initial=0.0)
-    large = np.flatnonzero(changes >= difference)
-    after = int(large[-1]) + 2 if len(large) else 1
-    return after if after < len(tendencies) else None
-
-
 def counts(judged: Sequence[JudgedDeal]) -> Mapping[str, int]:
     """The number of deals of each tendency."""
     return {known: sum(one.tendency == known for one in judged) for known in TENDENCIES}

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from ddz_env.core.whole_file import append, replace_file, replacing
 from ddz_training.experiments.registry import load_experiment
-from ddz_training.measure import files as module
+from ddz_training.measure import store as module
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.store import ResultStore, of_rows, read_results, writing

@@ -22,7 +22,7 @@ from ddz_env.playing.game import read_answer
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.games import GAMES, DataSetError, RecordedGame, Thought, games_settings
 from ddz_training.data.table import check_tables
-from ddz_training.measure.duplicate import DealPlayer, seatings
+from ddz_training.measure.duplicate import DealPlayer, Match, seatings
 from ddz_training.measure.keeper import answer_of, check_agents
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
@@ -123,7 +123,7 @@ class GameRecorder:
             thoughts.append(_thoughts(said))
             return moves[-1]
 
-        over = self._player.game(deal, game, seats, recording.agents, recording.agents, noted).state
+        over = self._player.game(Match(recording.agents, deal, recording.agents), game, seats, noted).state
         start = State.new(recording.seed, recording.rules, deal)
         return RecordedGame.of(start, moves, over, deal=deal, game=game, seats=seats, thoughts=thoughts)
 

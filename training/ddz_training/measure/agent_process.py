@@ -30,7 +30,6 @@ START_SECONDS = 60.0
 """Seconds to make an agent and to rehearse; compiling everything takes half a minute."""
 
 _REHEARSAL_SECONDS = 1.0
-_LONGEST_REASON = 2000
 _OPTIONAL = ("reset", "observe", "close")
 _MARK = "DDZ_AGENT"
 """In the environment of an agent's process and of all that it starts (a bot's program, say)."""
@@ -188,5 +187,5 @@ def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
         try:
             answer = getattr(served, what)(*arguments), None
         except BaseException as error:
-            answer = None, reason_of(error)[:_LONGEST_REASON]
+            answer = None, reason_of(error)
         pipe.send(answer)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from ddz_env import Rules
-from ddz_env.core.checks import LARGEST_WORD, check_choice
+from ddz_env.core.checks import LARGEST_WORD
 from ddz_env.core.options import Options, Range
 from ddz_training.measure.duplicate import BLOCK, KEY, DealPlayer, GameRecord, matches, seatings
 from ddz_training.measure.errors import InvalidArenaError
@@ -58,8 +58,7 @@ class Arena(Options):
     names: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Refuse too few agents, an unknown ``on_fault``, and names that are missing or the same."""
-        check_choice("on_fault", self.on_fault, ("lose", "stop"), InvalidArenaError)
+        """Refuse too few agents, and names that are missing or the same."""
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
         if self.names and len(self.names) != len(self.agents):
@@ -95,8 +94,8 @@ class Arena(Options):
 
     def worker(self) -> DealPlayer:
         """Plays its deals in one process."""
-        limits: dict[str, Any] = {"time_limit": self.time_limit, "on_fault": self.on_fault}
-        return DealPlayer(self.rules, self.seed, self.timing, **limits)
+        limit, on_fault = self.time_limit, self.on_fault
+        return DealPlayer(self.rules, self.seed, self.timing, time_limit=limit, on_fault=on_fault)
 
     def settings(self) -> dict[str, Any]:
         """Settings that must match to resume a file; rules as they differ from the default."""

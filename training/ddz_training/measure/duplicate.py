@@ -215,7 +215,7 @@ class DealPlayer(AgentKeeper):
         """The records of a deal, or of each deal of a block."""
         return self.play_block(task) if isinstance(task, list) else self.play(task.deal, task.specs, task.labels)
 
-    def play(self, deal: int, pair: tuple[str, str], labels: tuple[str, str] | None = None) -> list[GameRecord]:
+    def play(self, deal: int, pair: tuple[str, ...], labels: tuple[str, ...] = ()) -> list[GameRecord]:
         """Play every game of one deal.
 
         Args:
@@ -227,10 +227,10 @@ class DealPlayer(AgentKeeper):
             AgentFailedError: If an agent fails and that is to stop the match.
             UnknownAgentError: If an agent does not exist.
         """
-        labels = labels or pair
+        match = Match(labels or pair, deal, pair)
         return [
-            self._record(self.game(deal, game, seats, pair, labels), deal, game, seats, labels)
-            for game, seats in enumerate(seatings(self.rules))
+            self._record(self.game(match, number, seats), match, number, seats)
+            for number, seats in enumerate(seatings(self.rules))
         ]
 
     def play_block(self, block: Sequence[Match]) -> list[list[GameRecord]]:
@@ -259,39 +259,17 @@ class DealPlayer(AgentKeeper):
 
     def _side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameRecord]]:
         """The records of deals whose agents may all play many games at once."""
-        sat = seatings(self.rules)
-        games = [(match, game, seats) for match in block for game, seats in enumerate(sat)]
+        sat, seconds = seatings(self.rules), np.zeros(len(specs))
+        games = [(match, number, seats) for match in block for number, seats in enumerate(sat)]
         rows = np.array([State.new(self.seed, self.rules, match.deal).row for match, _, _ in games])
-        places = [[specs.index(match.specs["ab".index(letter)]) for letter in seats] for match, _, seats in games]
-        decided, seconds = self._play_rows(rows, games, np.array(places), specs)
-        records = []
-        for row, counts, who, (match, game, seats) in zip(rows, decided.tolist(), places, games, strict=True):
-            played = Played(
-                State(row, self.rules), counts, [counts[seat] * seconds[place] for seat, place in enumerate(who)]
-            )
-            records.append(self._record(played, match.deal, game, seats, match.labels))
-        return [records[first : first + len(sat)] for first in range(0, len(records), len(sat))]
-
-    def _play_rows(
-        self, rows: _Words, games: Sequence[tuple[Match, int, str]], places: npt.NDArray[Any], specs: Sequence[str]
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-        """Play games to their end.
-
-        Args:
-            rows: The games, shape ``[n, 32]``, uint64; they are changed.
-            games: Match, number and seating of each.
-            places: The place in ``specs`` of the agent in each seat, shape ``[n, players]``.
-            specs: The agents.
-
-        Returns:
-            The decisions of each seat, shape ``[n, 3]``, and the seconds a decision of each agent.
-        """
+        places = np.array(  # in specs, of the agent in each seat
+            [[specs.index(match.specs["ab".index(letter)]) for letter in seats] for match, _, seats in games]
+        )
         agents: list[Any] = [self.agent(spec) for spec in specs]
         players = [
-            call(spec, 0, "batched", each.batched, len(games), self.rules)
-            for spec, each in zip(specs, agents, strict=True)
+            call(spec, 0, "batched", agent.batched, len(games), self.rules)
+            for spec, agent in zip(specs, agents, strict=True)
         ]
-        seconds = np.zeros(len(specs))
 
         @functools.cache
         def rng(game: int, seat: int) -> np.random.Generator:
@@ -304,33 +282,28 @@ class DealPlayer(AgentKeeper):
             seconds[place] += self._clock() - start
             return actions
 
-        decided = play_side_by_side(rows, self.rules, places, answer, rng)
-        counts = np.bincount(places.ravel(), decided[:, : self.rules.players].ravel())
-        return decided, seconds / np.maximum(counts, 1)
+        decided = play_side_by_side(rows, self.rules, places, answer, rng)[:, : self.rules.players]
+        seconds /= np.maximum(np.bincount(places.ravel(), decided.ravel(), len(specs)), 1)  # of each decision
+        records = [
+            self._record(Played(State(row, self.rules), counts.tolist(), (counts * seconds[who]).tolist()), *game)
+            for row, counts, who, game in zip(rows, decided, places, games, strict=True)
+        ]
+        return [records[first : first + len(sat)] for first in range(0, len(records), len(sat))]
 
-    def game(
-        self,
-        deal: int,
-        game: int,
-        seats: str,
-        specs: Sequence[str],
-        labels: Sequence[str],
-        asking: Ask | None = None,
-    ) -> Played:
+    def game(self, match: Match, number: int, seats: str, asking: Ask | None = None) -> Played:
         """Play one game.
 
         Args:
-            deal: Number of the deal under the seed.
-            game: Number of the game within the deal.
+            match: Who plays which deal.
+            number: Number of the game within the deal.
             seats: Who sits where, a letter a seat.
-            specs: The specification of each letter.
-            labels: What errors call each.
             asking: Asks an agent for its move; by default its decisions are counted and timed.
 
         Raises:
             AgentFailedError: If an agent fails and that is to stop the match.
             UnknownAgentError: If an agent does not exist.
         """
+        labels, deal, specs = match
         state, players = State.new(self.seed, self.rules, deal), self.rules.players
         places = ["abc".index(letter) for letter in seats]
         decisions, seconds = [0] * players, [0.0] * players
@@ -347,21 +320,21 @@ class DealPlayer(AgentKeeper):
                 call(labels[place], seat, "construction", self.agent, specs[place], seat)
                 for seat, place in enumerate(places)
             ]
-            rngs = seat_generators([self.seed, deal, game], players, self._make_generator)
+            rngs = seat_generators([self.seed, deal, number], players, self._make_generator)
             play_game(state, agents, rngs, asking or timed)
         except AgentFaultError as fault:
             if isinstance(fault.__cause__, (UnknownAgentError, InvalidAgentOptionError)):
                 raise fault.__cause__ from None
             place = places[fault.seat]
             if self._on_fault == "stop":
-                where = f"in seat {fault.seat} of deal {deal}, game {game} (seed {self.seed}), in {fault.phase}"
+                where = f"in seat {fault.seat} of deal {deal}, game {number} (seed {self.seed}), in {fault.phase}"
                 raise AgentFailedError(f"agent {labels[place]!r} failed {where}: {fault.reason}") from fault
             self.drop(specs[place])
             return Played(state, decisions, seconds, fault)
         return Played(state, decisions, seconds)
 
-    def _record(self, played: Played, deal: int, game: int, seats: str, labels: tuple[str, str]) -> GameRecord:
-        state, fault = played.state, played.fault
+    def _record(self, played: Played, match: Match, number: int, seats: str) -> GameRecord:
+        state, fault, labels = played.state, played.fault, match.labels
         letter = seats[fault.seat] if fault else ""
         over = forfeited(state, seats, letter) if fault else state
         landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
@@ -369,9 +342,9 @@ class DealPlayer(AgentKeeper):
             landlord = -1
         (decisions_a, ms_a), (decisions_b, ms_b) = (self._times(played, seats, mine) for mine in "ab")
         return GameRecord(
-            deal,
-            *labels,
-            game,
+            match.deal,
+            *labels[:2],
+            number,
             seats,
             landlord,
             landlord_agent=labels["ab".index(seats[landlord])] if landlord >= 0 else "",
@@ -415,14 +388,14 @@ class Match(NamedTuple):
     """One deal of one pair.
 
     Attributes:
-        labels: The names of A and B in the records.
+        labels: The names of A and B in the records, and in messages.
         deal: Number of the deal.
         specs: Their specifications.
     """
 
-    labels: tuple[str, str]
+    labels: tuple[str, ...]
     deal: int
-    specs: tuple[str, str]
+    specs: tuple[str, ...]
 
 
 def matches(

@@ -108,9 +108,8 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None, rules: R
             try:
                 agent = make_agent(spec) if time_limit is None else processes.make(spec)
                 together = plays_side_by_side(agent) and together
-            except BaseException as error:
-                ours = isinstance(error, (DouDizhuError, ImportError, KeyboardInterrupt))
-                if ours and not isinstance(error, AgentProcessError):
+            except (Exception, SystemExit) as error:
+                if isinstance(error, (DouDizhuError, ImportError)) and not isinstance(error, AgentProcessError):
                     raise
                 raise AgentFailedError(f"agent {spec!r} failed in construction: {reason_of(error)}") from error
             close_or_warn(agent, spec)

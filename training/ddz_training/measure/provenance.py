@@ -17,9 +17,6 @@ from ddz_env.core.errors import InvalidRulesError, shown
 from ddz_env.playing.provenance import agent_files, file_digest
 from ddz_training.measure.errors import OtherVersionWarning
 
-_UNKNOWN = "unknown"
-"""The version of results from before files named it."""
-
 
 @dataclass(frozen=True)
 class Provenance:
@@ -55,8 +52,8 @@ class Provenance:
 
     @classmethod
     def take(cls, settings: dict[str, Any]) -> Provenance:
-        """That which settings name, taken out of them."""
-        return cls(tuple(settings.pop("code", (_UNKNOWN,))), settings.pop("files", {}))
+        """That which settings name, taken out of them; older ones name no version."""
+        return cls(tuple(settings.pop("code", ("unknown",))), settings.pop("files", {}))
 
     def settings(self) -> dict[str, Any]:
         """As plain values: the inverse of :meth:`take`."""
@@ -72,15 +69,19 @@ class Provenance:
                 if digest not in before.split():
                     yield f"{name} of the agent {agent!r} was {before}, now it is {digest}"
 
-    def resuming(self, saved: Provenance, where: object) -> Provenance:
-        """The provenance of a file once results of this process are added; a warning if anything has changed.
+    def warn(self, saved: Provenance, where: object) -> None:
+        """Warn if anything has changed since results were saved.
 
         Args:
-            saved: What it says now.
-            where: Names it in the warning.
+            saved: What their file says.
+            where: Names the file.
         """
         if changed := "; ".join(self.changes(saved)):
-            warnings.warn(f"{where}: {changed}; the file will name both", OtherVersionWarning, stacklevel=2)
+            warnings.warn(f"{where}: {changed}", OtherVersionWarning, stacklevel=2)
+
+    def resuming(self, saved: Provenance, where: object) -> Provenance:
+        """The provenance of a file once results of this process are added: :meth:`warn`, and both of it."""
+        self.warn(saved, where)
         return saved.joined(self)
 
     def joined(self, later: Provenance) -> Provenance:

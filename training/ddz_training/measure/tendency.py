@@ -19,10 +19,9 @@ from ddz_env import Rules, State
 from ddz_env.core.options import Options
 from ddz_training.measure.duplicate import SIDES, DealPlayer, GameRecord
 from ddz_training.measure.errors import InvalidArenaError
-from ddz_training.measure.files import read_format
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.statistics import win_share
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress, read_format
 
 TENDENCIES = ("none", *SIDES)
 """Towards whom a deal leans."""

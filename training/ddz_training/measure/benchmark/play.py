@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import operator
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,16 +21,10 @@ from ddz_training.measure import keeper
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member, deal_list, digest, frozen_moves
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import GameRecord, seatings
-from ddz_training.measure.errors import (
-    BenchmarkFileError,
-    InvalidBenchmarkRequestError,
-    NotReproducedError,
-    OtherVersionWarning,
-)
-from ddz_training.measure.files import read_format
+from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
 from ddz_training.measure.provenance import Provenance
 from ddz_training.measure.statistics import AgentResult, by_pair, summarize
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress, read_format
 
 FORMAT = "ddz-benchmark-2"
 SCORING = "stake"
@@ -266,9 +259,7 @@ def replay(
     """
     contest = results.contest
     contest.deals.check()
-    here, said = Provenance.of(contest.agents.values()), Provenance(results.code, results.files)
-    if changed := "; ".join(here.changes(said)):
-        warnings.warn(f"{results.path}: {changed}", OtherVersionWarning, stacklevel=2)
+    Provenance.of(contest.agents.values()).warn(Provenance(results.code, results.files), results.path)
     contest.check_members()
     count = results.deals if sample is None else min(sample, results.deals)
     chosen = sorted(rng.choice(results.deals, count, replace=False).tolist())

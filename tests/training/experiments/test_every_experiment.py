@@ -152,14 +152,9 @@ def _parts(value: Any) -> tuple[Any, ...]:
     ("command", "message"),
     [
         ("landlord wings=2", "there is no option 'wings'"),
-        ("landlord deals=1001", "deals"),
         ("exploration at=0.3", "unknown exploration '0.3'"),
         ("policy-strength only=nothing", "search-rollout"),
-        ("policy-strength neural=neural-ismcst", "did you mean 'neural-ismcts'?"),
         ("points-strength opponent=ghost", "ghost"),
-        ("equivalents only=ruels", "did you mean 'rules'?"),
-        ("tuning only=peasant", "peasants"),
-        ("tendency only=none", "policy v rules"),
     ],
 )
 def test_commands_say_what_is_wrong_before_anything_is_written(command: str, message: str, tmp_path: Path) -> None:

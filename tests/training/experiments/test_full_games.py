@@ -16,7 +16,6 @@ from ddz_training.experiments import full_games as full
 from ddz_training.experiments import full_thresholds as table_2
 from ddz_training.experiments.experiment import Saved
 from ddz_training.experiments.full_branching import (
-    BranchingResult,
     Choices,
     count_by_suit,
     count_choices,
@@ -130,13 +129,6 @@ def test_choices_are_counted_as_a_person_would_and_by_suit_as_sets_of_cards() ->
     chosen = [cards for size in range(1, 9) for cards in itertools.combinations("33344556", size)]
     found = sum(str(Hand.parse("".join(cards))) in legal for cards in chosen)
     assert count_by_suit(state) == found > len(legal) == len(state.legal_moves())
-
-
-def test_the_committed_branching_is_complete() -> None:
-    saved = committed(BranchingResult, "full_branching")
-    assert [(one.player, one.deal) for one in saved] == [*itertools.product(("rules", "random"), range(1000))]
-    assert all(20 <= one.first.main_groups <= 70 and one.first.whole_moves <= 300 for one in saved)
-    assert sum(one.first_by_suit > 300 for one in saved) == 2 * 467
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.neural.shipped import policy_path, shipped_policy_path
-from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import RulesAgent
-from ddz_env import Move, Rules, State, View
-from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
-from ddz_env.playing.agent import Agent
-from ddz_env.playing.generators import agent_generator
-from ddz_env.playing.registry import LEVELS, make_agent, read_agent, split_bidder
+from ddz_env import Move, Rules, View
+from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import matches
 from ddz_training.experiments import strengths as st
 from ddz_training.experiments.experiment import Saved, grouped
@@ -32,16 +27,6 @@ pytest.importorskip("torch")
 
 SEARCH = "neural-ismcts:iterations=4,trees=1,batch=2"
 TINY = st.StrengthOptions(only=("policy-rules", "search-policy"), deals=2, neural=SEARCH, processes=1)
-
-
-def test_names_and_files_say_which_policy_plays_and_what_it_was_trained_for() -> None:
-    assert policy_path() == shipped_policy_path()
-    assert policy_path("points") == policy_path(Path("points")) == shipped_policy_path().with_stem("points")
-    assert (policy_path("./points"), policy_path("mine.onnx")) == (Path("./points"), Path("mine.onnx"))
-    points = load_weights(policy_path("points"))
-    assert (points.rules, points.objective) == ("bidding,doubling=true", "stake")
-    with pytest.raises(InvalidAgentOptionError, match="path='douzero': that policy went"):
-        make_agent("policy:path=douzero")
 
 
 def test_every_pairing_plays_the_same_deals_which_training_never_saw(
@@ -133,16 +118,3 @@ def test_the_levels_are_as_far_apart_as_their_committed_games_say() -> None:
     assert {level.name: level.elo for level in LEVELS} == {n: round(elo) for n, elo in st.ratings(saved).items()}
     assert all(60 <= stronger.elo - weaker.elo <= 250 for weaker, stronger in pairwise(LEVELS))
     assert st.level_rates(saved)[LEVELS[0].agent, "random"].mean >= 0.85
-
-
-def test_a_level_is_a_name_for_an_agent_wherever_one_is_named() -> None:
-    def first_move(agent: Agent) -> str:
-        return str(agent.act(State.new(seed=5).view(), agent_generator([1])))
-
-    for level in LEVELS[:3]:
-        assert first_move(make_agent(level.name)) == first_move(make_agent(level.agent)), level.name
-    assert read_agent("medium:rule=bombs,bidder=random")[1] == {"rule": "bombs"}
-    assert split_bidder("master:iterations=3,bidder=payoff") == ("neural-ismcts:iterations=3", "payoff")
-    for wrong, message in (("eazy", r"did you mean 'easy'\?"), ("hard:MyAgent", "no module 'hard'")):
-        with pytest.raises(UnknownAgentError, match=message):  # somebody's own module may be called so
-            make_agent(wrong)

@@ -14,7 +14,6 @@ from ddz_training.experiments import complexity
 from ddz_training.experiments.complexity import COMPLEXITY, DEALS, ComplexityOptions, deal_state
 from ddz_training.experiments.experiment import Saved, read_saved
 from ddz_training.measure import complexity as counting
-from ddz_training.measure.errors import InvalidExperimentError
 
 TINY = State.from_hands(["3346", "345", "56"], check_sizes=False)
 LOOSE = ComplexityOptions(only=("deal 2",), difference=0.05, processes=1)
@@ -56,32 +55,18 @@ def test_the_stopping_rule_is_its_definition() -> None:
     assert counting.first_stop(counting.adjacent_means_stop(alike, 0.1)) == counting.LEAST
 
 
-def test_rewards_of_one_stop_after_one_over_the_difference_whatever_they_are() -> None:
-    rewards = np.random.default_rng(1).choice([-1.0, 1.0], 2_000)
-    assert 900 < (counting.first_stop(counting.adjacent_means_stop(rewards, 1e-3)) or 0) < 1_100
-
-
 def test_counts_are_the_thesis_s() -> None:
     assert round(math.log10(counting.deals_by_cards()), 1) == 26.9
     assert round(math.log10(counting.states_by_cards())) == 43
     assert round(counting.tree_exponent(15, 72), 1) == 121.0  # the thesis prints 125
 
 
-@pytest.mark.parametrize(
-    ("deal", "moves", "chainless"), [("deal 1", 166, 319), ("deal 2", 57, 43), ("deal 3", 105, 201)]
-)
-def test_the_deals_of_table_4_4_are_whole_decks(deal: str, moves: int, chainless: int) -> None:
-    """The thesis's 43 is bodies by rank and kickers by card without chains; its 450 and 229 are not."""
+@pytest.mark.parametrize(("deal", "moves"), [("deal 1", 166), ("deal 2", 57), ("deal 3", 105)])
+def test_the_deals_of_table_4_4_are_whole_decks(deal: str, moves: int) -> None:
     state = deal_state(deal)
     assert [len(hand) for hand in DEALS[deal]] == [20, 17, 17]
     assert tuple(np.sum([state.hand(seat).counts for seat in range(3)], axis=0)) == PRESETS["botzone"].deck
     assert len(state.legal_moves()) == moves
-    found = 0
-    for move in state.legal_moves():
-        if "chain" not in move.category:
-            left = np.subtract(state.hand().counts, move.cards.counts) + move.kicker_counts
-            found += math.prod(map(math.comb, left.tolist(), move.kicker_counts))
-    assert found == chainless
 
 
 def test_the_columns_of_a_run_mean_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,12 +79,6 @@ def test_the_columns_of_a_run_mean_what_they_say(tmp_path: Path, monkeypatch: py
         assert shortest <= one.depth < shortest + complexity.BIN
     tables = [table(read_saved(complexity.ChildResult, found.path)) for table in COMPLEXITY.tables.values()]
     assert list(tables[0].lines[0]) == ["m", "43", "57"]
-
-
-def test_an_unknown_game_is_refused_before_a_file_is_made(tmp_path: Path) -> None:
-    with pytest.raises(InvalidExperimentError, match="deal 1"):
-        COMPLEXITY.run(ComplexityOptions(only=("deal1",)), tmp_path / "no.csv")
-    assert not list(tmp_path.iterdir())
 
 
 def test_reversi_and_awari_are_played_by_openspiel() -> None:

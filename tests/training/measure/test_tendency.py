@@ -11,7 +11,7 @@ from ddz_env import Rules, State
 from ddz_training.experiments import tendency
 from ddz_training.experiments.experiment import Saved
 from ddz_training.measure.duplicate import DealPlayer
-from ddz_training.measure.errors import InvalidArenaError, SettingsMismatchError
+from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.store import read_results
 from ddz_training.measure.tendency import Judges, counts, deals_of_file, judge_deals, shares, tendency_of
 from tests.training.apps.terminal import done, refused
@@ -46,13 +46,9 @@ def test_agents_are_drawn_for_each_deal_whatever_was_judged_before() -> None:
     pairs = [judges.pair(deal) for deal in range(40)]
     assert set(pairs) == {(top, bottom) for top in judges.top for bottom in judges.bottom}
     assert [judges.pair(deal) for deal in (7, 5)] == [pairs[7], pairs[5]]
-
-
-def test_judges_that_cannot_judge_are_refused() -> None:
-    with pytest.raises(InvalidArenaError, match="top and bottom"):
-        replace(RULES_V_RULES, top=())
-    with pytest.raises(InvalidArenaError, match="fixed landlord"):
-        replace(RULES_V_RULES, rules=Rules.preset("bidding"))
+    for wrong in ({"top": ()}, {"rules": Rules.preset("bidding")}):
+        with pytest.raises(InvalidArenaError):
+            replace(judges, **wrong)  # type: ignore[arg-type]
 
 
 def test_shares_are_those_so_far() -> None:
@@ -82,9 +78,7 @@ def test_the_arena_plays_the_deals_of_a_file_that_lean_as_asked(tmp_path: Path) 
     ("arguments", "message"),
     [
         ("--tendency none", "--deal-file"),
-        ("--tendency non --deal-file deals.csv", "none"),
         ("--deal-file deals.csv --seed 1", "--seed 0"),
-        ("--deal-file deals.csv --tendency none", "no deal of tendency 'none'"),
         ("--deal-file deals.csv --first-deal 3", "deals.csv has no such deal from number 3 on"),
     ],
 )
@@ -94,15 +88,6 @@ def test_a_deal_file_that_does_not_fit_is_refused(
     monkeypatch.chdir(tmp_path)
     judge_deals(RULES_V_RULES, 2, Path("deals.csv"))
     assert message in refused("arena", "random", "rules", *arguments.split())
-
-
-def test_a_file_of_deals_resumes_and_belongs_to_its_judges(tmp_path: Path) -> None:
-    path = tmp_path / "deals.csv"
-    first = judge_deals(RULES_V_RULES, 3, path)
-    assert judge_deals(RULES_V_RULES, 5, path)[:3] == first
-    assert len(read_results(path)[1]) == 5
-    with pytest.raises(SettingsMismatchError, match="bottom"):
-        judge_deals(Judges(("rules",), ("random",)), 5, path)
 
 
 def test_the_experiment_judges_the_same_deals_by_all_and_its_table_counts_them(tmp_path: Path) -> None:

@@ -26,8 +26,6 @@ from ddz_training.measure.duplicate import DealPlayer, Match, seatings
 from ddz_training.measure.keeper import answer_of, check_agents
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
-_STANDARD = Rules()
-
 
 @dataclass(frozen=True)
 class Recording(Options):
@@ -46,7 +44,7 @@ class Recording(Options):
     error = DataSetError
 
     agents: tuple[str, ...]
-    rules: Rules = _STANDARD
+    rules: Rules = Rules()  # noqa: RUF009  # frozen
     seed: int = 0
     visits: bool = False
 
@@ -165,8 +163,7 @@ def record_games(
     if deals < 1 or first_deal < 0:
         raise DataSetError(f"deals={deals} must be at least 1, and first_deal={first_deal} at least 0")
     tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
-    start = functools.partial(GameRecorder, recording)
-    return (store or recording.store()).fill(tasks, start, processes, on_progress)
+    return (store or recording.store()).fill(tasks, functools.partial(GameRecorder, recording), processes, on_progress)
 
 
 # --- Logs of Botzone --------------------------------------------------------------------------------------------------

@@ -25,8 +25,6 @@ from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 FORMAT = "ddz-arena-2"
 
-_STANDARD = Rules()
-
 
 @dataclass(frozen=True)
 class Arena(Options):
@@ -50,7 +48,7 @@ class Arena(Options):
     error = InvalidArenaError
 
     agents: tuple[str, ...]
-    rules: Rules = _STANDARD
+    rules: Rules = Rules()  # noqa: RUF009  # frozen
     seed: Annotated[int, Range(0, LARGEST_WORD)] = 0
     timing: bool = True
     time_limit: Annotated[float, Range(0, above=True)] | None = None

@@ -44,9 +44,9 @@ def experiment(name: str, table: str) -> Table:
     return found.tables[table](read_saved(found.result, RESULTS / found.file_name))
 
 
-def whole(name: str, table: str = "") -> Callable[[], str]:
-    """What makes a whole table of an experiment, which has the experiment's name by default."""
-    return lambda: experiment(name, table or name).markdown()
+def whole(name: str, table: str = "", *columns: str) -> Callable[[], str]:
+    """What makes a table of an experiment, which has the experiment's name by default, or some of its columns."""
+    return lambda: part(experiment(name, table or name), *columns)
 
 
 # --- The paper of 2011 ------------------------------------------------------------------------------------------------
@@ -92,12 +92,6 @@ def equivalent_known() -> str:
     return part(table, *columns, rows=lambda row: row["deals"] != "400 in all")
 
 
-def equivalents() -> str:
-    """The agents and their equivalents in both searches."""
-    columns = ("rules", "agent", "wins % v `rules`", "`isuct`", "`rollout:particles=0`")
-    return part(experiment("equivalents", "equivalents"), *columns)
-
-
 _INPUTS_OF_LITTLE_WORTH = {
     f"`{name}`" for name in ("state", "unseen", "target", "key", "signs", "history", "table", "hand", "sizes", "rest")
 }
@@ -119,26 +113,11 @@ def search_depth() -> str:
     return part(table, "agent", "deals", "both %", "95 % interval", rows=lambda row: "depth 2" not in row["search"])
 
 
-def tuning() -> str:
-    """What tuning gained where it searched, and on fresh deals."""
-    return part(experiment("tuning", "tuning"), "subject", "method", "gain, search", "gain, fresh deals")
-
-
 def policy_strength() -> str:
     """The shipped policy and the search with it."""
     table = experiment("policy-strength", "policy-strength")
     columns = ("agent", "against", "deals", "win %", "over the policy")
     return part(table, *columns, rows=lambda row: (row["agent"], row["against"]) != ("`policy`", "`random-staged`"))
-
-
-def points_strength() -> str:
-    """Stakes that the policy for points wins."""
-    return part(experiment("points-strength", "points-strength"), "against", "deals", "score a game")
-
-
-def chances() -> str:
-    """Chances of winning, given and found."""
-    return part(experiment("chances", "chances"), "chance given, %", "positions", "games won, %")
 
 
 def _of_policy() -> list[strengths.StrengthResult]:
@@ -287,20 +266,20 @@ TABLES: dict[str, Callable[[], str]] = {
     "tendency": whole("tendency"),
     "equivalent-simulated": equivalent_simulated,
     "equivalent-known": equivalent_known,
-    "equivalents": equivalents,
+    "equivalents": whole("equivalents", "", "rules", "agent", "wins % v `rules`", "`isuct`", "`rollout:particles=0`"),
     "equivalent-knowledge": equivalent_knowledge,
     "holdem": whole("holdem"),
     "holdem-paper": whole("holdem", "holdem-paper"),
     "streets": whole("streets"),
     "search-depth": search_depth,
-    "tuning": tuning,
+    "tuning": whole("tuning", "", "subject", "method", "gain, search", "gain, fresh deals"),
     "levels": whole("levels"),
     "strengths-of-agents": whole("agent-strength", "strengths-of-agents"),
     "policy-strength": policy_strength,
     "policy-rates": policy_rates,
     "policy-model-index": policy_model_index,
-    "points-strength": points_strength,
-    "chances": chances,
+    "points-strength": whole("points-strength", "", "against", "deals", "score a game"),
+    "chances": whole("chances", "", "chance given, %", "positions", "games won, %"),
     "training-stages": training_stages,
     "campaign": campaign,
     "climb": climb,

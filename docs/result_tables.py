@@ -32,10 +32,10 @@ def part(table: Table, *columns: str, rows: Callable[[Row], bool] = lambda row: 
         columns: Heads of columns; all if none is named.
         rows: Whether a line is wanted.
     """
-    shown = columns or tuple(table.header)
-    lines = [dict(zip(table.header, line, strict=True)) for line in table.lines]
-    cells = [[line[column] for column in shown] for line in lines if rows(line)]
-    return Table(table.title, shown, cells, table.note).markdown()
+    places = [table.header.index(column) for column in columns] or range(len(table.header))
+    wanted = [line for line in table.lines if rows(dict(zip(table.header, line, strict=True)))]
+    head, *cells = ([line[place] for place in places] for line in (table.header, *wanted))
+    return Table(table.title, head, cells, table.note).markdown()
 
 
 def experiment(name: str, table: str) -> Table:

@@ -94,17 +94,9 @@ def holdem_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
         won = f"{sum(total > 0 for total in totals)} of {len(totals)}"
         chips = chips_interval(own).plus_minus("+.0f")
         lines.append((reading, f"`{a}`", f"`{b}`", f"{len(own):,}", chips, won, *_bets(own)))
-    header = (
-        "loss rate",
-        "agent",
-        "against",
-        "hands",
-        "chips a hand",
-        "matches won",
-        "bet < 5,000 %",
-        "bet > 10,000 %",
-    )
-    return ex.Table("No-limit hold'em", header, lines, f"95 % intervals over deals. Computed from {saved.name}.")
+    note = f"95 % intervals over deals. Computed from {saved.name}."
+    header, bets = ("loss rate", "agent", "against", "hands", "chips a hand"), ("bet < 5,000 %", "bet > 10,000 %")
+    return ex.Table("No-limit hold'em", (*header, "matches won", *bets), lines, note)
 
 
 def _bets(own: Sequence[HoldemResult]) -> tuple[str, str]:

@@ -119,11 +119,9 @@ def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
         return [(normal_interval((subject.play(weights, games) - today).tolist()), weights) for weights in finalists]
 
     def moment(stage: str, evaluation: int, played: int, gain: Interval, weights: Floats) -> TuningResult:
-        points, digits = (
-            (round(100 * gain.mean, 3), round(100 * gain.half_width, 3)),
-            (float(f"{weight:.4g}") for weight in weights),
-        )
-        return TuningResult(name, method, stage, evaluation, played, *points, tuple(digits))
+        digits = tuple(float(f"{weight:.4g}") for weight in weights)
+        points = round(100 * gain.mean, 3), round(100 * gain.half_width, 3)
+        return TuningResult(name, method, stage, evaluation, played, *points, digits)
 
     games, size = deals(options.seed, _SEARCH, subject.share_of(options.deals)), subject.share_of(options.batch)
     race = Race(subject, [games[first : first + size] for first in range(0, len(games), size)])

@@ -88,8 +88,8 @@ class _AgentProcess:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._mark = new_mark(_MARK)
-        self._process = context.Process(target=_serve, args=(spec, theirs, self._mark), daemon=True)
-        self._process.name = f"agent {spec}"
+        given = spec, theirs, self._mark
+        self._process = context.Process(target=_serve, name=f"agent {spec}", args=given, daemon=True)
         self._process.start()
         theirs.close()
 

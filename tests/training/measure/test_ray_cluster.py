@@ -7,7 +7,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -93,42 +92,6 @@ def test_ray_replays_what_a_killed_worker_had_and_ends(tmp_path: Path) -> None:
     assert not ray.is_initialized()
     assert any(name.startswith("closed") for name in before), "by the next worker of its process"
     assert list((tmp_path / "last").iterdir()), "by the end"
-
-
-class Slow(Fragile):
-    """Takes its time, and says on which machine."""
-
-    def work(self, task: int) -> Any:
-        import ray
-
-        time.sleep(0.2)
-        return 2 * task, ray.get_runtime_context().get_node_id()
-
-
-@runs_ray
-@pytest.mark.long
-def test_a_machine_that_dies_changes_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import ray
-    from ray.cluster_utils import Cluster
-
-    store = {"object_store_memory": 100 * 2**20}
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, **store})
-    try:
-        second = cluster.add_node(num_cpus=1, **store)
-        monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-        found: list[Any] = []
-        with on_ray(), workers(functools.partial(Slow, ""), 1) as share:
-            # A cluster that was there has all its cores at work.
-            for result in share(range(400)):
-                found.append(result)
-                if second is not None and len({place for _, place in found}) == 2:
-                    cluster.remove_node(second, allow_graceful=False)
-                    second = None
-        assert second is None
-        assert [value for value, _ in found] == list(range(0, 800, 2))
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
 
 
 @runs_ray

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from ddz_env.core.whole_file import append, replace_file
 from ddz_training.experiments.registry import load_experiment
 from ddz_training.measure.contest import Arena, run_arena
-from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
+from ddz_training.measure.errors import ResultsFileError, SettingsMismatchError
 from ddz_training.measure.store import ResultStore, of_rows, read_results, writing
 from tests.rooms import ROOT
 from tests.training.apps.terminal import ddz
@@ -265,17 +265,6 @@ def test_every_command_that_writes_results_refuses_to_be_the_second(
     result = ddz(*command.split(), width=200)
     assert (result.exit_code, "written by another process" in " ".join(result.output.split())) == (2, True)
     assert (names(held), names(held / "run"), (held / "games.csv").read_bytes()) == before
-
-
-def test_a_process_that_opens_a_file_twice_is_a_second_one_and_takes_nothing_from_the_first(tmp_path: Path) -> None:
-    first, second = store(tmp_path / "lines.csv"), store(tmp_path / "lines.csv")
-    with first.open():
-        for again in (lambda: store(tmp_path / "lines.csv"), lambda: second.add(unit(2))):
-            with pytest.raises(InUseError, match=r"lines\.(csv|sqlite) is being written by another process"):
-                again()
-        first.add(unit(1))
-    second.add(unit(2))
-    assert store(tmp_path / "lines.csv").results == [*unit(1), *unit(2)]
 
 
 def test_a_claim_ends_with_its_process_or_its_block(tmp_path: Path) -> None:

@@ -118,8 +118,8 @@ def recover(
     target, preset = f"{finding.THESIS_SEARCH},iterations={known}", Rules.preset(rules)
     with finding.playing(finding.Ladder(target, finding.THESIS_SEARCH, preset, seed, published_generator)) as play:
         bounds, value = _search(method, known, play, options, rng)
-    ends = (round(end, 1) for end in value.ends)
-    return [KnownResult(known, rules, method, budget, repetition, *bounds, *ends, value.count)]
+    mean, low, high = (round(end, 1) for end in value.ends)
+    return [KnownResult(known, rules, method, budget, repetition, *bounds, mean, low, high, value.count)]
 
 
 def _recoveries(options: KnownOptions) -> list[Key]:

@@ -343,7 +343,8 @@ class DealPlayer(AgentKeeper):
         (decisions_a, ms_a), (decisions_b, ms_b) = (self._times(played, seats, mine) for mine in "ab")
         return GameRecord(
             match.deal,
-            *labels[:2],
+            labels[0],
+            labels[1],
             number,
             seats,
             landlord,

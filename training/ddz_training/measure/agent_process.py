@@ -184,6 +184,7 @@ def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
             what, arguments = pipe.recv()
         except EOFError:
             return
+        answer: tuple[Any, str | None]
         try:
             answer = getattr(served, what)(*arguments), None
         except BaseException as error:

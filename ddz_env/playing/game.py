@@ -20,6 +20,9 @@ from ddz_env.playing.generators import agent_generator
 MakeGenerator = Callable[[Sequence[int]], np.random.Generator]
 """Makes a generator of a key."""
 
+Ask = Callable[[Agent, State, np.random.Generator], object]
+"""Asks an agent for its move: :func:`ask`, or a function that also measures or notes something."""
+
 _Answer = TypeVar("_Answer")
 
 
@@ -124,13 +127,19 @@ def seat_generators(
     return [make([*key, seat]) for seat in range(players)]
 
 
-def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> State:
+def ask(agent: Agent, state: State, rng: np.random.Generator) -> object:
+    """An agent's answer to what it may see of a game (:func:`ddz_env.playing.agent.sight`)."""
+    return agent.act(sight(agent, state), rng)
+
+
+def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator], asking: Ask = ask) -> State:
     """Play a game from any position to its end.
 
     Args:
         state: The game, played on in place.
         agents: One agent a seat; the same object may sit on several seats.
         rngs: One generator a seat (:func:`seat_generators`).
+        asking: Asks the agent whose turn it is.
 
     Returns:
         The finished state (the same object).
@@ -151,11 +160,11 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
     for seat, agent in enumerate(agents):
         tell(agent, seat, state.rules, ())
     while not state.is_over:
-        play_one(state, agents, rngs)
+        play_one(state, agents, rngs, asking)
     return state
 
 
-def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> Move:
+def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator], asking: Ask = ask) -> Move:
     """Get the move of the seat to act, check it, play it, and let every agent observe it.
 
     Raises:
@@ -164,15 +173,10 @@ def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Gen
     """
     seat = state.seat
     agent = agents[seat]
-    move = play_answer(state, agent, call(agent, seat, "act", ask, agent, state, rngs[seat]))
+    move = play_answer(state, agent, call(agent, seat, "act", asking, agent, state, rngs[seat]))
     for place, listener in enumerate(agents):
         call(listener, place, "observe", observe, listener, seat, move)
     return move
-
-
-def ask(agent: Agent, state: State, rng: np.random.Generator) -> object:
-    """An agent's answer to what it may see of a game (:func:`ddz_env.playing.agent.sight`)."""
-    return agent.act(sight(agent, state), rng)
 
 
 def play_answer(state: State, agent: Agent, answer: object) -> Move:

@@ -21,14 +21,6 @@ from ddz_env import Hand, Rules, State
 from ddz_env.core.engine.layout import LANDLORD
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidHandError
 from ddz_training.apps.cli import app
-from ddz_training.experiments.solver_curve import (
-    DEALS,
-    SOLVER_CURVE,
-    CurveResult,
-    SolverCurveOptions,
-    solved_within,
-)
-from ddz_training.measure.store import of_rows, read_results
 from tests.agents.mini.test_exact import after
 
 PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")
@@ -347,11 +339,3 @@ def test_a_file_is_read_to_its_end_before_the_first_position_is_solved(tmp_path:
     refused = ddz("solve", "--file", str(file))
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr.startswith(f"{file}:3: cannot read 'X'")
-
-
-def test_the_curve_counts_what_was_solved_in_time(tmp_path: Path) -> None:
-    found = SOLVER_CURVE.run(SolverCurveOptions(positions=1, nodes=2), tmp_path / "curve.csv")
-    assert {(result.cards, result.nodes <= 2) for result in found.results} == {(cards, True) for cards in DEALS}
-    results = [CurveResult("2+2", number, int(number < 3), 1, 0.1 * number) for number in range(4)]
-    assert [solved_within(results, limit) for limit in (0.05, 0.1, 9)] == [25, 50, 75]
-    assert of_rows(CurveResult, read_results(tmp_path / "curve.csv")[1]) == list(found.results)

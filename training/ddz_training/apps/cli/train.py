@@ -317,9 +317,8 @@ def belief(out: Path, settings: tuple[str, ...], threads: int | None, tensorboar
 @argument("runs", nargs=-1, help="Folders of runs in order, as NAME=FOLDER; if none, the files in --out.")
 @option("--out", type=FOLDER, help="Folder for the joined curves and evaluations; the last run's by default.")
 @option("--add", is_flag=True, help="Keep the stages in --out; one of the same name is replaced where it is.")
-@option("--seeds", is_flag=True, help="The runs differ in their seeds: show their mean and range.")
 @plot_option
-def curves(runs: tuple[str, ...], out: Path | None, add: bool, seeds: bool, plot: Path | None) -> None:
+def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None) -> None:
     """Join and plot the curves of runs of selfplay or dmc, each of which continues the one before.
 
     \b
@@ -327,7 +326,6 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, seeds: bool, plot
       ddz train curves runs/first --plot curves.png
       ddz train curves first=runs/first second=runs/second --out results
       ddz train curves --out results --plot curves.png
-      ddz train curves --seeds runs/seed-0 runs/seed-1 --out results/seeds --plot seeds.png
     """
     from ddz_training.experiments import training_curves
 
@@ -339,12 +337,11 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, seeds: bool, plot
     if named:
         read = {name: training_curves.read_run(name, run) for name, run in named}
         known = {stage.name: stage for stage in training_curves.load_training(folder)} if add else {}
-        joined = [*(known | read).values()]
-        training_curves.save_training([stage.thinned() for stage in joined] if seeds else joined, folder)
+        training_curves.save_training([*(known | read).values()], folder)
     stages = training_curves.load_training(folder)
-    show((training_curves.band_table if seeds else training_curves.stage_table)(stages))
+    show(training_curves.stage_table(stages))
     if plot is not None:
-        (training_curves.plot_band if seeds else training_curves.plot_training)(stages, plot)
+        training_curves.plot_training(stages, plot)
 
 
 def _named(run: str) -> tuple[str, Path]:

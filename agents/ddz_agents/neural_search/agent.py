@@ -43,7 +43,6 @@ _ROUNDS = 2
 """Of annealing: in each the policy evaluates every particle's decisions."""
 _FIRST_PRICE = 0.05
 """Milliseconds that a move of the past costs a particle, before any has been timed."""
-_WHERE = "(docs/measurements/policy-results.md)"
 
 
 @dataclass(frozen=True)
@@ -68,27 +67,6 @@ class ModelSearchOptions(Options):
             if necessary.
     """
 
-    gone = {  # noqa: RUF012 - without an annotation it is not a field
-        "mate": ("policy", "a team mate reckoned to search gained nothing (ddz reproduce search-gains, 0.2.0)"),
-        "value_share": (1.0, "simulations beside learned values gained nothing (0.2.0)"),
-        "root": ("halving", "neither PUCT nor rollouts at the root were shown to win more (0.2.0)"),
-        "tau": (0.01, "it belonged to root=rollouts (0.2.0)"),
-        "prior_weight": (0.3, f"0.6 gained no more {_WHERE}"),
-        "exploration": (1.0, "no other value was shown to win more (0.2.0)"),
-        "temperature": (1.0, "no other value was shown to win more (0.2.0)"),
-        "leaf": ("auto", "nothing was shown to value leaves better than the critic, where there is one (0.2.0)"),
-        "ahead": (4, f"0 gained no more {_WHERE}"),
-        "simulation": ("random", "simulations of other players gained nothing (ddz reproduce search-options, 0.2.0)"),
-        "inference": (
-            "weighed",
-            "at 15 ms a decision, on 1,000 deals each against policy and rules, it won 1.35 points (0.49 to 2.21) more "
-            "than mixed, and 2.27 (1.28 to 3.26) more than policy",
-        ),
-        "belief": (None, "there is one belief network, which ddz train belief has trained"),
-        "others": ("recognized", f"to take every seat for the policy gained no more {_WHERE}"),
-        "final": ("visits", "the choice by value gained nothing (ddz reproduce search-options, 0.2.0)"),
-        "endgame": ("search", "a solver for the last cards gained nothing (ddz reproduce search-options, 0.2.0)"),
-    }
     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
     _: KW_ONLY
     milliseconds: Annotated[float, Range(0.1)] | None = None

@@ -34,10 +34,6 @@ MOST_ITERATIONS = 100_000_000
 """More are an error: compiled code counts records, up to four an iteration, in 32 bits and does not check them."""
 
 RANDOM = "random"
-RESULTS = "docs/measurements/search-options.md"
-"""The page with the results of what went."""
-ENDGAME = "search", "no match showed a gain from solving the last cards; the agent `determinized-solver` solves them"
-"""The option of 0.2.0 by which a search handed its last cards to the solver."""
 Policy = Callable[[Any, Any, Any, Any], Any]
 """A simulation of the user's own, compiled by Numba: ``(row, rules, mask, state)`` to the generator's new state."""
 Milliseconds = Annotated[float, Range(0.1)] | None
@@ -63,12 +59,6 @@ class TreeOptions(Options):
         threads: Threads that grow the trees; none for all cores. Results do not depend on it.
     """
 
-    gone = {  # noqa: RUF012 - a class attribute without an annotation is not a field
-        "selection": ("ucb", f"PUCT lost to it at equal time, see {RESULTS}"),
-        "counts": ("parent", f"availability counts gained nothing, see {RESULTS}"),
-        "prior": ("uniform", f"PUCT with the rule agent's prior is weaker than `rollout`, see {RESULTS}"),
-        "final": ("visits", f"the choice by value gained nothing, see {RESULTS}"),
-    }
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 250
     trees: Annotated[int, Range(1)] = 40
     milliseconds: Milliseconds = None
@@ -90,10 +80,6 @@ class TreeOptions(Options):
         found: object = self.simulation
         if found == RANDOM:
             return None
-        if found in ("planned", "rules"):
-            raise self.error(
-                f"simulation={found} went, and {RANDOM} stayed: it gained nothing in a tree, see {RESULTS}"
-            )
         if isinstance(found, str):
             module, dot, name = found.rpartition(".")
             if not dot:
@@ -116,10 +102,6 @@ class IsUctOptions(TreeOptions):
             hidden seats' past moves; 0 draws uniform worlds.
     """
 
-    gone = TreeOptions.gone | {
-        "reuse": (False, f"trees kept from one move to the next gained nothing, see {RESULTS}"),
-        "endgame": ENDGAME,
-    }
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 10_000
     trees: Annotated[int, Range(1)] = 1
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0

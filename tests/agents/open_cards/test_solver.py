@@ -19,7 +19,7 @@ from ddz_agents.open_cards.solver.puzzles import Puzzle, make_puzzles, shipped_p
 from ddz_agents.open_cards.solver.solver import OpenSolver, Solution, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
 from ddz_env.core.engine.layout import LANDLORD
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidHandError
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidHandError
 from ddz_training.apps.cli import app
 from ddz_training.experiments.solver_curve import (
     DEALS,
@@ -242,10 +242,6 @@ def test_what_is_no_position_has_a_named_error() -> None:
     for rules, message in (("mini", "standard rules, not mini"), ("bidding", "between two moves")):
         with pytest.raises(UnsolvablePositionError, match=message):
             solver.solve(State.new(rules=rules))
-    with pytest.raises(InvalidAgentOptionError, match="ways=3: this option went, and 4 stayed"):
-        OpenSolver(Rules.preset("standard"), ways=3)
-    with pytest.raises(InvalidAgentOptionError, match="threats=False: this option went, and true stayed"):
-        OpenSolver(Rules.preset("standard"), threats=False)
 
 
 def test_the_cheating_solver_wins_what_can_be_won() -> None:

@@ -17,7 +17,6 @@ from ddz_env import Rules, State
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, WINNER
 from ddz_env.core.engine.random import key
-from ddz_env.core.errors import UnknownAgentError
 from ddz_env.playing.agent import Decision, sight
 from ddz_env.playing.registry import make_agent
 from tests.oracles.figure_two import SEED, figure_2, grown_by_hand, played, statistics, statistics_of
@@ -175,10 +174,3 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
     assert state.role() != "landlord"
     lost = thought(IsUctAgent(120, simulation=policy), state)
     assert set(lost.values.values()) == {0.0}
-
-
-@pytest.mark.parametrize("name", ["isuct-moves", "isuct-redetermined"])
-def test_agents_that_went_are_refused_with_where_their_result_stands(name: str) -> None:
-    for spec in (name, f"{name}:iterations=50"):
-        with pytest.raises(UnknownAgentError, match=f"'{name}' went: .* lost to isuct .* docs/measurements/"):
-            make_agent(spec)

@@ -23,7 +23,6 @@ from ddz_env.core.view import whole_moves
 
 _SLICE = 20_000
 """Nodes between two looks at the clock and at Ctrl-C."""
-_ALWAYS = "no verdict depends on it, and without it a search takes longer, see docs/measurements/solver.md"
 
 
 @dataclass(frozen=True)
@@ -36,14 +35,6 @@ class SolverOptions(Options):
         megabytes: Size of the transposition table, rounded down to a power of two.
     """
 
-    gone = {  # noqa: RUF012 - a class attribute without an annotation is not a field
-        "ways": (4, "the number of entries a bucket hardly mattered"),
-        "ahead": (False, "looking moves up beforehand saved fewer nodes than it cost time"),
-        "history": (False, "it cost time and saved no nodes"),
-        "killers": (False, "more nodes followed from them"),
-        "quick_wins": ("tricks", _ALWAYS),
-        **dict.fromkeys(("table", "tighten", "threats", "ranks", "order"), (True, _ALWAYS)),
-    }
     nodes: Annotated[int, Range(1)] | None = None
     seconds: Annotated[float, Range(0, above=True)] | None = None
     megabytes: Annotated[float, Range(0.01, 65536)] = 64

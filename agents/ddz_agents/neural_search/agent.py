@@ -22,9 +22,9 @@ from ddz_agents.neural.agent import PolicyFile
 from ddz_agents.neural.model import Floats, PolicyModel
 from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural_search.descent import recognized
-from ddz_agents.neural_search.forest import DescentBudget, Forest, halve
+from ddz_agents.neural_search.forest import Forest, halve
 from ddz_agents.neural_search.leaves import CachedModel, Evaluator, leaf_kind
-from ddz_agents.tree_search.agent import SearchAgent
+from ddz_agents.tree_search.agent import Clock, SearchAgent
 from ddz_agents.tree_search.choice import candidates_of, choose, kickers_of
 from ddz_agents.tree_search.search import Position
 from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
@@ -117,16 +117,15 @@ class ModelSearchAgent(SearchAgent[View]):
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         options, forest = self.options, self._forest
-        budget = DescentBudget(options.iterations, options.milliseconds)
+        clock = Clock(options.milliseconds)
         self._cached.forget()
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
         log_priors = forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(options.trees)])
         move = self._settled_move(log_priors)
         if move is not None:
             return Decision(move, visits={move.main: 1}, line=move.actions)
-        pool, faithful = self._inferred(view, rng)
-        forest.recognize(faithful)
-        first = halve(forest, pool, log_priors, budget, options.candidates)
+        forest.believe(*self._inferred(view, rng))
+        first = halve(forest, log_priors, clock, options.iterations, options.candidates)
         return choose(forest.trees, position.row, position.rules, first)
 
     def candidates(self, view: View) -> list[Candidate]:
@@ -151,21 +150,20 @@ class ModelSearchAgent(SearchAgent[View]):
         falls by half at most, lest one decision with nothing to infer lets the next one take all the time; and where it
         pays for nothing it falls as well, lest one slow moment ends inference for good.
         """
-        moves, particles, strangers = max(1, len(view.history)), self.options.particles, np.zeros(3, np.uint8)
+        moves, particles, nobody = max(1, len(view.history)), self.options.particles, np.zeros(3, np.uint8)
         if self.options.milliseconds is not None:
             particles = min(particles, int(self.options.milliseconds / 2 / (self._price * moves)))
         if not particles:
             self._price /= 2
-            return uniform(), strangers
+            return uniform(), nobody
         began = time.perf_counter()
         proposal = None if self._network is None else self._network.proposal(view, rng, particles)
         known = inferred(view, rng, particles, self._believed, _ROUNDS, proposal)
         spent = (time.perf_counter() - began) * 1000
         self._price = max(spent / (particles * moves), self._price / 2)
         if known is None:
-            return uniform(), strangers
-        pool = WorldPool(known.hands, known.cumulative)
-        return pool, recognized(known.kinds, *_KNOWN_KINDS, view.seat)
+            return uniform(), nobody
+        return known.pool, recognized(known.kinds, *_KNOWN_KINDS, view.seat)
 
 
 @takes(NeuralSearchOptions)

@@ -189,14 +189,13 @@ class _InferringAgent(ExactAgent):
     def __init__(self, *values: Any, **named: Any) -> None:
         options = InferringOptions.of(*values, **named)
         super().__init__(options.solvers)
-        self.inference: str | None = options.inference
-        self.model: OpponentModel | None = None
-        if options.inference == "correct":
-            self.model = model_named(options.opponent, self.solvers)
-        elif options.inference == "incorrect":
-            self.model = incorrect_model(model_named(options.opponent, self.solvers), self.solvers)
-        elif options.inference is not None:
-            self.model = model_named(options.inference, self.solvers)
+        inference: Model | OpponentModel | Literal["incorrect"] | None = options.inference
+        if inference == "correct":
+            inference = options.opponent
+        elif inference == "incorrect":
+            of_minimax = isinstance(model_named(options.opponent, self.solvers), CheatingMinimaxAgent)
+            inference = "expectimax" if of_minimax else "cheating-minimax"
+        self.model = None if inference is None else model_named(inference, self.solvers)
         self._inferences = PerRules(partial(Inference, model=self.model))
 
     @property
@@ -261,8 +260,3 @@ def model_named(opponent: Model | OpponentModel, solvers: Solvers) -> OpponentMo
     if opponent == "expectimax":
         return InformationSetExpectimaxAgent(solvers=solvers)
     return RulesOpponent() if opponent == "rules" else opponent
-
-
-def incorrect_model(opponent: OpponentModel, solvers: Solvers) -> OpponentModel:
-    """A sensible model that is not the opponent's algorithm: cheating minimax, or expectimax for cheating minimax."""
-    return model_named("expectimax" if isinstance(opponent, CheatingMinimaxAgent) else "cheating-minimax", solvers)

@@ -14,7 +14,7 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import DouDizhuError, plural
-from ddz_training.apps.cli.console import EXIT_INTERRUPTED, remark, show, tell
+from ddz_training.apps.cli.console import remark, show, tell
 from ddz_training.apps.cli.options import COUNT, NATURAL, PATH, RULES, SECONDS, Texts
 from ddz_training.apps.cli.outputs import NEW
 from ddz_training.apps.cli.typed import leave_out
@@ -83,8 +83,6 @@ def solve(
         else:
             _tell_in_words(text, found, solution)
         unknown = unknown or solution.landlord_wins is None
-        if solution.reason == "interrupted":
-            raise click.exceptions.Exit(EXIT_INTERRUPTED)
     if unknown:
         raise click.exceptions.Exit(EXIT_UNKNOWN)
 

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
@@ -216,15 +217,11 @@ class TreeSearchAgent(SearchAgent[Sight]):
         worlds = self._worlds(view, rng)
         threads = min(usable_threads(self.options.threads), self.options.trees)
 
-        def grow(index: int) -> None:
-            game, state = self._game_of_tree(position, np.uint64(key(seed, np.uint64(index))))
-            self._grow_tree(index, game, worlds, state, threads)
-
+        grow = partial(self._grow_tree, position, worlds, seed, threads)
         if threads == 1:
             for index in range(self.options.trees):
                 grow(index)
         else:
-            self._iterate(self._trees[0], self._game_of_tree(position, seed)[0], 0, worlds, seed)  # compiles
             with ThreadPoolExecutor(threads) as workers:
                 list(workers.map(grow, range(self.options.trees)))
         return choose(self._trees, position.row, position.rules)
@@ -241,25 +238,24 @@ class TreeSearchAgent(SearchAgent[Sight]):
         """What a tree searches, and the generator's state after drawing it."""
         return position, state
 
-    def _grow_tree(self, index: int, game: Position, worlds: WorldPool | None, state: np.uint64, threads: int) -> None:
+    def _grow_tree(
+        self, position: Position, worlds: WorldPool | None, seed: np.uint64, threads: int, index: int
+    ) -> None:
         """Spend one tree's budget, giving the tree twice the room whenever it is full."""
         options, tree = self.options, self._trees[index]
+        game, state = self._game_of_tree(position, np.uint64(key(seed, np.uint64(index))))
         clock = Clock(options.milliseconds and options.milliseconds * threads / options.trees)
         look = _LOOK if self._policy is None else _LOOK_SLOW
         left = options.iterations if options.milliseconds is None else look
         while left > 0:
-            done, state = self._iterate(tree, game, left, worlds, state)
+            done, state = search(
+                tree, game, left, float(options.exploration), worlds, self._policy, options.finish, np.uint64(state)
+            )
             if done < left:
                 self._trees[index] = tree = grown(tree)
             left -= done
             if left == 0 and not clock.over():
                 left = look
-
-    def _iterate(
-        self, tree: Tree, game: Position, iterations: int, worlds: WorldPool | None, state: np.uint64
-    ) -> tuple[int, np.uint64]:
-        exploration, finish = float(self.options.exploration), self.options.finish
-        return search(tree, game, iterations, exploration, worlds, self._policy, finish, np.uint64(state))
 
 
 @takes(IsUctOptions)

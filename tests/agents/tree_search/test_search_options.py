@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -33,32 +32,12 @@ def thought(agent: Any, state: State, seed: int = 0) -> Decision:
     return decision
 
 
-def test_without_finishing_moves_the_search_itself_finds_a_win_in_one() -> None:
-    state = endgame("34567", "89TJQKA2", "444555666")
-    decision = thought(IsUctAgent(800, finish=False), state)
-    assert str(decision.move) == "34567"
-    assert sum(decision.visits.values()) == 800
-    assert decision.values[decision.move.main] == 1.0
-
-
 @pytest.mark.parametrize("kind", [IsUctAgent, DeterminizedUctAgent, CheatingUctAgent])
 def test_threads_change_nothing(kind: type) -> None:
     state = State.new(9)
     one, *more = [thought(kind(150, trees=4, threads=threads), state) for threads in (1, 2, 4)]
     assert sum(one.visits.values()) == 600
     assert all(decision == one for decision in more)
-
-
-def test_two_threads_grow_two_trees_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent, both = IsUctAgent(10, trees=2, threads=2), threading.Barrier(2)
-    grow = agent._grow_tree
-
-    def together(*arguments: Any) -> None:
-        both.wait(60)  # raises where the other tree waits for this one
-        grow(*arguments)
-
-    monkeypatch.setattr(agent, "_grow_tree", together)
-    assert sum(thought(agent, State.new(9)).visits.values()) == 20
 
 
 def test_the_statistics_are_the_sum_of_the_trees() -> None:
@@ -82,10 +61,6 @@ def test_the_statistics_are_the_sum_of_the_trees() -> None:
     ("spec", "name", "least"),
     [
         ("isuct:milliseconds=20", "IsUctAgent(20ms)", 256),
-        pytest.param(
-            *(f"isuct:milliseconds=20,simulation={__name__}.landlord_always_wins", "IsUctAgent(20ms)", 16),
-            marks=pytest.mark.long,
-        ),
         ("rollout:milliseconds=20", "RolloutAgent(20ms)", 12),
     ],
 )

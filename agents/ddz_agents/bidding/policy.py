@@ -155,11 +155,11 @@ def appraise(view: View, found: Outcomes, options: PayoffOptions, shown: Outcome
     worlds = [found, found if shown is None else shown] if view.stage == "show" else [found] * len(chips)
     max_chip = math.inf if options.bankroll is None else options.bankroll
     appraisals = []
-    for move, dealt, (place, chip) in zip(view.legal_moves(), worlds, chips, strict=True):
+    for move, dealt, (place, at_stake) in zip(view.legal_moves(), worlds, chips, strict=True):
         own = dealt.win_rate(place)
         win_rate = 1.0 - opponent_win_rate(own, share)
         gain = None if options.gain == "wins" else dealt.gain(place) - 2.0 * (own - win_rate)
-        appraisals.append(Appraisal(move, chip, win_rate, expected_payoff(win_rate, chip, max_chip, gain)))
+        appraisals.append(Appraisal(move, at_stake, win_rate, expected_payoff(win_rate, at_stake, max_chip, gain)))
     return appraisals
 
 

@@ -189,13 +189,15 @@ class _InferringAgent(ExactAgent):
     def __init__(self, *values: Any, **named: Any) -> None:
         options = InferringOptions.of(*values, **named)
         super().__init__(options.solvers)
-        inference: Model | OpponentModel | Literal["incorrect"] | None = options.inference
-        if inference == "correct":
-            inference = options.opponent
-        elif inference == "incorrect":
+        believed: Model | OpponentModel | None
+        if options.inference == "correct":
+            believed = options.opponent
+        elif options.inference == "incorrect":
             of_minimax = isinstance(model_named(options.opponent, self.solvers), CheatingMinimaxAgent)
-            inference = "expectimax" if of_minimax else "cheating-minimax"
-        self.model = None if inference is None else model_named(inference, self.solvers)
+            believed = "expectimax" if of_minimax else "cheating-minimax"
+        else:
+            believed = options.inference
+        self.model = None if believed is None else model_named(believed, self.solvers)
         self._inferences = PerRules(partial(Inference, model=self.model))
 
     @property

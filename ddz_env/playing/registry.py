@@ -57,13 +57,6 @@ LEVELS = (
 
 _BY_NAME = {level.name: level for level in LEVELS}
 
-GONE = {
-    "isuct-moves": "whole moves as nodes lost to isuct at equal time, see docs/measurements/search-options.md",
-    "isuct-redetermined": "a second tree, of what the others know, lost to isuct at equal time, "
-    "see docs/measurements/search-options.md",
-}
-"""Names of agents of an earlier release, and why they went."""
-
 
 def spelled_out(agent: str) -> str:
     """An agent's specification with the level that it begins with replaced by the agent that plays it.
@@ -326,8 +319,6 @@ def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None
 
 
 def _unknown(name: str) -> UnknownAgentError:
-    if isinstance(name, str) and name in GONE:
-        return UnknownAgentError(f"the agent {name!r} went: {GONE[name]}")
     near = did_you_mean(name, [*agent_names(), *(level.name for level in LEVELS)])
     return UnknownAgentError("no agent is called {name}{near}; {names}", name=shown(name), near=near, names=_known())
 

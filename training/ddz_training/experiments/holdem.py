@@ -13,7 +13,7 @@ from statistics import fmean
 
 import numpy as np
 
-from ddz_agents.bidding.holdem.agents import make_holdem_agent, play_hand
+from ddz_agents.bidding.holdem.agents import HoldemAgent, play_hand
 from ddz_agents.bidding.holdem.betting import STACK
 from ddz_agents.bidding.holdem.cards import showdowns
 from ddz_env.playing.generators import agent_generator
@@ -67,7 +67,7 @@ class HoldemMatchOptions(ex.ParallelOptions):
 
 def play_match(options: HoldemMatchOptions, reading: str, a: str, b: str, match: int) -> list[HoldemResult]:
     """Play a match."""
-    agents = [make_holdem_agent(name, full=READINGS[reading]) for name in (a, b)]
+    agents = [HoldemAgent(name, full=READINGS[reading]) for name in (a, b)]
     results = []
     for hand in range(HANDS):
         deck = np.random.default_rng([options.seed, match, hand // 2]).permutation(52).astype(np.int64)

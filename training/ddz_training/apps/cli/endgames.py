@@ -13,7 +13,7 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import DouDizhuError, plural
-from ddz_training.apps.cli.console import EXIT_INTERRUPTED, remark, show
+from ddz_training.apps.cli.console import remark, show
 from ddz_training.apps.cli.options import COUNT, RULES
 
 if TYPE_CHECKING:
@@ -67,8 +67,6 @@ def solve(position: str | None, file: Path | None, every: bool, stake: bool, as_
             answer["stake"] = solver.stake(state, seconds)
         click.echo(json.dumps(answer, ensure_ascii=False) if as_json else f"{text}: {_in_words(answer)}")
         unknown = unknown or solution.landlord_wins is None
-        if solution.reason == "interrupted":
-            raise click.exceptions.Exit(EXIT_INTERRUPTED)
     if unknown:
         raise click.exceptions.Exit(EXIT_UNKNOWN)
 

@@ -56,7 +56,7 @@ def test_a_part_of_a_table_has_the_columns_and_lines_that_are_named() -> None:
         *("| c | a |", "| --- | --- |", "| 6 | 4 |", "", "Why."),
     ]
     assert result_tables.part(whole) == whole.markdown()
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="not in tuple"):
         result_tables.part(whole, "d")
 
 

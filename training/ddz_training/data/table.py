@@ -129,6 +129,13 @@ COLUMNS = (
 """The columns, in order."""
 
 
+EARLIER_FINGERPRINTS = {"55894de5f8b1d549": "dbb31053278a449b"}
+"""Fingerprints that tables were written with, and what the layout that they meant has today.
+
+Until 0.2.0 a fingerprint was made of the descriptions of observations, too.
+"""
+
+
 @functools.cache
 def fingerprint() -> str:
     """A hash of what gives observations and actions their meaning, sixteen hexadecimal digits.
@@ -247,7 +254,7 @@ def read_about(path: Path) -> Mapping[str, Any]:
     if said.get("kind") != KIND:
         raise DataSetError(f"{path} is not a table of decisions ({KIND}) but {shown(said.get('kind'))}")
     written = str(said.get("fingerprint"))
-    if written != fingerprint():
+    if EARLIER_FINGERPRINTS.get(written, written) != fingerprint():
         raise DataSetError(
             f"{path} was written for observations or actions with the fingerprint {written!r}, those "
             f"of this package have {fingerprint()!r}: write the tables again from the recorded games (ddz record)"

@@ -2,7 +2,7 @@
 #
 #   PYTHON   the interpreter that .venv is made from            (default: python3)
 #   JOBS     worker processes of the test run                   (default: 2)
-#   ARGS     passed on by test, test-long, test-anywhere, test-integrations, sabotage, demo, bench and release-check (default: none)
+#   ARGS     passed on by test, test-long, test-integrations, demo, bench and release-check (default: none)
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -21,7 +21,7 @@ FULL := $(VENV)/.full-installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-long test-anywhere test-integrations sabotage bench docs site lint format dist release-check clean screenshots notebooks
+.PHONY: help setup demo test check test-long test-integrations bench docs site lint format dist release-check clean screenshots notebooks
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,12 +41,6 @@ check: $(FULL) lint
 
 test-long: $(FULL)  ## run the long suite (more positions and games; tens of minutes)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m long $(ARGS)
-
-test-anywhere: $(FULL)  ## run the tests that depend on their surroundings in many (an hour; ARGS=--cheap for two, --whole for all tests)
-	$(BIN)/python -m tests.anywhere --workers $(JOBS) $(ARGS)
-
-sabotage: $(FULL)  ## try to break everything: kills, wrong values, hostile files and agents, full disks (20 minutes)
-	$(BIN)/python -m tests.sabotage $(ARGS)
 
 test-integrations: $(FULL)  ## train with other libraries, each in its own environment under .integrations (an hour, gigabytes)
 	$(BIN)/python -m tests.integrations $(ARGS)

@@ -12,13 +12,10 @@ from ddz_training.measure.markdown import markdown_table
 from tests.integrations import programs
 
 
-def table(checkout: Path = programs.ROOT) -> str:
-    """One line per program, in the order of their names, and those that still have to be measured."""
-    rows = programs.current(checkout)
-    lines = [(f"`{name}`", *_cells(row)) for name, row in rows.items()]
-    missing = [f"`{name}`" for name in programs.programs(checkout) if name not in rows]
-    rest = f"\n\nNot yet measured in their present form: {', '.join(missing)}." if missing else ""
-    return (markdown_table(("program", "wins % v random", "steps/s", "of ours"), lines) if lines else "") + rest
+def table() -> str:
+    """One line per program, in the order of their names."""
+    lines = [(f"`{name}`", *_cells(row)) for name, row in programs.results().items()]
+    return markdown_table(("program", "wins % v random", "steps/s", "of ours"), lines)
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -38,15 +35,14 @@ def install(library: Path) -> str:
     return f"In a clone, with the versions that were tested:\n\n```sh\n{command}\n```"
 
 
-_PROGRAMS = programs.programs(programs.ROOT)
 _OTHERS = {
-    "evaluation": programs.ROOT / programs.FOLDER / "evaluation.py",
-    "learn-offline": programs.ROOT / programs.FOLDER / "tianshou" / "learn_offline.py",
+    "evaluation": programs.FOLDER / "evaluation.py",
+    "learn-offline": programs.FOLDER / "tianshou" / "learn_offline.py",
 }
 
 TABLES: dict[str, Callable[[], str]] = {
     "integrations": table,
-    **{f"install-{file.parent.name}": functools.partial(install, file.parent) for file in _PROGRAMS.values()},
-    **{f"code-{name}": functools.partial(code, file) for name, file in (_PROGRAMS | _OTHERS).items()},
+    **{f"install-{file.parent.name}": functools.partial(install, file.parent) for file in programs.PROGRAMS.values()},
+    **{f"code-{name}": functools.partial(code, file) for name, file in (programs.PROGRAMS | _OTHERS).items()},
 }
 """The table, ``install-LIBRARY``, and ``code-NAME`` for all programs and what they share."""

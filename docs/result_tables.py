@@ -32,10 +32,10 @@ def part(table: Table, *columns: str, rows: Callable[[Row], bool] = lambda row: 
         columns: Heads of columns; all if none is named.
         rows: Whether a line is wanted.
     """
-    shown = columns or tuple(table.header)
-    lines = [dict(zip(table.header, line, strict=True)) for line in table.lines]
-    cells = [[line[column] for column in shown] for line in lines if rows(line)]
-    return Table(table.title, shown, cells, table.note).markdown()
+    places = [table.header.index(column) for column in columns] or range(len(table.header))
+    wanted = [line for line in table.lines if rows(dict(zip(table.header, line, strict=True)))]
+    head, *cells = ([line[place] for place in places] for line in (table.header, *wanted))
+    return Table(table.title, head, cells, table.note).markdown()
 
 
 def experiment(name: str, table: str) -> Table:
@@ -44,17 +44,12 @@ def experiment(name: str, table: str) -> Table:
     return found.tables[table](read_saved(found.result, RESULTS / found.file_name))
 
 
-def whole(name: str, table: str = "") -> Callable[[], str]:
-    """What makes a whole table of an experiment, which has the experiment's name by default."""
-    return lambda: experiment(name, table or name).markdown()
+def whole(name: str, table: str = "", *columns: str) -> Callable[[], str]:
+    """What makes a table of an experiment, which has the experiment's name by default, or some of its columns."""
+    return lambda: part(experiment(name, table or name), *columns)
 
 
 # --- The paper of 2011 ------------------------------------------------------------------------------------------------
-
-
-def mini_inference() -> str:
-    """Inference on Mini, of the seat that the paper most likely means."""
-    return part(experiment("mini-inference", "mini-inference"), rows=lambda row: "as player 2" not in row["what"])
 
 
 FINISHING = {
@@ -80,34 +75,7 @@ def full_cheating() -> str:
     return part(experiment("cheating", "full-cheating"), rows=lambda row: "difference" in row["what"])
 
 
-def full_branching() -> str:
-    """Choices at a decision: the figures that the paper has words for, in the rule agent's games."""
-    hidden = ("whole moves, median", "by suit, median", "20 to 70 main groups", "a single choice", "played by random")
-    return part(
-        experiment("branching", "full-branching"), rows=lambda row: not any(text in row["what"] for text in hidden)
-    )
-
-
 # --- The thesis -------------------------------------------------------------------------------------------------------
-
-
-def tree_size() -> str:
-    """State and game-tree complexity: what the thesis prints, and the lengths of games."""
-
-    def wanted(row: Row) -> bool:
-        what, note = row["what"], row["95 % interval, or what is counted"]
-        if what.startswith("bots"):
-            return what == "bots, rules: mean length"
-        others = ("positions", "half-deck", "random, by cards")
-        return not (what.startswith(others) or "ranks only" in note or ": leaves" in what or ": game tree by" in what)
-
-    return part(experiment("tree-size", "tree-size"), rows=wanted)
-
-
-def tendency() -> str:
-    """Deal tendency by who judges."""
-    shares = ("none %", "landlord %", "peasants %")
-    return part(experiment("tendency", "tendency"), "judges", *shares, "deals")
 
 
 def equivalent_simulated() -> str:
@@ -122,12 +90,6 @@ def equivalent_known() -> str:
     columns = ("iterations", "method", "deals", "found", "ratio", "standard error", "covered", "games", "thesis")
     table = experiment("equivalent-known", "equivalent-known")
     return part(table, *columns, rows=lambda row: row["deals"] != "400 in all")
-
-
-def equivalents() -> str:
-    """The agents and their equivalents in both searches."""
-    columns = ("rules", "agent", "wins % v `rules`", "`isuct`", "`rollout:particles=0`")
-    return part(experiment("equivalents", "equivalents"), *columns)
 
 
 _INPUTS_OF_LITTLE_WORTH = {
@@ -151,34 +113,11 @@ def search_depth() -> str:
     return part(table, "agent", "deals", "both %", "95 % interval", rows=lambda row: "depth 2" not in row["search"])
 
 
-def solver_curve() -> str:
-    """Positions solved by time, of a few sizes and times."""
-    table = experiment("solver-curve", "solver-curve")
-    return part(
-        table, "cards", "100 ms", "1 s", "at all", rows=lambda row: row["cards"] not in ("11+11+11", "12+12+12")
-    )
-
-
-def tuning() -> str:
-    """What tuning gained where it searched, and on fresh deals."""
-    return part(experiment("tuning", "tuning"), "subject", "method", "gain, search", "gain, fresh deals")
-
-
 def policy_strength() -> str:
     """The shipped policy and the search with it."""
     table = experiment("policy-strength", "policy-strength")
     columns = ("agent", "against", "deals", "win %", "over the policy")
     return part(table, *columns, rows=lambda row: (row["agent"], row["against"]) != ("`policy`", "`random-staged`"))
-
-
-def points_strength() -> str:
-    """Stakes that the policy for points wins."""
-    return part(experiment("points-strength", "points-strength"), "against", "deals", "score a game")
-
-
-def chances() -> str:
-    """Chances of winning, given and found."""
-    return part(experiment("chances", "chances"), "chance given, %", "positions", "games won, %")
 
 
 def _of_policy() -> list[strengths.StrengthResult]:
@@ -213,11 +152,6 @@ def policy_model_index() -> str:
 def training_stages() -> str:
     """The stages of the training and what they took."""
     return training_curves.stage_table(training_curves.load_training(RESULTS)).markdown()
-
-
-def seeds() -> str:
-    """Runs that differ in their seeds."""
-    return training_curves.band_table(training_curves.load_training(RESULTS / "seeds")).markdown()
 
 
 def campaign() -> str:
@@ -257,20 +191,7 @@ def _csv(name: str) -> tuple[Sequence[str], list[list[str]]]:
     return header, lines
 
 
-# --- Robustness and speed ---------------------------------------------------------------------------------------------
-
-
-def sabotage() -> str:
-    """What ``python -m tests.sabotage --out`` counted."""
-    document = json.loads((RESULTS / "sabotage.json").read_text(encoding="utf-8"))
-    rows = [
-        (outcome["kind"], outcome["left_out"] or f"{outcome['tried']:,}", outcome["failed"])
-        for outcome in document["outcomes"]
-    ]
-    table = markdown_table(("what was tried", "attempts", "did not hold"), rows)
-    machine = document["machine"]
-    where = f"{machine['system']}, Python {machine['python']}, {machine['cores']} cores"
-    return f"{table}\n\n{where}, seed {document['seed']}."
+# --- Speed ------------------------------------------------------------------------------------------------------------
 
 
 def _measured() -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -322,7 +243,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "mini-census": whole("mini-census"),
     "mini-agents": whole("mini-agents"),
     "mini-pairs": whole("mini-agents", "mini-pairs"),
-    "mini-inference": mini_inference,
+    "mini-inference": whole("mini-inference"),
     "mini-uct": mini_uct_rates,
     "mini-uct-rates": whole("mini-uct", "mini-uct-rates"),
     "full-cheating": full_cheating,
@@ -331,40 +252,33 @@ TABLES: dict[str, Callable[[], str]] = {
     "full-iterations": whole("iterations", "full-iterations"),
     "full-exploration": whole("exploration", "full-exploration"),
     "full-trees": whole("trees", "full-trees"),
-    "full-branching": full_branching,
-    "full-states": whole("information-sets", "full-states"),
-    "tree-size": tree_size,
+    "full-branching": whole("branching", "full-branching"),
+    "tree-size": whole("tree-size"),
     "complexity": whole("complexity"),
-    "complexity-errors": whole("complexity", "complexity-errors"),
-    "tendency": tendency,
-    "games-saved": whole("tendency-savings", "games-saved"),
+    "tendency": whole("tendency"),
     "equivalent-simulated": equivalent_simulated,
     "equivalent-known": equivalent_known,
-    "equivalents": equivalents,
+    "equivalents": whole("equivalents", "", "rules", "agent", "wins % v `rules`", "`isuct`", "`rollout:particles=0`"),
     "equivalent-knowledge": equivalent_knowledge,
     "holdem": whole("holdem"),
-    "holdem-readings": whole("holdem", "holdem-readings"),
     "holdem-paper": whole("holdem", "holdem-paper"),
     "streets": whole("streets"),
     "search-depth": search_depth,
-    "solver-curve": solver_curve,
-    "tuning": tuning,
+    "tuning": whole("tuning", "", "subject", "method", "gain, search", "gain, fresh deals"),
     "levels": whole("levels"),
     "strengths-of-agents": whole("agent-strength", "strengths-of-agents"),
     "policy-strength": policy_strength,
     "policy-rates": policy_rates,
     "policy-model-index": policy_model_index,
-    "points-strength": points_strength,
-    "chances": chances,
+    "points-strength": whole("points-strength", "", "against", "deals", "score a game"),
+    "chances": whole("chances", "", "chance given, %", "positions", "games won, %"),
     "training-stages": training_stages,
-    "seeds": seeds,
     "campaign": campaign,
     "climb": climb,
     "forms": forms,
     "lambda": rows_of("lambda.csv"),
     "gpu-runs": rows_of("gpu_runs.csv"),
     "gpu-curve": rows_of("gpu_curve.csv"),
-    "sabotage": sabotage,
     "speeds": speeds,
     "speed-ratios": speed_ratios,
 }

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +26,6 @@ if TYPE_CHECKING:
 # The developer's own settings of games and terminals are not what is tested.
 for own in ("CLICOLOR_FORCE", "DDZ_DEBUG", "DDZ_LANG", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
     os.environ.pop(own, None)
-
-# pytest executes the asserts of test files even under python -O.  Those of the files beside them are given to it as
-# well, before one of them is imported.
-_HERE = Path(__file__).parent
-_HELPERS = [file.relative_to(_HERE.parent) for file in _HERE.rglob("[a-z]*.py") if not file.name.startswith("test_")]
-pytest.register_assert_rewrite(*(".".join(file.with_suffix("").parts) for file in _HELPERS))
 
 # derandomize: the same examples in every run; no deadline: the first call of a kernel compiles it.
 settings.register_profile("ddz", derandomize=True, deadline=None)
@@ -70,31 +63,6 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return _MayLack.from_parent(parent, path=module_path)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _variables_of_tests() -> Iterator[None]:
-    """A program that a test runs may consist of asserts."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("PYTHONOPTIMIZE", raising=False)
-        yield
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--shuffle", type=int, metavar="SEED", help="Run files, and the tests in each, in a random order.")
-
-
-def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
-    """Tests in an order that depends on the seed alone; those of a file stay together, as its fixtures do."""
-    draw = random.Random(seed)
-    files: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        files.setdefault(item.path, []).append(item)
-    order = list(files.values())
-    draw.shuffle(order)
-    for tests in order:
-        draw.shuffle(tests)
-    return [item for tests in order for item in tests]
-
-
 @pytest.fixture(scope="session")
 def installed() -> Callable[[], Any]:
     """The entry points of all installed agents, looked for once: that takes longer than a request."""
@@ -119,27 +87,11 @@ _TOPICS = {
 """Tests that call the same kernels, by the beginning of their files' names."""
 
 
-_SURROUNDINGS = (
-    r"anywhere|architecture|botzone.*|cli.*|compil.*|copying|data_sets|distribution|dockerfile|docs|first_contact|"
-    r"hostile_agents|integrations|league|notebooks|store|provenance|ray_cluster|records|registry|render|session|"
-    r"site|table_commands|training_curves|web.*"
-)
-"""Files whose tests start programs, read the environment, compile, keep files, or read what is printed of paths.
-
-What the other files test is computed.  Before a release the whole suite runs in every surrounding, which shows whether
-a file is missing here (`make test-anywhere ARGS=--whole`).
-"""
-
-
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give a topic, or else a file, to one worker: two that need the same new kernels would both compile them."""
     for item in items:
         if next(item.iter_markers("xdist_group"), None) is None:
             name = item.path.stem.removeprefix("test_")
             topics = (topic for topic, files in _TOPICS.items() if re.match(files, name))
             item.add_marker(pytest.mark.xdist_group(next(topics, name)))
-        if re.fullmatch(_SURROUNDINGS, item.path.stem.removeprefix("test_")):
-            item.add_marker(pytest.mark.surroundings)
-    if config.getoption("shuffle", None) is not None:
-        items[:] = shuffled(items, config.getoption("shuffle"))

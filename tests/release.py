@@ -7,6 +7,7 @@ that ``pyproject.toml`` allows.  This takes some minutes, and gigabytes for ``al
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -15,9 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -40,30 +39,6 @@ COMMANDS = (
     "arena random random-staged --deals 2 --processes 1",
     "watch random --seed 1",
 )
-
-PROMISES: dict[str, str] = {
-    "render": "import pygame, ddz_env, ddz_env.dou_dizhu_v0 as game; env = game.env(render_mode='rgb_array'); "
-    "env.reset(seed=1); assert env.render().ndim == 3",
-    "train": "import torch, stable_baselines3, sb3_contrib, ddz_training.learn.ppo.selfplay",
-    "onnx": "import onnx, onnxscript, onnxruntime",
-    "tensorboard": "import tensorboard",
-    "peers": "import rlcard, pyspiel, douzero",
-    "rlcard": "from ddz_env.playing.registry import make_agent; make_agent('rlcard-rule')",
-    "plot": "from ddz_training.measure.plotting import Panel, save_plot; import io; save_plot(io.BytesIO(), Panel([]))",
-    "data": "import pyarrow.parquet, ddz_training.data.table",
-    "minari": "import sys; from ddz_training.data.episodes import check_minari; "
-    "sys.version_info < (3, 11) or check_minari()",
-    "ray": "import ray",
-    "web": "import tempfile, pathlib; from ddz_training.apps.web import routes, server; "
-    "routes.make_app(server.Server(pathlib.Path(tempfile.mkdtemp()), ['rules'], 'rules'), ['localhost'])",
-    "mcp": "from ddz_training.apps import protocol; protocol.make_server(protocol.GameTable('rules', 'rules'))",
-    "browser": "import playwright.sync_api",
-    "docs": "import sphinx, myst_parser, furo",
-    "notebooks": "import nbclient, nbformat, ipykernel, matplotlib",
-    "dev": "import build, hypothesis, pytest, xdist, safetensors, choix",
-    "all": "import torch, onnxruntime, rlcard, matplotlib, pyarrow, ray, starlette, mcp, pygame, tensorboard",
-}
-"""What an extra is for, as a program that fails without it."""
 
 
 class FailedError(Exception):
@@ -134,7 +109,7 @@ def check(python: str, archive: Path, extra: str = "", cache: Path | None = None
         quiet = ("--quiet", "--disable-pip-version-check", "--constraint", held)
         _run(*pip, "install", *quiet, wanted, cwd=folder)
         _run(*pip, "check", cwd=folder)
-        _run(binaries / "python", "-c", CORE + PROMISES.get(extra, ""), cwd=folder)
+        _run(binaries / "python", "-c", CORE, cwd=folder)
         for command in () if extra else COMMANDS:
             _run(binaries / "ddz", *command.split(), cwd=folder, cache=cache)
         version = _run(binaries / "python", "--version", cwd=folder).split()[1]
@@ -142,35 +117,31 @@ def check(python: str, archive: Path, extra: str = "", cache: Path | None = None
     return f"Python {version}, {len(listed.splitlines()) - 2} packages"
 
 
-def main(
-    python: Annotated[list[str] | None, typer.Option(help="An interpreter; all that are found by default.")] = None,
-    extra: Annotated[list[str] | None, typer.Option(help="An extra; all by default, none with --no-extras.")] = None,
-    no_extras: Annotated[bool, typer.Option("--no-extras", help="The core alone.")] = False,
-) -> None:
+def main() -> None:
     """Build both archives and check them; the exit code is 1 if one fails."""
-    chosen = python or list(pythons().values())
-    names = () if no_extras else extra or extras()
+    parser = argparse.ArgumentParser(prog="python -m tests.release", description=__doc__)
+    parser.add_argument("--python", action="append", help="an interpreter; all that are found by default")
+    parser.add_argument("--extra", action="append", choices=["none", *extras()], help="an extra; all by default")
+    chosen = parser.parse_args()
+    interpreters = chosen.python or list(pythons().values())
+    names = [extra for extra in chosen.extra or extras() if extra != "none"]
     failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
         (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-        plan = [(one, archive, "") for one in chosen for archive in (wheel, sdist)]
-        plan += [(chosen[-1], wheel, one) for one in names]
-        plan += [(one, wheel, LOWEST) for one in chosen[:1]]
-        for interpreter, archive, one in plan:
-            start = time.monotonic()
+        plan = [(python, archive, "") for python in interpreters for archive in (wheel, sdist)]
+        plan += [(interpreters[-1], wheel, extra) for extra in names] + [(interpreters[0], wheel, LOWEST)]
+        for python, archive, what in plan:
+            lowest, start = what == LOWEST, time.monotonic()
             try:
-                cache = folder / f"cache-{chosen.index(interpreter)}"
-                lowest = one == LOWEST
-                told = check(interpreter, archive, "" if lowest else one, cache, lowest=lowest)
+                cache = folder / f"cache-{interpreters.index(python)}"
+                said = check(python, archive, "" if lowest else what, cache, lowest=lowest)
             except (FailedError, subprocess.TimeoutExpired) as error:
-                told, failed = f"FAILED\n{error}", failed + 1
-            what = "wheel" if archive.suffix == ".whl" else "sdist"
-            print(f"{what}{f'[{one}]' if one else '':14} {told} ({time.monotonic() - start:.0f} s)", flush=True)
-    if failed:
-        raise typer.Exit(1)
+                said, failed = f"FAILED\n{error}", failed + 1
+            print(f"{archive.name} {what:14} {said} ({time.monotonic() - start:.0f} s)", flush=True)
+    sys.exit(failed > 0)
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    main()

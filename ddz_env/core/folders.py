@@ -50,11 +50,3 @@ def temporary_folder() -> Path:
     """A folder of this user among temporary files."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     return Path(tempfile.gettempdir()) / f"ddz-env-{user}"
-
-
-def import_base(file: Path) -> Path:
-    """The folder from which a Python file is imported: the one that holds its outermost package."""
-    folder = file.parent
-    while (folder / "__init__.py").exists():
-        folder = folder.parent
-    return folder

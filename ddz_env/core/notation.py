@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import operator
 import re
 from collections import Counter
@@ -385,20 +384,6 @@ class Move:
             if Move.parse(str(self)) == self:
                 return f"Move.parse({str(self)!r})"
         return f"Move({self.main}, {self.kickers})"
-
-
-def plain_move(move: object) -> Move:
-    """A move read once: an immutable :class:`Move` of plain integers, even if a subclass would change its answer.
-
-    Raises:
-        InvalidMoveError: If it is not a move, or its fields are not integers.
-    """
-    if not isinstance(move, Move):
-        raise InvalidMoveError(f"a move is a Move (or, in State.step, its notation), not {type(move).__name__}")
-    try:
-        return Move(operator.index(move.main), tuple(map(operator.index, itertools.islice(move.kickers, NUM_RANKS))))
-    except TypeError as error:
-        raise InvalidMoveError(f"a move's main id and kickers are integers: {error}") from None
 
 
 @functools.cache

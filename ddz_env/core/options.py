@@ -198,15 +198,12 @@ class Options:
 
     Attributes:
         error: What is raised.
-        gone: Options of an earlier release, each with the value that what is left amounts to, and why it went: that
-            value is still read, any other is refused; ``...`` for any value.
 
     Raises:
         InvalidAgentOptionError: If a value is not allowed (a subclass may name another error).
     """
 
     error: ClassVar[type[DouDizhuError]] = InvalidAgentOptionError
-    gone: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def __post_init__(self) -> None:
         for option in self.options():
@@ -232,7 +229,6 @@ class Options:
         Raises:
             InvalidAgentOptionError: If there is no such option, or its value is not allowed.
         """
-        named = cls._present(named)
         cls.check_names(named)
         if len(values) == 1 and isinstance(values[0], cls):
             return dataclasses.replace(values[0], **named)  # type: ignore[type-var]  # a subclass is a dataclass
@@ -255,18 +251,7 @@ class Options:
         Raises:
             InvalidAgentOptionError: If there is one.
         """
-        refuse_unknown(
-            (name for name in names if name not in cls.gone), [option.name for option in cls.options()], cls.error
-        )
-
-    @classmethod
-    def _present(cls, named: Mapping[str, Any]) -> dict[str, Any]:
-        """Values by name without those of options that went."""
-        for name in named.keys() & cls.gone.keys():
-            left, why = cls.gone[name]
-            if left is not ... and named[name] != left:
-                raise cls.error(f"{name}={shown(named[name])}: this option went, and {as_written(left)} stayed: {why}")
-        return {name: value for name, value in named.items() if name not in cls.gone}
+        refuse_unknown(names, [option.name for option in cls.options()], cls.error)
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> dict[str, Any]:
@@ -285,10 +270,7 @@ class Options:
         known = {option.name: option for option in cls.options() if not option.parts}
         for option in cls.options():
             known |= {f"{option.name}.{part.name}": part for part in option.parts}
-        written = split_options(texts, cls.error)
-        cls._present({name: plain_value(text) for name, text in written.items()})
-        kept = [f"{name}={text}" for name, text in written.items() if name not in cls.gone]
-        return read_options(kept, known, cls.error)
+        return read_options(texts, known, cls.error)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for files."""
@@ -316,7 +298,6 @@ class Options:
         if not isinstance(values, Mapping):
             raise cls.error(f"options are names with values, not {shown(values)}")
         kinds: dict[str, Any] = {option.name: option.kinds[0] if option.parts else None for option in cls.options()}
-        values = cls._present(values)
         if different := sorted(map(str, set(values) ^ set(kinds))):
             raise cls.error(f"options differ in {', '.join(different)}")
         return cls(**{name: kinds[name].from_dict(value) if kinds[name] else value for name, value in values.items()})

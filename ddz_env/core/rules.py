@@ -196,17 +196,6 @@ class Rules(Options):
         return name.replace(**changes) if changes else name
 
 
-def check_rules(rules: object) -> Rules:
-    """Rules that are an object, not a name.
-
-    Raises:
-        InvalidRulesError: If they are something else.
-    """
-    if not isinstance(rules, Rules):
-        raise InvalidRulesError(f"rules must be a Rules, not {shown(rules)}; Rules.preset makes one from a name")
-    return rules
-
-
 @functools.cache
 def _words(rules: Rules) -> npt.NDArray[np.uint64]:
     """The words of rules, computed once: every state and every search asks for them."""

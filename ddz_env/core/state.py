@@ -30,9 +30,9 @@ from ddz_env.core.errors import (
     plural,
     shown,
 )
-from ddz_env.core.notation import Hand, Move, plain_move, slot_move
+from ddz_env.core.notation import Hand, Move, slot_move
 from ddz_env.core.owned import own
-from ddz_env.core.rules import Rules, check_rules
+from ddz_env.core.rules import Rules
 from ddz_env.core.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
 
 SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone": SCORE_BOTZONE}
@@ -65,8 +65,9 @@ class State:
     def __init__(self, row: npt.NDArray[np.uint64], rules: Rules) -> None:
         if not isinstance(row, np.ndarray) or row.shape != (at.ROW_WORDS,) or row.dtype != np.uint64:
             raise InvalidDealError(f"a row is uint64 of shape [{at.ROW_WORDS}], not {shown(row)}; State.new deals one")
-        self._row = row
-        self._rules = check_rules(rules)
+        if not isinstance(rules, Rules):
+            raise InvalidRulesError(f"rules must be a Rules, not {shown(rules)}; Rules.preset makes one from a name")
+        self._row, self._rules = row, rules
         self._rule_words = rules.words()
         self._ring = np.zeros((at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64)
         self._log: list[tuple[int, Move]] = []
@@ -225,7 +226,6 @@ class State:
             move = Move.parse(move, self._rules)
         if not isinstance(move, Move):
             raise InvalidMoveError(f"step takes a Move or its notation, not {shown(move)}")
-        move = plain_move(move)  # what is checked is what is played, even for a subclass that changes its answer
         if int(self._row[at.STAGE]) == at.STAGE_KICKER:
             raise IllegalMoveError("a move is half built: choose its kickers with step_action")
         if not self._can_play(move):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U8, add_hand, popcount, remove_hand
 from ddz_env.core.errors import InvalidDealError
 from ddz_env.core.notation import Hand, Move
-from ddz_env.core.owned import own
+from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import R_OPEN_HANDS, R_PLAYERS, Rules
 
 ROLES = ("landlord", "peasant_down", "peasant_up")
@@ -96,13 +95,8 @@ def whole_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> l
     return [Move.from_words(main, kicker) for main, kicker in zip(mains.tolist(), kickers.tolist(), strict=True)]
 
 
-def _restored(kind: type[View], row: Any, rules: Rules, rule_words: Any, seat: int, history: Any, ring: Any) -> View:
-    """A view from a pickle."""
-    return kind(own(row), rules, own(rule_words), seat, history, own(ring))
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class View:
+@dataclass(eq=False, repr=False)
+class View(OwnsArrays):
     """What one seat knows of a game, and nothing else.
 
     A view of two games that differ only in cards the seat cannot see is the same to the bit.  All arrays are the view's
@@ -123,9 +117,6 @@ class View:
     seat: int
     history: Sequence[tuple[int, Move]]
     ring: npt.NDArray[np.uint64]
-
-    def __reduce__(self) -> tuple[object, ...]:  # the default goes by a list of names that an agent can empty
-        return _restored, (type(self), self.row, self.rules, self.rule_words, self.seat, self.history, self.ring)
 
     @property
     def hand(self) -> Hand:

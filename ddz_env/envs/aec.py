@@ -208,7 +208,6 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self._skip_agent_selection: str | None = None
         self._show()
 
     def step(self, action: int | None) -> None:
@@ -223,10 +222,12 @@ class raw_env(AECEnv):  # type: ignore[misc]
             IllegalMoveError: If the action is not legal now.  The game is unchanged.
             ValueError: If a dead agent's action is not None (PettingZoo's contract).
         """
-        if not getattr(self, "agents", None):
-            raise GameOverError("no game is running: call reset first")
-        agent = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
+        try:
+            agent = self.agent_selection
+            over = self.terminations[agent]
+        except (AttributeError, KeyError):  # not begun, or no agent is left
+            raise GameOverError("no game is running: call reset first") from None
+        if over:
             self._was_dead_step(action)
             return
         self._game.step(action)
@@ -400,17 +401,13 @@ class _Guarded(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
         super().__init__(env)
 
     def step(self, action: Any) -> None:
-        if not (self._has_reset and self.agents):
-            super().step(action)  # says what is wrong
-            return
-        self._has_updated = True
         try:
-            self.env.step(action)
+            super().step(action)
         except IllegalMoveError:
             self._end_game()
 
     def last(self, observe: bool = True) -> Any:
-        return self.env.last(observe) if self._has_reset else super().last(observe)
+        return self.env.last(observe)
 
     def _end_game(self) -> None:
         """End the game; its player gets the reward for an illegal action, the others zero."""
@@ -421,7 +418,6 @@ class _Guarded(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
         game.truncations = dict.fromkeys(game.agents, True)
         game.rewards = dict.fromkeys(game.agents, 0.0) | {game.agent_selection: self._illegal_reward}
         game._accumulate_rewards()
-        game._deads_step_first()
 
     def __str__(self) -> str:
         return str(self.env)

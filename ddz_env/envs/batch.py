@@ -36,20 +36,14 @@ def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
         InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
         InvalidDealError: If its seed is out of range.
     """
-    if not isinstance(saved, Mapping):
+    if not isinstance(saved, Mapping) or not {"rules", "seed", *arrays} <= saved.keys():
         raise InvalidOptionError(f"a saved batch is the dict of state_dict, not {shown(saved)}")
-    missing = [name for name in ("rules", "seed", *arrays) if name not in saved]
-    if missing:
-        raise InvalidOptionError(f"the saved batch lacks {', '.join(missing)}")
     if not np.array_equal(saved["rules"], rules.words()):
         raise InvalidOptionError(f"the saved batch does not follow the {rules.name} rules")
     for name, array in arrays.items():
         given = as_array(saved[name])
         if given is None or given.shape != array.shape or given.dtype != array.dtype:
-            needed = f"{array.dtype} of shape {list(array.shape)}"
-            raise InvalidOptionError(
-                f"{name} of the saved batch is {described(saved[name])}; this batch needs {needed}"
-            )
+            raise InvalidOptionError(f"{name} of the saved batch is {described(saved[name])}, not {described(array)}")
     return check_seed(saved["seed"])
 
 

@@ -25,7 +25,6 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -59,9 +58,7 @@ class _LearnerEnv(OwnsArrays):
 
     observation_space: Any
     action_space: Any
-    _np_random: np.random.Generator | None
-    _np_random_seed: int | None
-    _renew_seeds = False
+    np_random: Any
     _count, _threads, _renew, _copy = 1, 1, False, False
     _modes: tuple[str, ...] = RENDER_MODES
 
@@ -88,26 +85,16 @@ class _LearnerEnv(OwnsArrays):
         kept |= {"hands_out": self._copy}
         self._games = LearnerGames(self._count, rules, opponents, role, scoring, **kept)
         self._all = np.ones(self._count, np.bool_)
+        self._source: Any = None  # np_random as it was at the last reset
         self._lock = GamesLock()
-
-    @property
-    def np_random(self) -> np.random.Generator:
-        """Where games without a seed get theirs; setting it starts again from that generator."""
-        if self._np_random is None:
-            self._np_random, self._np_random_seed = seeding.np_random()
-        return self._np_random
-
-    @np_random.setter
-    def np_random(self, value: np.random.Generator) -> None:
-        self._np_random, self._np_random_seed = value, -1
-        self._renew_seeds = True
 
     def _seeded(self, seeds: list[int | None], chosen: npt.NDArray[np.bool_]) -> list[int | None]:
         """The seeds of the chosen games, with those that ``np_random`` has to give."""
+        was_set = self.np_random is not self._source
         without = np.array([seed is None for seed in seeds]) & chosen
-        for index in np.flatnonzero(without & (self._renew_seeds | ~self._games.seeded)).tolist():
+        for index in np.flatnonzero(without & (was_set | ~self._games.seeded)).tolist():
             seeds[index] = self._draw_seed()
-        self._renew_seeds = False
+        self._source = self.np_random
         return seeds
 
     def _draw_seed(self) -> int:

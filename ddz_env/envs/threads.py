@@ -16,14 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 from ddz_env.core.checks import check_integer
-from ddz_env.core.errors import GameOverError, IllegalMoveError, SharedGamesError
+from ddz_env.core.errors import SharedGamesError
 
 MOST_THREADS = 256
 _CHUNKS_PER_THREAD = 4  # a thread that loses its core for a while leaves its share to the others
 _SMALLEST_CHUNK = 64  # a call costs microseconds, a game less than one
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_OWN = "give each thread its own games, or let one thread have them until it is done"
 
 
 class GamesLock:
@@ -33,19 +32,21 @@ class GamesLock:
     second thread in between would play actions that are not checked, and compiled code does not survive that.
     """
 
-    __slots__ = ("acquire", "last", "release")
+    __slots__ = ("acquire", "release")
 
     def __init__(self) -> None:
         lock = threading.Lock()
         self.acquire, self.release = lock.acquire, lock.release
-        self.last = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         return GamesLock, ()
 
     def refuse(self) -> SharedGamesError:
         """What a second thread gets."""
-        return SharedGamesError(f"another thread is using these games at this moment: {_OWN}")
+        return SharedGamesError(
+            "another thread is using these games at this moment: give each thread its own games, or let one thread "
+            "have them until it is done"
+        )
 
 
 def one_at_a_time(method: _F) -> _F:
@@ -60,15 +61,8 @@ def one_at_a_time(method: _F) -> _F:
         lock = self._lock
         if not lock.acquire(False):
             raise lock.refuse()
-        before = lock.last
         try:
-            lock.last = threading.get_ident()
             return method(self, *arguments, **options)
-        except (IllegalMoveError, GameOverError) as error:
-            if before in (0, lock.last) or type(error) not in (IllegalMoveError, GameOverError):
-                raise
-            # What this thread has checked before may have changed.
-            raise type(error)(f"{error}; another thread has used these games in the meantime: {_OWN}") from error
         finally:
             lock.release()
 

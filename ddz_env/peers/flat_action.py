@@ -7,8 +7,8 @@
     >>> observation["action_mask"].shape
     (27472,)
 
-The ids are RLCard's, in RLCard's order (:mod:`ddz_env.core.flat`).  Rules whose moves are all among them work too; the
-others (an auction, doubling, shuttles, two jokers as kickers ...) are refused by name.
+The ids are RLCard's, in RLCard's order (:mod:`ddz_env.peers.rlcard_ids`).  Rules whose moves are all among them work
+too; the others (an auction, doubling, shuttles, two jokers as kickers ...) are refused by name.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from ddz_env.core.cards import counts_to_word
 from ddz_env.core.checks import as_integer
 from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.errors import shown
-from ddz_env.core.flat import rlcard_actions
 from ddz_env.core.notation import Move
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.envs import aec
 from ddz_env.envs.aec import Observation
 from ddz_env.envs.stepping import ILLEGAL_REWARD
+from ddz_env.peers.rlcard_ids import rlcard_actions
 
 __all__ = ["FlatActionWrapper", "env", "flat_moves", "raw_env"]
 
@@ -56,23 +56,15 @@ def check_covered(rules: Rules) -> None:
     """Refuse rules with moves that the flat table lacks.
 
     Raises:
-        InvalidRulesError: If there are any; the message says which.
+        InvalidRulesError: If there are any.
     """
     covered = {CATEGORIES[MAIN_GROUPS[move.main].category].name for move in flat_moves()}
-    lacking = [name for name in rules.categories if name not in covered]
+    speaks = rules.bidding != "fixed" or rules.doubling or rules.showing
     beside = rules.kicker_repeat == 3 and rules.kicker_trios != "not-adjacent"
-    for has, what in (
-        (rules.bidding != "fixed", "bids"),
-        (rules.doubling, "answers to doubling"),
-        (rules.showing, "a shown hand"),
-        (rules.two_jokers, "two jokers as kickers"),
-        (rules.kicker_repeat > 3, "a kicker four times"),
-        (beside, "kicker trios next to the body"),
-    ):
-        lacking += [what] * has
-    if lacking:
+    if speaks or beside or rules.two_jokers or rules.kicker_repeat > 3 or not covered.issuperset(rules.categories):
         raise errors.InvalidRulesError(
-            f"RLCard's flat actions lack moves of the {rules.name} rules: {', '.join(lacking)}"
+            f"RLCard's flat actions lack moves of the {rules.name} rules: bids and answers to doubling, shuttles, two "
+            "jokers, four of a rank, or trios next to the body as kickers"
         )
 
 

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import CHOSEN, LEFT, PENDING, STAGE, STAGE_KICKER
-from ddz_env.core.errors import IllegalMoveError
-from ddz_env.core.notation import plain_move
+from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, shown
 from ddz_env.core.rules import Rules
 
 
@@ -223,7 +222,10 @@ class StagedAdapter:
         """
         row = view.row
         if int(row[STAGE]) != STAGE_KICKER:
-            self.move = plain_move(self.agent.act(view, rng))
+            move = self.agent.act(view, rng)
+            if not isinstance(move, Move):
+                raise InvalidMoveError(f"act must return a Move, not {shown(move)}")
+            self.move = move
             return self.move.main
         return KICKER_BASE + self._next_kicker(row)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -12,15 +11,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ddz_env import Move, State
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
 from ddz_env.core.folders import PACKAGES
-from ddz_env.core.notation import plain_move
 from ddz_env.core.rules import Rules
 from ddz_env.playing.agent import Agent, observe, reset, sight
 from ddz_env.playing.generators import agent_generator
 
 MakeGenerator = Callable[[Sequence[int]], np.random.Generator]
 """Makes a generator of a key."""
+
+Ask = Callable[[Agent, State, np.random.Generator], object]
+"""Asks an agent for its move: :func:`ask`, or a function that also measures or notes something."""
 
 _Answer = TypeVar("_Answer")
 
@@ -50,8 +51,7 @@ class IllegalAgentMoveError(AgentFaultError, IllegalMoveError):
 def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
     """Do something that runs an agent's code, and name the agent in what it raises.
 
-    Nothing that an agent raises goes further under its own name: ``SystemExit`` would end the program as if all were
-    well.  Only ``KeyboardInterrupt`` passes, for it is the user's.
+    ``SystemExit`` is named, too: it would end the program as if all were well.
 
     Args:
         agent: The agent, or its name.
@@ -66,11 +66,10 @@ def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *argumen
     """
     try:
         return do(*arguments)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         kind = IllegalAgentMoveError if isinstance(error, (IllegalMoveError, InvalidMoveError)) else AgentFaultError
-        raise kind(_name(agent), seat, phase, reason_of(error)) from error
+        name = agent if isinstance(agent, str) else getattr(agent, "name", type(agent).__name__)
+        raise kind(name, seat, phase, reason_of(error)) from error
 
 
 def tell(agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], heard: int | None = None) -> int:
@@ -97,18 +96,11 @@ def tell(agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]
 
 
 def reason_of(error: BaseException) -> str:
-    """An error as text; unless it is one of ours, its class and where it arose come first.
-
-    This holds for an error whose own text raises, too.
-    """
-    try:
-        text = str(error)
-    except BaseException:  # it is an agent's code, too
-        text = "its text cannot be read"
+    """An error as text; unless it is one of ours, its class and where it arose come first."""
     if isinstance(error, DouDizhuError):
-        return text
+        return str(error)
     named = f"{type(error).__name__}{_place_of(error)}"
-    return f"{named}: {text}" if text else named
+    return f"{named}: {error}" if str(error) else named
 
 
 def _place_of(error: BaseException) -> str:
@@ -120,13 +112,6 @@ def _place_of(error: BaseException) -> str:
         if module.partition(".")[0] not in ours and "site-packages" not in file.parts:
             return f" ({file.name}, line {line})"
     return ""
-
-
-def _name(agent: Any) -> str:
-    try:
-        return agent if isinstance(agent, str) else str(agent.name)
-    except BaseException:  # likewise
-        return type(agent).__name__
 
 
 def seat_generators(
@@ -142,13 +127,19 @@ def seat_generators(
     return [make([*key, seat]) for seat in range(players)]
 
 
-def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> State:
+def ask(agent: Agent, state: State, rng: np.random.Generator) -> object:
+    """An agent's answer to what it may see of a game (:func:`ddz_env.playing.agent.sight`)."""
+    return agent.act(sight(agent, state), rng)
+
+
+def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator], asking: Ask = ask) -> State:
     """Play a game from any position to its end.
 
     Args:
         state: The game, played on in place.
         agents: One agent a seat; the same object may sit on several seats.
         rngs: One generator a seat (:func:`seat_generators`).
+        asking: Asks the agent whose turn it is.
 
     Returns:
         The finished state (the same object).
@@ -169,11 +160,11 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
     for seat, agent in enumerate(agents):
         tell(agent, seat, state.rules, ())
     while not state.is_over:
-        play_one(state, agents, rngs)
+        play_one(state, agents, rngs, asking)
     return state
 
 
-def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> Move:
+def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator], asking: Ask = ask) -> Move:
     """Get the move of the seat to act, check it, play it, and let every agent observe it.
 
     Raises:
@@ -182,22 +173,14 @@ def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Gen
     """
     seat = state.seat
     agent = agents[seat]
-    move = play_answer(state, agent, call(agent, seat, "act", ask, agent, state, rngs[seat]))
+    move = play_answer(state, agent, call(agent, seat, "act", asking, agent, state, rngs[seat]))
     for place, listener in enumerate(agents):
         call(listener, place, "observe", observe, listener, seat, move)
     return move
 
 
-def ask(agent: Agent, state: State, rng: np.random.Generator) -> object:
-    """An agent's answer to what it may see of a game (:func:`ddz_env.playing.agent.sight`)."""
-    return agent.act(sight(agent, state), rng)
-
-
 def play_answer(state: State, agent: Agent, answer: object) -> Move:
     """Play what an agent answered.
-
-    Returns:
-        The move played, an immutable :class:`Move` even where the answer was of a subclass.
 
     Raises:
         IllegalAgentMoveError: If it is not a legal move; the state is unchanged.
@@ -209,11 +192,11 @@ def play_answer(state: State, agent: Agent, answer: object) -> Move:
 
 
 def read_answer(answer: object) -> Move:
-    """What an agent answered as a plain move (:func:`ddz_env.core.notation.plain_move`).
+    """What an agent answered, if it is a move at all; whether it is legal, the game says.
 
     Raises:
-        InvalidMoveError: If it is not a move.
+        InvalidMoveError: If it is something else.
     """
     if not isinstance(answer, Move):
-        raise InvalidMoveError(f"act must return a Move, not {reprlib.repr(answer)}")
-    return plain_move(answer)
+        raise InvalidMoveError(f"act must return a Move, not {shown(answer)}")
+    return answer

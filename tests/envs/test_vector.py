@@ -363,8 +363,11 @@ def test_with_an_auction_equal_names_by_role_are_one_opponent() -> None:
         DouDizhuVectorEnv(1, rules="bidding", opponents=by_role | {"landlord": "rules"})
 
 
-def test_wrong_options() -> None:
-    wrong = [{"num_envs": 0}, {"threads": 0}, {"autoreset_mode": "never"}, {"render_mode": "human"}]
-    for options in [*wrong, *({"max_episode_steps": steps} for steps in (0, -2, 1.5, "3"))]:
-        with pytest.raises(InvalidOptionError, match=next(iter(options))):
-            DouDizhuVectorEnv(**options)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "options",
+    [{"num_envs": 0}, {"threads": 0}, {"autoreset_mode": "never"}, {"render_mode": "human"}]
+    + [{"max_episode_steps": steps} for steps in (0, -2, 1.5, "3")],
+)
+def test_wrong_options(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidOptionError):
+        DouDizhuVectorEnv(**options)

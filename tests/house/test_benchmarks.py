@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import main, measure
-from benchmarks.contenders import PARTS, Contender, Part, Work
+from benchmarks.contenders import Contender, Part, Work
 
 
 def test_measuring_takes_turns_and_leaves_out_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,19 +37,11 @@ def test_measuring_takes_turns_and_leaves_out_what_is_missing(capsys: pytest.Cap
         measure(Part("t", "u/s", (Contender("ours", missing),)), 1)
 
 
-def test_peers_are_compared_with_what_is_measured_beside_them() -> None:
-    for part in PARTS.values():
-        ours = {one.name for one in part.contenders if not one.beside}
-        assert {one.beside for one in part.contenders if one.beside} <= ours
-
-
 def test_what_is_measured_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "speeds.json"
     main(["engine", "--repeats", "1", "--json", str(path)])
     document = json.loads(path.read_text())
     names = [row["name"] for row in document["measurements"]]
-    assert names[0] == "ddz-env random-staged"
-    assert document["machine"]["versions"]["ddz-env"]
     told = capsys.readouterr().out
     assert all(name in told for name in (*names, "games/s", "cores"))
     with pytest.raises(SystemExit):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from ddz_agents.neural.weights import load_weights
 from ddz_env.playing.provenance import file_digest
 from ddz_training.measure.statistics import Interval
 from tools import climb
-from tools.climb import Judgement, Rival, judge, write_line
+from tools.climb import Judgement, Rival, judge
 
 RIVALS = (Rival("policy", 4), Rival("rules", 2, binding=False), Rival("random", 2))
 
@@ -47,16 +46,6 @@ def test_the_shipped_policy_is_its_own_equal_and_games_are_not_played_twice(tmp_
     before = {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
     assert judge(shipped, tmp_path, RIVALS) == found
     assert {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == before
-
-
-def test_a_judgement_is_one_line(tmp_path: Path) -> None:
-    table, found = tmp_path / "climb.csv", [judged("policy", 0.01, 0.03), judged("random", -0.01, 0.01)]
-    for _ in range(2):
-        write_line(table, shipped_policy_path(), found)
-    [line] = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
-    assert line["policy"] == "52.0 (51.0–53.0)"
-    assert line["gain v random"] == "+0.0 (-1.0 to +1.0)"
-    assert line["may ship"] == "yes"
 
 
 def test_shipping_adds_a_policy_with_the_next_number_and_cuts_the_one_before(

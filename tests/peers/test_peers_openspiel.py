@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 
@@ -11,7 +12,6 @@ import pytest
 
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.flat import openspiel_ids
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.state import State
@@ -24,6 +24,23 @@ SEATS = 3
 BOTTOM = 3
 
 
+@functools.cache
+def ids_by_text() -> dict[str, int]:
+    """OpenSpiel's id of every move but a bid, by what it writes for it."""
+    state = GAME.new_initial_state()
+    while state.is_chance_node():
+        state.apply_action(state.legal_actions()[0])
+    return {state.action_to_string(0, number): number for number in (0, *range(4, GAME.num_distinct_actions()))}
+
+
+def text_of(move: Move) -> str:
+    """A move as OpenSpiel writes it: the kickers of planes behind a dash, other cards sorted, jokers in words."""
+    if move.is_pass:
+        return "Pass"
+    text = str(move).replace("+", "-") if move.category.startswith("plane+") else str(move.cards)
+    return text.replace("B", "(BWJ)").replace("R", "(CJ)")
+
+
 class Peer:
     """A state of OpenSpiel's game; an action is its id."""
 
@@ -31,7 +48,7 @@ class Peer:
         self.state = GAME.new_initial_state()
 
     def action(self, move: Move) -> int:
-        return move.main - BID_BASE if move.main >= BID_BASE else openspiel_ids()[move.main, move.kickers]
+        return move.main - BID_BASE if move.main >= BID_BASE else ids_by_text()[text_of(move)]
 
     def play(self, action: int) -> None:
         self.state.apply_action(action)

@@ -13,8 +13,7 @@ from click.testing import CliRunner
 
 from ddz_agents.random import RandomAgent
 from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
-from ddz_env.playing import registry
-from ddz_env.playing.registry import agent_names, agent_options, make_agent
+from ddz_env.playing.registry import GROUP, agent_names, agent_options, make_agent
 from ddz_training.apps.cli import app
 
 
@@ -82,7 +81,7 @@ def test_an_object_that_can_act_is_an_agent_and_gets_a_name_if_it_has_none() -> 
             make_agent(wrong)
 
 
-def test_the_options_of_an_agent_are_declared_or_read_off_its_signature() -> None:
+def test_the_options_of_an_agent_are_those_that_it_declares() -> None:
     assert {option.name for option in agent_options("isuct")} > {"iterations", "exploration"}
     assert agent_options("rules") == ()
     with pytest.raises(UnknownAgentError, match="did you mean 'isuct'"):
@@ -98,35 +97,15 @@ def test_agents_list_and_the_options_of_one() -> None:
         assert part in done.output
 
 
-def test_the_installation_knows_every_agent_that_the_checkout_declares() -> None:
-    assert "neural-ismcts" in registry._declared()
-    assert set(registry._declared()) <= set(agent_names())
-
-
-def test_without_an_installation_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def install(**points: str) -> None:
-        found = [metadata.EntryPoint(name, value, registry.GROUP) for name, value in points.items()]
-        monkeypatch.setattr(metadata, "entry_points", lambda group: found if group == registry.GROUP else [])
-
-    install()
-    with pytest.raises(UnknownAgentError, match=r"'rules' is not installed.*run `pip install -e \.` in "):
-        make_agent("rules")
-    with pytest.raises(UnknownAgentError, match=r"'ghost'.*pip install -e"):
-        make_agent("ghost")
-    # A module that has moved, a class of another name, a name that is new.
-    install(rules="ddz_agents.baselines.rules:RulesAgent", random="ddz_agents.random:Renamed")
-    for name in ("rules", "random", "isuct"):
-        with pytest.raises(UnknownAgentError, match=r"older than this checkout; run `pip install -e \.`"):
-            make_agent(name)
-    install()
-    monkeypatch.setattr(registry, "_ROOT", tmp_path)
-    with pytest.raises(UnknownAgentError, match=r"in a clone of ddz-env, run `pip install --force-reinstall \."):
+def test_without_an_installation_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [])
+    with pytest.raises(UnknownAgentError, match=r"none is installed: run `pip install -e \.`"):
         make_agent("rules")
 
 
 def test_ours_go_before_those_of_other_distributions(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = metadata.entry_points(group=registry.GROUP)
-    theirs = metadata.EntryPoint("rules", "json:JSONDecoder", registry.GROUP)
+    real = metadata.entry_points(group=GROUP)
+    theirs = metadata.EntryPoint("rules", "json:JSONDecoder", GROUP)
     monkeypatch.setattr(metadata, "entry_points", lambda group: [*real, theirs])
     assert make_agent("rules").name == "rules"
 
@@ -151,5 +130,5 @@ class Needs(_Bare):
 def test_required_and_free_options_of_a_factory() -> None:
     agent: Any = make_agent(f"{__name__}:Needs:depth=3,any=thing")
     assert (agent.depth, agent.rest) == (3, {"any": "thing"})
-    with pytest.raises(InvalidAgentOptionError, match="'depth' has no default"):
+    with pytest.raises(InvalidAgentOptionError, match="'depth'"):
         make_agent(f"{__name__}:Needs")

@@ -138,11 +138,8 @@ def test_only_the_seat_to_act_moves() -> None:
     assert [turn.seat for turn in session.let_agents_play()] == [1]
     with pytest.raises(NotYourTurnError, match="seat 2's turn"):
         session.hint("rules", 0)
-    over = Session(finished(5))
     with pytest.raises(GameOverError):
-        over.play("pass")
-    with pytest.raises(NotYourTurnError, match="over"):
-        over.let_agent_play()
+        Session(finished(5)).play("pass")
 
 
 def test_a_decision_taken_back_leaves_no_trace() -> None:
@@ -184,11 +181,6 @@ def test_an_agent_has_heard_the_game_and_nothing_that_was_taken_back() -> None:
     session.play(session.view(0).legal_moves()[0])
     session.let_agents_play()
     assert agent.heard == list(session.moves[:-1])
-    resumed = Session(session.record(), {1: agent})
-    while resumed.waits_for == PERSON:
-        resumed.play(resumed.hint("rules").move)
-    resumed.let_agents_play()
-    assert len(agent.heard) >= 4
 
 
 def test_new_cards_are_dealt_when_all_decline_and_can_be_taken_back() -> None:
@@ -251,11 +243,8 @@ class Scorer(Thinker):
 
 class WholeMoveThinker(Thinker):
     def candidates(self, view: View) -> list[Candidate]:
-        return [
-            Candidate(Move.parse("JJJ+4"), 20, 0.8, (Move.parse("pass"),)),
-            Candidate(Move.parse("3"), 10, 0.25),
-            Candidate(Move.parse("JJJ+5"), 10, 0.65),
-        ]
+        moves = (("JJJ+4", 20, 0.8), ("3", 10, 0.25), ("JJJ+5", 10, 0.65))
+        return [Candidate(Move.parse(move), visits, chance) for move, visits, chance in moves]
 
 
 def advice_of(agent: Thinker) -> Any:
@@ -266,8 +255,6 @@ def test_advice_ranks_whole_moves() -> None:
     advice = advice_of(WholeMoveThinker())
     assert [option.text for option in advice.options] == ["JJJ+4", "3", "JJJ+5"]
     assert [(option.visits, option.chance) for option in advice.options] == [(20, 0.8), (10, 0.25), (10, 0.65)]
-    assert advice.chance == 0.8
-    assert advice.options[0].line == (Move.parse("pass"),)
 
 
 def test_advice_without_whole_moves_is_by_main_group_and_scores_are_no_chances() -> None:

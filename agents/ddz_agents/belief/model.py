@@ -190,28 +190,7 @@ class BeliefModel(OwnsArrays):
             rng: The generator.
             count: How many.
         """
-        hands = np.zeros((count, NUM_RANKS), np.int64)
-        found = self._walk(view, hands, rng.random((count, NUM_RANKS)))
-        if found is None:
-            return None
-        pool, logs = found
-        return Proposal(_deals(view, pool, hands), log_ways(pool, hands).sum(axis=1) - logs)
-
-    def log_probabilities(self, view: View, hands: Hands) -> Reals | None:
-        """The logarithms of the probabilities of hidden hands; None where the network has nothing to say.
-
-        Args:
-            view: What the observer knows.
-            hands: The hands, of as many cards as the next seat must hold.
-
-        Returns:
-            Shape ``[n]``, float64.
-        """
-        found = self._walk(view, hands)
-        return None if found is None else found[1]
-
-    def _walk(self, view: View, hands: Hands, draws: Reals | None = None) -> tuple[Hands, Reals] | None:
-        """Draw hands in place, or weigh those given: the hidden cards by rank, and the logarithms of probabilities."""
+        draws = rng.random((count, NUM_RANKS))
         if view.landlord is None or view.rules.players != 3 or len(view.history) != int(view.row[MOVES]):
             return None  # the last is a bare row: how the seats have played is not known
         observation = observe(view)[None]
@@ -219,8 +198,9 @@ class BeliefModel(OwnsArrays):
         if need < 0:
             return None
         columns = describe_seats(observation, tallies_of(view.history, view.landlord)[None], np.array([view.seat]))
-        sums = np.repeat(self._state(columns[0])[None], len(hands), axis=0)
-        lacking, total, every = np.full(len(hands), need), np.zeros(len(hands)), np.arange(len(hands))
+        sums = np.repeat(self._state(columns[0])[None], count, axis=0)
+        hands, lacking = np.zeros((count, NUM_RANKS), np.int64), np.full(count, need)
+        total, every = np.zeros(count), np.arange(count)  # the logarithms of the probabilities of the hands
         left = np.cumsum(pool)[:, None]
         plain = plain_chances(pool[:, None], left, np.minimum(np.arange(need + 1), left))
         for rank in reversed(np.flatnonzero(pool).tolist()):
@@ -230,14 +210,13 @@ class BeliefModel(OwnsArrays):
             chances = np.exp(logs.astype(np.float64) - most[:, None])
             ends = np.cumsum(chances, axis=1)
             whole = ends[:, -1]
-            if draws is not None:
-                point = draws[:, NUM_RANKS - 1 - rank] * whole
-                hands[:, rank] = ((ends <= point[:, None]) & (ends < whole[:, None])).sum(axis=1)
+            point = draws[:, NUM_RANKS - 1 - rank] * whole
+            hands[:, rank] = ((ends <= point[:, None]) & (ends < whole[:, None])).sum(axis=1)
             own = logs[every, hands[:, rank]] - (most + np.log(whole))
             total += own.astype(np.float32)
             sums += self._added[rank, hands[:, rank]]
             lacking -= hands[:, rank]
-        return pool, total
+        return Proposal(_deals(view, pool, hands), log_ways(pool, hands).sum(axis=1) - total)
 
     def _state(self, columns: Floats) -> Floats:
         """What the table says to the head, shape ``[hidden]``."""

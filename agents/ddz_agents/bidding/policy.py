@@ -65,7 +65,6 @@ class PayoffOptions(Options):
         player: The agent that plays these worlds out on all seats: its name, as `rules` or `policy`.
         bankroll: All that could be lost, in base stakes: the loss rate of equation 1 is the stake divided by it. None
             for no loss rate.
-        trust: How much an opponent's bids and doubling lower the win rate: 1 is equation 3, 0 not at all.
         gain: What the rate of payoff is made of: `wins` (equation 1), or `points`, the mean return in the dealt worlds
             for each point at stake, bombs and spring counted.
         play: The agent that plays the cards.
@@ -74,7 +73,6 @@ class PayoffOptions(Options):
     worlds: Annotated[int, Range(1, 10**6)] = 500
     player: str = "rules"
     bankroll: Annotated[float, Range(0, above=True)] | None = None
-    trust: Annotated[float, Range(0)] = 1.0
     gain: Literal["wins", "points"] = "wins"
     play: str = "rules"
 
@@ -153,22 +151,16 @@ def appraise(view: View, found: Outcomes, options: PayoffOptions, shown: Outcome
         chips = [
             (seat, 2.0 * (2 * base if robs else bid)) if bid else (owner if base else seat, float(base)) for bid in bids
         ]
-    share = options.trust * staked / most_staked(view.rules)
+    share = staked / most_staked(view.rules)
     worlds = [found, found if shown is None else shown] if view.stage == "show" else [found] * len(chips)
-    return [
-        _appraised(move, seen, place, chip, share, options)
-        for move, seen, (place, chip) in zip(view.legal_moves(), worlds, chips, strict=True)
-    ]
-
-
-def _appraised(
-    move: Move, found: Outcomes, landlord: int, chip: float, share: float, options: PayoffOptions
-) -> Appraisal:
-    own = found.win_rate(landlord)
-    win_rate = 1.0 - opponent_win_rate(own, share)
-    gain = None if options.gain == "wins" else found.gain(landlord) - 2.0 * (own - win_rate)
     max_chip = math.inf if options.bankroll is None else options.bankroll
-    return Appraisal(move, chip, win_rate, expected_payoff(win_rate, chip, max_chip, gain))
+    appraisals = []
+    for move, dealt, (place, at_stake) in zip(view.legal_moves(), worlds, chips, strict=True):
+        own = dealt.win_rate(place)
+        win_rate = 1.0 - opponent_win_rate(own, share)
+        gain = None if options.gain == "wins" else dealt.gain(place) - 2.0 * (own - win_rate)
+        appraisals.append(Appraisal(move, at_stake, win_rate, expected_payoff(win_rate, at_stake, max_chip, gain)))
+    return appraisals
 
 
 def best(appraisals: Sequence[Appraisal]) -> Appraisal:

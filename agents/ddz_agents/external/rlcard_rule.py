@@ -37,13 +37,8 @@ class RLCardRuleAgent:
     """RLCard's ``DouDizhuRuleAgentV1``.
 
     Under rules with fewer moves than RLCard's it may pick a move that is forbidden.  It then chooses again with the
-    legal ones among its candidates, which is counted in ``fallbacks``.  Bidding is ours (the rule model has none):
-    it bids as high as it can (calls, robs) from a hand score of seven, and neither doubles
-    nor shows its hand.
-
-    Attributes:
-        fallbacks: How often its own choice was not legal.
-        decisions: How often it chose in play.
+    legal ones among its candidates.  Bidding is ours (the rule model has none): it bids as high as it can (calls, robs)
+    from a hand score of seven, and neither doubles nor shows its hand.
 
     Raises:
         MissingPeerError: If RLCard is not installed.
@@ -54,8 +49,6 @@ class RLCardRuleAgent:
 
     def __init__(self) -> None:
         self._rule = _load("rlcard.models.doudizhu_rule_models").DouDizhuRuleAgentV1()
-        self.fallbacks = 0
-        self.decisions = 0
 
     @property
     def _tools(self) -> Any:
@@ -78,7 +71,6 @@ class RLCardRuleAgent:
             return legal[0]
         if view.stage == "bid":
             return legal[-1] if self._tools.get_landlord_score(str(view.hand)) >= _BIDS_FROM else legal[0]
-        self.decisions += 1
         state = self.raw_state(view)
         by_cards = _by_cards(legal)
         target = view.target
@@ -86,29 +78,23 @@ class RLCardRuleAgent:
             return legal[0]  # a move that RLCard does not know (a space shuttle): pass
         move = by_cards.get(self._ask(state, rng))
         if move is None:
-            self.fallbacks += 1
             state["actions"] = [action for action in state["actions"] if action in by_cards]
             # A lead is never picked from the candidates, so a forbidden one becomes the lowest legal move.
             move = by_cards[self._ask(state, rng)] if target is not None else legal[0]
         return move
 
     def raw_state(self, view: View) -> dict[str, Any]:
-        """The part of RLCard's raw state that a seat sees; seats are counted from the landlord, as RLCard does."""
+        """What RLCard's agent reads of its raw state; seats are counted from the landlord, as RLCard does."""
         landlord = view.landlord or 0
         trace = [
             ((seat - landlord) % 3, card_string(move)) for seat, move in view.history if move.category not in AUCTION
         ]
-        sizes = view.hand_sizes
         return {
             "current_hand": str(view.hand),
             "trace": trace,
             "landlord": 0,
             "self": (view.seat - landlord) % 3,
             "actions": self._candidates(view),
-            "seen_cards": str(view.landlord_cards),
-            "others_hand": str(view.unseen),
-            "num_cards_left": [sizes[(landlord + seat) % 3] for seat in range(3)],
-            "played_cards": [str(view.played((landlord + seat) % 3)) for seat in range(3)],
         }
 
     def _candidates(self, view: View) -> list[str]:

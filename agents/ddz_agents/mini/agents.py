@@ -189,14 +189,15 @@ class _InferringAgent(ExactAgent):
     def __init__(self, *values: Any, **named: Any) -> None:
         options = InferringOptions.of(*values, **named)
         super().__init__(options.solvers)
-        self.inference: str | None = options.inference
-        self.model: OpponentModel | None = None
+        believed: Model | OpponentModel | None
         if options.inference == "correct":
-            self.model = model_named(options.opponent, self.solvers)
+            believed = options.opponent
         elif options.inference == "incorrect":
-            self.model = incorrect_model(model_named(options.opponent, self.solvers), self.solvers)
-        elif options.inference is not None:
-            self.model = model_named(options.inference, self.solvers)
+            of_minimax = isinstance(model_named(options.opponent, self.solvers), CheatingMinimaxAgent)
+            believed = "expectimax" if of_minimax else "cheating-minimax"
+        else:
+            believed = options.inference
+        self.model = None if believed is None else model_named(believed, self.solvers)
         self._inferences = PerRules(partial(Inference, model=self.model))
 
     @property
@@ -261,8 +262,3 @@ def model_named(opponent: Model | OpponentModel, solvers: Solvers) -> OpponentMo
     if opponent == "expectimax":
         return InformationSetExpectimaxAgent(solvers=solvers)
     return RulesOpponent() if opponent == "rules" else opponent
-
-
-def incorrect_model(opponent: OpponentModel, solvers: Solvers) -> OpponentModel:
-    """A sensible model that is not the opponent's algorithm: cheating minimax, or expectimax for cheating minimax."""
-    return model_named("expectimax" if isinstance(opponent, CheatingMinimaxAgent) else "cheating-minimax", solvers)

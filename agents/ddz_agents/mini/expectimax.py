@@ -270,8 +270,8 @@ class ExpectimaxSolver(Solver):
         table_bits: The table has ``2 ** table_bits`` slots of 24 bytes.
 
     Raises:
-        NotSolvableError: If the node limit is out of range, or under rules in which a hand may hold the cards of a move
-            that beats the target and yet not play it (``chain_from_quad=False``).
+        NotSolvableError: Under rules in which a hand may hold the cards of a move that beats the target and not play
+            it (``chain_from_quad=False``).
     """
 
     def __init__(self, rules: Rules, node_limit: int = NODE_LIMIT, table_bits: int = 18) -> None:

@@ -22,9 +22,9 @@ from ddz_agents.neural.agent import PolicyFile
 from ddz_agents.neural.model import Floats, PolicyModel
 from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural_search.descent import recognized
-from ddz_agents.neural_search.forest import DescentBudget, Forest, halve
+from ddz_agents.neural_search.forest import Forest, halve
 from ddz_agents.neural_search.leaves import CachedModel, Evaluator, leaf_kind
-from ddz_agents.tree_search.agent import SearchAgent
+from ddz_agents.tree_search.agent import Clock, SearchAgent
 from ddz_agents.tree_search.choice import candidates_of, choose, kickers_of
 from ddz_agents.tree_search.search import Position
 from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
@@ -43,7 +43,6 @@ _ROUNDS = 2
 """Of annealing: in each the policy evaluates every particle's decisions."""
 _FIRST_PRICE = 0.05
 """Milliseconds that a move of the past costs a particle, before any has been timed."""
-_WHERE = "(docs/measurements/policy-results.md)"
 
 
 @dataclass(frozen=True)
@@ -68,27 +67,6 @@ class ModelSearchOptions(Options):
             if necessary.
     """
 
-    gone = {  # noqa: RUF012 - without an annotation it is not a field
-        "mate": ("policy", "a team mate reckoned to search gained nothing (ddz reproduce search-gains, 0.2.0)"),
-        "value_share": (1.0, "simulations beside learned values gained nothing (0.2.0)"),
-        "root": ("halving", "neither PUCT nor rollouts at the root were shown to win more (0.2.0)"),
-        "tau": (0.01, "it belonged to root=rollouts (0.2.0)"),
-        "prior_weight": (0.3, f"0.6 gained no more {_WHERE}"),
-        "exploration": (1.0, "no other value was shown to win more (0.2.0)"),
-        "temperature": (1.0, "no other value was shown to win more (0.2.0)"),
-        "leaf": ("auto", "nothing was shown to value leaves better than the critic, where there is one (0.2.0)"),
-        "ahead": (4, f"0 gained no more {_WHERE}"),
-        "simulation": ("random", "simulations of other players gained nothing (ddz reproduce search-options, 0.2.0)"),
-        "inference": (
-            "weighed",
-            "at 15 ms a decision, on 1,000 deals each against policy and rules, it won 1.35 points (0.49 to 2.21) more "
-            "than mixed, and 2.27 (1.28 to 3.26) more than policy",
-        ),
-        "belief": (None, "there is one belief network, which ddz train belief has trained"),
-        "others": ("recognized", f"to take every seat for the policy gained no more {_WHERE}"),
-        "final": ("visits", "the choice by value gained nothing (ddz reproduce search-options, 0.2.0)"),
-        "endgame": ("search", "a solver for the last cards gained nothing (ddz reproduce search-options, 0.2.0)"),
-    }
     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
     _: KW_ONLY
     milliseconds: Annotated[float, Range(0.1)] | None = None
@@ -139,16 +117,15 @@ class ModelSearchAgent(SearchAgent[View]):
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         options, forest = self.options, self._forest
-        budget = DescentBudget(options.iterations, options.milliseconds)
+        clock = Clock(options.milliseconds)
         self._cached.forget()
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
         log_priors = forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(options.trees)])
         move = self._settled_move(log_priors)
         if move is not None:
             return Decision(move, visits={move.main: 1}, line=move.actions)
-        pool, faithful = self._inferred(view, rng)
-        forest.recognize(faithful)
-        first = halve(forest, pool, log_priors, budget, options.candidates)
+        forest.believe(*self._inferred(view, rng))
+        first = halve(forest, log_priors, clock, options.iterations, options.candidates)
         return choose(forest.trees, position.row, position.rules, first)
 
     def candidates(self, view: View) -> list[Candidate]:
@@ -173,21 +150,20 @@ class ModelSearchAgent(SearchAgent[View]):
         falls by half at most, lest one decision with nothing to infer lets the next one take all the time; and where it
         pays for nothing it falls as well, lest one slow moment ends inference for good.
         """
-        moves, particles, strangers = max(1, len(view.history)), self.options.particles, np.zeros(3, np.uint8)
+        moves, particles, nobody = max(1, len(view.history)), self.options.particles, np.zeros(3, np.uint8)
         if self.options.milliseconds is not None:
             particles = min(particles, int(self.options.milliseconds / 2 / (self._price * moves)))
         if not particles:
             self._price /= 2
-            return uniform(), strangers
+            return uniform(), nobody
         began = time.perf_counter()
         proposal = None if self._network is None else self._network.proposal(view, rng, particles)
         known = inferred(view, rng, particles, self._believed, _ROUNDS, proposal)
         spent = (time.perf_counter() - began) * 1000
         self._price = max(spent / (particles * moves), self._price / 2)
         if known is None:
-            return uniform(), strangers
-        pool = WorldPool(known.hands, known.cumulative)
-        return pool, recognized(known.kinds, *_KNOWN_KINDS, view.seat)
+            return uniform(), nobody
+        return known.pool, recognized(known.kinds, *_KNOWN_KINDS, view.seat)
 
 
 @takes(NeuralSearchOptions)

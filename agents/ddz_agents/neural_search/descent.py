@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.model import Bytes
 from ddz_agents.rules.rules import next_action
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
@@ -37,7 +37,7 @@ from ddz_env import View
 from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, kernel
+from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.legal import count_legal, legal_mask, marked, nth_legal
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.step import apply_and_record
@@ -60,12 +60,12 @@ class RecognizedSeats(NamedTuple):
     """What is known of the other seats.
 
     Attributes:
-        faithful: 1 for a seat that is the rule agent, 0 for any other, shape ``[3]``, uint8.
+        plays_rules: 1 for a seat that is the rule agent, 0 for any other, shape ``[3]``, uint8.
         mind: The rule agent's memory.
         plan: Its plan of the move in progress, shape ``[2]``, uint64 (:func:`ddz_agents.rules.rules.next_action`).
     """
 
-    faithful: npt.NDArray[np.uint8]
+    plays_rules: npt.NDArray[np.uint8]
     mind: RuleScratch
     plan: Words
 
@@ -84,9 +84,9 @@ def recognized(kinds: npt.NDArray[np.float64], policy: int, rule_agent: int, sea
         rule_agent: Which is the rule agent.
         seat: The searcher's seat.
     """
-    faithful = kinds[rule_agent] > RECOGNIZED * (kinds[rule_agent] + kinds[policy])
-    faithful[seat] = False
-    return faithful.astype(np.uint8)
+    plays_rules = kinds[rule_agent] > RECOGNIZED * (kinds[rule_agent] + kinds[policy])
+    plays_rules[seat] = False
+    return plays_rules.astype(np.uint8)
 
 
 @inline_kernel
@@ -113,7 +113,7 @@ def skip_known(
         legal_mask(row, rules, mask)
         if count_legal(mask) == U1:
             action = nth_legal(mask, U0)
-        elif opponents.faithful[row[at.SEAT]]:
+        elif opponents.plays_rules[row[at.SEAT]]:
             action = known_action(row, rules, mask, opponents)
         else:
             return True
@@ -197,72 +197,43 @@ def new_descents(count: int, depth: int = MAX_DEPTH) -> Descents:
     )
 
 
-class Answers(NamedTuple):
-    """What the networks say of leaves.
-
-    Attributes:
-        log_probabilities: Logarithms of the priors, shape ``[n, 400]``, float32, minus infinity where illegal.
-        values: Values for the seats to act, -1 to 1, shape ``[n]``, float32.
-    """
-
-    log_probabilities: Floats
-    values: Floats
-
-    def part(self, chosen: slice) -> Answers:
-        """Those on some of the leaves."""
-        return Answers(self.log_probabilities[chosen], self.values[chosen])
-
-
 @inline_kernel
-def _puct(tree: Tree, usable: np.ndarray, found: int) -> int:
-    """The child that PUCT selects among those listed; -1 for one without visits, of those with the largest prior."""
-    visits, reward, weight, dearest = np.int64(0), np.float32(0.0), np.float32(0.0), np.float32(-1.0)
+def _select(tree: Tree, legal_children: np.ndarray, found: int, state: np.uint64) -> tuple[int, np.uint64]:
+    """The child that PUCT selects among those listed; of those without visits, ties of the largest prior are drawn."""
+    visits, reward, weight = np.int64(0), np.float32(0.0), np.float32(0.0)
+    best_prior, ties = np.float32(-1.0), U0
     for index in range(found):
-        record = np.int64(usable[index])
+        record = np.int64(legal_children[index])
         visits += tree.visits[record]
         reward += tree.reward[record]
         weight += tree.prior[record]
         if tree.visits[record] == 0:
-            dearest = max(dearest, tree.prior[record])
+            if tree.prior[record] > best_prior:
+                best_prior, ties = tree.prior[record], U0
+            ties += np.uint64(tree.prior[record] == best_prior)
     best, best_value = np.int64(-1), np.float32(-1.0)
-    if visits == 0:
-        return best
-    scale = _EXPLORATION * math.sqrt(np.float32(visits)) / max(weight, np.float32(1e-9))
-    if dearest >= np.float32(0.0):
-        best_value = reward / np.float32(visits) + scale * dearest
-    for index in range(found):
-        record = np.int64(usable[index])
-        count = np.float32(tree.visits[record])
-        if count == np.float32(0.0):
-            continue
-        value = tree.reward[record] / count + scale * tree.prior[record] / (np.float32(1.0) + count)
-        if value > best_value:
-            best, best_value = record, value
-    return best
-
-
-@inline_kernel
-def _select(tree: Tree, usable: np.ndarray, found: int, state: np.uint64) -> tuple[int, np.uint64]:
-    """The child that PUCT selects; ties among unvisited ones are drawn."""
-    best = _puct(tree, usable, found)
+    if visits > 0:
+        scale = _EXPLORATION * math.sqrt(np.float32(visits)) / max(weight, np.float32(1e-9))
+        if ties > U0:
+            best_value = reward / np.float32(visits) + scale * best_prior
+        for index in range(found):
+            record = np.int64(legal_children[index])
+            count = np.float32(tree.visits[record])
+            if count > np.float32(0.0):
+                value = tree.reward[record] / count + scale * tree.prior[record] / (np.float32(1.0) + count)
+                if value > best_value:
+                    best, best_value = record, value
     if best >= 0:
         return best, state
-    dearest, ties = np.float32(-1.0), U0
-    for index in range(found):
-        record = np.int64(usable[index])
-        if tree.visits[record] == 0:
-            if tree.prior[record] > dearest:
-                dearest, ties = tree.prior[record], U0
-            ties += np.uint64(tree.prior[record] == dearest)
     state = advance(state)
     chosen = below(mix(state), ties)
     for index in range(found):
-        record = np.int64(usable[index])
-        if tree.visits[record] == 0 and tree.prior[record] == dearest:
+        record = np.int64(legal_children[index])
+        if tree.visits[record] == 0 and tree.prior[record] == best_prior:
             if chosen == U0:
                 return record, state
             chosen -= U1
-    return np.int64(usable[0]), state
+    return np.int64(legal_children[0]), state
 
 
 @inline_kernel
@@ -305,7 +276,7 @@ def _next(
     node: int,
     row: np.ndarray,
     mask: np.ndarray,
-    usable: np.ndarray,
+    legal_children: np.ndarray,
     state: np.uint64,
 ) -> tuple[int, np.uint64]:
     """The child of a node to go to, and the generator's new state; -1 where the descent stops."""
@@ -313,11 +284,11 @@ def _next(
         return np.int64(-1), state
     legal_mask(row, searcher.rules, mask)
     legal, only = count_legal(mask), nth_legal(mask, U0)
-    if legal > U1 and searcher.opponents.faithful[row[at.SEAT]] and has_room(tree):
+    if legal > U1 and searcher.opponents.plays_rules[row[at.SEAT]] and has_room(tree):
         return _take_known(tree, node, known_action(row, searcher.rules, mask, searcher.opponents)), state
-    found = take_tried(tree, node, mask, usable)
+    found = take_tried(tree, node, mask, legal_children)
     if count_legal(mask) == U0:
-        return _select(tree, usable, found, state)
+        return _select(tree, legal_children, found, state)
     if learned and legal == U1 and has_room(tree):  # a simulation sees what is forced for nothing
         return _take_known(tree, node, only), state
     return np.int64(-1), state
@@ -352,7 +323,7 @@ def descend(
     """
     rules = searcher.rules
     mask = np.empty(MASK_WORDS, np.uint64)
-    usable = np.empty(MOST_CHILDREN, np.int32)
+    legal_children = np.empty(MOST_CHILDREN, np.int32)
     moves = np.empty_like(searcher.ring)
     for index in range(firsts.size):
         row, path, movers = descents.rows[index], descents.path[index], descents.movers[index]
@@ -368,7 +339,7 @@ def descend(
             path[depth], movers[depth] = tree.action[record], row[at.SEAT]
             depth += 1
             apply_and_record(row, moves, np.uint64(tree.action[record]), rules)
-            record, state = _next(tree, searcher, learned, record, row, mask, usable, state)
+            record, state = _next(tree, searcher, learned, record, row, mask, legal_children, state)
         descents.depth[index] = depth
         descents.waits[index] = row[at.STAGE] != at.STAGE_OVER
         if descents.waits[index]:
@@ -380,9 +351,18 @@ def descend(
     return firsts.size, state
 
 
-@inline_kernel
-def _learn_prior(tree: Tree, node: int, log_probabilities: np.ndarray) -> bool:
-    """Enter the prior of one evaluation, as the mean over those in which an action was legal; false if full."""
+@pure_kernel
+def learn_prior(tree: Tree, node: int, log_probabilities: np.ndarray) -> bool:
+    """Enter the prior of one evaluation of a node, as the mean over those in which an action was legal.
+
+    Args:
+        tree: The tree.
+        node: The node; actions that it has no child for get one, without visits.
+        log_probabilities: Shape ``[400]``, float32, minus infinity where an action is not legal.
+
+    Returns:
+        Whether there was room.
+    """
     legal = np.float32(0.0)
     for action in range(NUM_ACTIONS):
         legal += np.float32(log_probabilities[action] > -np.inf)
@@ -403,22 +383,14 @@ def _learn_prior(tree: Tree, node: int, log_probabilities: np.ndarray) -> bool:
 
 
 @kernel
-def plant(tree: Tree, log_probabilities: np.ndarray) -> bool:
-    """Give the root its children; nothing is counted.
-
-    Args:
-        tree: A bare root.
-        log_probabilities: Of the root, shape ``[400]``, float32.
-
-    Returns:
-        Whether there was room.
-    """
-    return _learn_prior(tree, np.int64(ROOT), log_probabilities)
-
-
-@kernel
 def absorb(
-    tree: Tree, rules: np.ndarray, descents: Descents, answers: Answers, learned: bool, state: np.uint64
+    tree: Tree,
+    rules: np.ndarray,
+    descents: Descents,
+    log_probabilities: np.ndarray,
+    values: np.ndarray,
+    learned: bool,
+    state: np.uint64,
 ) -> tuple[bool, np.uint64]:
     """Expand the leaves that waited, and back their values up.
 
@@ -426,7 +398,8 @@ def absorb(
         tree: The tree.
         rules: The rules array.
         descents: The descents.
-        answers: On the leaves that waited, in order.
+        log_probabilities: Logarithms of the priors of the leaves that waited, in order, shape ``[n, 400]``, float32.
+        values: Their values for the seats to act, -1 to 1, shape ``[n]``, float32.
         learned: Whether the networks value leaves; otherwise, and before there is a landlord, a simulation does.
         state: The generator's state.
 
@@ -442,13 +415,13 @@ def absorb(
         row = descents.rows[index]
         landlord, observer = row[at.LANDLORD], row[at.SEAT]
         if learned and landlord != _NO_SEAT:
-            value = min(max(answers.values[place], np.float32(-1.0)), np.float32(1.0))
+            value = min(max(values[place], np.float32(-1.0)), np.float32(1.0))
             chance = (np.float32(1.0) + (value if observer == landlord else -value)) / np.float32(2.0)
         else:  # before there is a landlord, no value says which side a seat will be on
             state = simulate_random(row, rules, mask, state, True)
             landlord = row[at.LANDLORD]
             chance = np.float32(reward_of(row, landlord))
         leaf = _back_up(tree, descents.path[index], descents.movers[index], descents.depth[index], landlord, chance)
-        room = room and has_room(tree) and _learn_prior(tree, leaf, answers.log_probabilities[place])
+        room = room and has_room(tree) and learn_prior(tree, leaf, log_probabilities[place])
         place += 1
     return room, state

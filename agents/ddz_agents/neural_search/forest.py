@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Floats
-from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, new_descents, plant
+from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, learn_prior, new_descents
 from ddz_agents.neural_search.leaves import Evaluator
 from ddz_agents.tree_search.agent import Clock
 from ddz_agents.tree_search.choice import totals
@@ -67,49 +67,49 @@ class Forest(OwnsArrays):
         log_priors = self._evaluator.model.evaluate(observe(view)[None], action_mask(view)[None])[0][0]
         for tree in self.trees:
             clear(tree)
-            plant(tree, log_priors)
+            learn_prior(tree, np.int64(ROOT), log_priors)
         return log_priors
 
-    def recognize(self, faithful: npt.NDArray[np.uint8]) -> None:
-        """Let seats play the rule agent's moves, until the next decision begins.
+    def believe(self, pool: WorldPool, plays_rules: npt.NDArray[np.uint8]) -> None:
+        """Search these worlds, with these seats playing the rule agent's moves, until the next decision begins.
 
         Args:
-            faithful: 1 for each of these, shape ``[3]``, uint8.
+            pool: Weighted determinizations to draw from; empty for uniform ones, as without this call.
+            plays_rules: 1 for each of these seats, shape ``[3]``, uint8.
         """
-        self._searcher = self._searcher._replace(opponents=self._searcher.opponents._replace(faithful=faithful))
+        opponents = self._searcher.opponents._replace(plays_rules=plays_rules)
+        self._searcher = self._searcher._replace(pool=pool, opponents=opponents)
 
-    def wave(self, pool: WorldPool, firsts: npt.NDArray[np.int16]) -> None:
+    def wave(self, firsts: npt.NDArray[np.int16]) -> None:
         """Send descents down every tree, evaluate where they stop, and back the values up.
 
         Args:
-            pool: Weighted determinizations to draw from; empty for uniform ones.
             firsts: The root's action of each descent of a tree; at most ``batch``.
         """
-        searcher, share = self._searcher._replace(pool=pool), len(firsts)
+        searcher, share = self._searcher, len(firsts)
         parts = [self.descents.part(slice(i * self.batch, i * self.batch + share)) for i in range(len(self.trees))]
         for index, part in enumerate(parts):
-            self._descend(index, searcher, part, firsts)
+            self._descend(index, part, firsts)
         waiting = [np.flatnonzero(part.waits) for part in parts]
         rows = np.concatenate([index * self.batch + found for index, found in enumerate(waiting)])
         if not len(rows):
             return
-        answers = self._evaluator.leaves(self.descents.copied(rows), searcher.rules, searcher.opponents)
+        logs, values = self._evaluator.leaves(self.descents.copied(rows), searcher.rules, searcher.opponents)
         first, learned = 0, self._evaluator.values_leaves
         for index, (part, found) in enumerate(zip(parts, waiting, strict=True)):
-            own = answers.part(slice(first, first + len(found)))
+            own = slice(first, first + len(found))
             tree, state = self.trees[index], self._states[index]
-            room, state = absorb(tree, searcher.rules, part, own, learned, state)
+            room, state = absorb(tree, searcher.rules, part, logs[own], values[own], learned, state)
             first, self._states[index] = first + len(found), np.uint64(state)
             if not room:
                 self.trees[index] = grown(tree)
 
-    def _descend(self, index: int, searcher: Searcher, part: Descents, firsts: npt.NDArray[np.int16]) -> None:
+    def _descend(self, index: int, part: Descents, firsts: npt.NDArray[np.int16]) -> None:
         """Make a tree's descents, growing the tree when it is full."""
+        deal, learned = self._deals[index], self._evaluator.values_leaves
         while True:
             tree, state = self.trees[index], self._states[index]
-            done, state = descend(
-                tree, searcher, part, firsts, self._deals[index], self._evaluator.values_leaves, state
-            )
+            done, state = descend(tree, self._searcher, part, firsts, deal, learned, state)
             self._states[index] = np.uint64(state)
             if done == len(firsts):
                 return
@@ -117,42 +117,15 @@ class Forest(OwnsArrays):
             part, firsts = part.part(slice(done, None)), firsts[done:]
 
 
-class DescentBudget:
-    """A number of descents, or a time that begins to run when this is made.
-
-    Args:
-        descents: How many.
-        milliseconds: Time instead of descents.
-    """
-
-    def __init__(self, descents: int, milliseconds: float | None) -> None:
-        self._descents, self._clock, self._spent = descents, Clock(milliseconds), 0
-
-    def over(self, share: float) -> bool:
-        """Whether a share of the budget is spent."""
-        return self._clock.over(share) and (self._clock.seconds is not None or self._spent >= share * self._descents)
-
-    def turns(self, batch: int, trees: int, candidates: int, share: float) -> int:
-        """Descents of each candidate in every tree's next wave, on the way to a share of the budget; at least one."""
-        most = max(1, batch // candidates)
-        if self._clock.seconds is not None:
-            return most
-        left = math.ceil((share * self._descents - self._spent) / (candidates * trees))
-        return max(1, min(most, left))
-
-    def spend(self, descents: int) -> None:
-        """Note what was done."""
-        self._spent += descents
-
-
-def halve(forest: Forest, pool: WorldPool, log_priors: Floats, budget: DescentBudget, candidates: int) -> int:
+def halve(forest: Forest, log_priors: Floats, clock: Clock, descents: int, candidates: int) -> int:
     """Find the root's best action.
 
     Args:
         forest: Planted trees.
-        pool: Determinizations; empty for uniform ones.
         log_priors: Logarithms of the policy's probabilities, shape ``[400]``, minus infinity where illegal.
-        budget: The budget; every round gets the same share of it, and at least one descent a candidate and tree.
+        clock: Of which every round gets the same share.
+        descents: The budget instead of time; every round gets the same share of it, and at least one descent per
+            candidate and tree.
         candidates: How many actions are compared.
 
     Returns:
@@ -160,14 +133,17 @@ def halve(forest: Forest, pool: WorldPool, log_priors: Floats, budget: DescentBu
     """
     order = np.argsort(-log_priors, kind="stable")
     alive = [int(action) for action in order[:candidates] if log_priors[action] > -np.inf]
-    rounds = max(1, (len(alive) - 1).bit_length())
+    rounds, trees, spent = max(1, (len(alive) - 1).bit_length()), len(forest.trees), 0
     for number in range(1, rounds + 1):
-        while not budget.over(number / rounds):
-            turns = budget.turns(forest.batch, len(forest.trees), len(alive), number / rounds)
+        share = number / rounds
+        while not (clock.over(share) and (clock.seconds is not None or spent >= share * descents)):
+            turns = max(1, forest.batch // len(alive))  # descents of each candidate in every tree's next wave
+            if clock.seconds is None:
+                turns = max(1, min(turns, math.ceil((share * descents - spent) / (len(alive) * trees))))
             firsts = np.tile(np.array(alive, np.int16), turns)
             for part in np.array_split(firsts, -(-len(firsts) // forest.batch)):
-                forest.wave(pool, part)
-            budget.spend(len(firsts) * len(forest.trees))
+                forest.wave(part)
+            spent += len(firsts) * trees
         scores = _scores(forest, log_priors)
         alive.sort(key=lambda action: -scores.get(action, -math.inf))
         alive = alive[: (len(alive) + 1) // 2]

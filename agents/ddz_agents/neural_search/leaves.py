@@ -20,17 +20,14 @@ import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural_search.descent import (
-    Answers,
     Descents,
     RecognizedSeats,
     describe_leaf,
-    none_recognized,
     skip_known,
 )
-from ddz_agents.tree_search.search import reward_of
 from ddz_agents.worlds.determinize import Words
 from ddz_env.core.engine.compiling import kernel
-from ddz_env.core.engine.layout import LANDLORD, SEAT
+from ddz_env.core.engine.layout import LANDLORD, NO_GAME, SEAT, WINNER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import mask_bytes
@@ -83,8 +80,8 @@ class Evaluator:
         self.model, self._kind = model, kind
         self.values_leaves = kind != "simulation"
 
-    def leaves(self, descents: Descents, rules: Words, opponents: RecognizedSeats) -> Answers:
-        """Priors and values of leaves.
+    def leaves(self, descents: Descents, rules: Words, opponents: RecognizedSeats) -> tuple[Floats, Floats]:
+        """Logarithms of the priors of leaves, ``[n, 400]``, and values for the seats to act, -1 to 1, ``[n]``.
 
         Args:
             descents: Copies of those that wait: they are played on.
@@ -96,7 +93,7 @@ class Evaluator:
             seats = descents.rows[:, SEAT].copy()
             play_on(self.model, descents, log_probabilities, AHEAD, rules, opponents)
             values = values_for(descents, seats, self._values)
-        return Answers(log_probabilities, values)
+        return log_probabilities, values
 
     def _values(self, descents: Descents) -> Floats:
         """What positions are worth to the seats to act, shape ``[n]``."""
@@ -126,11 +123,12 @@ def values_for(descents: Descents, seats: Words, value: Callable[[Descents], Flo
     Returns:
         Shape ``[n]``, float32.
     """
-    values = np.empty(len(seats), np.float32)
-    write_results(descents, seats, values)
+    winners, landlords = descents.rows[:, WINNER], descents.rows[:, LANDLORD]
+    won = (seats == landlords) == (winners == landlords + np.uint64(1))
+    values = np.where(winners == NO_GAME, 0, np.where(won, 1, -1)).astype(np.float32)
     waiting = np.flatnonzero(descents.waits)
     if len(waiting):
-        landlords = descents.rows[waiting, LANDLORD]  # of an auction at the leaf, the one that it has come to
+        landlords = landlords[waiting]  # of an auction at the leaf, the one that it has come to
         same_side = (descents.rows[waiting, SEAT] == landlords) == (seats[waiting] == landlords)
         found = value(descents.copied(waiting))
         values[waiting] = np.where(same_side, found, -found)
@@ -143,7 +141,7 @@ def play_on(
     log_probabilities: Floats,
     decisions: int,
     rules: Words,
-    opponents: RecognizedSeats | None = None,
+    opponents: RecognizedSeats,
 ) -> None:
     """Let a policy play games on in place, its likeliest action each time.
 
@@ -153,9 +151,9 @@ def play_on(
         log_probabilities: The policy's word on them, shape ``[n, 400]``, float32.
         decisions: How many are played in each; what is forced, or known, does not count.
         rules: The rules array.
-        opponents: What is known of the other seats; nothing if not given.
+        opponents: What is known of the other seats.
     """
-    opponents, playing = opponents or none_recognized(), np.arange(len(descents.waits))
+    playing = np.arange(len(descents.waits))
     for number in range(decisions):
         if number:
             log_probabilities, _ = ask(model, descents, playing)
@@ -186,20 +184,6 @@ def _play_actions(
         descents.waits[index] = skip_known(row, ring, rules, mask, opponents)
         if descents.waits[index]:
             describe_leaf(row, ring, rules, mask, descents, index)
-
-
-@kernel
-def write_results(descents: Descents, seats: np.ndarray, values: np.ndarray) -> None:
-    """Write what finished games brought: 1, -1, or 0 where all declined to be landlord.
-
-    Args:
-        descents: The games.
-        seats: For whom, shape ``[n]``, uint64.
-        values: Output, shape ``[n]``, float32; those of waiting games are left alone.
-    """
-    for index in range(seats.size):
-        if not descents.waits[index]:
-            values[index] = np.float32(2.0) * reward_of(descents.rows[index], seats[index]) - np.float32(1.0)
 
 
 class _AnswerCache(OwnsArrays):

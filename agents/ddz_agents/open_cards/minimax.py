@@ -201,22 +201,12 @@ class Solver(OwnsArrays):
         rules: The rules.
         node_limit: Positions a call may visit.
         table_bits: The table has ``2 ** table_bits`` slots of 24 bytes.
-
-    Raises:
-        NotSolvableError: If the node limit is out of range.
     """
 
     def __init__(self, rules: Rules, node_limit: int = NODE_LIMIT, table_bits: int = 18) -> None:
-        if node_limit < 1:
-            raise NotSolvableError(f"node_limit={node_limit!r} must be at least 1")
         more = {"total": "f8", "first_state": "i8", "states": "i8"}
         self._stack = new_stack(rules.words(), MAX_PLIES, MAX_MOVES, node_limit, new_table(table_bits), **more)
         self._values = np.zeros(MAX_MOVES)
-
-    @property
-    def nodes(self) -> int:
-        """Positions that the last call visited (those found in the table not counted)."""
-        return int(self._stack.counters[at.NODES])
 
     def _moves(self, found: int, values: Reals) -> tuple[list[Move], Reals]:
         """The moves at the bottom of the stack with their values.
@@ -248,7 +238,7 @@ class MinimaxSolver(Solver):
         table_bits: The table has ``2 ** table_bits`` slots of 24 bytes.
 
     Raises:
-        NotSolvableError: If ε or the node limit is out of range.
+        NotSolvableError: If ε is out of range.
 
     Example:
         >>> from ddz_env import State

@@ -167,32 +167,10 @@ def hide_few_cards(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uin
 
 
 @pure_kernel
-def taught_action(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, plan: np.ndarray) -> int:
-    """The teacher's action at any stage of one game: an action id, or ``NO_LABEL``.
-
-    Args:
-        row: The game, not over, shape ``[32]``, uint64; unchanged.
-        rules: The rules array.
-        mind: The teacher's memory.
-        w: Its weights.
-        plan: Main group and kickers last planned in this game, shape ``[2]``, uint64; changed in place.
-    """
-    action = next_action(row, rules, mind, w, plan)
-    if row[STAGE] == STAGE_KICKER:
-        # A hand is planes of thresholds: a part of the plan has no bit that the plan has not.
-        if row[CHOSEN] & ~plan[1] != U0 or row[CHOSEN] == plan[1]:
-            return NO_LABEL
-        legal_mask(row, rules, mind.mask)
-        if not marked(mind.mask, action):
-            return NO_LABEL
-    return int(action)
-
-
-@pure_kernel
 def teach(
     rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, plans: np.ndarray, actions: np.ndarray
 ) -> None:
-    """Write the teacher's action for every game.
+    """Write the teacher's action for every game, at any stage.
 
     Args:
         rows: The games, shape ``[n, 32]``, uint64; unchanged.
@@ -203,8 +181,19 @@ def teach(
         actions: Output, shape ``[n]``, int64; ``NO_LABEL`` where the game is over or the teacher has no answer.
     """
     for index in range(rows.shape[0]):
-        over = rows[index, STAGE] == STAGE_OVER
-        actions[index] = NO_LABEL if over else taught_action(rows[index], rules, mind, w, plans[index])
+        row, plan = rows[index], plans[index]
+        actions[index] = NO_LABEL
+        if row[STAGE] == STAGE_OVER:
+            continue
+        action = next_action(row, rules, mind, w, plan)
+        if row[STAGE] == STAGE_KICKER:
+            # A hand is planes of thresholds: a part of the plan has no bit that the plan has not.
+            if row[CHOSEN] & ~plan[1] != U0 or row[CHOSEN] == plan[1]:
+                continue
+            legal_mask(row, rules, mind.mask)
+            if not marked(mind.mask, action):
+                continue
+        actions[index] = np.int64(action)
 
 
 @pure_kernel

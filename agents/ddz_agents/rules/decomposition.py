@@ -15,17 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_agents.rules import prices
 from ddz_agents.rules import scratch as at
-from ddz_agents.rules.prices import (
-    LOSER,
-    groups_unseen,
-    price_among,
-    price_at,
-    price_of_quad,
-    price_part,
-    sum_of,
-    sure_part,
-)
 from ddz_agents.rules.scratch import RuleScratch, Scratch, is_plane
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
@@ -71,12 +62,12 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: Scratch, f
         segment -= 1
         if _allowed(segment, scratch):
             length, copies = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_COPIES[segment]
-            starts, unseen = words.run(plane, length), groups_unseen(segment, scratch)
+            starts, unseen = words.run(plane, length), prices.groups_unseen(segment, scratch)
             while starts != U0 and found < at.MAX_CHAINS:
                 rank = words.lowest(starts)
                 memory[at.CHAIN + found] = (np.uint64(segment) << U4) | rank
                 memory[at.CHAIN_CARDS + found] = words.spread(words.body_mask(rank, length), copies)
-                memory[at.CHAIN_PRICE + found] = np.uint64(price_among(segment, rank, unseen, scratch))
+                memory[at.CHAIN_PRICE + found] = np.uint64(prices.price_among(segment, rank, unseen, scratch))
                 starts &= starts - U1
                 found += 1
     return found
@@ -219,7 +210,7 @@ def _load_bodies(
             if kickers == U0 or not _allowed(segment, scratch):
                 return False, price, solos, pairs, count
         if tables.SEGMENT_COPIES[segment] == U4:
-            price += price_of_quad(np.int64(segment), rank, scratch)
+            price += prices.price_of_quad(np.int64(segment), rank, scratch)
         count = _put(scratch, count, np.int64(segment), rank, kickers, emit)
     return True, price, solos, pairs, count
 
@@ -250,7 +241,7 @@ def _read(
     if quads != U0 or scratch.memory[at.PLANES_TAKEN + chains] != U0:
         bodies, as_trio, as_pairs = _list_bodies(chains, quads, modes, scratch)
         solos, pairs, trios = solos | as_trio, pairs | as_pairs, trios | as_trio
-        price += sum_of(as_pairs, at.PAIRS, scratch)  # one pair is played, the other may ride along
+        price += prices.sum_of(as_pairs, at.PAIRS, scratch)  # one pair is played, the other may ride along
         count = _put_each(scratch, count, at.PAIR, as_pairs, emit)
     if whole:
         solos &= ~JOKERS
@@ -266,7 +257,7 @@ def _read(
 @inline_kernel
 def _part(price: int, sure: bool) -> int:
     """One of both prices."""
-    return sure_part(price) if sure else price_part(price)
+    return prices.sure_part(price) if sure else prices.price_part(price)
 
 
 @inline_kernel
@@ -297,9 +288,9 @@ def _load_trios(
         pair &= ~pair + U1
         solo_price, pair_price = _ZERO, _ZERO
         if solo != U0 and _allowed(at.TRIO_SOLO, scratch):
-            solo_price = price_at(words.lowest(solo), at.SOLOS, scratch)
+            solo_price = prices.price_at(words.lowest(solo), at.SOLOS, scratch)
         if pair != U0 and _allowed(at.TRIO_PAIR, scratch):
-            pair_price = price_at(words.lowest(pair), at.PAIRS, scratch)
+            pair_price = prices.price_at(words.lowest(pair), at.PAIRS, scratch)
         solo_gain, pair_gain = _part(solo_price, sure), _part(pair_price, sure)
         if solo_gain > 0 and solo_gain >= pair_gain:
             loaded, kickers, solos, carried = at.TRIO_SOLO, solo, solos & ~solo, carried + solo_price
@@ -381,19 +372,19 @@ def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: 
         reading = broken, whole, modes
         possible, spent, trios, solos, pairs, _ = _read(hand, chains, reading, scratch, at.PRICE_ONLY)
         if possible:
-            spent += sum_of(solos, at.SOLOS, scratch) + sum_of(pairs, at.PAIRS, scratch)
+            spent += prices.sum_of(solos, at.SOLOS, scratch) + prices.sum_of(pairs, at.PAIRS, scratch)
             by_price = by_sure = spent + _price_of_trios(trios, scratch)
             # A trio carries away no more than the dearest solo or pair: most readings are too dear in any case.
             number_of_trios = np.int64(words.popcount(trios))
-            if trios != U0 and price_part(by_price) - number_of_trios * scratch.prices[at.DEAREST] < price:
+            if trios != U0 and prices.price_part(by_price) - number_of_trios * scratch.prices[at.DEAREST] < price:
                 by_price -= _load_trios(trios, solos, pairs, False, scratch, _ZERO, at.PRICE_ONLY)[0]
-            if trios != U0 and sure_part(by_sure) - number_of_trios * LOSER < sure:
+            if trios != U0 and prices.sure_part(by_sure) - number_of_trios * prices.LOSER < sure:
                 by_sure -= _load_trios(trios, solos, pairs, True, scratch, _ZERO, at.PRICE_ONLY)[0]
-            if price_part(by_price) < price:
-                price = price_part(by_price)
+            if prices.price_part(by_price) < price:
+                price = prices.price_part(by_price)
                 _keep(at.BEST_PRICE, hand, chains, reading, memory)
-            if sure_part(by_sure) < sure:
-                sure = sure_part(by_sure)
+            if prices.sure_part(by_sure) < sure:
+                sure = prices.sure_part(by_sure)
                 _keep(at.BEST_SURE, hand, chains, reading, memory)
         modes = _next_modes(modes, planes, quads)
         if modes == U0:  # modes change fastest, then the rocket, then trios
@@ -497,7 +488,7 @@ def values_of_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
         price, sure = split_hand(hand, mind)
         slot[0], slot[1], slot[2] = hand, mind.scratch.memory[at.TIMES], np.uint64(price + (sure << 32))
     both = np.int64(slot[2])
-    return price_part(both), sure_part(both)
+    return prices.price_part(both), prices.sure_part(both)
 
 
 @inline_kernel
@@ -514,4 +505,4 @@ def price_of_hand(hand: np.uint64, mind: RuleScratch) -> int:
 def losers_and_controls(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
     """The fewest moves that can be beaten into which a hand splits, and the moves of that split that cannot."""
     sure = values_of_hand(hand, mind)[1]
-    return sure // LOSER, sure % LOSER
+    return sure // prices.LOSER, sure % prices.LOSER

@@ -20,25 +20,9 @@ from ddz_agents.rules import weights as of
 from ddz_agents.rules.scratch import RuleScratch, Scratch
 from ddz_env.core.actions import NUM_SEGMENTS, segments_of
 from ddz_env.core.cards import NUM_CARDS
-from ddz_env.core.engine import tables
+from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.words import (
-    CHAIN_PLANE,
-    FOUR_PLANES,
-    PLANE,
-    U0,
-    U1,
-    U2,
-    U3,
-    U4,
-    U8,
-    U12,
-    U15,
-    U16,
-    count_of,
-    popcount,
-    run,
-)
+from ddz_env.core.engine.words import U0, U1, U2, U3, U4, U8, U12, U15, U16
 from ddz_env.core.rules import R_BOMBS, R_SEGMENTS, R_TWO_JOKERS
 
 LOSER, WINNER = 100, 1
@@ -139,15 +123,15 @@ def groups_unseen(segment: int, scratch: Scratch) -> np.uint64:
     """The lowest ranks of the groups of a segment that one of the others could hold."""
     if tables.SEGMENT_CARDS[segment] > scratch.memory[at.MOST]:
         return U0
-    plane = (scratch.memory[at.POOL] >> (U16 * (tables.SEGMENT_COPIES[segment] - U1))) & PLANE
+    plane = (scratch.memory[at.POOL] >> (U16 * (tables.SEGMENT_COPIES[segment] - U1))) & words.PLANE
     length = tables.SEGMENT_LENGTH[segment]
-    return run(plane & CHAIN_PLANE, length) if length > U1 else plane
+    return words.run(plane & words.CHAIN_PLANE, length) if length > U1 else plane
 
 
 @inline_kernel
 def price_among(segment: int, rank: np.uint64, groups: np.uint64, scratch: Scratch) -> int:
     """Both prices of a pair, a trio or a longer group where the others could hold these groups of its segment."""
-    return scratch.prices[at.BY_HIGHER + _ROW[segment] + np.int64(popcount(groups >> (rank + U1)))]
+    return scratch.prices[at.BY_HIGHER + _ROW[segment] + np.int64(words.popcount(groups >> (rank + U1)))]
 
 
 @inline_kernel
@@ -208,7 +192,7 @@ def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarra
     if not changed:
         return
     scratch.memory[at.TIMES] += U1
-    shares = _SHARE[popcount(pool)]
+    shares = _SHARE[words.popcount(pool)]
     pairs, trios = groups_unseen(at.PAIR, scratch), groups_unseen(at.TRIO, scratch)
     higher, rank = U0, U15
     while rank > U0:
@@ -217,7 +201,7 @@ def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarra
         prices[place + at.SOLOS] = prices[at.BY_SHARE + np.int64(shares[higher])]
         prices[place + at.PAIRS] = price_among(at.PAIR, rank, pairs, scratch)
         prices[at.TRIO_PRICE + np.int64(rank)] = price_among(at.TRIO, rank, trios, scratch)
-        higher += count_of(pool, rank)
+        higher += words.count_of(pool, rank)
     for subset in range(3, 16):
         first, rest = at.SUMS + 8 * (subset & -subset), at.SUMS + 8 * (subset & (subset - 1))
         if rest > at.SUMS:
@@ -235,11 +219,11 @@ def _beaten_and_price(main: np.uint64, scratch: Scratch) -> tuple[int, int]:
     bare, prices = at.PRICED_AS[segment], scratch.prices
     if bare == at.SOLO:
         pool = scratch.memory[at.POOL]
-        higher = pool & ~(((U2 << rank) - U1) * FOUR_PLANES)
-        return np.int64(_SHARE[popcount(pool), popcount(higher)]), price_at(rank, at.SOLOS, scratch)
+        higher = pool & ~(((U2 << rank) - U1) * words.FOUR_PLANES)
+        return np.int64(_SHARE[words.popcount(pool), words.popcount(higher)]), price_at(rank, at.SOLOS, scratch)
     if _ROW[bare] == _ALWAYS:
         return np.int64(0), prices[at.ROCKET_PRICE]
-    place = _ROW[bare] + np.int64(popcount(groups_unseen(bare, scratch) >> (rank + U1)))
+    place = _ROW[bare] + np.int64(words.popcount(groups_unseen(bare, scratch) >> (rank + U1)))
     return prices[at.BEATEN + place], prices[at.BY_HIGHER + place]
 
 

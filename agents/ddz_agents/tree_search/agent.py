@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
@@ -34,10 +35,6 @@ MOST_ITERATIONS = 100_000_000
 """More are an error: compiled code counts records, up to four an iteration, in 32 bits and does not check them."""
 
 RANDOM = "random"
-RESULTS = "docs/measurements/search-options.md"
-"""The page with the results of what went."""
-ENDGAME = "search", "no match showed a gain from solving the last cards; the agent `determinized-solver` solves them"
-"""The option of 0.2.0 by which a search handed its last cards to the solver."""
 Policy = Callable[[Any, Any, Any, Any], Any]
 """A simulation of the user's own, compiled by Numba: ``(row, rules, mask, state)`` to the generator's new state."""
 Milliseconds = Annotated[float, Range(0.1)] | None
@@ -63,12 +60,6 @@ class TreeOptions(Options):
         threads: Threads that grow the trees; none for all cores. Results do not depend on it.
     """
 
-    gone = {  # noqa: RUF012 - a class attribute without an annotation is not a field
-        "selection": ("ucb", f"PUCT lost to it at equal time, see {RESULTS}"),
-        "counts": ("parent", f"availability counts gained nothing, see {RESULTS}"),
-        "prior": ("uniform", f"PUCT with the rule agent's prior is weaker than `rollout`, see {RESULTS}"),
-        "final": ("visits", f"the choice by value gained nothing, see {RESULTS}"),
-    }
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 250
     trees: Annotated[int, Range(1)] = 40
     milliseconds: Milliseconds = None
@@ -90,10 +81,6 @@ class TreeOptions(Options):
         found: object = self.simulation
         if found == RANDOM:
             return None
-        if found in ("planned", "rules"):
-            raise self.error(
-                f"simulation={found} went, and {RANDOM} stayed: it gained nothing in a tree, see {RESULTS}"
-            )
         if isinstance(found, str):
             module, dot, name = found.rpartition(".")
             if not dot:
@@ -116,10 +103,6 @@ class IsUctOptions(TreeOptions):
             hidden seats' past moves; 0 draws uniform worlds.
     """
 
-    gone = TreeOptions.gone | {
-        "reuse": (False, f"trees kept from one move to the next gained nothing, see {RESULTS}"),
-        "endgame": ENDGAME,
-    }
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 10_000
     trees: Annotated[int, Range(1)] = 1
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
@@ -234,15 +217,11 @@ class TreeSearchAgent(SearchAgent[Sight]):
         worlds = self._worlds(view, rng)
         threads = min(usable_threads(self.options.threads), self.options.trees)
 
-        def grow(index: int) -> None:
-            game, state = self._game_of_tree(position, np.uint64(key(seed, np.uint64(index))))
-            self._grow_tree(index, game, worlds, state, threads)
-
+        grow = partial(self._grow_tree, position, worlds, seed, threads)
         if threads == 1:
             for index in range(self.options.trees):
                 grow(index)
         else:
-            self._iterate(self._trees[0], self._game_of_tree(position, seed)[0], 0, worlds, seed)  # compiles
             with ThreadPoolExecutor(threads) as workers:
                 list(workers.map(grow, range(self.options.trees)))
         return choose(self._trees, position.row, position.rules)
@@ -259,25 +238,24 @@ class TreeSearchAgent(SearchAgent[Sight]):
         """What a tree searches, and the generator's state after drawing it."""
         return position, state
 
-    def _grow_tree(self, index: int, game: Position, worlds: WorldPool | None, state: np.uint64, threads: int) -> None:
+    def _grow_tree(
+        self, position: Position, worlds: WorldPool | None, seed: np.uint64, threads: int, index: int
+    ) -> None:
         """Spend one tree's budget, giving the tree twice the room whenever it is full."""
         options, tree = self.options, self._trees[index]
+        game, state = self._game_of_tree(position, np.uint64(key(seed, np.uint64(index))))
         clock = Clock(options.milliseconds and options.milliseconds * threads / options.trees)
         look = _LOOK if self._policy is None else _LOOK_SLOW
         left = options.iterations if options.milliseconds is None else look
         while left > 0:
-            done, state = self._iterate(tree, game, left, worlds, state)
+            done, state = search(
+                tree, game, left, float(options.exploration), worlds, self._policy, options.finish, np.uint64(state)
+            )
             if done < left:
                 self._trees[index] = tree = grown(tree)
             left -= done
             if left == 0 and not clock.over():
                 left = look
-
-    def _iterate(
-        self, tree: Tree, game: Position, iterations: int, worlds: WorldPool | None, state: np.uint64
-    ) -> tuple[int, np.uint64]:
-        exploration, finish = float(self.options.exploration), self.options.finish
-        return search(tree, game, iterations, exploration, worlds, self._policy, finish, np.uint64(state))
 
 
 @takes(IsUctOptions)

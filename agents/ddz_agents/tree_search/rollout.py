@@ -23,7 +23,7 @@ from ddz_agents.rules.candidates import best_candidates
 from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.tree_search.agent import ENDGAME, RESULTS, Clock, InferringAgent, Milliseconds
+from ddz_agents.tree_search.agent import Clock, InferringAgent, Milliseconds
 from ddz_agents.tree_search.search import Position, landlord_won
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_agents.worlds.inference import MOST_PARTICLES
@@ -145,10 +145,6 @@ class RolloutOptions(Options):
             number of rollouts is added to the rule agent's wins.
     """
 
-    gone = {  # noqa: RUF012 - a class attribute without an annotation is not a field
-        "simulation": ("rules", f"other players lost to the rule agent, see {RESULTS}"),
-        "endgame": ENDGAME,
-    }
     iterations: Annotated[int, Range(1)] = 1000
     milliseconds: Milliseconds = None
     candidates: Annotated[int, Range(2)] = 12

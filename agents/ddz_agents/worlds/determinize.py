@@ -259,33 +259,20 @@ def check_view(row: Words, seat: int, rules: Words) -> None:
         >>> check_view(view.row, view.seat, view.rule_words)
     """
     _check_start(row)
-    _check_sizes(row, seat, rules)
-    _check_cards(row, seat, rules)
-
-
-def _check_sizes(row: Words, seat: int, rules: Words) -> None:
-    players, landlord = int(rules[R_PLAYERS]), int(row[at.LANDLORD])
+    players, landlord, open_hands = int(rules[R_PLAYERS]), int(row[at.LANDLORD]), bool(rules[R_OPEN_HANDS])
     sizes = [(int(row[at.SIZES]) >> (8 * other)) & 255 for other in range(players)]
-    seen = range(players) if rules[R_OPEN_HANDS] else (seat,)
-    for other in seen:
+    for other in range(players) if open_hands else (seat,):
         held = int(row[at.HANDS + other]).bit_count()
         if held != sizes[other]:
             raise InconsistentViewError(f"seat {other}'s hand has {held} cards, its size is given as {sizes[other]}")
-    if rules[R_OPEN_HANDS]:
-        return
-    if landlord not in (seat, at.NO_SEAT):
+    words = [row[at.HIDDEN], row[at.LEFT_OUT], *row[at.PLAYED : at.PLAYED + 3], *row[at.HANDS : at.HANDS + 3]]
+    if not open_hands and landlord not in (seat, at.NO_SEAT):  # landlord cards that the landlord still holds
+        words.append(row[at.KNOWN])
         sizes[landlord] -= int(row[at.KNOWN]).bit_count()
     others = [size for other, size in enumerate(sizes) if other != seat]
     pool = int(row[at.HIDDEN]).bit_count()
-    if min(others) < 0 or sum(others) > pool:
+    if not open_hands and (min(others) < 0 or sum(others) > pool):
         raise InconsistentViewError(f"seat {seat} sees {pool} unplaced cards for hands of {others}: no deal agrees")
-
-
-def _check_cards(row: Words, seat: int, rules: Words) -> None:
-    """Seen, played and unseen cards are the deck.  Landlord cards still in another seat's hand are in ``KNOWN``."""
-    words = [row[at.HIDDEN], row[at.LEFT_OUT], *row[at.PLAYED : at.PLAYED + 3], *row[at.HANDS : at.HANDS + 3]]
-    if not rules[R_OPEN_HANDS] and int(row[at.LANDLORD]) not in (seat, at.NO_SEAT):
-        words.append(row[at.KNOWN])
     cards = [sum(column) for column in zip(*(word_to_counts(int(word)) for word in words), strict=True)]
     deck = list(word_to_counts(int(rules[R_DECK])))
     if cards != deck:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,8 @@ from ddz_agents.worlds.story import (
     story_log_likelihoods,
 )
 from ddz_env import View
+from ddz_env.core.checks import check_integer
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN
-from ddz_env.core.options import Options, Range
 from ddz_env.core.rules import Rules
 
 DEFAULT_PARTICLES = 1000
@@ -48,16 +48,6 @@ class Proposal(NamedTuple):
 
     hands: Words
     logs: Reals
-
-
-@dataclass(frozen=True)
-class _InferenceOptions(Options):
-    """Checked options of :func:`infer`."""
-
-    error = InvalidInferenceOptionError
-    particles: Annotated[int, Range(1)]
-    rounds: Annotated[int, Range(0)]
-    least_ess: Annotated[float, Range(0, 1)]
 
 
 def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
@@ -94,7 +84,7 @@ def infer(
     view: View,
     rng: np.random.Generator,
     particles: int = DEFAULT_PARTICLES,
-    models: PlayerModel | Sequence[PlayerModel] | None = None,
+    models: Sequence[PlayerModel] | None = None,
     *,
     rounds: int = DEFAULT_ROUNDS,
     least_ess: float = _LEAST_DRAWN,
@@ -102,15 +92,15 @@ def infer(
 ) -> Particles:
     """Draw determinizations uniformly, move them towards what the hidden seats' moves say, and weigh them by the rest.
 
-    A particle's likelihood is the product over the hidden seats of the mean over the models (each is a kind of player
-    that the seat may be, equally likely before it moved) of the likelihood of the seat's decisions in the positions
-    that the particle implies.  The observer's own decisions, bids and answers to doubling do not weigh.
+    A particle's likelihood is the product over the hidden seats of the mean over the models (equally likely before the
+    seat moved) of the likelihood of the seat's decisions in the positions that the particle implies.  The observer's
+    own decisions, bids and answers to doubling do not weigh.
 
     Args:
         view: What the observer knows; its history must be complete.
         rng: The only source of randomness.
         particles: How many determinizations.
-        models: Player model(s) of the hidden seats; None for the fitted rule models.
+        models: The kinds of players that a hidden seat may be; None for the fitted rule models.
         rounds: How often at most the particles are drawn again by weight and may swap cards
             (:func:`ddz_agents.worlds.particles.anneal`); with 0 they stay as drawn, and the weights say everything.
         least_ess: Floor under the effective number of different deals, as a share of those drawn: the weights are
@@ -118,7 +108,7 @@ def infer(
         proposal: Deals to weigh in place of ``particles`` drawn here; with it ``rounds`` has no effect.
 
     Raises:
-        InvalidInferenceOptionError: If an option is out of range, or a model answers with another shape.
+        InvalidInferenceOptionError: If there are no particles, or a model answers with another shape.
         InconsistentHistoryError: If the history is missing or does not lead to the position on the table.
 
     Example:
@@ -129,10 +119,10 @@ def infer(
         >>> known.hands.shape, round(float(known.weights.sum()), 9)
         ((100, 4), 1.0)
     """
-    options = _InferenceOptions(particles, rounds, least_ess)
-    chosen = _as_models(models)
+    chosen = [RulesPlayer(response) for response in RESPONSES] if models is None else models
     story = read_story(view)
-    hands = draw_hands(view, rng, options.particles) if proposal is None else proposal.hands
+    check_integer("particles", particles, 1, MOST_PARTICLES, InvalidInferenceOptionError)
+    hands = draw_hands(view, rng, particles) if proposal is None else proposal.hands
     check_story(story, view, hands[0])
     weighed = weighed_decisions(story, view.seat, view.rules)
 
@@ -187,15 +177,6 @@ def _mixed(logs: Reals) -> Reals:
     return np.asarray(mean.sum(axis=1))
 
 
-def _as_models(models: PlayerModel | Sequence[PlayerModel] | None) -> tuple[PlayerModel, ...]:
-    if models is None:
-        return tuple(RulesPlayer(response) for response in RESPONSES)
-    listed = (models,) if isinstance(models, PlayerModel) else tuple(models)
-    if not listed or not all(isinstance(model, PlayerModel) for model in listed):
-        raise InvalidInferenceOptionError(f"models={models!r} must be one or more player models with log_likelihood()")
-    return listed
-
-
 def inferred_pool(view: View, rng: np.random.Generator, particles: int) -> WorldPool:
     """The worlds that a search draws from: determinizations weighted by how plausible the hidden seats' moves are.
 
@@ -205,7 +186,7 @@ def inferred_pool(view: View, rng: np.random.Generator, particles: int) -> World
         particles: How many; 0 for uniform determinizations, drawn afresh each time.
     """
     known = inferred(view, rng, particles)
-    return uniform() if known is None else WorldPool(known.hands, known.cumulative)
+    return uniform() if known is None else known.pool
 
 
 def inferred(

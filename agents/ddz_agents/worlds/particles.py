@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.worlds.determinize import Reals, Words
+from ddz_agents.worlds.determinize import Reals, Words, WorldPool
 from ddz_env import View
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import HANDS, KNOWN
@@ -57,11 +57,11 @@ class Particles:
         return len(self.weights)
 
     @property
-    def cumulative(self) -> Reals:
-        """Running sums of the weights, the last exactly 1, shape ``[n]``: draw the first that exceeds a uniform."""
+    def pool(self) -> WorldPool:
+        """The particles as searches draw from them."""
         sums = np.cumsum(self.weights)
         sums /= sums[-1]
-        return sums
+        return WorldPool(self.hands, sums)
 
 
 def effective_size(weights: Reals) -> float:

@@ -285,7 +285,7 @@ class RulesPlayer(OwnsArrays):
     def __repr__(self) -> str:
         return f"RulesPlayer({self.response!r})"
 
-    def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move) -> Reals:
+    def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words | None = None) -> Reals:
         """The log-probability of a move in each position: see :class:`ddz_agents.worlds.story.PlayerModel`."""
         return np.asarray(_one_decision(rows, rules.words(), move.words, self._table, self._mind))
 

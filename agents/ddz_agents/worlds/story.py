@@ -6,9 +6,8 @@ particle's hands and the cards played since: the kernels replay the story from i
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -165,14 +164,10 @@ def check_story(story: PublicHistory, view: View, hands: Words) -> None:
         raise InconsistentHistoryError("the history leads to another position than the one on the table")
 
 
-@runtime_checkable
 class PlayerModel(Protocol):
-    """What a seat is believed to play: the plug-in of hand inference.
+    """What a seat is believed to play: the plug-in of hand inference."""
 
-    A model whose ``log_likelihood`` takes ``ring`` as well is given the moves before, as observations show them.
-    """
-
-    def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move) -> Reals:
+    def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words) -> Reals:
         """The log-probability of a move in each of several positions.
 
         Args:
@@ -181,6 +176,7 @@ class PlayerModel(Protocol):
             rules: The rules.
             seat: The seat to act in all of them.
             move: What it played.
+            ring: The moves before it, as observations show them, shape ``[16, 2]``, uint64; not to be changed.
 
         Returns:
             Shape ``[n]``, float64, finite: a model that is sure of itself is wrong one day, and a particle that is
@@ -213,13 +209,11 @@ def story_log_likelihoods(
     words = rules.words()
     rows = first_rows(story, hands)
     ring = np.zeros((at.HISTORY_MOVES, 2), np.uint64)
-    remembers = ["ring" in inspect.signature(model.log_likelihood).parameters for model in models]
     for index in range(int(np.flatnonzero(weighed)[-1]) + 1):
         seat, main, kickers = story.moves[index]
         move = Move.from_words(int(main), int(kickers))
         for number, model in enumerate(models if weighed[index] else ()):
-            past: dict[str, Any] = {"ring": ring} if remembers[number] else {}
-            answer = np.asarray(model.log_likelihood(rows, rules, int(seat), move, **past), np.float64)
+            answer = np.asarray(model.log_likelihood(rows, rules, int(seat), move, ring), np.float64)
             if answer.shape != (len(hands),) or not np.isfinite(answer).all():
                 raise InvalidInferenceOptionError(
                     f"{model!r} must answer with {len(hands)} finite log-probabilities for {move} of seat {seat}, "

@@ -7,8 +7,7 @@ they are first used.  No renderer changes a game, and what a seat cannot see nev
 from __future__ import annotations
 
 import os
-from typing import Any, ClassVar
-from weakref import WeakSet
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,41 +52,29 @@ class Window:
     """A window on the screen (pygame), which shows pictures until it or its user closes it.
 
     When the user closes the window, later pictures are ignored: a game that is being watched plays on.  SDL has one
-    window a process, so several of these draw into the same one; it disappears with the last of them.
-    ``SDL_VIDEODRIVER=dummy`` draws without a display.
+    window a process, so several of these draw into the same one.  ``SDL_VIDEODRIVER=dummy`` draws without a display.
 
     Args:
-        title: The window's title.
         fps: Pictures a second at most; ``show`` waits.  0 never waits.
 
     Raises:
         MissingDependencyError: If pygame is not installed.
 
     Example:
-        >>> with Window() as window:  # doctest: +SKIP
-        ...     window.show(render_rgb(state))
+        >>> Window().show(render_rgb(state))  # doctest: +SKIP
         True
     """
 
-    _alive: ClassVar[WeakSet[Window]] = WeakSet()
-
-    def __init__(self, title: str = "Dou Dizhu", *, fps: float = 0) -> None:
+    def __init__(self, fps: float = 0) -> None:
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         try:
             import pygame
         except ImportError as error:
             raise MissingDependencyError("pygame") from error
         self._pygame: Any = pygame
-        self._title = title
         self._fps = fps
         self._clock: Any = None
         self._open = True
-        self._alive.add(self)
-
-    @property
-    def is_open(self) -> bool:
-        """False once the window was closed, by :meth:`close` or by the user."""
-        return self._open
 
     def show(self, rgb: npt.NDArray[np.uint8]) -> bool:
         """Show a picture; the window appears with the first and takes the size of each.
@@ -119,10 +106,7 @@ class Window:
     def close(self) -> None:
         """Close the window; closing twice does nothing."""
         self._open = False
-        if self in self._alive:
-            self._alive.discard(self)
-            if not self._alive and self._pygame.display.get_init():
-                self._pygame.display.quit()
+        self._pygame.display.quit()
 
     def _surface(self, size: tuple[int, int]) -> Any:
         """The screen, opened or resized as needed."""
@@ -131,11 +115,5 @@ class Window:
         surface = display.get_surface()
         if surface is None or surface.get_size() != size:
             surface = display.set_mode(size)
-        display.set_caption(self._title)
+        display.set_caption("Dou Dizhu")
         return surface
-
-    def __enter__(self) -> Window:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()

@@ -17,9 +17,8 @@ import numpy.typing as npt
 
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
-from ddz_env.core.checks import check_flag, check_integer, check_seed
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidDealError, Message, plural, shown
-from ddz_env.core.rules import check_rules
+from ddz_env.core.checks import check_integer, check_seed
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidDealError, Message, plural
 from ddz_env.core.state import ILLEGAL, check_bottom, filled_up
 
 _NOTHING = Hand((0,) * NUM_RANKS)
@@ -71,13 +70,6 @@ class Deal:
     endgame: bool = False
 
     def __post_init__(self) -> None:
-        check_rules(self.rules)
-        hands: Any = () if self.hands is None else self.hands
-        if not isinstance(hands, tuple) or not all(hand is None or isinstance(hand, Hand) for hand in hands):
-            raise InvalidDealError(f"hands are a tuple of a Hand or None a seat, not {shown(self.hands)}")
-        if self.bottom is not None and not isinstance(self.bottom, Hand):
-            raise InvalidDealError(f"the landlord cards are a Hand or None, not {shown(self.bottom)}")
-        check_flag("endgame", self.endgame, InvalidDealError)
         check_seed(self.seed)
         check_seed(self.game, "game")
         if self.observer is not None:

@@ -55,7 +55,7 @@ class Record:
         remarks: Lines for the reader, written at the end behind ``#``; not read back.
 
     Raises:
-        RecordError: If a part is of another type, the players are not one a seat, or a remark has several lines.
+        RecordError: If the players are not one a seat, or a remark has several lines.
     """
 
     deal: Deal
@@ -64,11 +64,6 @@ class Record:
     remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.deal, Deal):
-            raise RecordError(f"a record begins with a Deal, not {shown(self.deal)}")
-        for what, texts in (("players", self.players), ("remarks", self.remarks)):
-            if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
-                raise RecordError(f"{what} are a tuple of texts, not {shown(texts)}")
         if len(self.players) != self.deal.rules.players:
             raise RecordError(f"{self.deal.rules.players} seats need as many players, not {len(self.players)}")
         for remark in self.remarks:

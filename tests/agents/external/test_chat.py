@@ -120,11 +120,8 @@ def refusing() -> Iterator[Any]:
         (401, b'{"error": "no such key"}', {}, "HTTP 401 .*no such key", 1),
         (307, b"", {"Location": "http://127.0.0.1:1/"}, "HTTP 307", 1),
         (500, b"x" * 10**5, {}, r"HTTP 500 .*x\.\.\. \(2 attempts\)", 2),
-        (429, b"slow down", {"Retry-After": "0"}, "HTTP 429 .*slow down", 2),
         (200, b"<html>\x1b[31m", {}, r"not a chat completion: b'<html>\\\\x1b", 2),
-        (200, b'{"choices": []}', {}, "not a chat completion", 2),
         (200, b'{"choices": [{"message": {"content": 5}}]}', {}, "not a chat completion", 2),
-        (200, b"[" * 10**5, {}, "not a chat completion", 2),
     ],
 )
 def test_what_an_endpoint_refuses_is_an_error_and_no_move(
@@ -176,8 +173,3 @@ def test_the_key_comes_from_the_environment_and_is_in_no_message(
 def test_only_addresses_of_the_web_are_taken(address: str) -> None:
     with pytest.raises(InvalidAgentOptionError, match="must begin with http:// or https://"):
         ChatAgent(address, model="stub")
-
-
-def test_a_transcript_that_cannot_be_written_is_refused_before_it_costs_anything(tmp_path: Path) -> None:
-    with pytest.raises(InvalidAgentOptionError, match=r"the transcript cannot be written: .*directory"):
-        ChatAgent("http://127.0.0.1:9", model="stub", transcript=tmp_path)

@@ -166,16 +166,8 @@ def test_hidden_cards_change_no_value_and_open_hands_are_what_the_others_may_hol
     assert np.array_equal(*(state_columns(observation, POSITIONS[0]) for observation in observations))
 
 
-def test_bids_are_no_moves_of_the_history(agent: DouZeroAgent) -> None:
-    state = State.new(4, "bidding,doubling=true")
-    while state.stage != "play":
-        state.step(agent.act(state.view(), np.random.default_rng(0)))
-    assert len(state.history) > 3
-    assert not history_columns(observe(state.view())[None]).any()
-
-
 def test_a_batch_of_views_gets_the_moves_of_its_views(agent: DouZeroAgent, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(douzero_agent, "_MOST_MOVES", 300)  # portions too
+    monkeypatch.setattr(douzero_agent, "_AT_ONCE", 3)  # portions too
     views = [State.new(2, preset, game).view() for preset in ("douzero", "bidding") for game in range(4)]
     rngs = [np.random.default_rng(0)] * len(views)
     assert agent.act_batch(views, rngs) == [agent.act(view, rngs[0]) for view in views]
@@ -191,9 +183,7 @@ def test_a_half_built_move_and_games_of_two_are_refused(agent: DouZeroAgent) -> 
         agent.act(State.new(1, "mini").view(), rng)
 
 
-def test_the_checkpoint_of_a_whole_training_and_tensors_of_a_gpu_are_read(
-    folder: Path, tmp_path: Path, agent: DouZeroAgent, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_checkpoint_of_a_whole_training_is_read(folder: Path, tmp_path: Path, agent: DouZeroAgent) -> None:
     """As DouZero's training writes it, and cut into roles."""
     states = {name: torch.load(folder / f"{name}.ckpt", weights_only=True) for name in NAMES}
     view = State.new(3, "douzero").view()
@@ -203,12 +193,6 @@ def test_the_checkpoint_of_a_whole_training_and_tensors_of_a_gpu_are_read(
     assert DouZeroAgent(tmp_path / "model.tar").values(view) == expected
     for name, state in states.items():
         torch.save({"model_state_dict": state}, tmp_path / f"{name}.ckpt")
-    assert DouZeroAgent(tmp_path).values(view) == expected
-    with monkeypatch.context() as patch:
-        patch.setattr(torch.serialization, "location_tag", lambda storage: "cuda:0")
-        for name, state in states.items():
-            torch.save(state, tmp_path / f"{name}.ckpt")
-    assert b"cuda:0" in (tmp_path / "landlord.ckpt").read_bytes()
     assert DouZeroAgent(tmp_path).values(view) == expected
 
 
@@ -224,17 +208,11 @@ def test_what_is_not_of_the_network_is_refused(folder: Path, tmp_path: Path) -> 
     def of(bias: Any) -> Path:
         return broken(folder, tmp_path, lambda state: {**state, "dense6.bias": bias})
 
-    for bias, message in (
-        (torch.full((1,), torch.nan), r"landlord.ckpt \(landlord\): dense6.bias holds numbers that are not fin"),
-        (torch.zeros(2), r"dense6.bias is float32 of shape \[2\]; .* \[1\]"),
-        (torch.zeros(1).to_sparse(), r"dense6.bias is not a plain tensor"),
-        (3, r"the difference: dense6.bias"),
-    ):
-        with pytest.raises(TensorFileError, match=message) as caught:
+    with pytest.raises(TensorFileError, match=r"dense6.bias holds numbers that are not finite"):
+        DouZeroAgent(of(torch.full((1,), torch.nan)))
+    for bias in (torch.zeros(2), torch.zeros(1).to_sparse(), 3):
+        with pytest.raises(TensorFileMismatchError, match=r"dense6.bias"):
             DouZeroAgent(of(bias))
-        assert isinstance(caught.value, TensorFileMismatchError) == ("not fin" not in message)
-    with pytest.raises(TensorFileMismatchError, match=r"the difference: dense1.bias"):
-        DouZeroAgent(broken(folder, tmp_path, lambda state: [3]))
 
 
 class Bad:
@@ -260,13 +238,9 @@ def test_damaged_files_and_files_with_code_are_refused(
             DouZeroAgent(tmp_path)
 
 
-def test_by_name_with_the_digests_of_its_files(folder: Path, tmp_path: Path) -> None:
+def test_by_name_with_the_digests_of_its_files(folder: Path) -> None:
     assert isinstance(make_agent(f"douzero:path={folder},threads=1"), DouZeroAgent)
     assert set(agent_files(f"douzero:path={folder}")) == {f"{name}.ckpt" for name in NAMES}
-    before = agent_files(f"douzero:path={broken(folder, tmp_path, dict)}")
-    broken(folder, tmp_path, lambda state: {**state, "dense6.bias": torch.ones(1)})
-    changed = {name for name, digest in agent_files(f"douzero:path={tmp_path}").items() if before[name] != digest}
-    assert changed == {"landlord.ckpt"}
     with pytest.raises(InvalidAgentOptionError, match="'path' has no default"):
         make_agent("douzero")
 

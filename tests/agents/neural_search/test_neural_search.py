@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,17 +10,16 @@ import pytest
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.neural_search import leaves
-from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions, NeuralSearchAgent
+from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent
 from ddz_agents.neural_search.forest import Forest
 from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
 from ddz_agents.tree_search.tree import ROOT, Tree, children
-from ddz_agents.worlds.determinize import uniform
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import HANDS, SEAT
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, action_mask, observe, write_observation
 from ddz_env.core.view import legal_ids
-from ddz_env.playing.registry import agent_options, make_agent
+from ddz_env.playing.registry import make_agent
 from tests.agents.neural.test_networks import small_networks
 from tests.oracles import figure_two
 from tests.oracles.figure_two import records, statistics_of
@@ -62,12 +59,6 @@ class Prefers(Uniform):
             return np.log(weights / weights.sum(axis=1, keepdims=True)).astype(np.float32), values
 
 
-class NoChances(Uniform):
-    """Whose values a search cannot use."""
-
-    objective = "stake"
-
-
 def after(state: State, moves: int) -> State:
     """The last decision with a choice within a number of random moves."""
     rng, found = np.random.default_rng(moves), state.copy()
@@ -99,7 +90,7 @@ def grow(
     """A tree whose root's moves take turns."""
     forest = planted(view, model, seed, leaf=leaf, batch=batch)
     for part in np.split(firsts_of(view, iterations), iterations // batch):
-        forest.wave(uniform(), part)
+        forest.wave(part)
     return forest.trees[0]
 
 
@@ -206,13 +197,6 @@ def test_visits_add_up_whatever_is_in_flight(batch: int, leaf: str) -> None:
         assert tree.visits[children(tree)].sum() == 480
 
 
-def test_no_reward_is_lost_in_batches() -> None:
-    """With a constant value, every node's rewards are its visits times that value, in flight or not."""
-    tree = grow(State.new(3).view(), Uniform(0.5), 960, 3, leaf="value", batch=32)
-    for visits, reward in upper(statistics_of(tree), 1).values():  # from a full hand, no hand runs out within the tree
-        assert reward == pytest.approx(0.75 * visits, rel=1e-2, abs=1e-3)
-
-
 def test_the_prior_guides_main_groups_and_kickers() -> None:
     state = State.from_hands(["33345689TJK2", "44556677", "8899TTJJ"], check_sizes=False)
     main = next(group.id for group in MAIN_GROUPS if group.name.startswith("trio+solo 333"))
@@ -231,7 +215,7 @@ def test_leaves_are_described_with_the_moves_that_led_there() -> None:
         state.step(state.legal_moves()[-1])
     forest = planted(state.view(), Uniform(), 1, 2, batch=8)
     for part in np.split(firsts_of(state.view(), 48), 6):
-        forest.wave(uniform(), part)
+        forest.wave(part)
     descents, seen = forest.descents, np.zeros(OBSERVATION_WORDS, np.uint64)
     waiting = np.flatnonzero(descents.waits)
     assert len(waiting)
@@ -240,13 +224,6 @@ def test_leaves_are_described_with_the_moves_that_led_there() -> None:
         row = descents.rows[place]
         write_observation(row, descents.rings[place], state.rule_words, row[SEAT], seen)
         assert seen.tobytes() == descents.observations[place].tobytes()
-
-
-def test_a_win_within_reach_is_found_whatever_the_prior() -> None:
-    """44 wins: there is no higher pair, and the last card goes out; 3 first loses."""
-    state = State.from_hands(["344", "7", "9"], check_sizes=False)
-    agent = ModelSearchAgent(NoChances(), 400)
-    assert str(agent.act(state.view(), np.random.default_rng(0))) == "44"
 
 
 def test_a_settled_move_is_played_at_once() -> None:
@@ -265,18 +242,6 @@ def test_a_settled_move_is_played_at_once() -> None:
         decision = agent.decide(state.view(), np.random.default_rng(0))
         assert (len(model.sizes) == 1) == at_once
         assert decision.move.main == preferred or not at_once
-
-
-@pytest.mark.parametrize(("ahead", "calls"), [(1, 2), (4, 5)])
-def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One call for the root, then a few a wave, never about more leaves than there are descents in flight."""
-    monkeypatch.setattr(leaves, "AHEAD", ahead)
-    model = Uniform()
-    agent = ModelSearchAgent(model, 600, trees=4, batch=15, particles=0)
-    agent.decide(State.new(5).view(), np.random.default_rng(0))
-    assert model.sizes[0] == 1
-    assert 1 + 10 * calls <= len(model.sizes) <= 1 + 12 * calls
-    assert max(model.sizes) <= 60
 
 
 def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> None:
@@ -298,7 +263,7 @@ def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
     forest, found = planted(view, Uniform(), 3), dict[int, list[bytes]]()
     for visit in range(12):
         for action in sorted((1, 2, 3, 4), key=lambda a: (a * 7 + visit) % 5):  # in any order
-            forest.wave(uniform(), np.array([action], np.int16))
+            forest.wave(np.array([action], np.int16))
             hands = forest.descents.rows[0, HANDS : HANDS + 3].copy()
             hands[0] = 0  # the searcher's own
             if forest.descents.depth[0] <= 1:
@@ -327,43 +292,3 @@ def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:
         assert isinstance(agent, NeuralSearchAgent)
         assert leaf_kind(agent.model) == kind
         assert agent.act(State.new(2).view(), np.random.default_rng(0)) in State.new(2).legal_moves()
-
-
-def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pays_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def priced(view: View, rng: np.random.Generator, particles: int, *how: Any) -> None:
-        nonlocal now
-        asked.append(particles)
-        assert how[:2] == (agent._believed, 2)
-        assert len(how[2].hands) == particles  # what the belief network proposes
-        now += price / 1000 * particles * len(view.history)
-
-    asked, now = list[int](), 0.0
-    monkeypatch.setattr("ddz_agents.neural_search.agent.inferred", priced)
-    monkeypatch.setattr("ddz_agents.neural_search.agent.time.perf_counter", lambda: now)
-    state, model = State.new(6), NetworkPolicy(*small_networks())
-    for _ in range(4):
-        state.step(state.legal_moves()[-1])
-    clock = ModelSearchAgent(model, milliseconds=41.5, particles=1000, settled=1.0)
-    free = ModelSearchAgent(model, 10, particles=1000)
-    for agent, cost, decisions, expected in (  # the price in milliseconds a particle and move
-        (clock, 1.0, 2, [103, 5]),  # 20.75 ms at the price expected at first (0.05), then at the one found
-        (clock, 0.0001, 3, [5, 10, 20]),  # the price believed falls by halves
-        (clock, 1000.0, 9, [41]),  # one slow moment: nothing is paid for until the price has come down again
-        (clock, 0.01, 2, [1, 2]),
-        (free, 0.01, 1, [1000]),
-    ):
-        price = cost
-        asked.clear()
-        for _ in range(decisions):
-            agent._inferred(state.view(), np.random.default_rng(0))
-        assert asked == expected
-
-
-def test_an_agent_has_the_options_of_its_search_and_of_its_file() -> None:
-    names = [option.name for option in agent_options("neural-ismcts")]
-    assert names[:4] == ["path", "threads", "trust_file", "iterations"]
-    assert set(names[3:]) == {option.name for option in ModelSearchOptions.options()}
-    assert list(inspect.signature(NeuralSearchAgent).parameters)[:2] == ["path", "iterations"]
-    assert all(option.meaning for option in agent_options("neural-ismcts"))

@@ -92,29 +92,13 @@ def test_the_policy_plays_leaves_on_as_it_would_at_the_table(
     monkeypatch.setattr(leaves, "AHEAD", decisions)
     model, states = NetworkPolicy(*small_networks()), undecided(40, rules)
     games = waiting(states)
-    found = Evaluator(model, "critic").leaves(games, states[0].rule_words, none_recognized())
+    logs, values = Evaluator(model, "critic").leaves(games, states[0].rule_words, none_recognized())
     priors, _ = ask(model, waiting(states))
-    assert found.log_probabilities.tobytes() == priors.tobytes()
+    assert logs.tobytes() == priors.tobytes()
     assert games.waits.any() == (decisions < 1000)
     expected = [value(played_on(state, model, decisions), model, state.seat) for state in states]
-    assert found.values == pytest.approx(expected, abs=1e-4)
-    assert (decisions == 1000) == bool((np.abs(found.values) == 1).all())
-
-
-def test_the_root_is_not_played_on() -> None:
-    """It is a view, which does not say what others would play.  The first wave is of two candidates."""
-
-    class Watched(NetworkPolicy):
-        def evaluate(self, observations: np.ndarray, masks: np.ndarray) -> tuple[Floats, Floats]:
-            asked.append(len(masks))
-            return super().evaluate(observations, masks)
-
-    asked = list[int]()
-    model: PolicyModel = Watched(*small_networks())
-    agent = ModelSearchAgent(model, 1, trees=1, candidates=2, particles=0, settled=1.0)
-    agent.act(State.new(3).view(), np.random.default_rng(0))
-    assert asked[:2] == [1, 2]
-    assert len(asked) > 3  # the leaves are played on
+    assert values == pytest.approx(expected, abs=1e-4)
+    assert (decisions == 1000) == bool((np.abs(values) == 1).all())
 
 
 class Counted(Uniform):
@@ -160,39 +144,6 @@ def test_a_position_is_asked_about_once_until_all_is_forgotten() -> None:
     assert len(model.rows) == asked
 
 
-def test_more_positions_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then all are forgotten, and a batch that never fits is passed on."""
-    monkeypatch.setattr(leaves, "ROOM", 8)
-    plain, model = Counted(), Counted()
-    cached, (observations, masks, _) = CachedModel(model), positions(12)
-    for part in (slice(0, 6), slice(6, 12), slice(12, 18), slice(0, 30), slice(0, 8)):
-        expected = plain.evaluate(observations[part], masks[part])
-        assert cached.evaluate(observations[part], masks[part])[1].tobytes() == expected[1].tobytes()
-
-
-class Breaks(Uniform):
-    """A policy whose ``left``-th call from now fails."""
-
-    left = -1
-
-    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
-        self.left -= 1
-        if self.left == 0:
-            raise KeyboardInterrupt
-        return super().evaluate(observations, masks)
-
-
-def test_a_decision_that_was_broken_off_leaves_no_answers_behind() -> None:
-    view = after(State.new(5), 12).view()
-    model = Breaks()
-    agents = [ModelSearchAgent(one, 30, particles=20) for one in (model, Uniform())]
-    model.left = 2  # the first is about the root, the second about what the others have played
-    with pytest.raises(KeyboardInterrupt):
-        agents[0].decide(view, np.random.default_rng(0))
-    found, expected = (agent.believe(view, np.random.default_rng(0)).chances for agent in agents)
-    assert found.tobytes() == expected.tobytes()
-
-
 def test_a_seat_is_recognized_among_those_whose_moves_are_known() -> None:
     """The rule agent rather than the policy; how likely other kinds are says nothing about either."""
     kinds = np.array([[0.1, 0.1, 0.2], [0.3, 0.3, 0.2], [0.6, 0.6, 0.6]])
@@ -201,9 +152,9 @@ def test_a_seat_is_recognized_among_those_whose_moves_are_known() -> None:
 
 
 def everybody_but(seat: int) -> RecognizedSeats:
-    faithful = np.ones(3, np.uint8)
-    faithful[seat] = 0
-    return none_recognized()._replace(faithful=faithful)
+    plays_rules = np.ones(3, np.uint8)
+    plays_rules[seat] = 0
+    return none_recognized()._replace(plays_rules=plays_rules)
 
 
 def worlds(count: int) -> list[State]:
@@ -233,9 +184,9 @@ def test_the_tree_passes_through_its_moves() -> None:
     state, rng = after(State.new(4, rules="perfect"), 6), np.random.default_rng(0)
     view, checked = state.view(), 0
     forest = planted(view, Uniform(), 1, batch=8)
-    forest.recognize(everybody_but(view.seat).faithful)
+    forest.believe(uniform(), everybody_but(view.seat).plays_rules)
     for part in np.split(firsts_of(view, 160), 20):
-        forest.wave(uniform(), part)
+        forest.wave(part)
         found = forest.descents
         for index in np.flatnonzero(found.waits):
             assert found.rows[index, SEAT] == view.seat

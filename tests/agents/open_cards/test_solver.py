@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from ddz_agents.mini.agents import DeterminizedMinimaxAgent
 from ddz_agents.open_cards.minimax import MinimaxSolver
 from ddz_agents.open_cards.solver.agents import CheatingSolverAgent, DeterminizedSolverAgent
 from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position, open_position
 from ddz_agents.open_cards.solver.puzzles import Puzzle, make_puzzles, shipped_puzzles
-from ddz_agents.open_cards.solver.solver import OpenSolver, Solution, UnsolvablePositionError
+from ddz_agents.open_cards.solver.solver import OpenSolver, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
 from ddz_env.core.engine.layout import LANDLORD
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidHandError
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidHandError
 from ddz_training.apps.cli import app
-from ddz_training.experiments.solver_curve import (
-    DEALS,
-    SOLVER_CURVE,
-    CurveResult,
-    SolverCurveOptions,
-    solved_within,
-)
-from ddz_training.measure.store import of_rows, read_results
 from tests.agents.mini.test_exact import after
 
 PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")
@@ -147,32 +138,6 @@ def test_stakes_and_every_goal_are_those_of_brute_force(preset: str, players: in
             assert solver.solve(state, goal=goal).landlord_wins == (wanted >= least), (state, goal)
 
 
-class Counting(OpenSolver):
-    """Counts the positions that all its searches open."""
-
-    opened = 0
-
-    def solve_row(self, *given: Any, **named: Any) -> Solution:
-        found = super().solve_row(*given, **named)
-        self.opened += found.nodes
-        return found
-
-
-@pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.long)])
-def test_a_stake_takes_little_more_than_who_wins(count: int) -> None:
-    """Positions and limit of the page's table of stakes: 9,155 nodes against 8,053 in the median of 500."""
-    solver = Counting(rules_for("standard", 3), nodes=200_000, megabytes=8)
-    verdicts, stakes = list[int](), list[int]()
-    for number in range(count):
-        state = dealt_position([10, 10, 10], np.random.default_rng([0, number, 10, 10, 10]))
-        for question, opened in ((solver.solve, verdicts), (solver.stake, stakes)):
-            solver.clear()
-            solver.opened = 0
-            question(state)
-            opened.append(solver.opened)
-    assert median(verdicts) <= median(stakes) <= 1.3 * median(verdicts)
-
-
 def test_every_move_has_its_value_and_the_line_keeps_the_verdict() -> None:
     rng = np.random.default_rng(3)
     solver = OpenSolver(rules_for("standard", 3), megabytes=1)
@@ -196,10 +161,7 @@ def test_a_limit_gives_an_honest_unknown_and_a_longer_search_the_verdict() -> No
     assert (stopped.landlord_wins, stopped.reason, stopped.nodes) == (None, "nodes", 3)
     assert solver.stake(state) is None
     assert solver.solve(state, seconds=1e-9).landlord_wins is None
-    large = dealt_position([13, 13, 14], np.random.default_rng(3))
-    values = OpenSolver(large.rules, megabytes=1, nodes=2).move_values(large)
-    assert [move for move, _ in values] == large.legal_moves()
-    assert None in [value for _, value in values]
+    assert None in [value for _, value in solver.move_values(state)]
 
 
 def test_the_example_of_the_manual() -> None:
@@ -216,14 +178,9 @@ def test_the_example_of_the_manual() -> None:
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("33333 / 4", {}, "rank|3"),
         ("3333 / 34", {}, "5 cards of rank 3"),
         ("34 / 5", {"turn": 3}, "turn 3 is none of the 2 hands"),
-        ("34 / 5", {"landlord": 0}, "landlord 0 is none"),
         ("34 / ", {}, "hand 2 has no cards"),
-        ("34", {}, "two or three hands"),
-        ("3 / 4 / 5", {"rules": "mini"}, "two players"),
-        ("34 / 5", {"to_beat": "pass"}, "nothing to beat"),
         ("3 / 44455566677788899TJQ", {"to_beat": "K"}, "21 cards, the move to beat included"),
         ("34 / 5: 3, 5, pass", {}, "over before move 3"),
         ("34 / 5: 3", {"played": 2}, "move 2 is none"),
@@ -239,13 +196,9 @@ def test_what_is_no_position_has_a_named_error() -> None:
     with pytest.raises(IllegalMoveError):
         open_position("34 / 5: 5")
     solver = OpenSolver(Rules.preset("standard"), megabytes=1)
-    for rules, message in (("mini", "standard rules, not mini"), ("bidding", "between two moves")):
-        with pytest.raises(UnsolvablePositionError, match=message):
+    for rules in ("mini", "bidding"):
+        with pytest.raises(UnsolvablePositionError):
             solver.solve(State.new(rules=rules))
-    with pytest.raises(InvalidAgentOptionError, match="ways=3: this option went, and 4 stayed"):
-        OpenSolver(Rules.preset("standard"), ways=3)
-    with pytest.raises(InvalidAgentOptionError, match="threats=False: this option went, and true stayed"):
-        OpenSolver(Rules.preset("standard"), threats=False)
 
 
 def test_the_cheating_solver_wins_what_can_be_won() -> None:
@@ -303,13 +256,9 @@ def test_shipped_puzzles_have_one_winning_move(every: bool) -> None:
     assert all(map(has_one_winning_move, puzzles))
 
 
-def ddz(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "160", "NO_COLOR": "1"})
-
-
-def output_of(*arguments: str) -> str:
-    done = ddz(*arguments)
-    assert done.exit_code == 0, done.output
+def ddz(*arguments: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "160", "NO_COLOR": "1"})
+    assert done.exit_code == code, done.output
     return done.output
 
 
@@ -317,41 +266,23 @@ def test_new_puzzles_have_one_winning_move() -> None:
     puzzle = next(make_puzzles([8, 8], np.random.default_rng(1)))
     assert has_one_winning_move(puzzle)
     assert Puzzle.parse(str(puzzle)) == puzzle
-    assert shipped_puzzles()[0].move in output_of("puzzles", "1", "--answer")
+    assert shipped_puzzles()[0].move in ddz("puzzles", "1", "--answer")
 
 
 def test_the_command_answers_in_json_and_in_words(tmp_path: Path) -> None:
-    found = json.loads(output_of("solve", "KK5543 / 225543", "--json", "--all", "--stake"))
+    found = json.loads(ddz("solve", "KK5543 / 225543", "--json", "--all", "--stake"))
     assert found["winner"] in ("first", "second")
     assert found["line"][0] == found["move"]
     assert any(found["moves"].values()) == (found["winner"] == "first")
     assert (found["stake"] > 0) == (found["winner"] == "first")
-    second = output_of("solve", "KK5543 / 225543", "--landlord", "2", "--stake", "--json")
+    second = ddz("solve", "KK5543 / 225543", "--landlord", "2", "--stake", "--json")
     assert json.loads(second)["stake"] == -found["stake"]
     file = tmp_path / "positions.txt"
     file.write_text("# two of them\n3 / 4\n34 / 5 / 67: 3, pass\n", encoding="utf-8")
-    words = output_of("solve", "--file", str(file))
+    words = ddz("solve", "--file", str(file))
     assert "3 / 4: the first hand wins (" in words
     assert "34 / 5 / 67: 3, pass: the peasants win (" in words
-    assert ddz("solve", "3333 / 34").exit_code == 2
+    ddz("solve", "3333 / 34", code=2)
     hard = dealt_position([10, 10, 10], np.random.default_rng(1))
     text = " / ".join(str(hard.hand(seat)) for seat in range(3))
-    stopped = ddz("solve", text, "--nodes", "1", "--json")
-    assert stopped.exit_code == 4
-    assert json.loads(stopped.output)["reason"] == "nodes"
-
-
-def test_a_file_is_read_to_its_end_before_the_first_position_is_solved(tmp_path: Path) -> None:
-    file = tmp_path / "pos.txt"
-    file.write_text("33 / 4\n# not yet\nXX / 4\n", encoding="utf-8")
-    refused = ddz("solve", "--file", str(file))
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.stderr.startswith(f"{file}:3: cannot read 'X'")
-
-
-def test_the_curve_counts_what_was_solved_in_time(tmp_path: Path) -> None:
-    found = SOLVER_CURVE.run(SolverCurveOptions(positions=1, nodes=2), tmp_path / "curve.csv")
-    assert {(result.cards, result.nodes <= 2) for result in found.results} == {(cards, True) for cards in DEALS}
-    results = [CurveResult("2+2", number, int(number < 3), 1, 0.1 * number) for number in range(4)]
-    assert [solved_within(results, limit) for limit in (0.05, 0.1, 9)] == [25, 50, 75]
-    assert of_rows(CurveResult, read_results(tmp_path / "curve.csv")[1]) == list(found.results)
+    assert json.loads(ddz("solve", text, "--nodes", "1", "--json", code=4))["reason"] == "nodes"

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ddz_agents.open_cards.textbook import search
-from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, DepthLimitedAgent, ExpectiminimaxAgent
+from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
 from ddz_agents.open_cards.textbook.candidates import Space, push_moves
-from ddz_agents.open_cards.textbook.search import SURE, probabilities
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.position import POSITION, evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import set_prices
@@ -132,45 +131,6 @@ def test_pruning_and_the_table_change_no_value(depth: int) -> None:
     assert depth < 6 or nodes[0] < nodes[1] < nodes[2]
 
 
-@pytest.fixture
-def chosen(monkeypatch: pytest.MonkeyPatch) -> Callable[[State, Any, Any], str]:
-    """What an agent plays if its evaluations have another scale."""
-
-    def choose(state: State, agent: Any, curve: Any) -> str:
-        scale = curve(np.arange(-SURE, SURE + 1.0))  # whole numbers, so that sums are exact
-        monkeypatch.setattr(search, "probabilities", lambda: scale)
-        return str(agent.act(sight(agent, state), np.random.default_rng(5)))
-
-    return choose
-
-
-CURVES = {"cube": lambda x: x**3, "win rate": lambda x: probabilities(), "root": np.cbrt}
-LINEAR = {"twice": lambda x: 2 * x, "shifted": lambda x: 3 * x + 500}
-
-
-def test_alpha_beta_plays_the_same_under_every_monotone_transform(chosen: Any) -> None:
-    scale = probabilities()
-    assert (np.diff(scale) > 0).all()
-    assert len(scale) == 2 * SURE + 1
-    for state in endgames(12, (9, 8, 8), 4):
-        plain = chosen(state, CheatingAlphaBetaAgent(depth=3), lambda x: x)
-        for transform in (CURVES | LINEAR).values():
-            assert chosen(state, CheatingAlphaBetaAgent(depth=3), transform) == plain
-
-
-def test_expectiminimax_plays_the_same_under_linear_transforms_only(chosen: Any) -> None:
-    options = {"depth": 2, "worlds": 8, "particles": 0}
-    states = list(endgames(16, (9, 8, 8), 5))
-
-    def play(curve: Any) -> list[str]:
-        return [chosen(state, ExpectiminimaxAgent(**options), curve) for state in states]
-
-    plain = play(lambda x: x)
-    for linear in LINEAR.values():
-        assert play(linear) == plain
-    assert any(play(monotone) != plain for monotone in CURVES.values())
-
-
 def drawn(agent: ExpectiminimaxAgent, sizes: Sequence[int]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """Deals of decisions, and the moves and the depth."""
     for state in endgames(8, sizes, 9):
@@ -191,13 +151,6 @@ def test_the_next_move_is_one_for_all_deals_in_which_the_others_answer_alike(mon
         assert (values <= seeing + 1e-9).all()
         less += (values < seeing - 1e-9).any()
     assert less > 4
-
-
-def test_to_the_end_of_a_single_game_it_is_minimax() -> None:
-    agent = ExpectiminimaxAgent(depth=40, candidates=60)
-    for deals, given in drawn(agent, (5, 4, 4)):
-        minimax = DepthLimitedAgent._mean_values(agent, deals[:1], *given)
-        assert agent._mean_values(deals[:1], *given).tolist() == minimax.tolist()
 
 
 def test_the_clock_keeps_the_deepest_search_that_was_completed_and_stops_at_the_end_of_a_game() -> None:

@@ -194,19 +194,6 @@ def test_the_fewest_tricks_equal_brute_force(hand: tuple[int, ...]) -> None:
     assert not any(rest)
 
 
-@pytest.mark.parametrize(
-    ("cards", "tricks"),
-    [
-        ("333666999", 2),  # one trio becomes the kickers of the others
-        ("345678910JQKA22", 2),
-        ("3344556677", 1),
-        ("3334445556667778BR2", 3),
-    ],
-)
-def test_the_fewest_tricks_of_known_hands(cards: str, tricks: int) -> None:
-    assert len(split(Hand.parse(cards).counts, Rules.preset("standard"))) == tricks
-
-
 @pytest.mark.parametrize("preset", ["standard", "botzone"])
 def test_both_prices_of_a_hand_are_those_of_the_cheapest_splits_and_of_their_moves(preset: str) -> None:
     """Against an oracle that tries every split, for hands that do and do not follow each other in one memory."""

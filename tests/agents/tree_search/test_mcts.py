@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.tree_search.choice import whole_moves_of
 from ddz_agents.tree_search.search import simulate_random
 from ddz_agents.worlds.determinize import draw_game
-from ddz_env import PRESETS, Move, State, View
+from ddz_env import PRESETS, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.random import key
@@ -107,13 +106,6 @@ def test_whole_moves_are_those_of_the_decision(name: str) -> None:
         best = {one.move.main: one.visits for one in reversed(found)}
         assert found[0].move == decision.move
         assert all(best[main] == count for main, count in decision.visits.items())
-
-
-def test_actions_are_whole_moves_and_a_move_without_its_kickers_is_none() -> None:
-    moves = [Move.parse(text) for text in ("333444+57", "pass", "BR", "5555+6677")]
-    actions = [action for move in moves for action in move.actions]
-    assert whole_moves_of(actions) == moves
-    assert whole_moves_of(actions[:-1]) == moves[:-1]
 
 
 def test_what_a_search_believes_adds_up_and_knows_the_landlords_cards() -> None:

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.mini.agents import (
-    CheatingMinimaxAgent,
     DeterminizedMinimaxAgent,
-    InformationSetExpectimaxAgent,
     Solvers,
 )
 from ddz_agents.open_cards.information_set import information_set
@@ -21,7 +19,6 @@ from ddz_agents.worlds.determinize import InconsistentViewError, check_view
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, PLAYED, SIZES
 from ddz_env.core.engine.words import add_hand
-from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
 from tests.agents.mini.test_exact import after, brute_values, endgame
 
@@ -193,14 +190,6 @@ def test_determinized_minimax_votes_for_the_win_that_equation_1_prefers() -> Non
     assert contested > 3
 
 
-@pytest.mark.parametrize("kind", [CheatingMinimaxAgent, DeterminizedMinimaxAgent, InformationSetExpectimaxAgent])
-def test_exact_agents_do_not_search_a_lone_move_either(kind: type) -> None:
-    agent = kind(solvers=Solvers(table_bits=4, node_limit=1))
-    state = State.from_hands(["R3", "4 5"], check_sizes=False, rules=MINI)
-    state.step("R")
-    assert agent.act(sight(agent, state)).is_pass
-
-
 def test_the_views_of_a_game_are_consistent() -> None:
     """Of every seat in random games of all presets, auctions and half-built moves of others included."""
     seen = 0
@@ -224,20 +213,13 @@ def view_with(state: State, **changes: int) -> View:
     return view
 
 
-KNOWN_CARDS = State.from_hands(["3", "4", "5"], bottom="67", check_sizes=False)
-KNOWN_CARDS.step("3")
-
-
 @pytest.mark.parametrize(
     ("state", "changes", "message"),
     [
         (State.new(1), {"hidden": 0}, "no deal agrees"),
-        (State.new(1), {"sizes": 20 | 17 << 8 | 18 << 16}, "no deal agrees"),
         (State.new(1), {"own": 0}, "has 0 cards, its size is given as 20"),
         (State.new(1), {"next": 1}, "the deck is"),
-        (State.new(1), {"played": 1}, "the deck is"),
         (State.new(1, "perfect"), {"next": 0}, "seat 1's hand has 0 cards"),
-        (KNOWN_CARDS, {"sizes": 1 | 1 << 8 | 1 << 16}, r"hands of \[-1, 1\]"),
     ],
 )
 def test_a_view_that_no_deal_agrees_with_is_a_named_error(state: State, changes: dict[str, int], message: str) -> None:

@@ -11,14 +11,13 @@ import pytest
 
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.rules.candidates import list_candidates
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.tree_search import rollout
 from ddz_agents.tree_search.rollout import Arms, RolloutAgent, new_arms, play_out, play_worlds
 from ddz_agents.tree_search.search import Position
-from ddz_agents.worlds.determinize import WorldPool, uniform
+from ddz_agents.worlds.determinize import uniform
 from ddz_env import PRESETS, Move, State
-from ddz_env.core.engine.layout import BOMBS, HANDS, HIDDEN, WINNER
-from tests.oracles.figure_two import played
+from ddz_env.core.engine.layout import BOMBS, HANDS, WINNER
 
 SEED = np.uint64(2011)
 
@@ -94,21 +93,9 @@ def arms_of(moves: list[Move], caution: float = 0.0) -> Arms:
     return new_arms(mains.copy(), kickers.copy(), caution)
 
 
-def pool_of_one(state: State) -> WorldPool:
-    return WorldPool(np.array([[*state.row[HANDS : HANDS + 3], state.row[HIDDEN]]], np.uint64), np.ones(1))
-
-
-def rolled_out(
-    state: State,
-    arms: Arms,
-    worlds: int,
-    chance: np.uint64 = SEED,
-    pool: WorldPool | None = None,
-    mind: RuleScratch | None = None,
-) -> np.uint64:
+def rolled_out(state: State, arms: Arms, worlds: int) -> None:
     position, alive = Position.of(state.view()), len(arms.order)
-    chance = np.uint64(chance)
-    return play_worlds(position, arms, alive, worlds, pool or uniform(), mind or new_rule_scratch(), chance)
+    play_worlds(position, arms, alive, worlds, uniform(), new_rule_scratch(), SEED)
 
 
 def test_candidates_meet_the_same_worlds_and_are_ordered_by_their_wins() -> None:
@@ -124,31 +111,6 @@ def test_candidates_meet_the_same_worlds_and_are_ordered_by_their_wins() -> None
         assert places == sorted(range(len(wins)), key=lambda arm: (-wins[arm], arm))
         won += 0 < wins[0] < 25
     assert won > 3, "games that are not decided already"
-
-
-def test_worlds_one_after_the_other_are_the_worlds_at_once() -> None:
-    """With a memory that served another game, too."""
-    state, other, used = played(4, 8), State.new(77, "mini"), new_rule_scratch()
-    moves = candidates(state, 5)[0]
-    at_once, one_by_one, chance = arms_of(moves), arms_of(moves), SEED
-    rolled_out(state, at_once, 20)
-    rolled_out(other, arms_of(candidates(other, 3)[0]), 10, mind=used)
-    for _ in range(20):
-        chance = rolled_out(state, one_by_one, 1, chance, mind=used)
-    assert at_once.wins.tolist() == one_by_one.wins.tolist()
-
-
-def test_a_win_of_the_partner_is_a_win() -> None:
-    """In the only world of the pool the peasant down goes out with the red joker at its first turn."""
-    state = State.from_hands(["3 55", "R", "4 66 77"], check_sizes=False)
-    landlords = arms_of([Move.parse("3")])
-    rolled_out(state, landlords, 10, pool=pool_of_one(state))
-    assert landlords.wins.tolist() == [0]
-    state.step("3")
-    state.step("pass")
-    peasants = arms_of([Move.parse("4")])
-    rolled_out(state, peasants, 10, pool=pool_of_one(state))
-    assert peasants.wins.tolist() == [10]
 
 
 @pytest.mark.parametrize("iterations", [1, 100, 240, 1000])

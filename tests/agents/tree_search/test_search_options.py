@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -17,7 +16,6 @@ from ddz_env import Rules, State
 from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, WINNER
 from ddz_env.core.engine.random import key
-from ddz_env.core.errors import UnknownAgentError
 from ddz_env.playing.agent import Decision, sight
 from ddz_env.playing.registry import make_agent
 from tests.oracles.figure_two import SEED, figure_2, grown_by_hand, played, statistics, statistics_of
@@ -34,32 +32,12 @@ def thought(agent: Any, state: State, seed: int = 0) -> Decision:
     return decision
 
 
-def test_without_finishing_moves_the_search_itself_finds_a_win_in_one() -> None:
-    state = endgame("34567", "89TJQKA2", "444555666")
-    decision = thought(IsUctAgent(800, finish=False), state)
-    assert str(decision.move) == "34567"
-    assert sum(decision.visits.values()) == 800
-    assert decision.values[decision.move.main] == 1.0
-
-
 @pytest.mark.parametrize("kind", [IsUctAgent, DeterminizedUctAgent, CheatingUctAgent])
 def test_threads_change_nothing(kind: type) -> None:
     state = State.new(9)
     one, *more = [thought(kind(150, trees=4, threads=threads), state) for threads in (1, 2, 4)]
     assert sum(one.visits.values()) == 600
     assert all(decision == one for decision in more)
-
-
-def test_two_threads_grow_two_trees_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent, both = IsUctAgent(10, trees=2, threads=2), threading.Barrier(2)
-    grow = agent._grow_tree
-
-    def together(*arguments: Any) -> None:
-        both.wait(60)  # raises where the other tree waits for this one
-        grow(*arguments)
-
-    monkeypatch.setattr(agent, "_grow_tree", together)
-    assert sum(thought(agent, State.new(9)).visits.values()) == 20
 
 
 def test_the_statistics_are_the_sum_of_the_trees() -> None:
@@ -83,10 +61,6 @@ def test_the_statistics_are_the_sum_of_the_trees() -> None:
     ("spec", "name", "least"),
     [
         ("isuct:milliseconds=20", "IsUctAgent(20ms)", 256),
-        pytest.param(
-            *(f"isuct:milliseconds=20,simulation={__name__}.landlord_always_wins", "IsUctAgent(20ms)", 16),
-            marks=pytest.mark.long,
-        ),
         ("rollout:milliseconds=20", "RolloutAgent(20ms)", 12),
     ],
 )
@@ -175,10 +149,3 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
     assert state.role() != "landlord"
     lost = thought(IsUctAgent(120, simulation=policy), state)
     assert set(lost.values.values()) == {0.0}
-
-
-@pytest.mark.parametrize("name", ["isuct-moves", "isuct-redetermined"])
-def test_agents_that_went_are_refused_with_where_their_result_stands(name: str) -> None:
-    for spec in (name, f"{name}:iterations=50"):
-        with pytest.raises(UnknownAgentError, match=f"'{name}' went: .* lost to isuct .* docs/measurements/"):
-            make_agent(spec)

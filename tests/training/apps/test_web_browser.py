@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.training.apps.browser import PHONE, Person
+from tests.training.apps.browser import ADVISER, PHONE, Person
 from tests.training.apps.web_page import FAILING
 
 pytest.importorskip("uvicorn")
@@ -15,7 +16,6 @@ pytest.importorskip("playwright.sync_api")
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 
-LYING = {"width": 844, "height": 390}
 PREPARING = {"ready": False, "left": ["opponents", "hints"]}
 
 
@@ -68,71 +68,19 @@ def test_a_hint_that_comes_too_late_is_no_fault(person: Person) -> None:
     assert not person.has(".thoughts")
 
 
-def test_deal_deals_once(person: Person) -> None:
-    page, sent = person.page, list[str]()
-    person.visit()
-    page.on("request", lambda request: sent.append(request.method) if request.url.endswith("api/games") else None)
-    page.evaluate("for (let one = 0; one < 3; one++) document.getElementById('deal').click()")
-    person.wait(".hand button")
-    assert sent == ["POST"]
-
-
-def test_the_focus_hides_no_rank_of_another_card(person: Person) -> None:
-    person.deal("0")
-    person.page.focus(".hand button")
-    person.press("End")
-    corners = """() => [...document.querySelectorAll('.hand button')].filter((card) => {
-        const { x, y } = card.getBoundingClientRect();
-        return document.elementFromPoint(x + 8, y + 14)?.closest('button') !== card; }).length"""
-    for _ in range(20):
-        person.press("ArrowRight")
-        assert person.page.evaluate(corners) == 0
-
-
-@pytest.mark.parametrize(
-    ("language", "wrong", "low"),
-    [("en", "do not go together", "does not beat .*: play a higher"), ("zh", "凑不成牌型", "压不过.*更大的")],
-)
-def test_a_wrong_selection_is_told_in_a_players_words(person: Person, language: str, wrong: str, low: str) -> None:
-    page, refused = person.page, list[str]()
-    page.on("console", lambda said: refused.append(said.text) if said.type == "error" else None)
-    page.set_viewport_size(PHONE)
-    person.visit()
-    if language == "zh":
-        page.click("#language")
-        person.settle()
+def test_a_wrong_selection_is_told_in_a_players_words(person: Person) -> None:
     person.deal("1", seed=2)
     person.wait("#hint:not(:disabled)")
-    assert page.get_attribute(".play.beat", "data-move")
     person.press("r", "3")
-    assert person.text(".status")
     person.wait("#play[aria-disabled=true]")  # grey, but it says why
     person.press("Enter")
     person.wait("#notice:not(:empty)")
-    assert wrong in person.notice()
-    assert "standard" not in person.notice()
-    assert "333" not in person.notice()
-    notice, hand, plate = person.box("#notice"), person.box(".hand"), person.box(".own .plate")
-    assert plate["y"] + plate["height"] <= notice["y"] + 1
-    assert notice["y"] + notice["height"] <= hand["y"] + 1  # it covers nothing
+    assert "do not go together" in person.notice()
     person.press("3")
     assert not person.notice()  # another choice is another question
     person.press("Escape", "3", "Enter")
     person.wait("#notice:not(:empty)")
-    assert re.search(low, person.notice())
-    assert not refused
-
-
-def test_a_start_page_says_what_is_being_prepared_until_it_is(person: Person) -> None:
-    status = dict(PREPARING)
-    person.page.route("**/api/ready", lambda route: route.fulfill(json=status))
-    person.page.set_viewport_size(LYING)
-    person.visit()
-    person.wait(".messages .source:has-text('the opponents')")
-    deal = person.box("#deal")
-    assert deal["y"] + deal["height"] <= LYING["height"]  # a form in one view
-    status |= {"ready": True, "left": []}
-    person.page.wait_for_selector(".messages .source:empty", state="attached")
+    assert re.search("does not beat .*: play a higher", person.notice())
 
 
 def test_a_stroke_chooses_cards(person: Person) -> None:
@@ -144,9 +92,6 @@ def test_a_stroke_chooses_cards(person: Person) -> None:
         cards = page.query_selector_all(".hand button")
         return [place for place, card in enumerate(cards) if card.get_attribute("aria-pressed") == "true"]
 
-    def color(which: str) -> str:
-        return str(page.evaluate(f"getComputedStyle(document.querySelector('.hand {which}')).backgroundColor"))
-
     page.mouse.move(*spots[3])
     page.mouse.down()
     page.mouse.move(*spots[9], steps=12)
@@ -155,20 +100,6 @@ def test_a_stroke_chooses_cards(person: Person) -> None:
     assert chosen() == [3, 4, 5, 6, 7]
     page.mouse.click(*spots[5])
     assert chosen() == [3, 4, 6, 7]
-    page.mouse.click(*spots[0])  # a chosen card looks chosen under the mouse, too
-    seen = color(":hover[aria-pressed=true]")
-    assert seen == color("[aria-pressed=true]:not(:hover)") != color("[aria-pressed=false]")
-    page.mouse.click(*spots[0])
-    touch = page.context.new_cdp_session(page)
-
-    def finger(kind: str, *points: tuple[float, float]) -> None:
-        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
-
-    finger("touchStart", spots[12])
-    for spot in spots[13:17]:
-        finger("touchMove", spot)
-    finger("touchEnd")
-    assert chosen()[-5:] == [12, 13, 14, 15, 16]
 
 
 def test_another_game_and_the_last_ones(person: Person) -> None:
@@ -264,21 +195,6 @@ def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None
     assert not person.text("#waiting")
 
 
-def test_the_focus_stays_with_the_hand(person: Person) -> None:
-    person.deal("0")
-    page = person.page
-    page.focus(".hand button")
-    person.press("ArrowRight")
-    second = page.get_attribute(".hand button >> nth=1", "id")
-    assert person.focus() == second
-    person.press("h")
-    person.wait(".page[aria-busy=false] .thoughts")
-    assert person.focus() == second
-    page.click(".moves > li > button")
-    person.press("Escape")
-    assert not person.has(".hand [aria-pressed=true]")
-
-
 def test_a_reload_and_a_second_tab(person: Person) -> None:
     person.deal("0")
     page = person.page
@@ -316,22 +232,6 @@ def test_a_failing_agent_is_replaced(person: Person) -> None:
     assert person.text(".log").strip()
 
 
-@pytest.mark.parametrize("size", [(1920, 1080), (1280, 800), (844, 390)])
-def test_the_table_is_as_large_as_the_window(person: Person, size: tuple[int, int]) -> None:
-    person.page.set_viewport_size({"width": size[0], "height": size[1]})
-    person.deal("0")
-    person.asked()
-    controls, table = person.box(".table .controls"), person.box(".table")
-    assert 0.9 * size[1] <= controls["y"] + controls["height"] <= size[1]
-    assert person.box("header")["y"] == 0  # without scrolling
-    assert table["width"] >= 0.7 * size[0]
-    assert person.box(".moves > li > button")["y"] < size[1]
-    if size[0] > 844:
-        assert person.box(".story")["y"] < 0.9 * size[1]  # a hint leaves the moves in view
-    for box in person.boxes(".hand button"):
-        assert 0 <= box["x"] <= box["x"] + box["width"] <= table["x"] + table["width"] + 1
-
-
 def test_a_phone_needs_no_scrolling_sideways(person: Person) -> None:
     page = person.page
     page.set_viewport_size(PHONE)
@@ -341,45 +241,12 @@ def test_a_phone_needs_no_scrolling_sideways(person: Person) -> None:
             person.wait(".panel")
             assert person.width() <= PHONE["width"], (language, where)
         person.deal("0")  # 20 cards in hand, 17 backs beside each other
-        assert len(page.query_selector_all(".hand button")) == 20
         person.asked()
-        assert person.width() <= PHONE["width"], (language, "game")
         for box in person.boxes(".hand button, .table .card"):
             assert 0 <= box["x"] <= box["x"] + box["width"] <= PHONE["width"] + 1
-        person.deal("1", agent="random")
-        first, second, *_ = person.boxes(".seat.left .card:not(.back)")
-        assert second["x"] - first["x"] > 0.5 * first["width"]  # known cards are wider than slivers
         person.deal("")
-        page.click("#look")
-        person.wait(".thoughts")
         assert person.width() <= PHONE["width"], (language, "replay")
         page.click("#language")
-
-
-def test_a_desktop_shows_every_card_and_what_can_be_pressed_has_a_name(person: Person) -> None:
-    person.deal("0")
-    side, middle = person.box(".side"), person.box(".middle")
-    assert all(0 <= box["x"] <= box["x"] + box["width"] <= side["x"] for box in person.boxes(".table .card"))
-    assert side["x"] + side["width"] <= 1200
-    assert all(box["x"] + box["width"] <= middle["x"] for box in person.boxes(".seat.left .card"))
-    assert all(box["x"] >= middle["x"] + middle["width"] for box in person.boxes(".seat.right .card"))
-    nameless = """[...document.querySelectorAll('button, a, select, input, summary')].filter((one) =>
-        !one.textContent.trim() && !one.getAttribute('aria-label') && !one.labels?.length).length"""
-    person.asked()
-    assert person.page.evaluate(nameless) == 0
-    person.visit("#/ask")
-    person.wait("#own")
-    assert person.page.evaluate(nameless) == 0
-
-
-def test_reduced_motion_and_no_keyboard(browser: Any, site: str) -> None:
-    context = browser.new_context(reduced_motion="reduce", locale="en-US", has_touch=True, is_mobile=True)
-    person = Person(context.new_page(), site)
-    person.deal("0")
-    assert person.page.is_hidden(".keys")  # there is no keyboard
-    duration = person.page.evaluate("getComputedStyle(document.querySelector('.hand .card')).transitionDuration")
-    assert duration == "0s"
-    context.close()
 
 
 def test_a_server_that_does_not_answer_is_named_and_the_game_goes_on(person: Person) -> None:
@@ -391,3 +258,151 @@ def test_a_server_that_does_not_answer_is_named_and_the_game_goes_on(person: Per
     assert "does not answer" in person.notice()
     person.play(person.asked())
     person.wait(".log li:nth-child(3)")
+
+
+# --- replays, questions, puzzles and saved games ------------------------------
+
+
+def test_a_replay_with_its_analysis(person: Person) -> None:
+    person.deal("")
+    page = person.page
+    for _ in range(80):
+        if page.is_disabled("#step"):
+            break
+        person.press("ArrowRight")
+        person.settle()
+    assert "first" in person.text(".status")  # somebody went out
+    person.press("Home")
+    person.wait("#first:disabled")
+    person.press("ArrowRight")
+    person.wait(".log li:nth-child(1)")
+    person.press("l")
+    person.wait(".thoughts .bar")
+    assert "tries" in person.text(".thoughts")
+    assert float(person.text("table.beliefs td .number >> nth=0")) > 0
+    page.select_option("#adviser", ADVISER)
+    page.click("#curve")
+    person.wait("#curve:text-is('Chance of winning')")
+    total = int(person.text(".status").split()[2])
+    assert "landlord" in person.text("#chance-now")
+    assert len(page.query_selector_all(".log li")) == total
+    worst = page.query_selector_all(".worst button")
+    lost = [int(re.findall(r"−(\d+) %", one.inner_text())[0]) for one in worst]
+    assert 0 < len(lost) <= 3
+    assert lost == sorted(lost, reverse=True)
+    number = str(worst[0].get_attribute("id")).removeprefix("worst-")
+    worst[0].click()
+    person.settle()
+    assert page.url.endswith(f"/{number}")
+    page.reload()
+    person.settle()
+    assert person.text(".status").split()[0] == number
+    person.press("l")
+    person.wait(".thoughts .entry.mark")
+    assert "was played" in person.text(".thoughts .entry.mark >> nth=0")
+    page.click(f".log li:nth-child({total}) button")
+    person.settle()
+    assert person.text(".status").split()[0] == str(total - 1)
+    person.press("b")
+    person.wait("#undo")
+    assert "#/game/" in page.url
+
+
+def test_a_question(person: Person) -> None:
+    person.visit("#/ask")
+    page = person.page
+    cards = "3344567 10 jqqka22 小王大王"
+    page.fill("#own", cards)
+    page.fill("#bottom", "359")
+    assert "17 cards" in person.text(".drawn")
+    page.fill("#moves", "34567\n8910JQ\npass")
+    page.click("#question")
+    person.wait(".thoughts .entry")  # the server takes what the picture shows
+    page.reload()
+    person.wait("#own")
+    assert page.input_value("#own") == cards
+    page.fill("#moves", "34567\nAA")
+    assert not person.has(".thoughts")  # it was said of another table
+    page.click("#question")
+    person.wait("#notice:not(:empty)")
+    assert re.search("Line 2: .AA. cannot be played there", person.notice())
+    page.fill("#moves", "34567")
+    assert not person.notice()
+
+
+def test_a_question_by_buttons_under_other_rules(person: Person) -> None:
+    person.visit("#/ask")
+    page = person.page
+
+    def tap(*buttons: str) -> None:
+        for button in buttons:
+            page.click(f".ranks button:text-is('{button}')")
+
+    page.select_option("#rules", "mini")
+    assert page.is_hidden("#bottom")
+    page.select_option("#role", "peasant")
+    page.click("#own")
+    tap(*"3334566", "Delete", "10")
+    assert page.input_value("#own").endswith("10")
+    tap("Delete", "black joker")
+    assert page.input_value("#own") == "333456B"
+    assert len(page.query_selector_all(".panel .cards .card")) == 7
+    page.click("#moves")
+    tap("4")
+    page.select_option("#agent", "rules")
+    page.click("#question")
+    person.wait(".thoughts .entry")
+
+
+def _puzzle(person: Person) -> None:
+    person.visit("#/puzzle")
+    person.page.click(".controls button >> nth=0")
+    person.wait(".hand button")
+    person.settle()
+
+
+def test_a_puzzle(person: Person) -> None:
+    page = person.page
+    _puzzle(person)
+    page.click(".hand button >> nth=-1", position={"x": 6, "y": 14})
+    page.click("#play")
+    person.wait(".status:has-text('That move loses')")
+    assert not person.has("#hint")  # there is nothing to show any more
+    page.click("#undo")
+    person.settle()
+    first = person.asked()
+    line = person.text(".thoughts .moves small").removeprefix("then ").split(" · ")
+    assert "Pass" in line[::2]
+    person.play_to_the_end()
+    assert "by the solution" in person.text(".result")
+    before = page.url
+    page.click("#next-puzzle")
+    page.wait_for_url(lambda url: url != before)
+    person.wait(".hand button")
+    assert page.url.split("/")[-1] == "2"
+    _puzzle(person)
+    assert not person.has("button.solved")
+    for move in (first, *line[1::2]):  # who has seen it and comes back knows it
+        person.play(move)
+        person.wait(":is(#hint, #step-through):not(:disabled)")
+    assert "Solved!" in person.text(".result")
+    person.visit("#/puzzle")
+    person.wait("button.solved[aria-label*=solved]")
+
+
+def test_a_saved_game_is_opened(person: Person, tmp_path: Path) -> None:
+    file, page = tmp_path / "game.txt", person.page
+    person.deal("0")
+    address = page.url
+    for whole in (False, True):
+        if whole:
+            person.play_to_the_end()
+        with page.expect_download() as seen:
+            page.click("#save")
+        seen.value.save_as(file)
+        assert whole or ("your hand" in file.read_text() and "server keeps" in person.notice())
+        person.visit("#/open")
+        page.set_input_files("#file", file)
+        page.click("#load")
+        person.wait("#step" if whole else ".hand button")
+        assert whole or page.url == address

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from ddz_agents.worlds.determinize import determinize
-from ddz_env import Hand, Move, Rules, State, View
+from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine.layout import ROW_WORDS
 from ddz_env.playing.registry import make_agent
-from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Session, reasons
-from ddz_env.table.session.reasons import SURE, explain, is_searched
+from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Session
+from ddz_env.table.session.reasons import explain, is_searched
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
 
@@ -22,7 +22,6 @@ pytest.importorskip("torch")
 
 RNG = np.random.default_rng
 ADVISERS = ("policy", "neural-ismcts:milliseconds=20", "rules", "neural-ismcts:iterations=64")
-BIDDING = ("robbing", "bidding,doubling=true", "openspiel")
 
 
 def positions(count: int, rules: Rules, most: int) -> Iterator[tuple[State, Session]]:
@@ -62,23 +61,6 @@ def wins(view: View, move: Move, rng: np.random.Generator) -> bool:
     return True
 
 
-def can_be_beaten(view: View, move: Move, rng: np.random.Generator) -> bool:
-    for state in worlds(view, rng):
-        state.step(move)
-        for _ in range(2):
-            if not state.is_over and len(state.legal_moves()) > 1 and state.seat != view.seat:
-                if view.landlord in (state.seat, view.seat):
-                    return True
-            if not state.is_over and state.seat != view.seat:
-                state.step("pass")
-    return False
-
-
-def test_a_reason_writes_cards_as_the_page_does() -> None:
-    cards = {"TTTT": "10 10 10 10", "89TJQ": "8 9 10 J Q", "333": "333", "2R": "2 red joker", "BR": "the rocket"}
-    assert {text: reasons._named(Hand.parse(text), Texts()) for text in cards} == cards
-
-
 @pytest.mark.parametrize("count", [12, pytest.param(1000, marks=pytest.mark.long)])
 def test_hints_are_ranked_once_and_true_by_their_own_numbers(count: int) -> None:
     chances, rng = Chances(), RNG(5)
@@ -106,34 +88,10 @@ def test_hints_are_ranked_once_and_true_by_their_own_numbers(count: int) -> None
         if "search" in said:
             assert is_searched(own)
             assert own.visits == max(one.visits or 0 for one in advice.options)
-        if "is sure" in said:
-            assert own.prior is not None
-            assert own.prior >= SURE
-            assert not is_searched(own)
-        if "No opponent" in said:
-            assert not can_be_beaten(view, advice.move, rng)
         for role, left in re.findall(r"The ([a-z ]+) has (\d) cards? left", said):
             seat = next(seat for seat in range(3) if session.role(seat) == role)
             assert view.hand_sizes[seat] == int(left) <= 2
         assert explain(advice, Texts("zh"), view)
-
-
-@pytest.mark.parametrize("count", [2, pytest.param(50, marks=pytest.mark.long)])
-def test_auctions_and_doubling_are_advised_in_points(count: int) -> None:
-    chances, stages = Chances(), set()
-    for name in BIDDING:
-        for state, session in positions(count, Rules.preset(name), 5):
-            view = state.view()
-            advice = chances.judged(view, session.hint("policy"))
-            if view.stage == "play":
-                continue
-            stages.add(view.stage)
-            scores = [one.score for one in advice.options]
-            assert {one.move for one in advice.options} == set(view.legal_moves())
-            assert scores == sorted(scores, reverse=True)  # type: ignore[type-var]
-            assert advice.move == advice.options[0].move
-            assert "earns" in explain(advice, Texts(), view)
-    assert "bid" in stages
 
 
 @pytest.mark.parametrize(
@@ -142,12 +100,9 @@ def test_auctions_and_doubling_are_advised_in_points(count: int) -> None:
         ((0.62, 0.55), {}, "It wins about 7 more games in 100"),
         ((0.62, 0.55), {"noise": 0.1}, "It seems to win 7 more games in 100"),
         ((0.62, 0.61), {}, "about as good"),
-        ((0.5, 0.6), {"noise": 0.1}, "Another move seems to win 10 more games in 100"),
         ((0.6, 0.5), {"visits": 9}, "The search tried it most: 9 times of 18"),
         ((0.6, 0.5), {"visits": 1, "prior": 0.987}, "The policy is sure: it plays this 98 times in 100"),
-        ((0.4,), {}, "No other move was looked at"),
         ((1.0, 0.3), {"forced": True}, "by force"),
-        ((0.0, 0.0), {}, "No move that was looked at wins"),
         ((None, None), {}, "does not say why"),
     ],
 )
@@ -163,8 +118,6 @@ def test_sentences_say_why(chances: tuple[float | None, ...], more: dict[str, fl
     ("hands", "move", "other", "said"),
     [
         (["333355", "77778", "4"], "3333", "55", "Only a bomb or the rocket can beat it. The peasant up has 1"),
-        (["44BR2", "99TT", "KK"], "44", "BR", "It keeps the rocket."),
-        (["44BR2", "99TT", "KK"], "R", "44", "Only a bomb can beat it."),
         (["AAA5566", "KKK", "QQ8"], "AAA", "55", "Only 222 or the rocket can beat it."),
         (["44BR2", "999", "KK"], "BR", "44", "No opponent can beat it."),
         (["TT55", "KK", "Q"], "TT", "55", "about as good. The peasant down has 2 cards left. The peasant up has 1"),

@@ -18,9 +18,7 @@ from tests.training.apps.web_page import BEGIN, LOWEST, SCRIPTED, Json, Page
 @pytest.mark.parametrize(
     ("rules", "viewer"),
     [
-        ("standard", 0),
         ("standard", 1),
-        ("standard", 2),
         ("bidding,doubling=true", 1),
         ("half-deck", 2),
         ("half-deck-open", 1),
@@ -85,7 +83,7 @@ _GAME |= {"over"}
 _FILE = {"rules", "your seat", "your hand now", "landlord cards", "game"}
 
 
-@pytest.mark.parametrize("rules", ["standard", "bidding,doubling=true", "half-deck", "mini"])
+@pytest.mark.parametrize("rules", ["standard", "bidding,doubling=true", "half-deck"])
 def test_every_field_of_a_running_game_is_for_its_viewer(page: Page, rules: str) -> None:
     """A field that is not named here has to be thought about first."""
     for viewer in range(Rules.preset(rules).players):

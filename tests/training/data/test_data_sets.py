@@ -85,8 +85,6 @@ def test_a_record_that_does_not_replay_is_refused(tmp_path: Path) -> None:
         ({"moves": game.moves[:-1]}, "replays to the returns"),
         ({"win": tuple(-value for value in game.win)}, "replays to the returns"),
         ({"hands": game.hands[:2]}, "has no deal of the standard rules"),
-        ({"generator": "x"}, "has no deal of the standard rules"),
-        ({"searched": ("1:2",)}, "decision 1 of game 0 of deal 0 does not fit"),
         ({"searched": ("1:2:3:4",)}, "decision 0 of game 0 of deal 0 does not fit"),
     ):
         with pytest.raises(GameRecordError, match=message):
@@ -119,36 +117,22 @@ class Quitter:
 
 
 def test_what_cannot_be_recorded_has_a_named_error(tmp_path: Path) -> None:
-    for agents, about, message in (
-        (("random",) * 4, {}, "4 agents: name one to play itself"),
-        (("rules",), {"visits": True}, "'rules' has no visits"),
-        (("cheating-uct",), {"visits": True}, "'cheating-uct' has no visits"),
-    ):
-        with pytest.raises(DataSetError, match=message):
-            record(tmp_path, *agents, **about)
+    for agents, about in ((("random",) * 4, {}), (("rules",), {"visits": True}), (("random",), {"deals": 0})):
+        with pytest.raises(DataSetError):
+            record(tmp_path, *agents, **about)  # type: ignore[arg-type]
         assert not (tmp_path / GAMES).exists()
-    with pytest.raises(DataSetError, match="deals=0 must be at least 1"):
-        record_games(Recording(("random",)), 0)
     with pytest.raises(AgentFailedError, match=r"failed in seat 0 of deal 0, game 0 .*no more"):
         record(tmp_path / "quit", f"{__name__}:Quitter")
     with pytest.raises(DataSetError, match="there is no file"):
         read_games(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("field", ["agents", "rules"])
-def test_settings_that_say_no_agents_or_rules_are_refused_by_name(tmp_path: Path, field: str) -> None:
-    def write(settings: dict[str, Any]) -> None:
-        (tmp_path / GAMES).unlink(missing_ok=True)
-        ResultStore(RecordedGame, tmp_path / GAMES, settings, ("deal",)).note()
-
+def test_settings_that_say_no_agents_or_rules_are_refused_by_name(tmp_path: Path) -> None:
     good: dict[str, Any] = {"format": FORMAT, "agents": ["random"], "rules": {"name": "standard"}}
-    write(good)
-    assert read_games(tmp_path).agents == ("random",)
-    wrong = (None, True, 5, 1.5, "rules", [5], [None], [[]], {"x": 1}, {"deck": "all"})
-    without = {name: value for name, value in good.items() if name != field}
-    for settings in (without, *({**good, field: value} for value in wrong)):
-        write(settings)
-        with pytest.raises(DataSetError, match=f"the {field} in its settings"):
+    for wrong in ({"agents": "rules"}, {"agents": [5]}, {"agents": None}, {"rules": []}, {"rules": {"x": 1}}):
+        (tmp_path / GAMES).unlink(missing_ok=True)
+        ResultStore(RecordedGame, tmp_path / GAMES, good | wrong, ("deal",)).note()
+        with pytest.raises(DataSetError, match=f"the {next(iter(wrong))} in its settings"):
             read_games(tmp_path)
 
 
@@ -216,47 +200,37 @@ def test_tables_are_made_anew_only_where_games_came_in(tmp_path: Path, monkeypat
 
 
 @needs_tables
-def test_a_table_of_0_2_0_is_read_after_another_sentence_and_refused_after_another_layout(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """``ddz record rules random --deals 1 --seed 3`` wrote it, when fingerprints were made of sentences."""
-    monkeypatch.setattr(table, "fingerprint", table.fingerprint.__wrapped__)
-    hand, *others = OBSERVATION.features
-    for first, is_read in (
-        (dataclasses.replace(hand, description="worded anew"), True),
-        (dataclasses.replace(hand, name="cards"), False),
-        (dataclasses.replace(hand, high=4), False),
-        (dataclasses.replace(hand, size=hand.size + 8), False),
-    ):
-        monkeypatch.setattr(table, "OBSERVATION", Layout((first, *others)))
-        if is_read:
-            observations = [row["observation"] for row in rows_of(EARLIER_TABLE, ["observation"])]
-            assert (len(observations), sum(observations[0][:15])) == (47, 20)
-        else:
-            with pytest.raises(DataSetError, match="with the fingerprint '55894de5f8b1d549'"):
-                rows_of(EARLIER_TABLE, ["observation"])
+def test_what_is_no_table_of_ours_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "text.parquet"
+    with pytest.raises(DataSetError, match="there is no table at"):
+        rows_of(tmp_path, ["action"])
+    file.write_text("no table")
+    with pytest.raises(DataSetError, match="is not a table: "):
+        rows_of(tmp_path, ["action"])
+    record(tmp_path, "random", deals=1)
+    write_data_set(tmp_path)
+    monkeypatch.setattr(table, "fingerprint", lambda: "another")
+    with pytest.raises(DataSetError, match="write the tables again"):
+        rows_of(tmp_path, ["action"])
 
 
 @needs_tables
-def test_what_is_no_table_of_ours_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    def of_another_version() -> None:
-        record(tmp_path, "random", deals=1)
-        write_data_set(tmp_path)
-        monkeypatch.setattr(table, "fingerprint", lambda: "another")
-
-    file = tmp_path / "text.parquet"
-    for write, message in (
-        (lambda: None, "there is no table at"),
-        (lambda: file.write_text("no table"), "is not a table: "),
-        (lambda: pq.write_table(pa.table({"action": [1]}), file), "is not a table of decisions"),
-        (of_another_version, "write the tables again"),
+def test_the_fingerprint_is_of_the_layout_not_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    known, (hand, *others) = table.fingerprint(), OBSERVATION.features
+    for first, alike in (
+        (dataclasses.replace(hand, description="worded anew"), True),
+        (dataclasses.replace(hand, name="cards"), False),
+        (dataclasses.replace(hand, high=4), False),
     ):
-        write()
-        with pytest.raises(DataSetError, match=message):
-            rows_of(tmp_path, ["action"])
+        monkeypatch.setattr(table, "OBSERVATION", Layout((first, *others)))
+        assert (table.fingerprint.__wrapped__() == known) == alike
+
+
+@needs_tables
+def test_a_table_of_0_2_0_is_read() -> None:
+    """``ddz record rules random --deals 1 --seed 3`` wrote it, when fingerprints were made of sentences."""
+    observations = [row["observation"] for row in rows_of(EARLIER_TABLE, ["observation"])]
+    assert (len(observations), sum(observations[0][:15])) == (47, 20)
 
 
 @needs_tables

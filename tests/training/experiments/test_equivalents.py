@@ -135,4 +135,4 @@ def test_bounds_are_drawn_on_both_sides_and_what_was_found_is_told() -> None:
     what = 500, "half-deck-open", "sequential", 60
     ones = [KnownResult(*what, n, 60, 4000, found, 300, 600, 60) for n, found in enumerate((250, 1000))]
     (line,) = known_table(Saved(ones, {})).lines
-    assert line[6:11] == ("500 ± 490", "1.00 ± 0.98", "0.69", "2 of 2", "120")
+    assert line[4:9] == ("500 ± 490", "1.00 ± 0.98", "0.69", "2 of 2", "120")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from ddz_env.core.options import as_written
 from ddz_training.experiments import mini
 from ddz_training.experiments.experiment import Experiment, read_saved
 from ddz_training.experiments.registry import EXPERIMENTS, load_experiment, load_experiments
@@ -45,10 +46,8 @@ CASES: dict[str, Case] = {
     "iterations": Case({"deals": 2, "at": (500, 10_000), **TREES}),
     "exploration": Case({"deals": 2, "at": (0.1, 1.0), **TREES}),
     "trees": Case({"deals": 2, "at": (1, 500), **TREES}),
-    "branching": Case({}, [("rules", 0), ("random", 3)]),
-    "information-sets": Case({"deals": 2}),
+    "branching": Case({}, [("rules", 0), ("rules", 3)]),
     "search-depth": Case({"only": ("open hands, depth 1",), "deals": 2}),
-    "solver-curve": Case({"nodes": 300_000}, [("10+10+10", 0), ("11+11+11", 1)]),
     "tuning": Case(HILL),
     "policy-strength": Case({"only": ("policy-rules", "policy-random"), "deals": 2}),
     "points-strength": Case({"opponent": ("rules",), "deals": 2}),
@@ -61,13 +60,12 @@ CASES: dict[str, Case] = {
     "holdem": Case({"matches": 1}, [("full", "payoff", "random", 0), ("weighted", "payoff", "random", 0)]),
     "streets": Case({}, [(0,), (3,)]),
     "tendency": Case({}, [("rules v random", 0), ("rules v rlcard-rule", 5)]),
-    "tendency-savings": Case({}, [("rules v rlcard-rule", 100_000), ("search 200 v 100", 100_001)]),
     "tree-size": Case({}, [("random, by moves", 0), ("bots, rules", 0)]),
     "complexity": Case({}, [("deal 2", 0), ("deal 2", 5)]),
 }
 PUBLISHED = {
     *("mini-inference", "branching", "equivalent-simulated", "tendency", "tree-size", "complexity", "mini-uct"),
-    *("holdem", "streets", "search-depth", "solver-curve", "agent-strength", "points-strength", "information-sets"),
+    *("holdem", "streets", "search-depth", "agent-strength", "points-strength"),
 }
 """Cases whose results come out as they were published, those left out in which the shipped policy plays: it climbs."""
 LONG = ["mini-inference", "mini-agents", "levels", "equivalents"]
@@ -141,28 +139,18 @@ def test_results_do_not_depend_on_the_processes_and_the_command_shows_them(name:
     for processes in (1, 2):
         saved = experiment.run(replace(one, processes=processes), tmp_path / f"{processes}.csv")
     assert lines(experiment, tmp_path / "1.csv") == lines(experiment, tmp_path / "2.csv")
-    given = [(option, part) for option, value in CASES[name].options.items() for part in _parts(value)]
-    typed = [f"{option.strip('_')}={part}" for option, part in given]
+    typed = [f"{option.strip('_')}={as_written(value)}" for option, value in CASES[name].options.items()]
     printed = done("reproduce", name, "--out", tmp_path / "2.csv", *typed).output
     assert next(iter(experiment.tables.values()))(saved).title[:20] in printed
-
-
-def _parts(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
 
 
 @pytest.mark.parametrize(
     ("command", "message"),
     [
         ("landlord wings=2", "there is no option 'wings'"),
-        ("landlord deals=1001", "deals"),
         ("exploration at=0.3", "unknown exploration '0.3'"),
         ("policy-strength only=nothing", "search-rollout"),
-        ("policy-strength neural=neural-ismcst", "did you mean 'neural-ismcts'?"),
         ("points-strength opponent=ghost", "ghost"),
-        ("equivalents only=ruels", "did you mean 'rules'?"),
-        ("tuning only=peasant", "peasants"),
-        ("tendency only=none", "policy v rules"),
     ],
 )
 def test_commands_say_what_is_wrong_before_anything_is_written(command: str, message: str, tmp_path: Path) -> None:

@@ -10,15 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.neural.shipped import policy_path, shipped_policy_path
-from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import RulesAgent
-from ddz_env import Move, Rules, State, View
-from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
-from ddz_env.playing.agent import Agent
-from ddz_env.playing.generators import agent_generator
-from ddz_env.playing.registry import LEVELS, make_agent, read_agent, split_bidder
-from ddz_training.experiments import levels, matches, points, search_depth
+from ddz_env import Move, Rules, View
+from ddz_env.playing.registry import LEVELS
+from ddz_training.experiments import matches
 from ddz_training.experiments import strengths as st
 from ddz_training.experiments.experiment import Saved, grouped
 from ddz_training.experiments.matches import MatchResult, win_gain, win_interval
@@ -32,16 +27,6 @@ pytest.importorskip("torch")
 
 SEARCH = "neural-ismcts:iterations=4,trees=1,batch=2"
 TINY = st.StrengthOptions(only=("policy-rules", "search-policy"), deals=2, neural=SEARCH, processes=1)
-
-
-def test_names_and_files_say_which_policy_plays_and_what_it_was_trained_for() -> None:
-    assert policy_path() == shipped_policy_path()
-    assert policy_path("points") == policy_path(Path("points")) == shipped_policy_path().with_stem("points")
-    assert (policy_path("./points"), policy_path("mine.onnx")) == (Path("./points"), Path("mine.onnx"))
-    points = load_weights(policy_path("points"))
-    assert (points.rules, points.objective) == ("bidding,doubling=true", "stake")
-    with pytest.raises(InvalidAgentOptionError, match="path='douzero': that policy went"):
-        make_agent("policy:path=douzero")
 
 
 def test_every_pairing_plays_the_same_deals_which_training_never_saw(
@@ -92,9 +77,10 @@ class RulesAsLandlord:
 
 def test_the_columns_are_the_sides_of_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that gives up as a peasant wins as landlord only; the rule agent beats random play on both sides."""
-    monkeypatch.setattr(search_depth, "DEPTHS", {"one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"})
-    options = search_depth.DepthOptions(deals=12, first_deal=20_000, processes=1)
-    sides = grouped(search_depth.SEARCH_DEPTH.run(options).results, "agent")
+    monkeypatch.setattr(st, "DEPTHS", {"one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"})
+    monkeypatch.setattr(st, "FIRST_OF_DEPTHS", 20_000)
+    options = matches.DealOptions(deals=12, processes=1)
+    sides = grouped(st.SEARCH_DEPTH.run(options).results, "agent")
     assert sum(result.peasants for result in sides["one-sided"]) == 0
     assert sum(result.landlord for result in sides["one-sided"]) >= 3
     assert all(result.landlord + result.peasants == 1 for result in sides["rules"]), "the rule agent against itself"
@@ -114,34 +100,21 @@ def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
 
 
 def test_a_deal_with_an_auction_is_added_up_from_its_six_games() -> None:
-    player = DealPlayer(Rules.preset(points.POINTS_RULES), 0, timing=False)
+    player = DealPlayer(Rules.preset(st.POINTS_RULES), 0, timing=False)
     records = player.play(11, ("rules", "random-staged"))
-    result = points.points_result(records)
+    result = st.points_result(records)
     own = [sum(r.stake[seat] for seat, letter in enumerate(r.seats) if letter == "a") for r in records]
     assert result.score == pytest.approx(sum(own) / 6, abs=1e-4)
     assert result.landlord + sum(record.landlord_agent == "random-staged" for record in records) == 6 - result.declined
     assert 0 <= result.won <= result.landlord
     assert result.declined == sum(not record.winner for record in records) > 0
-    twice = [points.PointsResult("rules", "random-staged", deal, 1.0, 3, 2, 1, 0.0, 0.0) for deal in range(2)]
-    (line,) = points.points_table(Saved(twice, {"seed": 0, "rules": points.POINTS_RULES, "weights": "0"})).lines
+    twice = [st.PointsResult("rules", "random-staged", deal, 1.0, 3, 2, 1, 0.0, 0.0) for deal in range(2)]
+    (line,) = st.points_table(Saved(twice, {"seed": 0, "rules": st.POINTS_RULES, "weights": "0"})).lines
     assert (line[:2], line[3:6]) == (("`random-staged` (`rules`)", "2"), ("50.0", "66.7", "16.7"))
 
 
 def test_the_levels_are_as_far_apart_as_their_committed_games_say() -> None:
     saved = committed(MatchResult, "levels")
-    assert {level.name: level.elo for level in LEVELS} == {n: round(elo) for n, elo in levels.ratings(saved).items()}
+    assert {level.name: level.elo for level in LEVELS} == {n: round(elo) for n, elo in st.ratings(saved).items()}
     assert all(60 <= stronger.elo - weaker.elo <= 250 for weaker, stronger in pairwise(LEVELS))
-    assert levels.level_rates(saved)[LEVELS[0].agent, "random"].mean >= 0.85
-
-
-def test_a_level_is_a_name_for_an_agent_wherever_one_is_named() -> None:
-    def first_move(agent: Agent) -> str:
-        return str(agent.act(State.new(seed=5).view(), agent_generator([1])))
-
-    for level in LEVELS[:3]:
-        assert first_move(make_agent(level.name)) == first_move(make_agent(level.agent)), level.name
-    assert read_agent("medium:rule=bombs,bidder=random")[1] == {"rule": "bombs"}
-    assert split_bidder("master:iterations=3,bidder=payoff") == ("neural-ismcts:iterations=3", "payoff")
-    for wrong, message in (("eazy", r"did you mean 'easy'\?"), ("hard:MyAgent", "no module 'hard'")):
-        with pytest.raises(UnknownAgentError, match=message):  # somebody's own module may be called so
-            make_agent(wrong)
+    assert st.level_rates(saved)[LEVELS[0].agent, "random"].mean >= 0.85

@@ -18,7 +18,7 @@ from ddz_env.core.errors import UnknownAgentError
 from ddz_env.playing.agent import BatchPlayer
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match, seatings
-from ddz_training.measure.errors import AgentFailedError, InvalidArenaError, SettingsMismatchError
+from ddz_training.measure.errors import AgentFailedError, InvalidArenaError
 from ddz_training.measure.statistics import normal_interval, plain_values, standings, summarize, wilson_interval
 
 
@@ -80,22 +80,18 @@ def test_sides_swap_on_identical_cards(preset: str) -> None:
     assert games[0].win == games[1].win  # the same agent on both sides: the same game
 
 
-def test_auctions_rotate_the_seats() -> None:
-    assert seatings(Rules.preset("bidding")) == ("abb", "bab", "bba", "baa", "aba", "aab")
-    games = DealPlayer(Rules.preset("bidding"), seed=1, timing=False).play(0, ("random", "random-staged"))
-    assert [game.seats for game in games] == list(seatings(Rules.preset("bidding")))
+@pytest.mark.parametrize("preset", ["standard", "bidding"])
+def test_records_add_up_and_auctions_rotate_the_seats(preset: str) -> None:
+    rules = Rules.preset(preset)
+    games = DealPlayer(rules, seed=1).play(0, ("random", "random-staged"))
+    assert [game.seats for game in games] == list(seatings(rules))
     for game in games:
-        assert game.landlord >= 0
         assert game.landlord_agent == ("random" if game.seats[game.landlord] == "a" else "random-staged")
-
-
-def test_records_add_up() -> None:
-    for game in DealPlayer(Rules(), seed=0).play(0, ("random-staged", "random")):
         assert game.decisions_a + game.decisions_b == game.moves
         assert sum(game.win) == sum(game.stake) == 0
         assert (game.win[game.landlord] > 0) == (game.winner == "landlord")
-        assert game.ms_a > 0
-        assert game.ms_b > 0
+        assert min(game.ms_a, game.ms_b) > 0
+    assert seatings(Rules.preset("bidding")) == ("abb", "bab", "bba", "baa", "aba", "aab")
 
 
 @pytest.mark.parametrize("contest", [CONTEST, Arena(("rules", "policy:temperature=1"), seed=5, timing=False)])
@@ -147,37 +143,15 @@ class Nervous(RulesAgent):
         return player
 
 
-class Illegal(RulesAgent):
-    """Answers with actions that do not exist, but only in batches."""
-
-    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
-        player = super().batched(num_games, rules)
-        player.actions = lambda games, *seen: np.full(len(games), 999)  # type: ignore[method-assign]
-        return player
-
-
-@pytest.mark.parametrize("kind", [Nervous, Illegal])
-def test_a_fault_in_a_batch_loses_the_game_that_it_is_in(kind: type[RulesAgent]) -> None:
+def test_a_fault_in_a_batch_loses_the_game_that_it_is_in() -> None:
     def player() -> DealPlayer:
-        maker = lambda spec: kind() if spec == "bad" else RulesAgent()  # noqa: E731
+        maker = lambda spec: Nervous() if spec == "bad" else RulesAgent()  # noqa: E731
         return DealPlayer(Rules(), 1, timing=False, maker=maker, on_fault="lose")
 
     block = [Match(("bad", "good"), deal, ("bad", "good")) for deal in range(20)]
     records = player().play_block(block)
     assert records == [player().play(match.deal, match.specs) for match in block]
-    faults = {game.fault_by for games in records for game in games}
-    assert faults == ({"", "a"} if kind is Nervous else {""})
-
-
-def test_other_settings_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "games.csv"
-    save(path, CONTEST, 1)
-    before = path.read_bytes()
-    rules, agents = Rules.preset("rlcard"), ("random", "random-staged")
-    for setting, other in {"seed": 6, "agents": agents, "rules": rules, "timing": True}.items():
-        with pytest.raises(SettingsMismatchError, match=setting):
-            save(path, dataclasses.replace(CONTEST, **{setting: other}), 2, resume=True)  # type: ignore[arg-type]
-    assert path.read_bytes() == before
+    assert {game.fault_by for games in records for game in games} == {"", "a"}
 
 
 def test_round_robin() -> None:
@@ -203,12 +177,12 @@ def test_an_agent_that_fails_in_any_process_is_named() -> None:
 def test_bad_requests_are_refused() -> None:
     with pytest.raises(UnknownAgentError):
         run_arena(Arena(("random", "nobody")), 1)
-    for agents, seed, message in ((("random",), 0, "two agents"), (("random-staged", "random"), -1, "seed")):
-        with pytest.raises(InvalidArenaError, match=message):
-            Arena(agents, seed=seed)
-    for wrong in ({"deals": 0}, {"deals": 1, "processes": 0}, {"deals": 1, "first_deal": -1}):
+    for wrong in ({"agents": ("random",)}, {"seed": -1}, {"on_fault": "win"}, {"names": ("a", "a")}):
+        with pytest.raises(InvalidArenaError):
+            dataclasses.replace(CONTEST, **wrong)  # type: ignore[arg-type]
+    for numbers in ({"deals": 0}, {"deals": 1, "processes": 0}, {"deals": 1, "first_deal": -1}):
         with pytest.raises(InvalidArenaError, match="at least"):
-            run_arena(CONTEST, **wrong)  # type: ignore[arg-type]
+            run_arena(CONTEST, **numbers)  # type: ignore[arg-type]
 
 
 def test_summary_of_a_hand_worked_match() -> None:
@@ -244,8 +218,6 @@ def test_games_without_a_landlord_are_half_a_win() -> None:
 def test_intervals_against_figures_worked_by_hand() -> None:
     assert wilson_interval(8, 10).ends == pytest.approx((0.8, 0.490162, 0.943318), abs=1e-6)
     assert wilson_interval(0, 10).ends == pytest.approx((0.0, 0.0, 0.277533), abs=1e-6)
-    assert math.isnan(wilson_interval(0, 0).mean)
     normal = normal_interval([1, 2, 3, 4])
     assert (normal.mean, normal.half_width) == pytest.approx((2.5, 1.959964 * math.sqrt(5 / 3) / 2), abs=1e-6)
-    assert math.isnan(normal_interval([1.0]).low)
-    assert math.isnan(normal_interval([]).mean)
+    assert all(map(math.isnan, (wilson_interval(0, 0).mean, normal_interval([1.0]).low, normal_interval([]).mean)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import operator
 import shutil
 from pathlib import Path
@@ -90,10 +89,8 @@ def test_every_option_of_the_field_is_written_out(member: Member) -> None:
     declared = getattr(factory, "options_type", None)
     named = agent_options(member.agent.partition(":")[0]) if declared is None else declared.options()
     assert set(options) == {option.name for option in named if option.textual}
-
-
-def test_the_weights_of_the_field_are_the_committed_ones() -> None:
-    assert list(agent_files(FIELD["policy-v1"].agent).values()) == ["cfd085c33437f77a"]
+    if member.name == "policy-v1":
+        assert list(agent_files(member.agent).values()) == ["cfd085c33437f77a"]
 
 
 def test_the_sample_asks_where_there_is_a_choice() -> None:
@@ -134,21 +131,8 @@ def test_what_cannot_be_played_is_refused() -> None:
     assert "rules #2" in play.against_field("rules", DEALS["choosing"]).agents
 
 
-def test_the_quick_field_needs_no_search_and_the_field_plays_itself() -> None:
-    quick = play.against_field(LOWEST, DEALS["choosing"], quick=True)
-    assert [b for _, b in quick.pairs] == ["random", "rules", "policy-v1"]
-    assert len(play.against_field(LOWEST, DEALS["reporting"]).pairs) == 6
-    assert len(play.field_contest(DEALS["reporting"]).pairs) == 15
-    assert len(play.field_contest(DEALS["choosing"], quick=True).pairs) == 3
-
-
 def chance(difference: float) -> float:
     return 1 / (1 + 10 ** (-difference / 400))
-
-
-def test_three_wins_in_four_are_190_points_beyond_the_opponent_s() -> None:
-    games = [Score(deal, "rules", "me", float(deal % 4 == 0)) for deal in range(4000)]
-    assert fit_ratings(games, {"rules": 100})["me"].mean == pytest.approx(100 + 400 * math.log10(3), abs=1)
 
 
 def test_intervals_hold_what_they_promise() -> None:
@@ -183,26 +167,15 @@ def test_unknown_ratings_are_fitted_together_and_losing_everything_is_finite() -
         fit_ratings([*games, Score(0, "x", "y", 1.0)], {"rules": 0.0})
 
 
-def test_a_file_holds_all_that_was_played(file: Path) -> None:
-    back = play.read_file(file)
-    assert back.contest == small()
-    assert back.deals == 4
-    assert any(record.fault_by for record in back.records)
-    assert str(tuple(file.parent.parts)) not in file.read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ('"format": "ddz-benchmark-2"', '"format": "ddz-benchmark-0"', "is of the format 'ddz-benchmark-0'"),
         ('"rules": "standard"', '"rules": "douzero"', "its rules are not the committed ones"),
         ('"list": "choosing"', '"list": "chosing"', "did you mean 'choosing'"),
-        ('"sha256": "a', '"sha256": "b', "its deals are not the committed ones"),
         ('"random": "random"', '"random": "rules"', "its agents are not the committed ones"),
-        ('"random": "db', '"random": "dc', "its moves are not the committed ones"),
         ('"code"', '"coda"', "'code'"),
         ("\n1,me,rules,1,", "\n1,me,rules,0,", "does not have every game of its deals once"),
-        ("\n3,me,rules,", "\n3,me,you,", "me v rules does not have every game"),
     ],
 )
 def test_a_file_that_contradicts_itself_is_refused(file: Path, old: str, new: str, message: str) -> None:
@@ -230,51 +203,36 @@ def test_a_run_goes_on_with_the_same_contest_only(committed: Path, tmp_path: Pat
     path = tmp_path / "me.csv"
     played(small(), 2, path)
     assert len(played(small(), 4, path).records) == 16
+    assert play.read_file(path).contest == small()
     ended = operator.attrgetter("deal", "b", "moves", "stake", "fault_by")
     assert sorted(map(ended, play.read_file(path).records)) == sorted(map(ended, play.read_file(committed).records))
     with pytest.raises(SettingsMismatchError):
         played(small("reporting"), 1, path)
 
 
-def test_the_leaderboard_is_made_from_committed_files(tmp_path: Path) -> None:
-    board, cross = benchmark_tables.leaderboard, benchmark_tables.cross
-    assert "no committed results" in board(tmp_path)
-    assert "no committed results" in cross(tmp_path)
+def test_the_leaderboard_is_made_from_files_of_the_reporting_list(tmp_path: Path) -> None:
+    assert "no committed results" in benchmark_tables.leaderboard(tmp_path)
     two = {name: FIELD[name].agent for name in ("random", "rules")}
-    contests = (
-        play.Contest(two, (("random", "rules"),), DEALS["reporting"]),
-        small("reporting"),
-        small(name="not reported"),
-    )
-    for name, contest in zip(("field", "me", "choosing"), contests, strict=True):
+    field_of_two = play.Contest(two, (("random", "rules"),), DEALS["reporting"])
+    for name, contest in (("field", field_of_two), ("me", small("reporting")), ("no", small(name="not reported"))):
         played(contest, 3, tmp_path / f"{name}.csv")
-    lines = board(tmp_path).splitlines()[2:]
+    lines = benchmark_tables.leaderboard(tmp_path).splitlines()[2:]
     assert {line.split(" | ")[0] for line in lines} == {"| `rules`", "| `me`", "| `random`"}
     assert lines[0].startswith("| `rules` | 0 | ")
-    assert cross(tmp_path).splitlines()[2].startswith("| `random` |  | ")
+    assert benchmark_tables.cross(tmp_path).splitlines()[2].startswith("| `random` |  | ")
 
 
 def test_every_player_of_the_field_has_a_rating() -> None:
     ratings = leaderboard.field_ratings().fixed
-    assert sorted(ratings, key=ratings.__getitem__) == [
-        "random",
-        "rlcard-rule",
-        "isuct",
-        "rules",
-        "rollout",
-        "policy-v1",
-    ]
-    assert ratings["rules"] == 0
+    assert {*ratings} == {*FIELD}
+    assert ratings["random"] < ratings["rules"] == 0 < ratings["policy-v1"]
 
 
 def test_the_command_places_writes_and_checks(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     result = ddz("benchmark", LOWEST, "--name", "mine", "--deals", 1, "--processes", 1, "--out", file)
     assert result.exit_code == 3, result.output  # it failed, and so lost, some of its games
-    for told in ("mine: 1 duplicate deal each", "→ mine", "policy", "Not for citing"):
+    for told in ("mine: 1 duplicate deal each", "→ mine", "Not for citing", "mine-full.csv"):
         assert told in result.output
-    assert "mine-full.csv" in result.output  # what can be cited is another file
     checked = done("benchmark", "--check", file, "--sample", 1, "--processes", 1)
     assert "3 deals (drawn at random) were played again" in checked.output
-    for wrong in ((), (LOWEST, "--field"), ("--field", "--check", file), ("--check", tmp_path / "no.csv")):
-        assert ddz("benchmark", *wrong).exit_code == 2

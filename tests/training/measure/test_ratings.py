@@ -5,20 +5,17 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ddz_training.measure.duplicate import GameRecord
-from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.league import (
     Pair,
     cross_table,
     decided_pairs,
     next_round,
     pairs_of,
-    plot_ratings,
     ratings_table,
 )
 from ddz_training.measure.ratings import ELO, fit, information, rate
@@ -37,13 +34,11 @@ def league(
     peasants: Mapping[str, float],
     plan: Mapping[Pair, range],
     rng: np.random.Generator,
-    luck: float = 0.0,
     advantage: float = 0.0,
 ) -> list[GameRecord]:
-    """Games of agents with known strengths (log odds); ``luck`` of the cards is shared by all games of a deal."""
-    cards = advantage + rng.normal(0, luck, 1 + max(deals.stop for deals in plan.values()))
+    """Games of agents with known strengths (log odds)."""
     return [
-        played(pair, deal, game, bool(rng.random() < 1 / (1 + np.exp(peasants[other] - landlords[own] - cards[deal]))))
+        played(pair, deal, game, bool(rng.random() < 1 / (1 + np.exp(peasants[other] - landlords[own] - advantage))))
         for pair, deals in plan.items()
         for deal in deals
         for game, (own, other) in enumerate((pair, pair[::-1]))
@@ -86,7 +81,6 @@ def test_roles_are_found_apart_from_each_other() -> None:
         assert rating.landlord.mean == pytest.approx(ELO * landlords[rating.agent], abs=20)
         assert rating.peasants.mean == pytest.approx(ELO * peasants[rating.agent], abs=20)
         assert (rating.deals, rating.games) == (2000, 8000)
-    assert [rating.agent for rating in ratings] == ["a", "b", "c"]
 
 
 def test_intervals_of_ratings_hold_the_truth_in_about_95_of_100_leagues() -> None:
@@ -98,15 +92,6 @@ def test_intervals_of_ratings_hold_the_truth_in_about_95_of_100_leagues() -> Non
             true = ELO * STRENGTHS[rating.agent]
             hits += [low_high.low <= true <= low_high.high for low_high in (rating.landlord, rating.overall)]
     assert 0.91 <= np.mean(hits) <= 0.98
-
-
-def test_games_of_a_deal_are_drawn_together() -> None:
-    """Cards that decide both games say nothing about the agents: duplicate deals take that noise out."""
-    even = dict.fromkeys("ab", 0.0)
-    games = league(even, even, everybody("ab", 400), np.random.default_rng(3), luck=4.0)
-    as_dealt = rate(games, replicates=300)[0][0].overall.half_width
-    apart = [dataclasses.replace(game, deal=number) for number, game in enumerate(games)]
-    assert as_dealt < 0.75 * rate(apart, replicates=300)[0][0].overall.half_width
 
 
 def test_who_never_lost_has_a_rating_and_an_anchor_is_zero() -> None:
@@ -127,12 +112,6 @@ def test_auctions_faults_and_games_without_a_landlord_are_rated() -> None:
     ratings, _ = rate([mixed, nobody, both_sides], replicates=0)
     assert {rating.agent: rating.wins for rating in ratings} == {"x": 1 / 3, "y": 1 / 2}
     assert ratings[0].overall.mean == pytest.approx(-ratings[1].overall.mean)  # 0.75, 0.5 and 0 of three games
-
-
-def test_bad_requests_are_refused() -> None:
-    for games, anchor, message in (([], None, "no games"), ([record(0, 0, "abb", True)], "z", "anchor 'z'")):
-        with pytest.raises(InvalidArenaError, match=message):
-            rate(games, anchor=anchor)
 
 
 def test_first_everybody_meets_then_the_budget_is_used_up() -> None:
@@ -175,17 +154,12 @@ def test_pairs_are_decided_with_the_error_of_the_whole_league() -> None:
     assert not any(decided_pairs(league(even, even, everybody("abc", 40), rng)) for _ in range(40))
 
 
-def test_tables_and_plot(tmp_path: Path) -> None:
+def test_tables_are_in_the_order_of_the_ratings() -> None:
     games = league(STRENGTHS, STRENGTHS, everybody("abc", 200), np.random.default_rng(8))
     ratings, advantage = rate(games, replicates=50)
-    table = ratings_table(ratings, advantage, "title", None)
-    assert [line[1] for line in table.lines] == ["a", "b", "c"]
-    assert table.lines[0][2].startswith("+1")
+    assert [line[1] for line in ratings_table(ratings, advantage, "title", None).lines] == ["a", "b", "c"]
     cross = cross_table(ratings, games)
     assert [line[2:][rank] for rank, line in enumerate(cross.lines)] == ["–"] * 3
     one, other = cross.lines[0][4], cross.lines[2][2]
     assert one.endswith("*")
     assert float(one.rstrip("*")) + float(other.rstrip("*")) == pytest.approx(100, abs=0.11)
-    pytest.importorskip("matplotlib")
-    plot_ratings(ratings, tmp_path / "ratings.png")
-    assert (tmp_path / "ratings.png").read_bytes().startswith(b"\x89PNG")

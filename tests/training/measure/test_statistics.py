@@ -66,13 +66,6 @@ def test_a_bootstrap_draws_whole_clusters_and_agrees_with_the_formula() -> None:
     assert math.isnan(statistics.clustered_interval([]).mean)
 
 
-def test_a_bootstrap_does_not_depend_on_how_much_is_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = deals(np.random.default_rng(3), 30)
-    whole = statistics.bootstrap_sums(values, 100)
-    monkeypatch.setattr("ddz_training.measure.statistics._MOST_WEIGHTS", 100)
-    assert (statistics.bootstrap_sums(values, 100) == whole).all()
-
-
 def test_a_sequence_misses_at_no_time_while_a_fixed_interval_often_does() -> None:
     matches = np.random.default_rng(2).integers(0, 2, (1000, 300)).astype(np.float64)  # as uncertain as can be
     # The sequence is the intersection of all intervals so far: one look at the end is a look after every deal.
@@ -94,14 +87,6 @@ def test_a_sequence_is_narrow_enough_to_decide() -> None:
     fixed = [statistics.normal_interval(list(match)) for match in strong]
     ratios = [wide.half_width / narrow.half_width for wide, narrow in zip(intervals, fixed, strict=True)]
     assert 1.2 < np.mean(ratios) < 2.5  # the page says about twice
-
-
-def test_a_sequence_only_narrows_and_more_slowly_for_a_smaller_error() -> None:
-    won = list(shares(np.random.default_rng(5)))
-    widths = [statistics.confidence_sequence(won[:count]).half_width for count in range(101)]
-    assert widths[0] == 0.5
-    assert widths == sorted(widths, reverse=True)
-    assert statistics.confidence_sequence(won, 0.001).half_width > widths[-1]
 
 
 @pytest.mark.parametrize(("values", "error"), [([1.5], 0.05), ([-0.1], 0.05), ([math.nan], 0.05), ([0.5], 0.0)])

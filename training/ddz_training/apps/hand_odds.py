@@ -14,8 +14,7 @@ from ddz_env import View
 from ddz_env.core.spoken import question, worded
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments.experiment import Table
-from ddz_training.measure.settling import Settling, settling
-from ddz_training.measure.statistics import Interval, wilson_interval
+from ddz_training.measure.statistics import Interval, Settling, settling, wilson_interval
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,8 @@ class HandReport:
 
     def settling(self) -> list[Settling]:
         """How the win rate of the first part settles: as the landlord, in the auction."""
-        return settling(self.found.wins(next(iter(self.landlords.values()))))
+        won = self.found.wins(next(iter(self.landlords.values())))
+        return settling((won.cumsum()[9::10] / np.arange(10, len(won) + 1, 10)).tolist())
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

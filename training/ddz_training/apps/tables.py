@@ -1,17 +1,32 @@
-"""Tables of what the code says, which the command line shows and the pages have: actions, presets, agents' options."""
+"""Tables that the command line shows: of what the code says, which the pages have too, and of what was played."""
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
+import json
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ddz_env.core import actions
+from ddz_env.core.errors import plural
 from ddz_env.core.observation import Layout
 from ddz_env.core.observation.layout import HISTORY, WORD
 from ddz_env.core.options import Option, as_written
 from ddz_env.core.rules import PRESETS, Rules, differing_options
-from ddz_training.experiments.experiment import Table
+from ddz_env.core.whole_file import replace_file
+from ddz_training.measure import statistics
+from ddz_training.measure.equivalent import wins
+from ddz_training.measure.markdown import Table
+
+if TYPE_CHECKING:
+    from ddz_training.learn.strength import Evaluation
+    from ddz_training.measure.equivalent import Found, Ladder
+    from ddz_training.measure.ratings import Rating
 
 
 def action_table() -> Table:
@@ -66,3 +81,108 @@ def options_table(what: str, options: Iterable[Option]) -> Table:
     """The options of an agent or an experiment."""
     lines = [(f"`{one.name}`", one.written, one.values, one.meaning) for one in options]
     return Table(f"Options of {what}", ("option", "default", "values", "meaning"), lines)
+
+
+# --- what was played ---------------------------------------------------------
+
+
+def _milliseconds(value: float) -> str:
+    """Milliseconds per decision with three digits."""
+    return "–" if math.isnan(value) or value == 0 else f"{value:#.3g}".rstrip(".")
+
+
+_COLUMNS: dict[str, Callable[[statistics.AgentResult], str]] = {
+    "agent": lambda result: result.agent,
+    "against": lambda result: result.opponent,
+    "deals": lambda result: str(result.deals),
+    "games": lambda result: str(result.games),
+    "win % landlord": lambda result: result.landlord_wins.percent(),
+    "win % peasants": lambda result: result.peasant_wins.percent(),
+    "win % overall": lambda result: result.wins.percent(),
+    "score landlord": lambda result: result.landlord_score.score(),
+    "score peasants": lambda result: result.peasant_score.score(),
+    "score overall": lambda result: result.score.score(),
+    "ms per decision": lambda result: _milliseconds(result.ms_per_decision),
+}
+
+
+def results_table(results: Sequence[statistics.AgentResult], title: str, scoring: str, *left_out: str) -> Table:
+    """The table that ``ddz arena``, ``ddz benchmark`` and ``ddz demo`` end with.
+
+    Args:
+        results: Two per pair, or standings.
+        title: Its title.
+        scoring: What scores are of.  Those of ``win`` repeat the win rates, and are left out.
+        *left_out: Further columns that are left out.
+    """
+    repeated = "score" if scoring == "win" else None
+    columns = {name: cell for name, cell in _COLUMNS.items() if name not in left_out and name.split()[0] != repeated}
+    return Table(title, list(columns), [[cell(result) for cell in columns.values()] for result in results])
+
+
+def note(scoring: str) -> str:
+    """What a page says below tables of results."""
+    intervals = "95 % intervals: Wilson for one role, normal on the means of the deals for the rest."
+    return intervals if scoring == "win" else f"{intervals} A score is a side's (both peasants together)."
+
+
+def write_table(
+    path: Path,
+    settings: Mapping[str, Any],
+    results: Sequence[statistics.AgentResult | Rating],
+    more: Sequence[statistics.AgentResult] = (),
+) -> None:
+    """Write results as JSON with their settings, or as comma-separated values, three columns per interval.
+
+    Args:
+        path: The file; ``.json`` at its end asks for JSON.
+        settings: What the results depend on.
+        results: The results.
+        more: What only JSON has room for, as its ``pairs``.
+    """
+    rows, pairs = (list(map(statistics.plain_values, lines)) for lines in (results, more))
+    if path.suffix.lower() == ".json":
+        document = {"settings": dict(settings), "results": rows, **({"pairs": pairs} if pairs else {})}
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    else:
+        file = io.StringIO()
+        writer = csv.DictWriter(file, _flat(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(map(_flat, rows))
+        text = file.getvalue()
+    replace_file(path, text.encode())
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with the mean and the ends of each interval in columns of their own."""
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        ends = value if isinstance(value, dict) else {"mean": value}
+        flat |= {f"{name}_{end}".removesuffix("_mean"): part for end, part in ends.items() if end != "count"}
+    return flat
+
+
+def evaluation_table(found: Sequence[Evaluation]) -> Table:
+    """The evaluations after one update, one line per opponent."""
+    title = f"After {plural(found[0].update, 'update')}, {plural(found[0].deals, 'duplicate deal')} each"
+    lines = [
+        (line.opponent, line.interval.both(to="–"), f"{100 * line.landlord:.1f}", f"{100 * line.peasants:.1f}")
+        for line in found
+    ]
+    return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)
+
+
+def equivalent_table(ladder: Ladder, found: Found) -> Table:
+    """What ``ddz study equivalent`` played against how many iterations, and the equivalent below."""
+    lines = [
+        (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), wins(tally).percent())
+        for many, tally in sorted(found.tallies.items())
+    ]
+    header = ("iterations", "deals", "agent ahead", "search ahead", "agent wins %")
+    if found.beyond:
+        note = f"The equivalent of {ladder.agent} is {found.text()} iterations of {ladder.search}."
+    else:
+        note = f"{ladder.search} plays as strongly as {ladder.agent} with {found.text()} iterations (95 % interval)."
+    deals = f"{found.iterations.count} duplicate deals"
+    title = f"Monte Carlo equivalent · {deals} · {ladder.rules.name} rules · seed {ladder.seed}"
+    return Table(title, header, lines, note)

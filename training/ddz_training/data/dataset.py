@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from ddz_env.core.whole_file import replace_file
 from ddz_training.data.games import GameFile, read_games
 from ddz_training.data.table import COLUMNS, DEALS_A_TABLE, TABLES, check_tables, read_about, write_table
-from ddz_training.measure.claims import writing
 from ddz_training.measure.markdown import markdown_table
+from ddz_training.measure.store import writing
 
 CARD = "README.md"
 _TEMPLATE = Path(str(resources.files("ddz_training.data"))) / "card.md"

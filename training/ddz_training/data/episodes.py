@@ -28,7 +28,7 @@ from ddz_env.envs.outputs import ObservationForm
 from ddz_training.data.dataset import DataSet
 from ddz_training.data.games import DataSetError, GameFile, RecordedGame, read_games
 from ddz_training.data.table import fingerprint, rows_of
-from ddz_training.measure.claims import writing
+from ddz_training.measure.store import writing
 
 if TYPE_CHECKING:
     from minari.data_collector import EpisodeBuffer

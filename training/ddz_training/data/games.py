@@ -21,8 +21,8 @@ from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.core.notation import Hand
 from ddz_env.table.session import Deal, Record
 from ddz_training.measure.duplicate import Scores
-from ddz_training.measure.files import read_format
 from ddz_training.measure.provenance import read_rules_settings, rules_settings
+from ddz_training.measure.store import read_format
 
 FORMAT = "ddz-games-1"
 GAMES = "games.sqlite"

@@ -14,19 +14,17 @@ from typing import Any
 import numpy as np
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.notation import plain_move
 from ddz_env.core.options import Options
 from ddz_env.peers.botzone.games import SEATS
 from ddz_env.peers.botzone.log import BotzoneLog
-from ddz_env.playing.agent import Agent, Decision, cheats
+from ddz_env.playing.agent import Decision, cheats, sight
+from ddz_env.playing.game import read_answer
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.games import GAMES, DataSetError, RecordedGame, Thought, games_settings
 from ddz_training.data.table import check_tables
-from ddz_training.measure.duplicate import DealPlayer, seatings
-from ddz_training.measure.keeper import AgentWrapper, answer_of, check_agents
+from ddz_training.measure.duplicate import DealPlayer, Match, seatings
+from ddz_training.measure.keeper import answer_of, check_agents
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
-
-_STANDARD = Rules()
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Recording(Options):
     error = DataSetError
 
     agents: tuple[str, ...]
-    rules: Rules = _STANDARD
+    rules: Rules = Rules()  # noqa: RUF009  # frozen
     seed: int = 0
     visits: bool = False
 
@@ -78,7 +76,7 @@ class Recording(Options):
 
         Raises:
             ResultsFileError: If the file cannot be used.
-            SettingsMismatchError: If it holds another recording, or a file that an agent reads was another.
+            SettingsMismatchError: If it holds another recording.
             InUseError: If another process has the file.
             UnknownAgentError: If an agent does not exist.
             AgentFailedError: If one cannot be made.
@@ -90,21 +88,6 @@ class Recording(Options):
                 raise DataSetError(f"{spec!r} has no visits to record: it must report them (decide) and not cheat")
         settings = games_settings(self.agents, self.rules, self.seed, visits=self.visits)
         return ResultStore(RecordedGame, path, settings, ("deal",), per_key=len(self.seatings), agents=self.agents)
-
-
-class _Noted(AgentWrapper):
-    """Notes what an agent chooses and thinks."""
-
-    def __init__(self, agent: Agent, name: str, visits: bool, notes: list[Decision]) -> None:
-        super().__init__(agent, name)
-        self._visits, self._notes = visits, notes
-
-    def act(self, view: Any, rng: np.random.Generator) -> Move:
-        """Choose a move."""
-        said = self._agent.decide(view, rng) if self._visits else Decision(self._agent.act(view, rng))
-        decision = Decision(plain_move(said.move), said.visits, said.values)
-        self._notes.append(decision)
-        return decision.move
 
 
 class GameRecorder:
@@ -119,7 +102,7 @@ class GameRecorder:
         self._player = DealPlayer(recording.rules, recording.seed, timing=False)
         self.close = self._player.close
 
-    def play(self, deal: int) -> list[RecordedGame]:
+    def work(self, deal: int) -> list[RecordedGame]:
         """Play every game of a deal.
 
         Raises:
@@ -128,11 +111,18 @@ class GameRecorder:
         return [self._play(deal, game, seats) for game, seats in enumerate(self._recording.seatings)]
 
     def _play(self, deal: int, game: int, seats: str) -> RecordedGame:
-        recording, notes = self._recording, list[Decision]()
-        noted = functools.partial(_Noted, visits=recording.visits, notes=notes)
-        over = self._player.game(deal, game, seats, recording.agents, recording.agents, noted).state
+        recording, moves, thoughts = self._recording, list[Move](), list[list[Thought]]()
+
+        def noted(agent: Any, state: State, rng: np.random.Generator) -> Move:
+            """Ask an agent, and note what it chooses and thinks."""
+            seen = sight(agent, state)
+            said = agent.decide(seen, rng) if recording.visits else Decision(agent.act(seen, rng))
+            moves.append(read_answer(said.move))
+            thoughts.append(_thoughts(said))
+            return moves[-1]
+
+        over = self._player.game(Match(recording.agents, deal, recording.agents), game, seats, noted).state
         start = State.new(recording.seed, recording.rules, deal)
-        moves, thoughts = [decision.move for decision in notes], [_thoughts(decision) for decision in notes]
         return RecordedGame.of(start, moves, over, deal=deal, game=game, seats=seats, thoughts=thoughts)
 
 
@@ -173,8 +163,7 @@ def record_games(
     if deals < 1 or first_deal < 0:
         raise DataSetError(f"deals={deals} must be at least 1, and first_deal={first_deal} at least 0")
     tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
-    start = functools.partial(GameRecorder, recording)
-    return (store or recording.store()).fill(tasks, start, processes, on_progress)
+    return (store or recording.store()).fill(tasks, functools.partial(GameRecorder, recording), processes, on_progress)
 
 
 # --- Logs of Botzone --------------------------------------------------------------------------------------------------

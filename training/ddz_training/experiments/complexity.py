@@ -3,9 +3,8 @@
 *Tree size*: lengths and choices of random and of bots' games (section 4.1).
 
 *Complexity* (algorithm 3): eleven numbers for a deal and for Reversi and Awari.  From every first move random games are
-played until the means of their rewards and of their lengths have settled.  Two rules say when: the thesis's, that a
-further game changes both by less than 0.0001, and ours, that both have a small standard error.  They read the same
-games.
+played until the means of their rewards and of their lengths have settled: a further game changes both by less than
+0.0001.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_env import State
 from ddz_env.core.options import Range
@@ -38,28 +36,14 @@ BLOCK = 100
 """Games of a line."""
 
 
-class GameKind(NamedTuple):
-    """How games are played and their choices counted.
+PLAYS = {"random, by moves": "random", "bots, rules": "rules"}
+"""Who plays every seat, by the name in the results; a choice is a move by ranks.
 
-    Attributes:
-        agent: Who plays every seat.
-        counting: What is one choice (:data:`ddz_training.measure.complexity.COUNTINGS`).
-        rules: Name of the rules.
-    """
+A file may hold others: of other agents and rules, and counted by sets of cards.
+"""
 
-    agent: str = "random"
-    counting: str = "moves"
-    rules: str = "botzone"
-
-
-PLAYS: Mapping[str, GameKind] = {
-    "random, by moves": GameKind(),
-    "random, by cards": GameKind(counting="cards"),
-    "half-deck, random, by moves": GameKind(rules="half-deck"),
-    "bots, rules": GameKind(agent="rules"),
-    "bots, policy": GameKind(agent="policy"),
-}
-"""A file may hold others: of rules without chains, where games are longer."""
+RULES = "botzone"
+"""The thesis plays by Botzone's rules."""
 
 
 @dataclass(frozen=True)
@@ -71,18 +55,12 @@ class SizeResult:
         block: Number of the hundred.
         decisions: Of all games, passes included.
         choices: Of all decisions.
-        log_product: The common logarithm of a game's product of choices, their mean.
-        log_products: The common logarithm of the mean product: Knuth's estimate of a tree's leaves.
-        landlord: Games that the landlord won.
     """
 
     play: str
     block: int
     decisions: int
     choices: int
-    log_product: float
-    log_products: float
-    landlord: int
 
 
 @dataclass(frozen=True)
@@ -91,8 +69,8 @@ class SizeOptions(ex.ChosenOptions):
 
     Attributes:
         only: Only these; may be repeated.
-        blocks: Hundreds of random games each.
-        bot_blocks: Hundreds of games of agents each.
+        blocks: Hundreds of random games.
+        bot_blocks: Hundreds of games of agents.
     """
 
     blocks: ex.Count = 100
@@ -101,40 +79,23 @@ class SizeOptions(ex.ChosenOptions):
 
 def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]:
     """Play a hundred games and count their choices."""
-    play, first = PLAYS[name], block * BLOCK
-    states = [State.new(options.seed, play.rules, deal) for deal in range(first, first + BLOCK)]
-    if play.agent == "random":
-        found = counting.playouts(states, BLOCK, options.seed, first, play.counting)
-    else:
-        found = _played(states, play.agent, options.seed, first)
-    logs = found.products / math.log(10)
-    counts = int(found.lengths.sum()), int(found.choices.sum())
-    products = round(float(logs.mean()), 4), round(_log_mean(logs), 4)
-    return [SizeResult(name, block, *counts, *products, int((found.rewards > 0).sum()))]
-
-
-def _played(states: Sequence[State], name: str, seed: int, first: int) -> counting.Playouts:
-    """Games between copies of an agent."""
-    games, agents = [], [make_agent(name) for _ in range(states[0].rules.players)]
+    first = block * BLOCK
+    states = [State.new(options.seed, RULES, deal) for deal in range(first, first + BLOCK)]
+    if PLAYS[name] == "random":
+        played = counting.playouts(states, BLOCK, options.seed, first)
+        return [SizeResult(name, block, int(played.lengths.sum()), int(played.choices.sum()))]
+    agents, counts = [make_agent(PLAYS[name])] * 3, list[int]()
     for number, state in enumerate(states, first):
-        rngs, counts = seat_generators([seed, number], len(agents)), []
+        rngs = seat_generators([options.seed, number], len(agents))
         while not state.is_over:
             counts.append(count_choices(state).whole_moves)
             play_one(state, agents, rngs)
-        games.append((state.returns("win")[0], len(counts), sum(counts), float(np.log(counts).sum())))
-    return counting.Playouts(*(np.array(column) for column in zip(*games, strict=True)))
-
-
-def _log_mean(logs: npt.NDArray[np.float64]) -> float:
-    """The common logarithm of the mean of numbers, from theirs."""
-    top = float(logs.max())
-    return top + math.log10(float(np.mean(10 ** (logs - top))))
+    return [SizeResult(name, block, len(counts), sum(counts))]
 
 
 def _blocks(options: SizeOptions) -> list[tuple[str, int]]:
-    names = ex.chosen("games", options.only, PLAYS)
-    blocks = {name: options.blocks if PLAYS[name].agent == "random" else options.bot_blocks for name in names}
-    return [(name, block) for name in names for block in range(blocks[name])]
+    blocks = {name: options.blocks if agent == "random" else options.bot_blocks for name, agent in PLAYS.items()}
+    return [(name, block) for name in ex.chosen("games", options.only, PLAYS) for block in range(blocks[name])]
 
 
 def size_table(saved: ex.Saved[SizeResult]) -> ex.Table:
@@ -144,39 +105,22 @@ def size_table(saved: ex.Saved[SizeResult]) -> ex.Table:
 
 
 def _sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
-    for what, paper, by_cards, by_ranks, note in (
-        ("deals", "8 × 10^26", counting.deals_by_cards(), counting.deals_by_ranks(), "exact"),
-        ("states", "10^43", counting.states_by_cards(), counting.states_by_ranks(), "deals × 2^54"),
-        ("positions", "", counting.positions_by_cards(), counting.positions_by_ranks(), "hands, without the trick"),
-    ):
-        yield ex.Comparison(what, paper, _power(by_cards), f"{note}, suits distinguished")
-        yield ex.Comparison(what, "", _power(by_ranks), f"{note}, ranks only")
+    suits = "suits distinguished"
+    yield ex.Comparison("deals", "8 × 10^26", _power(counting.deals_by_cards()), f"exact, {suits}")
+    yield ex.Comparison("states", "10^43", _power(counting.states_by_cards()), f"deals × 2^54, {suits}")
     groups = ex.grouped(results, "play")
-    for name in (name for name in PLAYS if name in groups):
-        yield from _compare_play(name, groups[name])
+    for name, length_printed, branching_printed in (("random, by moves", "71.6", "14.6"), ("bots, rules", "36.8", "")):
+        if blocks := groups.get(name):
+            lengths = np.array([block.decisions / BLOCK for block in blocks])
+            error = 1.96 * lengths.std(ddof=1) / math.sqrt(len(lengths)) if len(lengths) > 1 else math.nan
+            note = f"±{error:.2f}; {BLOCK * len(blocks):,} games"
+            yield ex.Comparison(f"{name}: mean length", length_printed, f"{lengths.mean():.2f}", note)
+            if branching_printed:
+                branching = sum(block.choices for block in blocks) / sum(block.decisions for block in blocks)
+                what = f"{name}: branching", branching_printed, f"{branching:.2f}"
+                yield ex.Comparison(*what, "choices over decisions")
     printed, again = f"10^{counting.tree_exponent(15, 72):.1f}", "deals × C(34,17) × 15^72, worked out again"
     yield ex.Comparison("game tree, the thesis's own figures", "10^125", printed, again)
-
-
-_PRINTED = {"random, by moves": ("71.6", "14.6"), "bots, rules": ("36.8", "")}
-
-
-def _compare_play(name: str, blocks: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
-    games, play = BLOCK * len(blocks), PLAYS[name]
-    lengths = np.array([block.decisions / BLOCK for block in blocks])
-    error = 1.96 * lengths.std(ddof=1) / math.sqrt(len(lengths)) if len(lengths) > 1 else math.nan
-    branching = sum(block.choices for block in blocks) / sum(block.decisions for block in blocks)
-    length_printed, branching_printed = _PRINTED.get(name, ("", ""))
-    length = f"{lengths.mean():.2f}", f"±{error:.2f}; {games:,} games"
-    yield ex.Comparison(f"{name}: mean length", length_printed, *length)
-    yield ex.Comparison(f"{name}: branching", branching_printed, f"{branching:.2f}", "choices over decisions")
-    if play.agent == "random":
-        knuth = f"10^{_log_mean(np.array([block.log_products for block in blocks])):.1f}"
-        typical = float(np.mean([block.log_product for block in blocks]))
-        yield ex.Comparison(f"{name}: leaves of a deal's tree", "", knuth, f"Knuth; a typical game 10^{typical:.1f}")
-    if play.rules == "botzone":
-        exponent = counting.tree_exponent(branching, float(lengths.mean()))
-        yield ex.Comparison(f"{name}: game tree by the thesis's formula", "", f"10^{exponent:.1f}")
 
 
 def _power(number: int) -> str:
@@ -195,16 +139,12 @@ TREE_SIZE = ex.Experiment(
     key=("play", "block"),
     tasks=_blocks,
     work=count_games,
-    agents=lambda options: ["policy"],
     unit="hundreds of games",
     tables={"tree-size": size_table},
 )
 
 
 # --- Monte Carlo complexity -------------------------------------------------------------------------------------------
-
-RULES = "botzone"
-"""The thesis plays by Botzone's rules."""
 
 DEALS: Mapping[str, tuple[str, str, str]] = {
     "deal 1": ("33334589999TJJQA22BR", "66777788TJJQQQKAA", "444555668TTKKKA22"),
@@ -242,12 +182,9 @@ class ChildResult:
         game: One of :data:`GAMES`.
         child: Number of the move among the legal ones.
         move: The move.
-        iterations: Games until the thesis's rule stops.
+        iterations: Games until both means have settled.
         value: Their mean reward, of the landlord or of the player who moves first.
         depth: Their mean length in decisions, the first included.
-        error_iterations: Games until both standard errors are small enough.
-        error_value: Their mean reward.
-        error_depth: Their mean length.
         lengths: How many of ``iterations`` games took 0 to 4 decisions, 5 to 9, and so on.
     """
 
@@ -257,9 +194,6 @@ class ChildResult:
     iterations: int
     value: float
     depth: float
-    error_iterations: int
-    error_value: float
-    error_depth: float
     lengths: tuple[int, ...]
 
 
@@ -269,14 +203,10 @@ class ComplexityOptions(ex.ChosenOptions):
 
     Attributes:
         only: Only this game; may be repeated.
-        difference: The thesis's rule: the last game has changed both means by less.
-        value_error: The other rule: the largest standard error of the mean reward.
-        depth_error: And of the mean length.
+        difference: The last game has changed both means by less.
     """
 
     difference: Annotated[float, Range(1e-6, 1)] = 1e-4
-    value_error: Annotated[float, Range(1e-4, 1)] = 0.01
-    depth_error: Annotated[float, Range(1e-3, 100)] = 0.25
 
 
 def deal_state(deal: str) -> State:
@@ -309,22 +239,16 @@ def sample_move(options: ComplexityOptions, game: str, number: int) -> list[Chil
     key = np.random.SeedSequence([options.seed, GAMES.index(game), number]).generate_state(1, np.uint64)
     sample = sampler(game, number, int(key[0]))
     values, depths = np.empty(0), np.empty(0)
-    thesis = error = None
-    while thesis is None or error is None:
+    stop = None
+    while stop is None:
         found = sample(_PIECE, len(values))
         values, depths = np.append(values, found.rewards), np.append(depths, found.lengths + 1.0)
-        thesis = counting.first_stop(
+        stop = counting.first_stop(
             *(counting.adjacent_means_stop(means, options.difference) for means in (values, depths))
         )
-        errors = ((values, options.value_error), (depths, options.depth_error))
-        error = counting.first_stop(*(counting.standard_error_stop(means, most) for means, most in errors))
-    lengths = np.bincount(depths[:thesis].astype(np.int64) // BIN)
-    means = ((values[:stop].mean(), depths[:stop].mean()) for stop in (thesis, error))
-    stops = (
-        (stop, round(float(value), 5), round(float(depth), 3))
-        for stop, (value, depth) in zip((thesis, error), means, strict=True)
-    )
-    return [ChildResult(game, number, first_moves(game)[number], *next(stops), *next(stops), tuple(lengths.tolist()))]
+    means = round(float(values[:stop].mean()), 5), round(float(depths[:stop].mean()), 3)
+    lengths = np.bincount(depths[:stop].astype(np.int64) // BIN)
+    return [ChildResult(game, number, first_moves(game)[number], stop, *means, tuple(lengths.tolist()))]
 
 
 def _children(options: ComplexityOptions) -> list[tuple[str, int]]:
@@ -345,33 +269,15 @@ def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, .
     return (str(len(children)), f"{sum(columns[0]):,}", *ends)
 
 
-def _columns(saved: ex.Saved[ChildResult], before: str = "") -> dict[str, tuple[str, ...]]:
-    """The eleven numbers of each game, by the thesis's rule or by standard errors."""
-    names = [before + part for part in _PARTS]
-    return {
-        game: eleven_numbers([tuple(getattr(one, name) for name in names) for one in children])
-        for game, children in ex.grouped(saved.results, "game", order=GAMES).items()
-    }
-
-
 def complexity_table(saved: ex.Saved[ChildResult]) -> ex.Table:
     """Tables 4.3 and 4.5 beside ours."""
     columns: dict[str, Sequence[str]] = {}
-    for game, ours in _columns(saved).items():
+    for game, children in ex.grouped(saved.results, "game", order=GAMES).items():
+        ours = eleven_numbers([(child.iterations, child.value, child.depth) for child in children])
         columns |= {f"{game}, thesis": THESIS[game].split(), f"{game}, ours": ours}
     note = f"Stopped where a game changes both means by less than {saved.settings['difference']:g}; {saved.name}."
-    return _number_table("Monte Carlo complexity by the thesis's rule", columns, note)
-
-
-def error_table(saved: ex.Saved[ChildResult]) -> ex.Table:
-    """The numbers by standard errors."""
-    value, depth = saved.settings["errors"]
-    note = f"Stopped at standard errors of {value:g} of the value and {depth:g} of the depth; {saved.name}."
-    return _number_table("Monte Carlo complexity by standard errors", _columns(saved, "error_"), note)
-
-
-def _number_table(title: str, columns: Mapping[str, Sequence[str]], note: str) -> ex.Table:
-    return ex.Table(title, ("number", *columns), [*zip(NUMBERS, *columns.values(), strict=True)], note)
+    lines = [*zip(NUMBERS, *columns.values(), strict=True)]
+    return ex.Table("Monte Carlo complexity by the thesis's rule", ("number", *columns), lines, note)
 
 
 def plot_complexity(saved: ex.Saved[ChildResult], path: Path) -> None:
@@ -406,12 +312,8 @@ COMPLEXITY = ex.Experiment(
     tasks=_children,
     work=sample_move,
     settings=("seed", "difference"),
-    more=lambda options: {
-        "rules": RULES,
-        "errors": [options.value_error, options.depth_error],
-        "least": counting.LEAST,
-    },
+    more=lambda options: {"rules": RULES, "least": counting.LEAST},
     unit="first moves",
-    tables={"complexity": complexity_table, "complexity-errors": error_table},
+    tables={"complexity": complexity_table},
     plot=plot_complexity,
 )

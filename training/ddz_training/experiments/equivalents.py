@@ -6,10 +6,9 @@ The equivalent of an agent is the number of iterations with which a search is it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from statistics import correlation
 from typing import Annotated, Any, get_args
 
 from ddz_agents.neural.blind import Input
@@ -179,35 +178,9 @@ def equivalents_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
     header = ("rules", "agent", "rank", "wins % v `rules`", f"`{LADDERS[0]}`", f"`{LADDERS[1]}`", "deals")
     note = (
         "Equivalents with 95 % intervals; deals: against the first search, two games each. "
-        f"In `{THESIS_RULES}` the search is `{finding.THESIS_SEARCH}`. {_correlation(first)}{_most_deals(saved)}"
+        f"In `{THESIS_RULES}` the search is `{finding.THESIS_SEARCH}`. {_most_deals(saved)}"
     )
     return ex.Table("Monte Carlo equivalents", header, lines, note)
-
-
-def _correlation(results: Mapping[tuple[str, str], EquivalentResult]) -> str:
-    """How well the order by equivalents is that by wins against the rule agent."""
-    found = [result for (rules, _), result in results.items() if rules == "half-deck"]
-    if len(found) < 3:
-        return ""
-    wins, heights = (_ranks(values) for values in ([one.wins for one in found], [_height(one) for one in found]))
-    return (
-        f"Half-deck: the two orders correlate with {correlation(wins, heights):.2f} (Spearman, {len(found)} agents). "
-    )
-
-
-def _height(result: EquivalentResult) -> float:
-    """The equivalent; beyond all that was tried, by the wins at the edge."""
-    if result.beyond <= 0:
-        return result.iterations
-    edge, tally = max(result.found.tallies.items())
-    return edge * (1 + finding.wins(tally).mean)
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    """Ranks from 0, equal values sharing theirs."""
-    return [
-        sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2 for value in values
-    ]
 
 
 def _most_deals(saved: ex.Saved[Any]) -> str:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 from ddz_env.core.checks import check_choice
 from ddz_env.core.options import Options, Range
+from ddz_training.measure import statistics
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table as Table
 from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress, of_rows, read_results
@@ -27,7 +28,6 @@ Task = tuple[Any, ...]
 """The values of the result's key fields, and all else that the work needs."""
 
 Count = Annotated[int, Range(1)]
-Natural = Annotated[int, Range(0)]
 Seed = Annotated[int, Range(0, 2**64 - 1)]
 """What most options are."""
 
@@ -125,7 +125,7 @@ class TaskWorker(Worker[Task, Sequence[_Result]]):
     def __init__(self, work: Callable[..., Sequence[_Result]], options: Options) -> None:
         self._work, self._options = work, options
 
-    def play(self, task: Task) -> Sequence[_Result]:
+    def work(self, task: Task) -> Sequence[_Result]:
         """Do a task."""
         return self._work(self._options, *task)
 
@@ -237,10 +237,8 @@ def grouped(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) 
         names: The fields.
         order: Values that come first, in this order; others follow in the order in which they come first.
     """
-    groups: dict[Any, list[_Result]] = {value: [] for value in order}
-    for result in results:
-        groups.setdefault(attrgetter(*names)(result), []).append(result)
-    return {value: group for value, group in groups.items() if group}
+    groups = statistics.grouped(results, attrgetter(*names))
+    return {value: groups[value] for value in (*order, *groups) if value in groups}
 
 
 def chosen(what: str, names: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ is one among all whole moves.  The paper: 20 to 70 at the first decision with gr
 later usually fewer than 10, and often 1.
 
 The first decision is the landlord's lead, and follows from the deal alone.  Later decisions depend on who plays: the
-deals are played through by the rule agent or at random.
+deals are played through by the rule agent.
 
 Suits never matter, and a whole move is a set of ranks here.  Whether the paper counts so is not said; the first
 decision is therefore counted a third way, with suits counted.
@@ -20,8 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ddz_env import Hand, State, View
-from ddz_env.core.engine.layout import HIDDEN, KNOWN
+from ddz_env import State
 from ddz_env.core.engine.moves import list_moves
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
@@ -31,8 +30,8 @@ from ddz_training.experiments.full_games import DEAL_LIST, PAPER, ListOptions, g
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import clustered_interval, wilson_interval
 
-PLAYERS = ("rules", "random")
-"""Who may play the deals through."""
+PLAYER = "rules"
+"""Who plays the deals through; a file may hold games of others."""
 
 
 @dataclass(frozen=True)
@@ -129,29 +128,21 @@ def play_through(options: ListOptions, player: str, deal: int) -> list[Branching
 
 def branching_table(saved: ex.Saved[BranchingResult]) -> ex.Table:
     """The paper's words beside our distributions."""
-    players = ex.grouped(saved.results, "player", order=PLAYERS)
-    firsts = next(iter(players.values()))  # the deals alone decide them
-    groups, moves = ([[getattr(one.first, name)] for one in firsts] for name in ("main_groups", "whole_moves"))
-    by_suit = [[result.first_by_suit] for result in firsts]
+    own = [result for result in saved.results if result.player == PLAYER]
+    first = [[result.first.main_groups] for result in own]
+    later = [[choices.main_groups for choices in result.later] for result in own]
     lines = [
-        _median("first decision, main groups", "20 to 70", groups),
-        _share("first decision, 20 to 70 main groups", "typical", groups, lambda count: 20 <= count <= 70),
-        _median("first decision, whole moves", "", moves),
-        _share("first decision, more than 300 whole moves", "often", moves, lambda count: count > 300),
-        _median("first decision, whole moves by suit", "", by_suit),
-        _share("first decision, more than 300 whole moves by suit", "often", by_suit, lambda count: count > 300),
+        _median("first decision, main groups", "20 to 70", first),
+        _many("whole moves", [[result.first.whole_moves] for result in own]),
+        _many("whole moves by suit", [[result.first_by_suit] for result in own]),
+        _median(f"later, played by {PLAYER}, main groups", "", later),
+        _share(f"later, played by {PLAYER}, fewer than 10 main groups", "typical", later, lambda count: count < 10),
     ]
-    for player, own in players.items():
-        name = f"later, played by {player}"
-        groups = [[choices.main_groups for choices in result.later] for result in own]
-        moves = [[choices.whole_moves for choices in result.later] for result in own]
-        lines += [
-            _median(f"{name}, main groups", "", groups),
-            _share(f"{name}, fewer than 10 main groups", "typical", groups, lambda count: count < 10),
-            _share(f"{name}, a single choice", "often", moves, lambda count: count == 1),
-            _median(f"{name}, whole moves", "", moves),
-        ]
     return ex.comparison_table("Branching with and without grouping", lines, games_note(saved))
+
+
+def _many(what: str, games: Sequence[Sequence[int]]) -> ex.Comparison:
+    return _share(f"first decision, more than 300 {what}", "often", games, lambda count: count > 300)
 
 
 def _median(what: str, paper: str, games: Sequence[Sequence[int]]) -> ex.Comparison:
@@ -187,77 +178,16 @@ def plot_branching(saved: ex.Saved[BranchingResult], path: Path) -> None:
 BRANCHING = ex.Experiment(
     name="branching",
     source=f"{PAPER}, section II.C",
-    about="Choices at a decision with and without grouping: 20 to 70 against more than 300.\n\nPlays every deal with "
-    "the rule agent and at random, half a CPU minute in total; the first decision depends only on the deal.",
+    about="Choices at a decision with and without grouping: 20 to 70 against more than 300.\n\nThe rule agent plays "
+    "every deal, half a CPU minute in total; the first decision depends only on the deal.",
     options=ListOptions,
     result=BranchingResult,
     key=("player", "deal"),
-    tasks=lambda options: [(player, deal) for player in PLAYERS for deal in range(options.deals)],
+    tasks=lambda options: [(PLAYER, deal) for deal in range(options.deals)],
     work=play_through,
     more=lambda options: {"deals": DEAL_LIST},
     unit="games",
     tables={"full-branching": branching_table},
     file="full_branching",
     plot=plot_branching,
-)
-
-
-@dataclass(frozen=True)
-class InformationSetResult:
-    """How many states a seat thinks possible at the landlord's first decision.
-
-    Attributes:
-        deal: Number of the deal.
-        seat: The seat; 0 is the landlord.
-        states: Ways to share the unseen cards out, by rank.
-    """
-
-    deal: int
-    seat: int
-    states: int
-
-
-def count_states(options: ListOptions, deal: int) -> list[InformationSetResult]:
-    """Count the states of each seat of a deal."""
-    state = new_game(deal)
-    return [InformationSetResult(deal, seat, states_of(state.view(seat))) for seat in range(state.rules.players)]
-
-
-def states_of(view: View) -> int:
-    """The states that agree with a view: hands of one opponent by rank, the other has the rest."""
-    pool, other = Hand.from_word(int(view.row[HIDDEN])).counts, (view.seat + 1) % 3
-    size = view.hand_sizes[other]
-    if other == view.landlord:
-        size -= int(view.row[KNOWN]).bit_count()
-    ways = np.ones(1, dtype=object)
-    for copies in pool:
-        ways = np.convolve(ways, np.ones(copies + 1, dtype=object))
-    return int(ways[size])
-
-
-def states_table(saved: ex.Saved[InformationSetResult]) -> ex.Table:
-    """The largest and the median information set of each seat."""
-    lines = []
-    for seat, own in ex.grouped(saved.results, "seat").items():
-        states = sorted(one.states for one in own)
-        lines.append(
-            (("landlord", "peasant down", "peasant up")[seat], f"{states[len(states) // 2]:,}", f"{states[-1]:,}")
-        )
-    note = f"{len(saved.results):,} information sets at the first decision; the paper's largest: just over 2.6 million."
-    return ex.Table("States of an information set", ("seat", "median", "largest"), lines, f"{note} {saved.name}")
-
-
-INFORMATION_SETS = ex.Experiment(
-    name="information-sets",
-    source=f"{PAPER}, section III.D",
-    about="Sizes of the information sets of the full game: just over 2.6 million states at most.",
-    options=ListOptions,
-    result=InformationSetResult,
-    key=("deal",),
-    tasks=lambda options: [(deal,) for deal in range(options.deals)],
-    work=count_states,
-    more=lambda options: {"deals": DEAL_LIST},
-    unit="deals",
-    tables={"full-states": states_table},
-    file="full_states",
 )

@@ -70,21 +70,23 @@ class FullOptions(ListOptions, ex.ParallelOptions):
         games: Games for each deal and line-up; a file can be resumed with more.
         trees: Trees of determinized and of cheating UCT.
         tree_iterations: Iterations per tree; information-set UCT gets the total of all trees.
+        finish: Whether agents and simulations take finishing moves at once; in the paper they do not.
     """
 
     games: Annotated[int, Range(1, 2**32)] = 1
     trees: ex.Count = 40
     tree_iterations: ex.Count = 250
+    finish: bool = True
 
     @property
     def determinized(self) -> str:
         """Determinized UCT."""
-        return f"duct:trees={self.trees},iterations={self.tree_iterations}"
+        return self._search(f"duct:trees={self.trees},iterations={self.tree_iterations}")
 
     @property
     def cheating(self) -> str:
         """UCT on the true game."""
-        return f"cheating-uct:trees={self.trees},iterations={self.tree_iterations}"
+        return self._search(f"cheating-uct:trees={self.trees},iterations={self.tree_iterations}")
 
     def information_set(self, exploration: float = 1.0, iterations: int | None = None) -> str:
         """Information-set UCT.
@@ -94,7 +96,10 @@ class FullOptions(ListOptions, ex.ParallelOptions):
             'isuct:iterations=500,exploration=0.44'
         """
         budget = self.trees * self.tree_iterations if iterations is None else iterations
-        return f"isuct:iterations={budget},exploration={exploration:g}"
+        return self._search(f"isuct:iterations={budget},exploration={exploration:g}")
+
+    def _search(self, agent: str) -> str:
+        return agent if self.finish else f"{agent},finish=false"
 
 
 Agents = tuple[str, ...]
@@ -152,7 +157,7 @@ class GameWorker(AgentKeeper):
         super().__init__()
         self._experiment, self._seed = experiment, options.seed
 
-    def play(self, task: tuple[int, int, str, Agents]) -> list[GameResult]:
+    def work(self, task: tuple[int, int, str, Agents]) -> list[GameResult]:
         """Play a game."""
         game, deal, lineup, specs = task
         number, state = game_number(self._experiment, lineup, deal, game), new_game(deal)

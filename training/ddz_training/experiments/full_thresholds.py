@@ -15,15 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
-from statistics import fmean
 from typing import Annotated, NamedTuple
 
 from ddz_env.core.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import full_games as full
-from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.statistics import Interval, clustered_interval, normal_interval, within
+from ddz_training.measure.statistics import Interval, clustered_interval, within
 
 
 class Threshold(NamedTuple):
@@ -113,25 +110,6 @@ def _cases(results: Iterable[full.GameResult]) -> tuple[list[_Case], list[_Case]
     return same, held_out
 
 
-def choosing_gain(results: Iterable[full.GameResult]) -> Interval | None:
-    """What choosing adds where cheating helps: the gain in the chosen games minus the held-out one, paired by deal.
-
-    A mean over the deals that pass is a ratio of two sums; each deal counts by its share in the difference of the two
-    ratios.  None if no deal passes one of the filters.
-    """
-    difference, shares = 0.0, dict[int, float]()
-    for sign, cases in zip((1, -1), _cases(results), strict=True):
-        shares |= {case.deal: shares.get(case.deal, 0.0) for case in cases}
-        gains = [(case.deal, float(case.information_set - case.determinized)) for case in cases if case.advantage > 0]
-        if not gains:
-            return None
-        mean = fmean(gain for _, gain in gains)
-        difference += sign * mean
-        for deal, gain in gains:
-            shares[deal] += sign * (gain - mean) / len(gains)
-    return normal_interval([difference + len(shares) * share for share in shares.values()])
-
-
 def _rate(won: Sequence[bool]) -> Fraction:
     return Fraction(sum(won), len(won))
 
@@ -160,22 +138,7 @@ def threshold_table(saved: ex.Saved[full.GameResult]) -> ex.Table:
         [row.label, *row.paper, *_filtered_cells(same), *_filtered_cells(held_out)]
         for row, same, held_out in filter_deals(saved.results)
     ]
-    gain = choosing_gain(saved.results)
-    said = f"Choosing makes {gain.both('+.1f')} points where cheating helps (same minus held out). " if gain else ""
-    return ex.Table(title, THRESHOLD_COLUMNS, lines, said + full.games_note(saved))
-
-
-def plot_thresholds(saved: ex.Saved[full.GameResult], path: Path) -> None:
-    """Table 2: information-set minus determinized UCT, row by row."""
-    rows, same, held_out = zip(*filter_deals(saved.results), strict=True)
-    places, printed = [*range(len(rows))], [float(row.paper[1]) - float(row.paper[0]) for row in rows]
-    series = [
-        Series("chosen and reported by the same games", places, [one.gain for one in same], "points", printed),
-        Series("reported games held out", [place + 0.2 for place in places], [one.gain for one in held_out], "points"),
-    ]
-    below, beside = "deals by how much more cheating wins", "information-set over\ndeterminized UCT, points"
-    ticks = {"xticks": places, "xticklabels": [row.label for row in rows]}
-    save_plot(path, Panel(series, below, beside, across={"": 0}, axes=ticks), size=(7.0, 3.6))
+    return ex.Table(title, THRESHOLD_COLUMNS, lines, full.games_note(saved))
 
 
 @dataclass(frozen=True)
@@ -196,6 +159,6 @@ THRESHOLDS_2011 = replace(
     more=lambda options: {**full.LANDLORD_UCT.more(options), "experiment": full.LANDLORD_UCT.name},
     tables={"full-thresholds": threshold_table},
     file="full_landlord_deep",
-    plot=plot_thresholds,
+    plot=None,
 )
 """The games of the landlord experiment, of which only the table differs."""

@@ -13,14 +13,13 @@ from statistics import fmean
 
 import numpy as np
 
-from ddz_agents.bidding.holdem.agents import make_holdem_agent, play_hand
-from ddz_agents.bidding.holdem.betting import STACK, STEP
+from ddz_agents.bidding.holdem.agents import HoldemAgent, play_hand
+from ddz_agents.bidding.holdem.betting import STACK
 from ddz_agents.bidding.holdem.cards import showdowns
-from ddz_agents.bidding.payoff import expected_payoff
 from ddz_env.playing.generators import agent_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.statistics import Interval, normal_interval
+from ddz_training.measure.statistics import Interval, normal_interval, settling
 
 HANDS = 100
 PAIRINGS = (("uct-stake", "payoff"), ("uct-dealt", "payoff"), ("uct-stake", "uct-dealt"), ("payoff", "random"))
@@ -68,7 +67,7 @@ class HoldemMatchOptions(ex.ParallelOptions):
 
 def play_match(options: HoldemMatchOptions, reading: str, a: str, b: str, match: int) -> list[HoldemResult]:
     """Play a match."""
-    agents = [make_holdem_agent(name, full=READINGS[reading]) for name in (a, b)]
+    agents = [HoldemAgent(name, full=READINGS[reading]) for name in (a, b)]
     results = []
     for hand in range(HANDS):
         deck = np.random.default_rng([options.seed, match, hand // 2]).permutation(52).astype(np.int64)
@@ -95,33 +94,15 @@ def holdem_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
         won = f"{sum(total > 0 for total in totals)} of {len(totals)}"
         chips = chips_interval(own).plus_minus("+.0f")
         lines.append((reading, f"`{a}`", f"`{b}`", f"{len(own):,}", chips, won, *_bets(own)))
-    header = (
-        "loss rate",
-        "agent",
-        "against",
-        "hands",
-        "chips a hand",
-        "matches won",
-        "bet < 5,000 %",
-        "bet > 10,000 %",
-    )
-    return ex.Table("No-limit hold'em", header, lines, f"95 % intervals over deals. Computed from {saved.name}.")
+    note = f"95 % intervals over deals. Computed from {saved.name}."
+    header, bets = ("loss rate", "agent", "against", "hands", "chips a hand"), ("bet < 5,000 %", "bet > 10,000 %")
+    return ex.Table("No-limit hold'em", (*header, "matches won", *bets), lines, note)
 
 
 def _bets(own: Sequence[HoldemResult]) -> tuple[str, str]:
     """How many of the hands had small and large bets, in per cent."""
     small, large = (sum(one.bet < _SMALL for one in own), sum(one.bet > _LARGE for one in own))
     return f"{100 * small / len(own):.1f}", f"{100 * large / len(own):.1f}"
-
-
-def readings_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
-    """The stake of the highest expected payoff, by win rate and reading."""
-    rates, stakes = (0.55, 0.6, 2 / 3, 0.7, 0.75, 0.9), range(STEP, STACK + 1, STEP)
-    lines = [
-        (name, *(f"{max(stakes, key=lambda chip: expected_payoff(rate, chip, STACK, None, full)):,}" for rate in rates))
-        for name, full in READINGS.items()
-    ]
-    return ex.Table("Readings of equation 1", ("loss rate", *(f"{rate:.2f}" for rate in rates)), lines)
 
 
 _PRINTED = {"uct-stake": ("wins", "99", "1", ""), "uct-dealt": ("loses", "82", "18", "28")}
@@ -178,7 +159,7 @@ HOLDEM = ex.Experiment(
     ],
     work=play_match,
     unit="matches",
-    tables={"holdem": holdem_table, "holdem-readings": readings_table, "holdem-paper": paper_table},
+    tables={"holdem": holdem_table, "holdem-paper": paper_table},
     plot=plot_holdem,
 )
 
@@ -219,13 +200,10 @@ def count_wins(options: StreetOptions, street: int) -> list[StreetResult]:
 
 def street_table(saved: ex.Saved[StreetResult]) -> ex.Table:
     """Table 1: ten win rates of a range of numbers of showdowns, before the flop."""
-    lines = []
-    for least in range(0, _MOST, _MOST // 10):
-        rates = [one.rate for one in saved.results if not one.street and least < one.showdowns <= least + _MOST // 10]
-        if rates:
-            span = f"{least + _STEPS} to {least + _MOST // 10}"
-            figures = (max(rates), min(rates), fmean(rates), max(rates) - min(rates))
-            lines.append((span, *(f"{figure:.3f}" for figure in figures)))
+    lines = [
+        (f"{ten.first} to {ten.last}", *(f"{rate:.3f}" for rate in (ten.highest, ten.lowest, ten.mean, ten.spread)))
+        for ten in settling([one.rate for one in saved.results if not one.street])
+    ]
     header = ("dealt hands", "highest", "lowest", "mean", "difference")
     return ex.Table("Table 1", header, lines, f"Computed from {saved.name}.")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Annotated, Literal, NamedTuple, get_args
 
@@ -39,7 +39,7 @@ class KnownOptions(ex.ParallelOptions):
     """Which searches are recovered how often.
 
     Attributes:
-        known: Iterations of the search whose equivalent is looked for; may be repeated, 500 and 1,000 by default.
+        known: Iterations of the search whose equivalent is looked for; may be repeated.
         rules: The rules.
         method: How it is looked for, a :data:`Method`.
         repetitions: Searches for each.
@@ -47,7 +47,7 @@ class KnownOptions(ex.ParallelOptions):
         step_deals: Duplicate deals of each step of the other searches.
     """
 
-    known: tuple[int, ...] | None = None
+    known: tuple[int, ...] = (500, 1000)
     rules: str = THESIS_RULES
     method: Method = "sequential"
     repetitions: ex.Count = 20
@@ -92,15 +92,10 @@ def draw_bounds(known: int, rng: np.random.Generator) -> finding.Bounds:
     return finding.Bounds(lower, int(rng.integers(known, _FACTOR * known + 1)))
 
 
-class _Searched(NamedTuple):
-    bounds: finding.Bounds
-    value: Interval
-    deals: int
-
-
 def _search(
     method: str, known: int, play: finding.Play, options: KnownOptions | SimulatedOptions, rng: np.random.Generator
-) -> _Searched:
+) -> tuple[finding.Bounds, Interval]:
+    """Bounds, and what was found between them; its count is that of all deals."""
     if method == "doubling":
         bounds, played = finding.initial_bounds(play, finding.FIRST_BOUNDS, options.step_deals, rng)
     else:
@@ -110,7 +105,7 @@ def _search(
     else:
         found = finding.binary_search(play, bounds, options.step_deals)
     before = sum(tally.deals for tally in played.values())
-    return _Searched(bounds, found.iterations, before + found.iterations.count)
+    return bounds, replace(found.iterations, count=before + found.iterations.count)
 
 
 def recover(
@@ -122,16 +117,15 @@ def recover(
     seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
     target, preset = f"{finding.THESIS_SEARCH},iterations={known}", Rules.preset(rules)
     with finding.playing(finding.Ladder(target, finding.THESIS_SEARCH, preset, seed, published_generator)) as play:
-        bounds, value, deals = _search(method, known, play, options, rng)
+        bounds, value = _search(method, known, play, options, rng)
     mean, low, high = (round(end, 1) for end in value.ends)
-    return [KnownResult(known, rules, method, budget, repetition, *bounds, mean, low, high, deals)]
+    return [KnownResult(known, rules, method, budget, repetition, *bounds, mean, low, high, value.count)]
 
 
 def _recoveries(options: KnownOptions) -> list[Key]:
     budget = options.deals if options.method == "sequential" else options.step_deals
-    sizes = options.known or (500, 1000)
     what = options.rules, options.method, budget
-    return [(known, *what, number) for known in sizes for number in range(options.repetitions)]
+    return [(known, *what, number) for known in options.known for number in range(options.repetitions)]
 
 
 def recovered(results: Sequence[KnownResult]) -> tuple[float, float]:
@@ -152,11 +146,8 @@ def known_table(saved: ex.Saved[KnownResult]) -> ex.Table:
     by_search = ex.grouped(saved.results, "known", "rules", "method", "budget")
     for (known, rules, method, budget), results in sorted(by_search.items()):
         ratio, spread = recovered(results)
-        bounds = [fmean(bounds) for bounds in zip(*((one.lower, one.upper) for one in results), strict=True)]
         cells = (
             f"{budget} in all" if method == "sequential" else f"{budget} a step",
-            str(len(results)),
-            f"{bounds[0]:,.0f}, {bounds[1]:,.0f}",
             f"{known * ratio:,.0f} ± {known * ratio * spread:,.0f}",
             f"{ratio:.2f} ± {ratio * spread:.2f}",
             f"{ratio * spread / math.sqrt(len(results)):.2f}",
@@ -165,14 +156,12 @@ def known_table(saved: ex.Saved[KnownResult]) -> ex.Table:
         )
         thesis = TABLE_5_2 if method == "doubling" else TABLE_5_1
         lines.append((f"{known:,}", rules, method, *cells, thesis.get(known, "–")))
-    header = ("iterations", "rules", "method", "deals", "searches", "mean bounds", "found", "ratio")
+    header = ("iterations", "rules", "method", "deals", "found", "ratio", "standard error", "covered", "games")
     note = (
         "Found and ratio: geometric mean and standard deviation over the searches; covered: 95 % "
         f"intervals that hold the truth; games: of one search, on average. {saved.name}."
     )
-    return ex.Table(
-        "Known iterations recovered", (*header, "standard error", "covered", "games", "thesis"), lines, note
-    )
+    return ex.Table("Known iterations recovered", (*header, "thesis"), lines, note)
 
 
 EQUIVALENT_KNOWN = ex.Experiment(
@@ -279,15 +268,12 @@ def simulate(options: SimulatedOptions, curve: str, method: str, batch: int) -> 
     rng = np.random.default_rng([options.seed, [*CURVES].index(curve), get_args(Method).index(method), batch])
     found = []
     for _ in range(_BATCH):
-        found.append(_search(method, options.known, CURVES[curve].world(options.known, rng), options, rng))
-    logs = [math.log(one.value.mean / options.known) for one in found]
-    covered = sum(one.value.low <= options.known <= one.value.high for one in found)
-    means = (
-        round(fmean(logs), 5),
-        round(fmean(log * log for log in logs), 5),
-        round(fmean(one.deals for one in found), 1),
-    )
-    return [SimulatedResult(curve, method, batch, len(found), covered, *means)]
+        found.append(_search(method, options.known, CURVES[curve].world(options.known, rng), options, rng)[1])
+    logs = [math.log(value.mean / options.known) for value in found]
+    covered = sum(value.low <= options.known <= value.high for value in found)
+    ratio, square = round(fmean(logs), 5), round(fmean(log * log for log in logs), 5)
+    deals = round(fmean(value.count for value in found), 1)
+    return [SimulatedResult(curve, method, batch, len(found), covered, ratio, square, deals)]
 
 
 def _batches(options: SimulatedOptions) -> list[Key]:

@@ -24,12 +24,11 @@ class DealOptions(ex.ChosenOptions):
 
     Attributes:
         seed: Seed of deals and agents.
+        only: Only this line of the table; may be repeated.
         deals: Duplicate deals of every pair; two games each.
-        first_deal: Number of the first deal under the seed.
     """
 
     deals: ex.Count = 200
-    first_deal: ex.Natural = 0
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ class MatchWorker(Worker[ex.Task, list[Any]]):
             make_generator=published_generator,
         )
 
-    def play(self, task: ex.Task) -> list[Any]:
+    def work(self, task: ex.Task) -> list[Any]:
         """Play a deal from both sides."""
         match: Match = task[-1]
         return [self._line(self._player.play(match.deal, match.specs, match.labels))]

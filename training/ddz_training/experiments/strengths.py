@@ -1,4 +1,4 @@
-"""How strong agents are, on duplicate deals that nothing was chosen on: the policy that ships, and all named agents.
+"""How strong agents are, on duplicate deals: the policies that ship, all named agents, the levels, searches by depth.
 
 Where weights play, the file of results names them, so that the games of other weights are never mixed in.
 """
@@ -9,10 +9,12 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from itertools import accumulate, pairwise
+from statistics import fmean, median
 
-from ddz_agents.neural.shipped import policy_name, shipped_policy_path
+from ddz_agents.neural.shipped import policy_name, policy_path, shipped_policy_path
 from ddz_env.playing.provenance import file_digest
+from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches
 from ddz_training.measure import statistics
@@ -88,7 +90,6 @@ class StrengthOptions(matches.DealOptions):
 
     deals: ex.Count | None = None  # type: ignore[assignment]  # as many as the pairing has
     neural: str = NEURAL
-    first_deal: ex.Natural = FIRST_DEAL
 
 
 def policy_pairs(options: StrengthOptions) -> dict[matches.Pair, int]:
@@ -137,7 +138,7 @@ POLICY_STRENGTH = ex.Experiment(
     options=StrengthOptions,
     result=StrengthResult,
     key=matches.KEY,
-    tasks=lambda options: matches.match_tasks(policy_pairs(options), options.first_deal),
+    tasks=lambda options: matches.match_tasks(policy_pairs(options), FIRST_DEAL),
     worker=functools.partial(matches.MatchWorker, strength_result, "standard", "thread"),
     more=lambda options: {"weights": shipped_fingerprint()},
     agents=lambda options: matches.agents_of(policy_pairs(options)),
@@ -148,6 +149,7 @@ POLICY_STRENGTH = ex.Experiment(
 
 # --- Every named agent ------------------------------------------------------------------------------------------------
 
+_FIRST_OF_AGENTS = 9_000_000
 OPPONENT = "rules"
 NAMED = (
     *("random", "random-staged", "rules-without", "rules-tuned", "rlcard-rule", "policy", "policy-without"),
@@ -157,18 +159,7 @@ NAMED = (
 """All that play whole games under the standard rules and need no file or program of their own."""
 
 
-@dataclass(frozen=True)
-class AgentStrengthOptions(matches.DealOptions):
-    """What is played.
-
-    Attributes:
-        only: Only this agent; may be repeated.
-    """
-
-    first_deal: ex.Natural = 9_000_000
-
-
-def agent_pairs(options: AgentStrengthOptions) -> dict[matches.Pair, int]:
+def agent_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     """Who plays how many deals."""
     return {(name, OPPONENT): options.deals for name in ex.chosen("agent", options.only, NAMED)}
 
@@ -193,13 +184,242 @@ def agent_strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
 AGENT_STRENGTH = ex.Experiment(
     name="agent-strength",
     about="Play every named agent, with its default options, against the rule agent.",
-    options=AgentStrengthOptions,
+    options=matches.DealOptions,
     result=StrengthResult,
     key=matches.KEY,
-    tasks=lambda options: matches.match_tasks(agent_pairs(options), options.first_deal),
+    tasks=lambda options: matches.match_tasks(agent_pairs(options), _FIRST_OF_AGENTS),
     worker=functools.partial(matches.MatchWorker, strength_result, "standard", "processor"),
     agents=lambda options: matches.agents_of(agent_pairs(options)),
     unit="duplicate deals",
     tables={"strengths-of-agents": agent_strength_table},
 )
 """``ddz agents`` shows the win rates, beside those of larger experiments."""
+
+
+# --- The policy for points, auction and doubling included -------------------------------------------------------------
+
+_FIRST_OF_POINTS = 7_000_000
+POINTS_RULES = "bidding,doubling=true,all_decline=end"
+"""Where all decline the deal ends with zero, so that a game is never played on other cards."""
+POINTS_AGENT = "policy:path=points"
+_PAYOFF = "rlcard-rule:bidder=payoff"
+POINTS_OPPONENTS = ("rules", "rules:bidder=payoff", "policy:bidder=rules", "policy:bidder=payoff", _PAYOFF)
+"""Fixed thresholds and the expected-payoff bidder, each with the rule agent's and the policy's play, and a player that
+nothing was trained with."""
+
+
+@dataclass(frozen=True)
+class PointsResult:
+    """The six games of a duplicate deal: one of the two alone in every seat, against two of the other.
+
+    Attributes:
+        agent: Specification of the agent.
+        opponent: Specification of the opponent.
+        deal: Number of the deal.
+        score: Mean of the stakes that the agent's seats won together.
+        landlord: Games in which an agent of its kind was the landlord.
+        won: How many of these it won.
+        declined: Games without a bid.
+        ms: float a decision, forced ones included.
+        opponent_ms: The same of the opponent.
+    """
+
+    agent: str
+    opponent: str
+    deal: int
+    score: float
+    landlord: int
+    won: int
+    declined: int
+    ms: float
+    opponent_ms: float
+
+
+@dataclass(frozen=True)
+class PointsOptions(ex.ParallelOptions):
+    """What is played.
+
+    Attributes:
+        agent: Who plays for points.
+        opponent: Whom it meets; may be repeated; by default fixed thresholds and expected payoff, with three players.
+        deals: Duplicate deals against each.
+    """
+
+    agent: str = POINTS_AGENT
+    opponent: tuple[str, ...] | None = None
+    deals: ex.Count = 1000
+
+
+def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
+    """Who plays how many deals."""
+    return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
+
+
+def points_result(records: Sequence[GameRecord]) -> PointsResult:
+    """The line of a deal."""
+    first = records[0]
+    own = [record for record in records if record.landlord >= 0 and record.seats[record.landlord] == "a"]
+    score = round(fmean(statistics.side_score(record, "a", "stake") for record in records), 4)
+    wins, declined = (sum(record.winner == "landlord" for record in own), sum(game.landlord < 0 for game in records))
+    return PointsResult(first.a, first.b, first.deal, score, len(own), wins, declined, *decision_times(records))
+
+
+def points_table(saved: ex.Saved[PointsResult]) -> ex.Table:
+    """A line an opponent."""
+    order, lines = [(POINTS_AGENT, opponent) for opponent in POINTS_OPPONENTS], []
+    for (agent, opponent), own in ex.grouped(saved.results, "agent", "opponent", order=order).items():
+        name = f"`{opponent}`" if agent == POINTS_AGENT else f"`{opponent}` (`{agent}`)"
+        lines.append((name, *_points_cells(own), *matches.median_times(own)))
+    settings = saved.settings
+    note = (
+        f"{matches.deals_note(saved)}, six games each, rules `{settings['rules']}`; scores with 95 % intervals over "
+        f"deals. Computed from {saved.name}; the weights are `{settings['weights']}`."
+    )
+    scores = ("deals", "score a game", "landlord %", "of these won %", "declined %")
+    header = ("against", *scores, "ms", "its ms")
+    return ex.Table("The policy for points, stakes won a game", header, lines, note)
+
+
+def _points_cells(own: Sequence[PointsResult]) -> list[str]:
+    """What duplicate deals of six games with an auction come to; scores have 95 % intervals over deals."""
+    games, landlord = 6 * len(own), sum(result.landlord for result in own)
+    return [
+        f"{len(own):,}",
+        statistics.normal_interval([result.score for result in own]).plus_minus(),
+        f"{100 * landlord / games:.1f}",
+        f"{100 * sum(result.won for result in own) / max(landlord, 1):.1f}",
+        f"{100 * sum(result.declined for result in own) / games:.1f}",
+    ]
+
+
+POINTS_STRENGTH = ex.Experiment(
+    name="points-strength",
+    about="What the shipped policy for points wins from bidders and players, auction and doubling included.",
+    options=PointsOptions,
+    result=PointsResult,
+    key=matches.KEY,
+    tasks=lambda options: matches.match_tasks(points_pairs(options), _FIRST_OF_POINTS),
+    worker=functools.partial(matches.MatchWorker, points_result, POINTS_RULES, "thread"),
+    more=lambda options: {"rules": POINTS_RULES, "weights": file_digest(policy_path("points"))},
+    agents=lambda options: matches.agents_of(points_pairs(options)),
+    unit="duplicate deals",
+    tables={"points-strength": points_table},
+)
+
+
+# --- The levels of play: how far apart they are -----------------------------------------------------------------------
+
+_FIRST_OF_LEVELS = 6_000_000
+ANCHOR, YARDSTICK = "rules", "random"
+LADDER = (YARDSTICK, *(level.agent for level in LEVELS))
+"""The agents of the levels, each stronger than the one before, above random play.
+
+The ratings of :data:`ddz_env.playing.registry.LEVELS` are added up from ``hard`` (the rule agent, 0) in both
+directions.  The agents were chosen on the deals from 500,000 on.
+"""
+_LEAST, _MOST = 0.001, 0.999
+"""Rates beyond these have no rating."""
+
+
+@dataclass(frozen=True)
+class LevelOptions(ex.ParallelOptions):
+    """What is played.
+
+    Attributes:
+        seed: Seed of deals and agents.
+        deals: Duplicate deals of every pair.
+        slow: Duplicate deals of a pair with the strongest level, which searches.
+    """
+
+    deals: ex.Count = 1000
+    slow: ex.Count = 200
+
+
+def neighbours(options: LevelOptions) -> dict[matches.Pair, int]:
+    """Who plays how many deals."""
+    pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(LADDER)}
+    return pairs | {(LADDER[-1], LADDER[-2]): options.slow}
+
+
+def level_rates(results: Sequence[matches.MatchResult]) -> Mapping[matches.Pair, statistics.Interval]:
+    """The win rate of every pair's stronger agent over both sides, with its 95 % interval over deals."""
+    return {pair: matches.win_interval(own) for pair, own in ex.grouped(results, "agent", "opponent").items()}
+
+
+def ratings(results: Sequence[matches.MatchResult]) -> dict[str, float]:
+    """The rating of every level by its name; the rule agent's is 0."""
+    found = level_rates(results)
+    means = (found[stronger, weaker].mean for weaker, stronger in pairwise(LADDER[1:]))
+    odds = (rate / (1 - rate) for rate in (min(max(mean, _LEAST), _MOST) for mean in means))
+    ladder = dict(zip(LADDER[1:], accumulate((400 * math.log10(one) for one in odds), initial=0.0), strict=True))
+    return {level.name: ladder[level.agent] - ladder[ANCHOR] for level in LEVELS}
+
+
+def levels_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
+    """The levels, their ratings, and what each wins against the one below it."""
+    found, rated = level_rates(saved.results), ratings(saved.results)
+    lines = []
+    for level, below in zip(LEVELS, LADDER, strict=False):
+        rate = found[level.agent, below]
+        cells = (level.name, f"`{level.agent}`", f"{rated[level.name]:+.0f}", f"`{below}`", f"{rate.count:,}")
+        lines.append((*cells, rate.both(to="–")))
+    note = f"Ratings are added up from the win rates between neighbours; `{ANCHOR}` is 0. {saved.name}."
+    return ex.Table("Levels of play", ("level", "agent", "Elo", "against", "deals", "win %"), lines, note)
+
+
+LEVELS_OF_PLAY = ex.Experiment(
+    name="levels",
+    about="How far apart the levels easy, medium, hard and master are, by duplicate deals between neighbours.",
+    options=LevelOptions,
+    result=matches.MatchResult,
+    key=matches.KEY,
+    tasks=lambda options: matches.match_tasks(neighbours(options), _FIRST_OF_LEVELS),
+    worker=functools.partial(matches.MatchWorker, matches.who_won, "standard", "thread"),
+    agents=lambda options: matches.agents_of(neighbours(options)),
+    unit="duplicate deals",
+    tables={"levels": levels_table},
+)
+
+
+# --- Searches by their depth ------------------------------------------------------------------------------------------
+
+FIRST_OF_DEPTHS = 70_000
+DEPTHS: Mapping[str, str] = {
+    **{f"open hands, depth {depth}": f"cheating-alpha-beta:depth={depth}" for depth in (1, 2, 3, 4, 6)},
+    "open hands, depth 4, no quiescence": "cheating-alpha-beta:depth=4,quiescence=off",
+    "open hands, depth 4, bombs only": "cheating-alpha-beta:depth=4,quiescence=bombs",
+    "open hands, depth 4, singular": "cheating-alpha-beta:depth=4,singular=0.2",
+    **{f"sampled deals, depth {depth}": f"expectiminimax:depth={depth}" for depth in (1, 2, 3, 4)},
+}
+"""Alpha-beta on the true game and expectiminimax over sampled deals: specifications by name."""
+
+
+def depth_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
+    """Who plays how many deals."""
+    return {(name, OPPONENT): options.deals for name in ex.chosen("search", options.only, DEPTHS)}
+
+
+def depth_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
+    """Win rates by depth; a search that went has its name instead of its agent's."""
+    lines = []
+    for name, own in ex.grouped(saved.results, "agent").items():
+        agent = f"`{DEPTHS[name]}`" if name in DEPTHS else name
+        both = statistics.normal_interval([*map(matches.won, own)])
+        lines.append((name, agent, str(len(own)), *matches.side_rates(own), both.text(), both.span()))
+    header = ("search", "agent", "deals", "landlord %", "peasants %", "both %", "95 % interval")
+    note = f"Against `{OPPONENT}`, d{matches.deals_note(saved)[1:]}; {saved.name}."
+    return ex.Table("Strength by depth", header, lines, note)
+
+
+SEARCH_DEPTH = ex.Experiment(
+    name="search-depth",
+    about="Depth-limited searches against the rule agent, by depth.",
+    options=matches.DealOptions,
+    result=matches.MatchResult,
+    key=matches.KEY,
+    tasks=lambda options: matches.match_tasks(depth_pairs(options), FIRST_OF_DEPTHS, DEPTHS),
+    worker=functools.partial(matches.MatchWorker, matches.who_won, "standard", "none"),
+    agents=lambda options: [OPPONENT, *(DEPTHS[name] for name, _ in depth_pairs(options))],
+    unit="duplicate deals",
+    tables={"search-depth": depth_table},
+)

@@ -1,4 +1,4 @@
-"""The curves of a training: of stages, each begun with the weights of the last, or of runs with different seeds.
+"""The curves of a training in stages, each begun with the weights of the last.
 
 A run's folder holds a line an update (``curves.csv``) and a line an evaluation (``evaluations.csv``).  Put together,
 they are the same two tables with a column for the stage, which outlive the folders.
@@ -9,9 +9,8 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 
 from ddz_env.core.whole_file import replace_file
 from ddz_training.experiments.experiment import Table
@@ -24,9 +23,6 @@ CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
 
 TAKEN = "ddz train selfplay and dmc"
 """What writes such files."""
-
-_LINES = 8
-"""About as many lines has the table of a band."""
 
 _CURVE_COLUMNS = ("update", "decisions", "games", "seconds")
 _EVALUATION_COLUMNS = ("update", "opponent", "deals", "wins", "low", "high")
@@ -58,11 +54,6 @@ class Stage:
         """What a counter of the curve had reached at an evaluation."""
         return next(float(line[column]) for line in self.updates if line["update"] == evaluation["update"])
 
-    def thinned(self) -> Stage:
-        """The same with those updates alone after which the policy was evaluated."""
-        evaluated = {line["update"] for line in self.evaluations}
-        return replace(self, updates=[line for line in self.updates if line["update"] in evaluated])
-
 
 def read_run(name: str, folder: Path) -> Stage:
     """A stage from the folder of its run, which may still be training.
@@ -71,11 +62,6 @@ def read_run(name: str, folder: Path) -> Stage:
         InvalidExperimentError: If it is not the folder of a run that writes curves, or these have no update or lack
             columns.
     """
-    if not (folder / CURVES).is_file():
-        raise InvalidExperimentError(
-            f"there is no {folder / CURVES}: name folders of {TAKEN}; the other trainings write curves only "
-            "for --tensorboard"
-        )
     updates = _lines(folder / CURVES, _CURVE_COLUMNS)
     if not updates:
         raise InvalidExperimentError(f"{folder / CURVES} has no update yet")
@@ -108,7 +94,7 @@ def load_training(folder: Path) -> list[Stage]:
 def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     """The complete lines of a file."""
     if not path.is_file():
-        raise InvalidExperimentError(f"there is no {path}")
+        raise InvalidExperimentError(f"there is no {path}: name folders of {TAKEN}, which alone write curves")
     try:
         text = path.read_text(encoding="utf-8")
         found = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
@@ -170,54 +156,3 @@ def plot_training(stages: Sequence[Stage], path: Path) -> None:
     below, beside = "decisions learned from, millions", "games won, % (95 % intervals)"
     panel = Panel(series, below, beside, upright=begins, axes={"ylim": (0, 100)})
     save_plot(path, panel, size=(7.0, 3.6))
-
-
-def seed_band(runs: Sequence[Stage]) -> dict[str, dict[tuple[float, float], Interval]]:
-    """The mean and the range of the win rates of runs that differ in their seeds, where all were evaluated.
-
-    Returns:
-        By the opponent, then by the mean millions of decisions and minutes.
-
-    Raises:
-        InvalidExperimentError: If there is no update after which all were evaluated.
-    """
-    met: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
-    for run in runs:
-        for line in run.evaluations:
-            place = run.reached("decisions", line) / 1e6, run.reached("seconds", line) / 60
-            met.setdefault((line["opponent"], line["update"]), []).append((*place, float(line["wins"])))
-    band: dict[str, dict[tuple[float, float], Interval]] = {}
-    for (opponent, _), points in met.items():
-        if len(points) == len(runs):
-            decisions, minutes, wins = zip(*points, strict=True)
-            found = Interval(fmean(wins), min(wins), max(wins), len(runs))
-            band.setdefault(opponent, {})[fmean(decisions), fmean(minutes)] = found
-    if not band:
-        raise InvalidExperimentError("there is no update after which all of these runs were evaluated")
-    return band
-
-
-def band_table(runs: Sequence[Stage]) -> Table:
-    """The band of :func:`seed_band` at about eight of its places, the last among them."""
-    band = seed_band(runs)
-    places = [*dict.fromkeys(place for found in band.values() for place in found)]
-    lines = []
-    for place in places[:: -max(1, len(places) // _LINES)][::-1]:
-        rates = (found[place].both(to="–") if place in found else "" for found in band.values())
-        lines.append((f"{place[0]:.1f}", f"{place[1]:.0f}", *rates))
-    header = ("million decisions", "minutes", *(f"v `{opponent}` %" for opponent in band))
-    return Table(f"{len(runs)} seeds", header, lines, "Mean, and least to greatest, of the runs.")
-
-
-def plot_band(runs: Sequence[Stage], path: Path) -> None:
-    """Mean win rates over the decisions learned from, and the range of the runs around them; a panel an opponent."""
-    below = f"decisions learned from, millions; mean and range of {len(runs)} seeds"
-    panels = [
-        Panel(
-            [Series("", [decisions for decisions, _ in found], [*found.values()], "band")],
-            y=f"won against {opponent}, %",
-        )
-        for opponent, found in seed_band(runs).items()
-    ]
-    panels[-1] = replace(panels[-1], x=below)
-    save_plot(path, *panels, columns=1, size=(7.0, 2.4 * len(panels)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -17,7 +16,6 @@ import numpy as np
 from ddz_env.core.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.learn.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deals
-from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval
 
 POINTS = 12
@@ -121,11 +119,9 @@ def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
         return [(normal_interval((subject.play(weights, games) - today).tolist()), weights) for weights in finalists]
 
     def moment(stage: str, evaluation: int, played: int, gain: Interval, weights: Floats) -> TuningResult:
-        points, digits = (
-            (round(100 * gain.mean, 3), round(100 * gain.half_width, 3)),
-            (float(f"{weight:.4g}") for weight in weights),
-        )
-        return TuningResult(name, method, stage, evaluation, played, *points, tuple(digits))
+        digits = tuple(float(f"{weight:.4g}") for weight in weights)
+        points = round(100 * gain.mean, 3), round(100 * gain.half_width, 3)
+        return TuningResult(name, method, stage, evaluation, played, *points, digits)
 
     games, size = deals(options.seed, _SEARCH, subject.share_of(options.deals)), subject.share_of(options.batch)
     race = Race(subject, [games[first : first + size] for first in range(0, len(games), size)])
@@ -153,20 +149,6 @@ def tuning_table(saved: ex.Saved[TuningResult]) -> ex.Table:
     return ex.Table("Tuned weights", header, lines, note)
 
 
-def plot_tuning(saved: ex.Saved[TuningResult], path: Path) -> None:
-    """The learning curves side by side: the best gain so far over the deals played, and the gain on fresh deals."""
-    panels: dict[str, list[Series]] = {}
-    for (subject, method), (*curve, _, fresh) in ex.grouped(saved.results, "subject", "method").items():
-        series = panels.setdefault(subject, [])
-        played, style = [result.deals / 1000 for result in curve], {"color": f"C{len(series) // 2}"}
-        gain = Interval(fresh.gain, fresh.gain - fresh.margin, fresh.gain + fresh.margin, 0)
-        series.append(Series(method, played, [result.gain for result in curve], "steps", style=style))
-        series.append(Series("", played[-1:], [gain], "points", scale=1, style=style))
-    below, beside = "thousand deals played", "gain, points (dots: on fresh deals)"
-    drawn = [Panel(series, below, beside, subject) for subject, series in panels.items()]
-    save_plot(path, *drawn, size=(3.2 * len(drawn) + 1.0, 3.6))
-
-
 TUNING = ex.Experiment(
     name="tuning",
     about="Local searches tune the rule agent's prices and the weights of a position.",
@@ -180,5 +162,4 @@ TUNING = ex.Experiment(
     settings=("seed", "evaluations", "deals", "batch", "choice", "fresh"),
     unit="runs",
     tables={"tuning": tuning_table},
-    plot=plot_tuning,
 )

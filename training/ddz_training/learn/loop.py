@@ -25,7 +25,7 @@ from ddz_env.core.whole_file import append, replace_file
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError, MissingTensorBoardError
 from ddz_training.learn.settings import Positive, TrainingSettings
 from ddz_training.learn.strength import Evaluation, measure_strength
-from ddz_training.measure.claims import writing
+from ddz_training.measure.store import writing
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter

@@ -1,17 +1,17 @@
 """Agents in processes of their own, for time limits: an agent that takes too long is ended with its process.
 
 A thread cannot be stopped, and compiled code does not react to signals; a process can always be killed.  The agent's
-process gets views and generators, never the game, and answers in JSON, so that none of the agent's code runs here.  All
-seats of an agent share one process.  Before the first game it rehearses for a moment, so that compiling, or loading
-compiled code, does not count as thinking.
+process gets views and generators, never the game, and answers with moves.  All seats of an agent share one process.
+Before the first game it rehearses for a moment, so that compiling, or loading compiled code, does not count as
+thinking.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import multiprocessing
 import os
+import pickle
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -30,9 +30,7 @@ START_SECONDS = 60.0
 """Seconds to make an agent and to rehearse; compiling everything takes half a minute."""
 
 _REHEARSAL_SECONDS = 1.0
-_LONGEST_REASON = 2000
-_LONGEST_ANSWER = 1 << 16
-_OPTIONAL = {"reset", "observe", "close"}
+_OPTIONAL = ("reset", "observe", "close")
 _MARK = "DDZ_AGENT"
 """In the environment of an agent's process and of all that it starts (a bot's program, say)."""
 
@@ -45,11 +43,11 @@ class AgentProcesses:
     """The processes of some agents.
 
     Args:
-        time_limit: Seconds that an answer may take.
+        time_limit: Seconds that an answer may take; None where no agent is made.
         rules: The rules that agents rehearse under; None for no rehearsal.
     """
 
-    def __init__(self, time_limit: float, rules: Rules | None = None) -> None:
+    def __init__(self, time_limit: float | None, rules: Rules | None = None) -> None:
         self._time_limit, self._rules = time_limit, rules
         self._running: dict[str, _AgentProcess] = {}
         self._unrehearsed: set[str] = set()
@@ -63,7 +61,7 @@ class AgentProcesses:
         process = self._running.get(spec)
         if process is None or not process.runs:
             process = self._running[spec] = self._started(spec)
-        return _DistantAgent(spec, process, self._time_limit)
+        return _DistantAgent(spec, process, self._time_limit or START_SECONDS)
 
     def _started(self, spec: str) -> _AgentProcess:
         process = _AgentProcess(spec)
@@ -90,8 +88,8 @@ class _AgentProcess:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._mark = new_mark(_MARK)
-        self._process = context.Process(target=_serve, args=(spec, theirs, self._mark), daemon=True)
-        self._process.name = f"agent {spec}"
+        given = spec, theirs, self._mark
+        self._process = context.Process(target=_serve, name=f"agent {spec}", args=given, daemon=True)
         self._process.start()
         theirs.close()
 
@@ -110,15 +108,13 @@ class _AgentProcess:
             if not self._pipe.poll(seconds):
                 self.end(patience=0.0)
                 raise AgentProcessError(f"no answer within {seconds:g} s; its process was ended")
-            answer = json.loads(self._pipe.recv_bytes(_LONGEST_ANSWER))
-        except (OSError, EOFError, ValueError) as error:
-            if isinstance(error, AgentProcessError):
-                raise
+            answer, reason = self._pipe.recv()
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
             self.end()
             raise AgentProcessError(f"its process ended (exit code {self._process.exitcode})") from error
-        if "error" in answer:
-            raise AgentProcessError(answer["error"])
-        return answer["answer"]
+        if reason is not None:
+            raise AgentProcessError(reason)
+        return answer
 
     def end(self, patience: float = 1.0) -> None:
         """End the process, which may leave by itself if there is patience."""
@@ -136,17 +132,16 @@ class _DistantAgent:
     def __init__(self, spec: str, process: _AgentProcess, time_limit: float) -> None:
         self.name = spec
         self._process, self._time_limit = process, time_limit
-        about = process.ask(START_SECONDS, "make")
-        self._place, self.cheats = about["place"], about["cheats"]
-        for optional in {*about["wants"]} & _OPTIONAL:
+        self._place, self.cheats, wanted = process.ask(START_SECONDS, "make")
+        for optional in wanted:
             setattr(self, optional, functools.partial(self._tell, optional))
         self._rngs: dict[int, np.random.Generator] = {}
 
     def act(self, view: View | State, rng: np.random.Generator) -> Move:
         known = self._rngs.get(view.seat) is rng  # the process has it, and has drawn from it
         self._rngs[view.seat] = rng
-        main, kickers = self._process.ask(self._time_limit, "act", self._place, view, None if known else rng)
-        return Move(main, tuple(kickers))
+        move: Move = self._process.ask(self._time_limit, "act", self._place, view, None if known else rng)
+        return move
 
     def _tell(self, method: str, *arguments: Any) -> None:
         if self._process.runs or method != "close":
@@ -161,21 +156,19 @@ class _Served:
         self._agents: list[Agent] = []
         self._rngs: dict[tuple[int, int], np.random.Generator] = {}
 
-    def make(self) -> dict[str, Any]:
+    def make(self) -> tuple[int, bool, list[str]]:
         agent = make_agent(self._spec)
         self._agents.append(agent)
-        wants = [method for method in _OPTIONAL if hasattr(agent, method)]
-        return {"place": len(self._agents) - 1, "wants": wants, "cheats": cheats(agent)}
+        return len(self._agents) - 1, cheats(agent), [method for method in _OPTIONAL if hasattr(agent, method)]
 
     def rehearse(self, rules: Rules) -> None:
         """Play a little of a game that is not counted; faults show again in the games."""
         warm_up(functools.partial(make_agent, self._spec), rules, _REHEARSAL_SECONDS)
 
-    def act(self, place: int, view: View | State, rng: np.random.Generator | None) -> tuple[int, tuple[int, ...]]:
+    def act(self, place: int, view: View | State, rng: np.random.Generator | None) -> Move:
         if rng is not None:
             self._rngs[place, view.seat] = rng
-        move = read_answer(self._agents[place].act(view, self._rngs[place, view.seat]))
-        return move.main, move.kickers
+        return read_answer(self._agents[place].act(view, self._rngs[place, view.seat]))
 
     def tell(self, place: int, method: str, *arguments: Any) -> None:
         getattr(self._agents[place], method)(*arguments)
@@ -191,9 +184,9 @@ def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
             what, arguments = pipe.recv()
         except EOFError:
             return
-        answer: dict[str, Any]
+        answer: tuple[Any, str | None]
         try:
-            answer = {"answer": getattr(served, what)(*arguments)}
+            answer = getattr(served, what)(*arguments), None
         except BaseException as error:
-            answer = {"error": reason_of(error)[:_LONGEST_REASON]}
-        pipe.send_bytes(json.dumps(answer).encode())
+            answer = None, reason_of(error)
+        pipe.send(answer)

@@ -15,17 +15,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from ddz_env import Rules
-from ddz_env.core.checks import LARGEST_WORD, check_choice
+from ddz_env.core.checks import LARGEST_WORD
 from ddz_env.core.options import Options, Range
-from ddz_training.measure.duplicate import BLOCK, KEY, DealPlayer, DealWorker, GameRecord, matches, seatings
+from ddz_training.measure.duplicate import BLOCK, KEY, DealPlayer, GameRecord, matches, seatings
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.provenance import rules_settings
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 FORMAT = "ddz-arena-2"
-
-_STANDARD = Rules()
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Arena(Options):
     error = InvalidArenaError
 
     agents: tuple[str, ...]
-    rules: Rules = _STANDARD
+    rules: Rules = Rules()  # noqa: RUF009  # frozen
     seed: Annotated[int, Range(0, LARGEST_WORD)] = 0
     timing: bool = True
     time_limit: Annotated[float, Range(0, above=True)] | None = None
@@ -58,8 +56,7 @@ class Arena(Options):
     names: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Refuse too few agents, an unknown ``on_fault``, and names that are missing or the same."""
-        check_choice("on_fault", self.on_fault, ("lose", "stop"), InvalidArenaError)
+        """Refuse too few agents, and names that are missing or the same."""
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
         if self.names and len(self.names) != len(self.agents):
@@ -93,10 +90,10 @@ class Arena(Options):
         """The number of pairs of agents."""
         return math.comb(len(self.agents), 2)
 
-    def worker(self) -> DealWorker[list[GameRecord]]:
+    def worker(self) -> DealPlayer:
         """Plays its deals in one process."""
-        limits: dict[str, Any] = {"time_limit": self.time_limit, "on_fault": self.on_fault}
-        return DealWorker(list, lambda: DealPlayer(self.rules, self.seed, self.timing, **limits))
+        limit, on_fault = self.time_limit, self.on_fault
+        return DealPlayer(self.rules, self.seed, self.timing, time_limit=limit, on_fault=on_fault)
 
     def settings(self) -> dict[str, Any]:
         """Settings that must match to resume a file; rules as they differ from the default."""
@@ -122,7 +119,7 @@ class Arena(Options):
 
         Raises:
             ResultsFileError: If the file cannot be used.
-            SettingsMismatchError: If it was written under other settings, or a file that an agent reads was another.
+            SettingsMismatchError: If it was written under other settings.
             InUseError: If another process has the file.
             UnknownAgentError: If an agent does not exist.
         """

@@ -16,9 +16,8 @@ from __future__ import annotations
 import functools
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +26,13 @@ from ddz_env import Rules, State
 from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
 from ddz_env.envs.side_by_side import play_side_by_side
-from ddz_env.playing.agent import Agent
-from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_game, seat_generators
+from ddz_env.playing.agent import Agent, sight
+from ddz_env.playing.game import AgentFaultError, Ask, MakeGenerator, call, play_game, seat_generators
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_training.measure.agent_process import AgentProcesses
 from ddz_training.measure.errors import AgentFailedError
-from ddz_training.measure.keeper import AgentKeeper, Thinking, TimedAgent, agent_maker, plays_side_by_side
+from ddz_training.measure.keeper import AgentKeeper, plays_side_by_side
 from ddz_training.measure.timing import processor_time, thinking_time
 
 SIDES = ("landlord", "peasants")
@@ -45,7 +45,6 @@ _FAULT_LENGTH = 300
 BLOCK = 256
 """Deals of a block: a larger one would hardly be faster, and a kill loses the block that is under way."""
 
-_Result = TypeVar("_Result")
 _Words = npt.NDArray[np.uint64]
 
 Scores = tuple[Annotated[float, "g"], ...]
@@ -133,12 +132,14 @@ class Played(NamedTuple):
 
     Attributes:
         state: The game as it was left.
-        agents: Who played, a wrapper a seat (fewer if one could not be made), or the :class:`Thinking` of each.
+        decisions: How often each seat chose a move.
+        seconds: How long each seat took for all of them.
         fault: The fault, if one ended it early.
     """
 
     state: State
-    agents: Sequence[Any]
+    decisions: Sequence[int]
+    seconds: Sequence[float]
     fault: AgentFaultError | None = None
 
 
@@ -166,7 +167,7 @@ def forfeited(state: State, seats: str, letter: str) -> State:
 
 
 class DealPlayer(AgentKeeper):
-    """Plays duplicate deals.
+    """Plays duplicate deals; a :class:`~ddz_training.measure.workers.Worker`.
 
     With a time limit every agent lives in a process of its own (:mod:`ddz_training.measure.agent_process`).
 
@@ -199,17 +200,22 @@ class DealPlayer(AgentKeeper):
         self._make_generator = make_generator
         self._on_fault = on_fault
         self._clock = processor_time if processor else thinking_time
-        self._leave = ExitStack()
-        make = self._leave.enter_context(agent_maker(maker, time_limit, rules))
-        rehearsed = time_limit is not None  # in the agent's own process
-        super().__init__(make, rules if timing and not rehearsed else None)
+        self._processes = AgentProcesses(time_limit, rules)
+        if time_limit is None:
+            super().__init__(maker, rules if timing else None)
+        else:  # agents are rehearsed in their processes
+            super().__init__(self._processes.make)
 
     def close(self) -> None:
         """Release the agents and their processes."""
         super().close()
-        self._leave.close()
+        self._processes.close()
 
-    def play(self, deal: int, pair: tuple[str, str], labels: tuple[str, str] | None = None) -> list[GameRecord]:
+    def work(self, task: Match | list[Match]) -> Any:
+        """The records of a deal, or of each deal of a block."""
+        return self.play_block(task) if isinstance(task, list) else self.play(task.deal, task.specs, task.labels)
+
+    def play(self, deal: int, pair: tuple[str, ...], labels: tuple[str, ...] = ()) -> list[GameRecord]:
         """Play every game of one deal.
 
         Args:
@@ -221,10 +227,10 @@ class DealPlayer(AgentKeeper):
             AgentFailedError: If an agent fails and that is to stop the match.
             UnknownAgentError: If an agent does not exist.
         """
-        labels = labels or pair
+        match = Match(labels or pair, deal, pair)
         return [
-            self._record(self.game(deal, game, seats, pair, labels), deal, game, seats, labels)
-            for game, seats in enumerate(seatings(self.rules))
+            self._record(self.game(match, number, seats), match, number, seats)
+            for number, seats in enumerate(seatings(self.rules))
         ]
 
     def play_block(self, block: Sequence[Match]) -> list[list[GameRecord]]:
@@ -244,50 +250,26 @@ class DealPlayer(AgentKeeper):
         """
         specs = list(dict.fromkeys(spec for match in block for spec in match.specs))
         try:
-            if all(call(spec, 0, "construction", self._plays_side_by_side, spec) for spec in specs):
+            if all(plays_side_by_side(call(spec, 0, "construction", self.agent, spec)) for spec in specs):
                 return self._side_by_side(block, specs)
         except (AgentFaultError, IllegalMoveError, InvalidMoveError):
             for spec in specs:
                 self.drop(spec)
         return [self.play(match.deal, match.specs, match.labels) for match in block]
 
-    def _plays_side_by_side(self, spec: str) -> bool:
-        return plays_side_by_side(self.agent(spec))
-
     def _side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameRecord]]:
         """The records of deals whose agents may all play many games at once."""
-        sat = seatings(self.rules)
-        games = [(match, game, seats) for match in block for game, seats in enumerate(sat)]
+        sat, seconds = seatings(self.rules), np.zeros(len(specs))
+        games = [(match, number, seats) for match in block for number, seats in enumerate(sat)]
         rows = np.array([State.new(self.seed, self.rules, match.deal).row for match, _, _ in games])
-        places = [[specs.index(match.specs["ab".index(letter)]) for letter in seats] for match, _, seats in games]
-        decided, seconds = self._play_rows(rows, games, np.array(places), specs)
-        records = []
-        for row, counts, who, (match, game, seats) in zip(rows, decided.tolist(), places, games, strict=True):
-            thinking = [Thinking(count, count * seconds[place]) for count, place in zip(counts, who, strict=False)]
-            played = Played(State(row, self.rules), thinking)
-            records.append(self._record(played, match.deal, game, seats, match.labels))
-        return [records[first : first + len(sat)] for first in range(0, len(records), len(sat))]
-
-    def _play_rows(
-        self, rows: _Words, games: Sequence[tuple[Match, int, str]], places: npt.NDArray[Any], specs: Sequence[str]
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-        """Play games to their end.
-
-        Args:
-            rows: The games, shape ``[n, 32]``, uint64; they are changed.
-            games: Match, number and seating of each.
-            places: The place in ``specs`` of the agent in each seat, shape ``[n, players]``.
-            specs: The agents.
-
-        Returns:
-            The decisions of each seat, shape ``[n, 3]``, and the seconds a decision of each agent.
-        """
+        places = np.array(  # in specs, of the agent in each seat
+            [[specs.index(match.specs["ab".index(letter)]) for letter in seats] for match, _, seats in games]
+        )
         agents: list[Any] = [self.agent(spec) for spec in specs]
         players = [
-            call(spec, 0, "batched", each.batched, len(games), self.rules)
-            for spec, each in zip(specs, agents, strict=True)
+            call(spec, 0, "batched", agent.batched, len(games), self.rules)
+            for spec, agent in zip(specs, agents, strict=True)
         ]
-        seconds = np.zeros(len(specs))
 
         @functools.cache
         def rng(game: int, seat: int) -> np.random.Generator:
@@ -300,67 +282,70 @@ class DealPlayer(AgentKeeper):
             seconds[place] += self._clock() - start
             return actions
 
-        decided = play_side_by_side(rows, self.rules, places, answer, rng)
-        counts = np.bincount(places.ravel(), decided[:, : self.rules.players].ravel())
-        return decided, seconds / np.maximum(counts, 1)
+        decided = play_side_by_side(rows, self.rules, places, answer, rng)[:, : self.rules.players]
+        seconds /= np.maximum(np.bincount(places.ravel(), decided.ravel(), len(specs)), 1)  # of each decision
+        records = [
+            self._record(Played(State(row, self.rules), counts.tolist(), (counts * seconds[who]).tolist()), *game)
+            for row, counts, who, game in zip(rows, decided, places, games, strict=True)
+        ]
+        return [records[first : first + len(sat)] for first in range(0, len(records), len(sat))]
 
-    def game(
-        self,
-        deal: int,
-        game: int,
-        seats: str,
-        specs: Sequence[str],
-        labels: Sequence[str],
-        watched: Callable[[Agent, str], Any] | None = None,
-    ) -> Played:
+    def game(self, match: Match, number: int, seats: str, asking: Ask | None = None) -> Played:
         """Play one game.
 
         Args:
-            deal: Number of the deal under the seed.
-            game: Number of the game within the deal.
+            match: Who plays which deal.
+            number: Number of the game within the deal.
             seats: Who sits where, a letter a seat.
-            specs: The specification of each letter.
-            labels: What errors call each.
-            watched: Puts a wrapper around the agent of a seat, from the agent and its label; its decisions are timed
-                by default.
+            asking: Asks an agent for its move; by default its decisions are counted and timed.
 
         Raises:
             AgentFailedError: If an agent fails and that is to stop the match.
             UnknownAgentError: If an agent does not exist.
         """
-        state, agents = State.new(self.seed, self.rules, deal), list[Any]()
-        wrap = watched or functools.partial(TimedAgent, clock=self._clock)
+        labels, deal, specs = match
+        state, players = State.new(self.seed, self.rules, deal), self.rules.players
         places = ["abc".index(letter) for letter in seats]
+        decisions, seconds = [0] * players, [0.0] * players
+
+        def timed(agent: Agent, state: State, rng: np.random.Generator) -> object:
+            seat, seen, start = state.seat, sight(agent, state), self._clock()
+            answer = agent.act(seen, rng)
+            seconds[seat] += self._clock() - start
+            decisions[seat] += 1
+            return answer
+
         try:
-            for seat, place in enumerate(places):
-                name = labels[place]
-                agents.append(call(name, seat, "construction", self._seated, wrap, specs[place], seat, name))
-            play_game(state, agents, seat_generators([self.seed, deal, game], self.rules.players, self._make_generator))
+            agents = [
+                call(labels[place], seat, "construction", self.agent, specs[place], seat)
+                for seat, place in enumerate(places)
+            ]
+            rngs = seat_generators([self.seed, deal, number], players, self._make_generator)
+            play_game(state, agents, rngs, asking or timed)
         except AgentFaultError as fault:
             if isinstance(fault.__cause__, (UnknownAgentError, InvalidAgentOptionError)):
                 raise fault.__cause__ from None
+            place = places[fault.seat]
             if self._on_fault == "stop":
-                where = f"in seat {fault.seat} of deal {deal}, game {game} (seed {self.seed}), in {fault.phase}"
-                raise AgentFailedError(f"agent {fault.agent!r} failed {where}: {fault.reason}") from fault
-            self.drop(specs[places[fault.seat]])
-            return Played(state, agents, fault)
-        return Played(state, agents)
+                where = f"in seat {fault.seat} of deal {deal}, game {number} (seed {self.seed}), in {fault.phase}"
+                raise AgentFailedError(f"agent {labels[place]!r} failed {where}: {fault.reason}") from fault
+            self.drop(specs[place])
+            return Played(state, decisions, seconds, fault)
+        return Played(state, decisions, seconds)
 
-    def _seated(self, wrap: Callable[[Agent, str], Any], spec: str, seat: int, name: str) -> Any:
-        return wrap(self.agent(spec, seat), name)
-
-    def _record(self, played: Played, deal: int, game: int, seats: str, labels: tuple[str, str]) -> GameRecord:
-        state, agents, fault = played
+    def _record(self, played: Played, match: Match, number: int, seats: str) -> GameRecord:
+        state, fault, labels = played.state, played.fault, match.labels
         letter = seats[fault.seat] if fault else ""
         over = forfeited(state, seats, letter) if fault else state
         landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
         if state.winner is None and fault is None:
             landlord = -1
-        (decisions_a, ms_a), (decisions_b, ms_b) = (self._times(agents, seats, mine) for mine in "ab")
+        (decisions_a, ms_a), (decisions_b, ms_b) = (self._times(played, seats, mine) for mine in "ab")
         return GameRecord(
-            deal,
-            *labels,
-            game,
+            match.deal,
+            labels[0],
+            labels[1],
+            number,
             seats,
             landlord,
             landlord_agent=labels["ab".index(seats[landlord])] if landlord >= 0 else "",
@@ -377,10 +362,10 @@ class DealPlayer(AgentKeeper):
             fault=_in_a_cell(f"seat {fault.seat}, {fault.phase}: {fault.reason}") if fault else "",
         )
 
-    def _times(self, agents: Sequence[TimedAgent | Thinking], seats: str, letter: str) -> tuple[int, float]:
+    def _times(self, played: Played, seats: str, letter: str) -> tuple[int, float]:
         """The decisions of an agent in all its seats, and milliseconds a decision."""
-        clocks = [agent for agent, taken in zip(agents, seats, strict=False) if taken == letter]
-        decisions, seconds = sum(clock.decisions for clock in clocks), sum(clock.seconds for clock in clocks)
+        own = [seat for seat, taken in enumerate(seats) if taken == letter]
+        decisions, seconds = sum(played.decisions[seat] for seat in own), sum(played.seconds[seat] for seat in own)
         return decisions, round(1000 * seconds / decisions, 4) if self.timing and decisions else 0.0
 
 
@@ -404,14 +389,14 @@ class Match(NamedTuple):
     """One deal of one pair.
 
     Attributes:
-        labels: The names of A and B in the records.
+        labels: The names of A and B in the records, and in messages.
         deal: Number of the deal.
         specs: Their specifications.
     """
 
-    labels: tuple[str, str]
+    labels: tuple[str, ...]
     deal: int
-    specs: tuple[str, str]
+    specs: tuple[str, ...]
 
 
 def matches(
@@ -425,25 +410,3 @@ def matches(
         deals: Numbers of the deals.
     """
     return {(deal, a, b): Match((a, b), deal, (agents[a], agents[b])) for deal in deals for a, b in pairs}
-
-
-class DealWorker(Generic[_Result]):
-    """Plays matches in one process.
-
-    Args:
-        result: What is made of the games of a deal; with several processes it must be picklable.
-        make_player: Makes what plays the deals; picklable likewise.
-    """
-
-    def __init__(self, result: Callable[[list[GameRecord]], _Result], make_player: Callable[[], DealPlayer]) -> None:
-        self._result, self._player = result, make_player()
-
-    def play(self, match: Match | list[Match]) -> _Result | list[_Result]:
-        """Play one deal from both sides, or a block of deals."""
-        if isinstance(match, list):
-            return [self._result(games) for games in self._player.play_block(match)]
-        return self._result(self._player.play(match.deal, match.specs, match.labels))
-
-    def close(self) -> None:
-        """Release the agents."""
-        self._player.close()

@@ -344,7 +344,7 @@ class DuelWorker:
         self._ladder, self._rung = ladder, ""
         self._player = DealPlayer(ladder.rules, ladder.seed, False, make_generator=ladder.make_generator)
 
-    def play(self, task: tuple[int, int]) -> Duel:
+    def work(self, task: tuple[int, int]) -> Duel:
         """Play a deal, by its number, against a number of iterations."""
         deal, iterations = task
         rung = self._ladder.rung(iterations)

@@ -1,16 +1,14 @@
-"""Agents by specification: checked before a match, made once and kept from game to game, timed, closed behind it."""
+"""Agents by specification: checked before a match, made once and kept from game to game, closed behind it."""
 
 from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from typing import TypeVar
 
-import numpy as np
-
-from ddz_env import Move, Rules
+from ddz_env import Rules
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.agent import Agent, answers_in_batches, cheats, close
 from ddz_env.playing.game import AgentFaultError, call, reason_of
@@ -20,47 +18,6 @@ from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning, Inv
 from ddz_training.measure.timing import warm_up
 
 _Result = TypeVar("_Result")
-
-
-class AgentWrapper:
-    """Passes everything on to an agent except ``act``, which a subclass defines.
-
-    Args:
-        agent: The agent.
-        name: What errors call it.
-    """
-
-    def __init__(self, agent: Agent, name: str) -> None:
-        self._agent: Any = agent
-        self.name = name
-
-    def __getattr__(self, attribute: str) -> Any:
-        return getattr(self._agent, attribute)
-
-
-class TimedAgent(AgentWrapper):
-    """Counts and times an agent's decisions by a clock, in seconds."""
-
-    def __init__(self, agent: Agent, name: str, clock: Callable[[], float]) -> None:
-        super().__init__(agent, name)
-        self._clock = clock
-        self.decisions = 0
-        self.seconds = 0.0
-
-    def act(self, view: Any, rng: np.random.Generator) -> Move:
-        """Choose a move, on the clock."""
-        start = self._clock()
-        move: Move = self._agent.act(view, rng)
-        self.seconds += self._clock() - start
-        self.decisions += 1
-        return move
-
-
-class Thinking(NamedTuple):
-    """What a seat's decisions in a game were, if no wrapper counted them: their number, and their time in seconds."""
-
-    decisions: int
-    seconds: float
 
 
 def plays_side_by_side(agent: Agent) -> bool:
@@ -146,14 +103,13 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None, rules: R
         AgentFailedError: If it cannot be made, for a reason in its own code.
     """
     together = True
-    with agent_maker(make_agent, time_limit) as make:
+    with closing(AgentProcesses(time_limit)) as processes:
         for spec in dict.fromkeys(specs):
             try:
-                agent = make(spec)
+                agent = make_agent(spec) if time_limit is None else processes.make(spec)
                 together = plays_side_by_side(agent) and together
-            except BaseException as error:
-                ours = isinstance(error, (DouDizhuError, ImportError, KeyboardInterrupt))
-                if ours and not isinstance(error, AgentProcessError):
+            except (Exception, SystemExit) as error:
+                if isinstance(error, (DouDizhuError, ImportError)) and not isinstance(error, AgentProcessError):
                     raise
                 raise AgentFailedError(f"agent {spec!r} failed in construction: {reason_of(error)}") from error
             close_or_warn(agent, spec)
@@ -161,15 +117,3 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None, rules: R
             if rules is not None and most is not None and sum(rules.deck) > most:
                 raise InvalidArenaError(f"{spec!r} searches whole games, of at most {most} cards: add --rules mini")
     return together
-
-
-@contextmanager
-def agent_maker(
-    maker: Callable[[str], Agent], time_limit: float | None, rules: Rules | None = None
-) -> Iterator[Callable[[str], Agent]]:
-    """A maker of agents: in this process or, under a time limit, in processes that end with the block."""
-    if time_limit is None:
-        yield maker
-    else:
-        with closing(AgentProcesses(time_limit, rules)) as processes:
-            yield processes.make

@@ -21,13 +21,12 @@ import numpy as np
 from ddz_training.measure.contest import Arena
 from ddz_training.measure.duplicate import BLOCK, KEY, GameRecord, Match, matches, seatings
 from ddz_training.measure.errors import InvalidArenaError, SettingsMismatchError
-from ddz_training.measure.files import read_format
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.ratings import RIDGE, Rating, fit, information
 from ddz_training.measure.statistics import Interval, balance, by_pair, decided, wins_by_deal
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress, read_format
 from ddz_training.measure.workers import Share
 
 FORMAT = "ddz-league-2"

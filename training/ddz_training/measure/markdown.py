@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-Lines = Sequence[Sequence[str]]
-
 
 @dataclass(frozen=True)
 class Table:
@@ -21,7 +19,7 @@ class Table:
 
     title: str
     header: Sequence[str]
-    lines: Lines
+    lines: Sequence[Sequence[str]]
     note: str = ""
 
     def markdown(self) -> str:

@@ -1,14 +1,13 @@
 """What results come from: the version that made them, and the files that their agents read.
 
-Both are in the settings of every file of results, checkpoint and file of weights.  The files are settings like any
-other: results of two files of weights with one name do not go into one file.  Another version is a warning, and the
-file then names both.
+Both are in the settings of every file of results, checkpoint and file of weights.  Where either has changed since, a
+warning names the difference, and the file then names both.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,7 @@ from typing import Any
 from ddz_env import Rules, __version__
 from ddz_env.core.errors import InvalidRulesError, shown
 from ddz_env.playing.provenance import agent_files, file_digest
-from ddz_training.measure.errors import OtherVersionWarning, SettingsMismatchError
-
-_UNKNOWN = "unknown"
-"""The version of results from before files named it."""
+from ddz_training.measure.errors import OtherVersionWarning
 
 
 @dataclass(frozen=True)
@@ -28,7 +24,8 @@ class Provenance:
 
     Attributes:
         code: Every version that added results, the first one first; some older files also have a digest in it.
-        files: Specification of each agent that reads files, or an option of a command -> name -> digest.
+        files: Specification of each agent that reads files, or an option of a command -> name -> digest; of a file that
+            was replaced all digests, with blanks between.
     """
 
     code: tuple[str, ...] = (__version__,)
@@ -55,58 +52,46 @@ class Provenance:
 
     @classmethod
     def take(cls, settings: dict[str, Any]) -> Provenance:
-        """That which settings name, taken out of them."""
-        return cls(tuple(settings.pop("code", (_UNKNOWN,))), settings.pop("files", {}))
+        """That which settings name, taken out of them; older ones name no version."""
+        return cls(tuple(settings.pop("code", ("unknown",))), settings.pop("files", {}))
 
     def settings(self) -> dict[str, Any]:
         """As plain values: the inverse of :meth:`take`."""
         return {"code": list(self.code)} | ({"files": self.files} if self.files else {})
 
-    def check_files(self, saved: Provenance, where: object) -> None:
-        """Refuse agents of which a file has been replaced; one that has only been renamed is the same.
+    def changes(self, saved: Provenance) -> Iterator[str]:
+        """What differs from the provenance of saved results, in words; a file that was only renamed does not."""
+        if __version__ not in {code.split()[0] for code in saved.code}:
+            yield f"it is of version {' and '.join(saved.code)}, this is {__version__}"
+        for agent, files in self.files.items():
+            before = " ".join(saved.files.get(agent, files).values())
+            for name, digest in files.items():
+                if digest not in before.split():
+                    yield f"{name} of the agent {agent!r} was {before}, now it is {digest}"
+
+    def warn(self, saved: Provenance, where: object) -> None:
+        """Warn if anything has changed since results were saved.
 
         Args:
-            saved: What the file of results says.
-            where: Names it in the message.
-
-        Raises:
-            SettingsMismatchError: If there is one.
+            saved: What their file says.
+            where: Names the file.
         """
-        for agent, files in self.files.items():
-            before = saved.files.get(agent, files)
-            changed = [
-                f"{name} was {before.get(name, ' and '.join(before.values()))}, now it is {digest}"
-                for name, digest in files.items()
-                if digest not in before.values()
-            ]
-            if changed:
-                raise SettingsMismatchError(
-                    f"a file of the agent {agent!r} is another one than when {where} was written "
-                    f"({'; '.join(changed)}): bring the old one back, or name another file for the results"
-                )
+        if changed := "; ".join(self.changes(saved)):
+            warnings.warn(f"{where}: {changed}", OtherVersionWarning, stacklevel=2)
 
     def resuming(self, saved: Provenance, where: object) -> Provenance:
-        """The provenance of a file once results of this process are added; a warning if it is of another version.
-
-        Args:
-            saved: What it says now.
-            where: Names it in the warning.
-
-        Raises:
-            SettingsMismatchError: If a file of an agent has been replaced.
-        """
-        self.check_files(saved, where)
-        if __version__ not in {code.split()[0] for code in saved.code}:
-            warnings.warn(
-                f"{where} is of version {' and '.join(saved.code)}, this is {__version__}: the file will name both",
-                OtherVersionWarning,
-                stacklevel=2,
-            )
+        """The provenance of a file once results of this process are added: :meth:`warn`, and both of it."""
+        self.warn(saved, where)
         return saved.joined(self)
 
     def joined(self, later: Provenance) -> Provenance:
         """That of results of which some are from here and some from elsewhere."""
-        return Provenance(tuple(dict.fromkeys((*self.code, *later.code))), {**self.files, **later.files})
+        files = {agent: dict(names) for agent, names in self.files.items()}
+        for agent, names in later.files.items():
+            own = files.setdefault(agent, {})
+            for name, digests in names.items():
+                own[name] = " ".join(dict.fromkeys([*own.get(name, "").split(), *digests.split()]))
+        return Provenance(tuple(dict.fromkeys((*self.code, *later.code))), files)
 
 
 # --- Rules as settings ------------------------------------------------------------------------------------------------

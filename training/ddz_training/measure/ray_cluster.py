@@ -41,7 +41,7 @@ def _play(name: str, version: str, make: Start, task: Any) -> Any:
     if name not in _kept:
         _release()
         _kept[name] = make()
-    return _kept[name].play(task)
+    return _kept[name].work(task)
 
 
 def _release(pause: float = 0.0) -> None:

@@ -26,7 +26,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, stdev
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -416,6 +416,43 @@ def standings(records: Iterable[GameRecord], scoring: str = "win") -> list[Agent
     samples = grouped(((record, letter) for record in records for letter in "ab"), lambda one: one[0].label(one[1]))
     results = [_result(agent, "all", games, scoring) for agent, games in samples.items()]
     return sorted(results, key=lambda result: -result.wins.mean)
+
+
+class Settling(NamedTuple):
+    """A line of table 1 of the expected-payoff paper: ten win rates, each after ten more worlds than the one before.
+
+    Attributes:
+        first: The fewest worlds of the line.
+        last: The most.
+        highest: The highest of its win rates.
+        lowest: The lowest.
+        mean: Their mean.
+    """
+
+    first: int
+    last: int
+    highest: float
+    lowest: float
+    mean: float
+
+    @property
+    def spread(self) -> float:
+        """The highest less the lowest: the smaller, the steadier."""
+        return self.highest - self.lowest
+
+
+def settling(rates: Sequence[float]) -> list[Settling]:
+    """How a win rate settles as more worlds are counted, line by line.
+
+    Args:
+        rates: The win rates after 10, 20, 30 ... worlds.
+
+    Example:
+        >>> [(line.first, line.last, line.mean) for line in settling([1.0] * 25)]
+        [(10, 100, 1.0), (110, 200, 1.0)]
+    """
+    tens = ((first, rates[first : first + 10]) for first in range(0, len(rates) - 9, 10))
+    return [Settling(10 * (first + 1), 10 * (first + 10), max(ten), min(ten), fmean(ten)) for first, ten in tens]
 
 
 _LARGEST_BET = 0.5

@@ -5,34 +5,249 @@ moment has each unit whole or not at all, and the same command goes on.  SQLite'
 the run ends.  The settings name the version and the agents' files (:mod:`ddz_training.measure.provenance`).
 
 With ``games.csv`` a run writes ``games.sqlite`` beside it, which stays, and at its end, an interrupt included,
-``games.csv``.  It resumes from what both hold together: from a committed CSV alone, too.
+``games.csv``.  It resumes from what both hold together: from a committed CSV alone, too.  The first line of a CSV file
+has the settings: ``pandas.read_csv(path, comment="#")`` skips it.
 """
 
 from __future__ import annotations
 
+import csv
+import dataclasses
+import io
 import json
+import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from ddz_env.core.whole_file import real_path
-from ddz_training.measure import files
-from ddz_training.measure.claims import claim as claim
-from ddz_training.measure.claims import writing as writing
-from ddz_training.measure.errors import ResultsFileError, SettingsMismatchError
-from ddz_training.measure.files import holds_results as holds_results
-from ddz_training.measure.files import of_rows as of_rows
-from ddz_training.measure.files import read_results as read_results
+from filelock import FileLock, Timeout
+
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.core.whole_file import real_path, replace_file
+from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.provenance import Provenance
 from ddz_training.measure.workers import Share, Start, in_blocks, workers
+
+CSV = ".csv"
+DATABASES = (".sqlite", ".db")
+TAKEN = "being written by another process: wait until it has ended, or name another"
 
 Key = tuple[Any, ...]
 OnProgress = Callable[[int, int], None]
 """Called with units done and units in all."""
 
 _Result = TypeVar("_Result")
+
+sqlite3.register_converter("JSON", json.loads)
+
+
+# --- A result as cells ------------------------------------------------------------------------------------------------
+
+
+class Column(NamedTuple):
+    """A field of a result.
+
+    Attributes:
+        name: Its name.
+        parse: Reads a cell.
+        text: Writes one.
+        kind: Its type in SQLite.
+    """
+
+    name: str
+    parse: Callable[[Any], Any]
+    text: Callable[[Any], str]
+    kind: str
+
+    def cell(self, value: Any) -> Any:
+        """The value as SQLite keeps it: numbers with all their digits, tuples as JSON."""
+        if self.kind == "JSON":
+            return json.dumps(value, ensure_ascii=False, default=str)
+        return value if isinstance(value, (int, float)) else self.text(value)
+
+
+def columns_of(kind: type[Any]) -> list[Column]:
+    """The columns of a dataclass of results; ``Annotated[float, ".3f"]`` says how CSV writes a number."""
+    hints = get_type_hints(kind, include_extras=True)
+    return [_column(field.name, hints[field.name]) for field in dataclasses.fields(kind)]
+
+
+def _column(name: str, hint: Any) -> Column:
+    text: Callable[[Any], str] = str
+    if get_origin(hint) is Annotated:
+        hint, form = get_args(hint)
+        text = f"{{:{form}}}".format
+    if get_origin(hint) is tuple:  # in CSV words without blanks, or numbers
+        part = _column(name, get_args(hint)[0])
+        return Column(
+            name,
+            lambda cell: tuple(map(part.parse, cell.split() if isinstance(cell, str) else cell)),
+            lambda values: " ".join(map(part.text, values)),
+            "JSON",
+        )
+    parse = getattr(hint, "parse", _number if hint is float else hint)
+    return Column(name, parse, text, {int: "INTEGER", float: "REAL"}.get(hint, "TEXT"))
+
+
+def _number(cell: Any) -> float:
+    """A number; SQLite keeps NaN as NULL."""
+    return math.nan if cell is None else float(cell)
+
+
+def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Result]:
+    """The results that the rows of a file hold.
+
+    Args:
+        kind: Their dataclass.
+        rows: Cells by column.
+
+    Raises:
+        ResultsFileError: If a cell is missing or holds something else.
+    """
+    columns = columns_of(kind)
+    try:
+        return [kind(**{column.name: column.parse(row[column.name]) for column in columns}) for row in rows]
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ResultsFileError(f"a line holds no result of this kind: {error!r}") from error
+
+
+# --- Reading and writing ----------------------------------------------------------------------------------------------
+
+
+class SavedFile(NamedTuple):
+    """The contents of a file of results.
+
+    Attributes:
+        settings: What its results depend on.
+        rows: Cells by column.
+    """
+
+    settings: dict[str, Any]
+    rows: list[dict[str, Any]]
+
+
+def read_results(path: Path) -> SavedFile:
+    """Read a CSV file or a database.
+
+    Returns:
+        The settings, and the rows as cells by column.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ResultsFileError: If it does not hold results.
+        InUseError: If it is a database that another process writes.
+    """
+    path.stat()
+    saved = read_file(path)
+    if saved is None:
+        raise ResultsFileError(f"{path} holds no results")
+    return saved
+
+
+def read_file(path: Path) -> SavedFile | None:
+    """Read a file as :func:`read_results` does; None if there is nothing yet."""
+    if not path.exists() or (path.is_file() and not path.stat().st_size):
+        return None
+    with naming_errors(path):
+        if path.suffix.lower() not in DATABASES:
+            return _read_csv(path)
+        with closing(connect(path)) as db:
+            return read_database(db)
+
+
+def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, Any], list[_Result]]:
+    """Read a file whose settings name a format.
+
+    Args:
+        path: The file.
+        kind: The dataclass of a result.
+        form: The format.
+
+    Returns:
+        The settings, and the results in the order of the file.
+
+    Raises:
+        ResultsFileError: If there is no such file, or it is of another format.
+        InUseError: If it is a database that another process writes.
+    """
+    try:
+        settings, rows = read_results(path)
+    except FileNotFoundError as error:
+        raise ResultsFileError(f"there is no file {path}") from error
+    if settings.get("format") != form:
+        raise ResultsFileError(f"{path} is of the format {settings.get('format')!r}, not {form!r}")
+    return settings, of_rows(kind, rows)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a database; what another process has locked is an error at once."""
+    return sqlite3.connect(path, 0, sqlite3.PARSE_DECLTYPES)
+
+
+def read_database(db: sqlite3.Connection) -> SavedFile | None:
+    """Read the tables ``settings`` and ``results``; None if there are no tables yet."""
+    if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
+        return None
+    settings = {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM settings")}
+    found = db.execute("SELECT * FROM results ORDER BY rowid")
+    columns = [name for name, *_ in found.description]
+    return SavedFile(settings, [dict(zip(columns, row, strict=True)) for row in found])
+
+
+def _read_csv(path: Path) -> SavedFile:
+    with path.open(encoding="utf-8", newline="") as file:
+        settings = dict(json.loads(file.readline().partition("# ")[2]))
+        reader = csv.DictReader(file, strict=True)
+        rows = list(reader)
+    for number, row in enumerate(rows, 3):
+        if None in row or None in row.values():
+            raise ValueError(f"line {number} does not fit the columns {', '.join(reader.fieldnames or ())}")
+    return SavedFile(settings, rows)
+
+
+def holds_results(path: Path) -> bool:
+    """Whether a text file holds results, as its first line says."""
+    with path.open("rb") as file:
+        return file.read(3) == b"# {"
+
+
+def write_csv(path: Path, settings: Mapping[str, Any], kind: type[_Result], results: Iterable[_Result]) -> None:
+    """Write results as CSV.
+
+    Args:
+        path: The file, which is replaced atomically.
+        settings: What they depend on, for the first line.
+        kind: Their dataclass.
+        results: The results.
+
+    Raises:
+        ResultsFileError: If the file cannot be written.
+    """
+    text, columns = io.StringIO(), columns_of(kind)
+    text.write(f"# {json.dumps(settings, ensure_ascii=False, default=str, sort_keys=True)}\n")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([column.name for column in columns])
+    table.writerows([column.text(getattr(result, column.name)) for column in columns] for result in results)
+    with naming_errors(path):
+        replace_file(path, text.getvalue().encode())
+
+
+@contextmanager
+def naming_errors(path: object) -> Iterator[None]:
+    """Give SQLite's errors, and those of a file that something else has written, our names."""
+    try:
+        yield
+    except DouDizhuError:
+        raise
+    except (sqlite3.Error, csv.Error, OSError, OverflowError, RecursionError, TypeError, ValueError) as error:
+        if "locked" in str(error):
+            raise InUseError(f"{path} is {TAKEN}") from error
+        raise ResultsFileError(f"{path} cannot be used as a file of results: {error}") from error
+
+
+# --- The store --------------------------------------------------------------------------------------------------------
 
 
 def no_progress(done: int, total: int) -> None:
@@ -58,7 +273,7 @@ class ResultStore(Generic[_Result]):
         found: The results so far by unit, in the order in which they came.
 
     Raises:
-        SettingsMismatchError: If the file was written under other settings, or a file that an agent reads was another.
+        SettingsMismatchError: If the file was written under other settings.
         InUseError: If another process is writing the file.
         UnknownAgentError: If an agent does not exist.
         ResultsFileError: If the file is something else, cannot be written, or exists and ``resume`` is False.
@@ -78,7 +293,7 @@ class ResultStore(Generic[_Result]):
     ) -> None:
         self.path = None if path is None else Path(path)
         self.found: dict[Key, list[_Result]] = {}
-        self._kind, self._columns = kind, files.columns_of(kind)
+        self._kind, self._columns = kind, columns_of(kind)
         self._key, self._per_key, self._free = key, per_key, free
         self._given: dict[str, Any] = json.loads(json.dumps(settings))
         self._here, self._said = Provenance.of(agents), Provenance(())
@@ -86,12 +301,12 @@ class ResultStore(Generic[_Result]):
         self._exported = 0  # results that the CSV file has
         if self.path is None:
             return
-        if self.path.suffix.lower() not in (files.CSV, *files.DATABASES):
-            raise ResultsFileError(f"{self.path}: results are written as {files.CSV} or {files.DATABASES[0]}")
+        if self.path.suffix.lower() not in (CSV, *DATABASES):
+            raise ResultsFileError(f"{self.path}: results are written as {CSV} or {DATABASES[0]}")
         self._text = real_path(self.path)
-        self._file = self._text if self.path.suffix.lower() != files.CSV else self._text.with_suffix(".sqlite")
+        self._file = self._text if self.path.suffix.lower() != CSV else self._text.with_suffix(".sqlite")
         for file in dict.fromkeys((self._text, self._file)):
-            saved = files.read_file(file)
+            saved = read_file(file)
             if saved is not None and not resume:
                 raise ResultsFileError(f"{file} exists: name another file, or resume it (resume=True)")
             if saved is not None:
@@ -114,7 +329,7 @@ class ResultStore(Generic[_Result]):
         with self.open():
             self._given |= json.loads(json.dumps(settings))
             if self._db is not None:
-                with files.naming_errors(self.path), self._db as db:
+                with naming_errors(self.path), self._db as db:
                     self._write_settings(db)
 
     def add(self, results: Sequence[_Result]) -> None:
@@ -125,7 +340,7 @@ class ResultStore(Generic[_Result]):
         """
         with self.open():
             if self._db is not None:
-                with files.naming_errors(self.path), self._db as db:
+                with naming_errors(self.path), self._db as db:
                     self._insert(db, results)
             for result in results:
                 self.found.setdefault(self._key_of(result), []).append(result)
@@ -175,42 +390,34 @@ class ResultStore(Generic[_Result]):
         with self.open(), workers(start, processes) as share:
             yield share if block == 1 else in_blocks(share, block, processes)
 
-    def export(self, path: Path) -> None:
-        """Write all results as CSV.
-
-        Raises:
-            ResultsFileError: If the file cannot be written.
-        """
-        files.write_csv(path, self.settings, self._kind, self.results)
-
     @contextmanager
     def open(self) -> Iterator[None]:
         """Keep the file open and locked for the time of a ``with`` block; each call opens it by itself otherwise."""
         if self.path is None or self._db is not None:
             yield
             return
-        with files.naming_errors(self.path):
+        with naming_errors(self.path):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            db = files.connect(self._file)
+            db = connect(self._file)
         with closing(db):
-            with files.naming_errors(self.path):
+            with naming_errors(self.path):
                 self._begin(db)
             self._db = db
             try:
                 yield
             finally:
                 self._db = None
-                with files.naming_errors(self.path):
+                with naming_errors(self.path):
                     db.execute("PRAGMA journal_mode = DELETE")  # leaves one file
                 if self._text != self._file and self._exported != len(self.results):
-                    self.export(self._text)
+                    write_csv(self._text, self.settings, self._kind, self.results)
                     self._exported = len(self.results)
 
     def _begin(self, db: sqlite3.Connection) -> None:
         """Lock the file, take over what it holds by now, and let it hold all complete units; make it if it is new."""
         for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
             db.execute(f"PRAGMA {setting}")  # from here on no other process reads or writes it
-        saved = files.read_database(db)
+        saved = read_database(db)
         if saved is not None:
             self._take(self._file, saved)
         self._said = self._here.resuming(self._said, self.path) if self.found else self._here
@@ -224,7 +431,7 @@ class ResultStore(Generic[_Result]):
                 self._insert(db, self.results)
             self._write_settings(db)
 
-    def _take(self, path: Path, saved: files.SavedFile) -> None:
+    def _take(self, path: Path, saved: SavedFile) -> None:
         """Take the complete units of a file beyond those that are known, if they were made under these settings.
 
         Raises:
@@ -242,11 +449,10 @@ class ResultStore(Generic[_Result]):
                 f"{path} was written under other settings ({'; '.join(different)}); name another file or folder"
             )
         units: dict[Key, list[_Result]] = {}
-        for result in files.of_rows(self._kind, saved.rows):
+        for result in of_rows(self._kind, saved.rows):
             units.setdefault(self._key_of(result), []).append(result)
         complete = {key: own for key, own in units.items() if self._per_key in (None, len(own))}
         if units:
-            self._here.check_files(said, path)
             self._said = self._said.joined(said)
         self.found = {**complete, **self.found}  # the order of the file; what is known counts
 
@@ -261,3 +467,52 @@ class ResultStore(Generic[_Result]):
     def _write_settings(self, db: sqlite3.Connection) -> None:
         rows = [(name, json.dumps(value, ensure_ascii=False)) for name, value in self.settings.items()]
         db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
+
+
+# --- Files and folders that do not hold results: one process at a time writes to them ---------------------------------
+
+
+def claim(path: Path, *, folder: bool = False) -> FileLock:
+    """Claim a file or a folder that does not hold results: a lock of the operating system (:mod:`filelock`).
+
+    Args:
+        path: The file or folder; it need not exist.
+        folder: Whether it is a folder.
+
+    Returns:
+        The lock, which ends with this process if it is not released before.
+
+    Raises:
+        InUseError: If another process has it.
+    """
+    path = real_path(path)
+    name = path / ".lock" if folder else path.with_name(f"{path.name}.lock")
+    name.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(name, timeout=0, mode=0o666, thread_local=False, is_singleton=True)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise InUseError(f"{path} is {TAKEN}") from error
+    return lock
+
+
+@contextmanager
+def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
+    """:func:`claim` a file or a folder for the time of a ``with`` block; a new folder that stays empty is removed.
+
+    Yields:
+        What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.
+
+    Raises:
+        InUseError: If another process has it.
+    """
+    there, lock = path.exists(), claim(path, folder=folder)
+    try:
+        yield real_path(path)
+    finally:
+        if lock.lock_counter == 1:
+            Path(lock.lock_file).unlink(missing_ok=True)  # a process that has just opened it sees that
+        lock.release()
+        if folder and not there:
+            with suppress(OSError):
+                real_path(path).rmdir()  # nothing was written

@@ -17,12 +17,11 @@ import numpy.typing as npt
 
 from ddz_env import Rules, State
 from ddz_env.core.options import Options
-from ddz_training.measure.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match
+from ddz_training.measure.duplicate import SIDES, DealPlayer, GameRecord
 from ddz_training.measure.errors import InvalidArenaError
-from ddz_training.measure.files import read_format
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.statistics import win_share
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress, read_format
 
 TENDENCIES = ("none", *SIDES)
 """Towards whom a deal leans."""
@@ -102,14 +101,27 @@ class Judges(Options):
 
     def judge(self, player: DealPlayer, deal: int) -> JudgedDeal:
         """Play a deal from both sides and judge it (algorithm 1)."""
-        return self.judged(player.play(deal, self.pair(deal)))[0]
-
-    def judged(self, records: Sequence[GameRecord]) -> list[JudgedDeal]:
-        """The judgement on a deal by the games of :meth:`pair`, which are labelled by their specifications."""
-        deal, state = records[0].deal, State.new(self.seed, self.rules, records[0].deal)
+        top, bottom = self.pair(deal)
+        records, state = player.play(deal, (top, bottom)), State.new(self.seed, self.rules, deal)
         hands = " ".join(str(state.hand(seat)) for seat in range(self.rules.players))
         wins = sum(win_share(record, "a") > 1 / 2 for record in records)
-        return [JudgedDeal(deal, tendency_of(records), records[0].a, records[0].b, wins, hands)]
+        return JudgedDeal(deal, tendency_of(records), top, bottom, wins, hands)
+
+
+class DealJudge:
+    """Judges deals in one process.
+
+    Args:
+        judges: Who plays them.
+    """
+
+    def __init__(self, judges: Judges) -> None:
+        self._judges, self._player = judges, judges.player()
+        self.close = self._player.close
+
+    def work(self, deal: int) -> list[JudgedDeal]:
+        """Judge a deal, by its number."""
+        return [self._judges.judge(self._player, deal)]
 
 
 def judge_deals(
@@ -140,10 +152,8 @@ def judge_deals(
     who = {"top": list(judges.top), "bottom": list(judges.bottom)}
     settings = {"format": FORMAT, "rules": judges.rules.name, "seed": judges.seed, **who}
     store = ResultStore(JudgedDeal, path, settings, ("deal",), agents=agents)
-    pairs = {deal: judges.pair(deal) for deal in range(first_deal, first_deal + deals)}
-    tasks = {(deal,): Match(pair, deal, pair) for deal, pair in pairs.items()}
-    start = functools.partial(DealWorker[list[JudgedDeal]], judges.judged, judges.player)
-    return store.fill(tasks, start, processes, on_progress)
+    tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
+    return store.fill(tasks, functools.partial(DealJudge, judges), processes, on_progress)
 
 
 def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int) -> list[int]:
@@ -175,22 +185,6 @@ def shares(tendencies: Sequence[str]) -> npt.NDArray[np.float64]:
     """The share of each tendency after every deal, ``[deals, 3]`` in the order of :data:`TENDENCIES`."""
     marks = np.array([[one == known for known in TENDENCIES] for one in tendencies], dtype=np.float64).reshape(-1, 3)
     return np.cumsum(marks, axis=0) / np.arange(1, len(marks) + 1)[:, None]
-
-
-def settled_at(tendencies: Sequence[str], difference: float = 1e-4) -> int | None:
-    """After how many deals no further one has changed a share by ``difference``; None if the last deal still has.
-
-    Algorithm 2 stops at the first deal that changes little, which may be the second; here all later ones must, too.  A
-    deal changes the shares by at most one over their number, so this is before 10,000 deals, for any deals.
-
-    Example:
-        >>> settled_at(["none", "landlord"] * 100, 0.01)
-        50
-    """
-    changes = np.abs(np.diff(shares(tendencies), axis=0)).max(axis=1, initial=0.0)
-    large = np.flatnonzero(changes >= difference)
-    after = int(large[-1]) + 2 if len(large) else 1
-    return after if after < len(tendencies) else None
 
 
 def counts(judged: Sequence[JudgedDeal]) -> Mapping[str, int]:

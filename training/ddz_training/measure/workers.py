@@ -34,7 +34,7 @@ TASKS_IN_FLIGHT = 16
 class Worker(Protocol[_TaskIn, _ResultOut]):
     """Does tasks, one at a time; a result must depend on nothing but the task."""
 
-    def play(self, task: _TaskIn, /) -> _ResultOut:
+    def work(self, task: _TaskIn, /) -> _ResultOut:
         """Do one task."""
         ...
 
@@ -124,7 +124,7 @@ def on_this_machine(start: Start, processes: int) -> Iterator[Share[Any, Any]]:
     """Workers in processes of this machine; a single one in this process."""
     if processes <= 1:
         with closing(start()) as worker:
-            yield lambda tasks: map(worker.play, tasks)
+            yield lambda tasks: map(worker.work, tasks)
         return
     strangers = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _begin, (start,))
@@ -170,4 +170,4 @@ def _begin(start: Start) -> None:
 
 
 def _work(task: Any) -> Any:
-    return _worker.play(task)
+    return _worker.work(task)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,25 +18,11 @@ _BOARD = (0, 3, 4, 5)
 """Cards on the table by street."""
 
 Cards = npt.NDArray[np.int64]
+AGENTS = ("payoff", "uct-dealt", "uct-stake", "random")
 
 
 class HoldemError(DouDizhuError):
     """An agent or an option that does not exist."""
-
-
-class HoldemAgent(Protocol):
-    """Plays hold'em."""
-
-    def act(self, hole: Cards, board: Cards, bets: npt.NDArray[np.int64], rng: np.random.Generator) -> int:
-        """Choose an action.
-
-        Args:
-            hole: Its own two cards (:mod:`ddz_agents.bidding.holdem.cards`).
-            board: The cards on the table.
-            bets: The bets with itself as the first player (:mod:`ddz_agents.bidding.holdem.betting`).
-            rng: Its only source of randomness.
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -60,75 +46,43 @@ class HoldemOptions(Options):
     full: bool = False
 
 
-class PayoffHoldem:
-    """The paper's policy: the action of the highest expected payoff (its program THPZZ)."""
-
-    def __init__(self, **options: Any) -> None:
-        self.options = HoldemOptions.of(**options)
-
-    def act(self, hole: Cards, board: Cards, bets: npt.NDArray[np.int64], rng: np.random.Generator) -> int:
-        """Choose the best action at the win rate against random hands."""
-        win_rate = float(showdowns(hole, board, self.options.hands, rng).mean())
-        return int(at.best_action(bets, win_rate, self.options.full))
-
-
-class UctHoldem(PayoffHoldem):
-    """UCT over the betting, whose simulations bet by that policy.
+class HoldemAgent:
+    """Plays hold'em: by the paper's policy, by UCT over the betting whose simulations bet by that policy, or at random.
 
     Args:
-        simulation: How the opponent's win rate is known there: the mean over ``dealt`` hands (the paper's algorithm 1),
-            or from its ``stake`` (equation 3, algorithm 2).
-        **options: See :class:`HoldemOptions`.
-    """
-
-    def __init__(self, simulation: Literal["dealt", "stake"] = "stake", **options: Any) -> None:
-        super().__init__(**options)
-        if simulation not in ("dealt", "stake"):
-            raise HoldemError(unknown("simulation", simulation, ("dealt", "stake")))
-        self._how = at.STAKE if simulation == "stake" else at.DEALT
-
-    def act(self, hole: Cards, board: Cards, bets: npt.NDArray[np.int64], rng: np.random.Generator) -> int:
-        """Search and choose the action with the most visits."""
-        chosen = self.options
-        rates = showdowns(hole, board, chosen.iterations * chosen.hands_each, rng)
-        means = rates.reshape(chosen.iterations, -1).mean(axis=1)
-        visits, _ = at.search_bets(bets, means, self._how, chosen.full, chosen.exploration)
-        return int(visits.argmax())
-
-
-class RandomHoldem:
-    """Uniform over the legal actions."""
-
-    def __init__(self, **options: Any) -> None:
-        HoldemOptions.of(**options)
-
-    def act(self, hole: Cards, board: Cards, bets: npt.NDArray[np.int64], rng: np.random.Generator) -> int:
-        """Draw a legal action."""
-        return int(rng.choice(legal_actions(bets)))
-
-
-AGENTS: Mapping[str, Callable[..., HoldemAgent]] = {
-    "payoff": PayoffHoldem,
-    "uct-dealt": lambda **options: UctHoldem("dealt", **options),
-    "uct-stake": UctHoldem,
-    "random": RandomHoldem,
-}
-"""The agents by name: the baseline, algorithm 1, algorithm 2, and a yardstick."""
-
-
-def make_holdem_agent(name: str, **options: Any) -> HoldemAgent:
-    """An agent by its name.
-
-    Args:
-        name: A key of :data:`AGENTS`.
+        name: ``payoff``, the action of the highest expected payoff (the paper's program THPZZ); ``uct-dealt``
+            (algorithm 1), where simulations know the opponent's win rate as the mean over dealt hands; ``uct-stake``
+            (algorithm 2), where they take it from its stake by equation 3; or ``random``, a yardstick.
         **options: See :class:`HoldemOptions`.
 
     Raises:
         HoldemError: If there is no such agent or option.
     """
-    if name not in AGENTS:
-        raise HoldemError(unknown("hold'em agent", name, AGENTS))
-    return AGENTS[name](**options)
+
+    def __init__(self, name: str, **options: Any) -> None:
+        if name not in AGENTS:
+            raise HoldemError(unknown("hold'em agent", name, AGENTS))
+        self.name, self.options = name, HoldemOptions.of(**options)
+
+    def act(self, hole: Cards, board: Cards, bets: npt.NDArray[np.int64], rng: np.random.Generator) -> int:
+        """Choose an action.
+
+        Args:
+            hole: Its own two cards (:mod:`ddz_agents.bidding.holdem.cards`).
+            board: The cards on the table.
+            bets: The bets with itself as the first player (:mod:`ddz_agents.bidding.holdem.betting`).
+            rng: Its only source of randomness.
+        """
+        options = self.options
+        if self.name == "random":
+            return int(rng.choice(legal_actions(bets)))
+        if self.name == "payoff":
+            return int(at.best_action(bets, float(showdowns(hole, board, options.hands, rng).mean()), options.full))
+        rates = showdowns(hole, board, options.iterations * options.hands_each, rng)
+        means = rates.reshape(options.iterations, -1).mean(axis=1)
+        how = at.STAKE if self.name == "uct-stake" else at.DEALT
+        visits, _ = at.search_bets(bets, means, how, options.full, options.exploration)
+        return int(visits.argmax())
 
 
 def legal_actions(bets: npt.NDArray[np.int64]) -> list[int]:

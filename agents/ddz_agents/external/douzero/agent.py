@@ -26,8 +26,8 @@ from ddz_env.playing.agent import check_to_act
 if TYPE_CHECKING:
     from ddz_agents.external.douzero.network import PositionNetwork
 
-_MOST_MOVES = 1 << 14
-"""Candidates that are valued at once, for the sake of memory."""
+_AT_ONCE = 64
+"""Decisions whose moves are valued at once, for the sake of memory."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,9 @@ class DouZeroAgent:
         values: list[Floats] = [np.empty(0, np.float32)] * len(candidates)
         roles = features.roles_of(observations)
         for role in np.unique(roles).tolist():
-            for rows in _portions(np.flatnonzero(roles == role).tolist(), [len(found.mains) for found in candidates]):
+            own_rows = np.flatnonzero(roles == role).tolist()
+            for first in range(0, len(own_rows), _AT_ONCE):
+                rows = own_rows[first : first + _AT_ONCE]
                 found = self._role_values(role, observations[rows], [candidates[row] for row in rows])
                 for row, own in zip(rows, found, strict=True):
                     values[row] = own
@@ -178,19 +180,6 @@ class DouZeroAgent:
             values = self.evaluate(observations, [decisions[number][1] for number in open_ones])
             best |= {number: int(own.argmax()) for number, own in zip(open_ones, values, strict=True)}
         return [found.move(best[number]) for number, (_, found) in enumerate(decisions)]
-
-
-def _portions(rows: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
-    """Decisions in portions of not too many candidates; a decision stays whole."""
-    portions: list[list[int]] = []
-    left = 0
-    for row in rows:
-        if sizes[row] > left or not portions:
-            portions.append([])
-            left = _MOST_MOVES
-        portions[-1].append(row)
-        left -= sizes[row]
-    return portions
 
 
 def _observed(view: View) -> tuple[Bytes, Candidates]:

@@ -120,15 +120,8 @@ def put_group(
         if count == U0:
             found = _put(moves, found, main, U0, rest)
             continue
-        options = _kicker_options(hand, segment, start, leading, key, count, U0, U0, rules)
-        if count == U1:
-            while options != U0:
-                rank = options & (~options + U1)
-                options ^= rank
-                found = _put(moves, found, main, words.add(U0, rank, size), words.remove(rest, rank, size))
-            continue
         depth = np.int64(0)
-        moves.options[0] = options
+        moves.options[0] = _kicker_options(hand, segment, start, leading, key, count, U0, U0, rules)
         moves.chosen[0] = U0
         while depth >= 0:
             options = moves.options[depth]

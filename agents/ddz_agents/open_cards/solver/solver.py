@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Annotated, Any
 
 import numpy as np
 
@@ -17,36 +16,11 @@ from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.errors import DouDizhuError, shown
-from ddz_env.core.options import Options, Range
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.view import whole_moves
 
 _SLICE = 20_000
 """Nodes between two looks at the clock and at Ctrl-C."""
-_ALWAYS = "no verdict depends on it, and without it a search takes longer, see docs/measurements/solver.md"
-
-
-@dataclass(frozen=True)
-class SolverOptions(Options):
-    """Limits and memory of the open-card solver.
-
-    Attributes:
-        nodes: Positions that a search may open; none for any number.
-        seconds: Time that a search may take; none for any time.
-        megabytes: Size of the transposition table, rounded down to a power of two.
-    """
-
-    gone = {  # noqa: RUF012 - a class attribute without an annotation is not a field
-        "ways": (4, "the number of entries a bucket hardly mattered"),
-        "ahead": (False, "looking moves up beforehand saved fewer nodes than it cost time"),
-        "history": (False, "it cost time and saved no nodes"),
-        "killers": (False, "more nodes followed from them"),
-        "quick_wins": ("tricks", _ALWAYS),
-        **dict.fromkeys(("table", "tighten", "threats", "ranks", "order"), (True, _ALWAYS)),
-    }
-    nodes: Annotated[int, Range(1)] | None = None
-    seconds: Annotated[float, Range(0, above=True)] | None = None
-    megabytes: Annotated[float, Range(0.01, 65536)] = 64
 
 
 class UnsolvablePositionError(DouDizhuError):
@@ -59,7 +33,7 @@ class Solution:
 
     Attributes:
         landlord_wins: Whether the landlord reaches the goal; None if a limit came first.
-        reason: Why it is not known: ``nodes``, ``seconds``, ``memory`` or ``interrupted``; empty if it is.
+        reason: Why it is not known: ``nodes``, ``seconds`` or ``memory``; empty if it is.
         nodes: Positions opened.
         seconds: Time taken.
     """
@@ -75,11 +49,10 @@ class OpenSolver(OwnsArrays):
 
     Args:
         rules: The rules of the positions.
-        *values: One :class:`SolverOptions`, or options in their order.
-        **named: Options by name.
+        nodes: Positions that a search may open; None for any number.
+        megabytes: Size of the transposition table, rounded down to a power of two.
 
     Raises:
-        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
         MemoryError: If the table does not fit into memory.
 
     Example:
@@ -89,11 +62,10 @@ class OpenSolver(OwnsArrays):
         True
     """
 
-    def __init__(self, rules: Rules, *values: Any, **named: Any) -> None:
-        self.options = SolverOptions.of(*values, **named)
-        self.rules = rules
+    def __init__(self, rules: Rules, nodes: int | None = None, megabytes: float = 64) -> None:
+        self.rules, self.nodes = rules, nodes
         self._words = rules.words()
-        self._search = new_search(self._words, self.options.megabytes)
+        self._search = new_search(self._words, megabytes)
 
     def clear(self) -> None:
         """Forget every position, so that a search takes as long as the first."""
@@ -106,7 +78,7 @@ class OpenSolver(OwnsArrays):
             state: A position between two moves, of the solver's rules.
             goal: What the landlord shall reach: 1 to win, more to win by that many less one doublings, 0 or less not
                 to lose by more than that many (:mod:`ddz_agents.open_cards.solver.goals`).
-            seconds: A limit of this call, besides the options'.
+            seconds: A limit of time; None for none.
 
         Raises:
             UnsolvablePositionError: If it is not such a position.
@@ -124,24 +96,19 @@ class OpenSolver(OwnsArrays):
         """
         search = self._search._replace(landlord=np.int64(row[at.LANDLORD]))
         control = search.control[0]
-        start, nodes = time.perf_counter(), self.options.nodes
-        stops = [limit for limit in (_deadline(self.options.seconds), stop) if limit is not None]
+        start, nodes = time.perf_counter(), self.nodes
         set_root(search, row, goal)
         wins, reason = None, ""
         while wins is None and not reason:
             budget = _SLICE if nodes is None else min(_SLICE, nodes - int(control["nodes"]))
-            try:
-                status = run(search, np.int64(budget))
-            except KeyboardInterrupt:
-                reason = "interrupted"
-                break
+            status = run(search, np.int64(budget))
             if status == DONE:
                 wins = bool(control["value"])
             elif status == NO_ROOM:
                 reason = "memory"
             elif nodes is not None and int(control["nodes"]) >= nodes:
                 reason = "nodes"
-            elif stops and time.perf_counter() >= min(stops):
+            elif stop is not None and time.perf_counter() >= stop:
                 reason = "seconds"
         return Solution(wins, reason, int(control["nodes"]), time.perf_counter() - start)
 
@@ -158,7 +125,7 @@ class OpenSolver(OwnsArrays):
         return self.solve_row(row, stop=stop)
 
     def move_values(self, state: State, seconds: float | None = None) -> list[tuple[Move, bool | None]]:
-        """Every legal move and whether it wins for its mover; None where a limit or Ctrl-C came first.
+        """Every legal move and whether it wins for its mover; None where a limit came first.
 
         Args:
             state: A position between two moves.
@@ -169,13 +136,10 @@ class OpenSolver(OwnsArrays):
         """
         self._check(state)
         landlord = state.seat == int(state.row[at.LANDLORD])
-        stop, interrupted = _deadline(seconds), False
+        stop = _deadline(seconds)
         values = list[tuple[Move, bool | None]]()
         for move in whole_moves(state.row, self._words):
-            wins = None
-            if not interrupted:
-                found = self.after(state.row, move, stop)
-                wins, interrupted = found.landlord_wins, found.reason == "interrupted"
+            wins = self.after(state.row, move, stop).landlord_wins
             values.append((move, None if wins is None else wins == landlord))
         return values
 
@@ -206,13 +170,7 @@ class OpenSolver(OwnsArrays):
         moves = sorted(whole_moves(game.row, self._words), key=lambda move: -len(move.cards))
         if (game.seat == int(game.row[at.LANDLORD])) != landlord_wins:
             return next((move for move in sorted(moves, key=lambda move: move.main) if move.main), moves[0])
-        for move in moves:
-            found = self.after(game.row, move, stop)
-            if found.landlord_wins == landlord_wins:
-                return move
-            if found.reason == "interrupted":
-                return None
-        return None
+        return next((move for move in moves if self.after(game.row, move, stop).landlord_wins == landlord_wins), None)
 
     def fewest_moves(self, hand: Hand) -> int:
         """The fewest moves that play a hand out without interference; 0 for an empty one."""

@@ -53,11 +53,6 @@ class AlphaBetaOptions(Options):
         candidates: Moves of the decision itself that are compared, always including the rule agent's.
     """
 
-    gone = {  # noqa: RUF012 - a class attribute without an annotation is not a field
-        "moves": ("candidates", "searching all legal moves was never measured to play better"),
-        "values": ("win-rate", "means of log-odds play no better, see docs/measurements/textbook.md"),
-    }
-
     depth: Annotated[int, Range(1, MOST_DEPTH)] = 4
     milliseconds: Milliseconds = None
     pruning: bool = True

@@ -13,15 +13,8 @@ import click
 
 from ddz_env import __version__
 from ddz_training.apps.cli import botzone, data, demo, endgames, info, measure, study, table, train, warmup, web
-from ddz_training.apps.cli.console import complain
-from ddz_training.apps.cli.faults import (
-    EXIT_AGENT_FAILED,
-    EXIT_INTERRUPTED,
-    FAILED,
-    fault_of,
-    in_language,
-    noticing_agents,
-)
+from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain
+from ddz_training.apps.cli.faults import EXIT_AGENT_FAILED, FAILED, fault_of, noticing_agents
 
 HEADINGS: dict[str, tuple[click.Command, ...]] = {
     "Play": (
@@ -50,12 +43,14 @@ class Headings(click.Group):
         try:
             with noticing_agents():
                 super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
         except (Exception, KeyboardInterrupt) as error:
-            fault = fault_of(error)
-            if fault is None or (ctx.params["debug"] and fault.code != EXIT_INTERRUPTED):
+            message, code = fault_of(error)
+            if ctx.params["debug"] and code != EXIT_INTERRUPTED:
                 raise
-            complain(in_language(ctx, fault.message))
-            raise click.exceptions.Exit(fault.code) from error
+            complain(message)
+            raise click.exceptions.Exit(code) from error
         if FAILED in ctx.meta:
             raise click.exceptions.Exit(EXIT_AGENT_FAILED)
 

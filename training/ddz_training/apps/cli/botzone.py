@@ -9,12 +9,11 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.console import quoted, tell
-from ddz_training.apps.cli.options import NATURAL, PATH
-from ddz_training.apps.cli.outputs import FOLDER, NEW, Output
+from ddz_training.apps.cli.console import quoted
+from ddz_training.apps.cli.options import FOLDER, NEW, Output
 
 _agent_option = option("--agent", default="rules", help="The agent by name (ddz agents), with options.")
-_seed_option = option("--seed", type=NATURAL, default=0, help="Seed of the agent's draws.")
+_seed_option = option("--seed", default=0, help="Seed of the agent's draws.")
 
 
 @click.group()
@@ -51,7 +50,7 @@ def bot(agent: str, seed: int, stay: bool) -> None:
 
 
 @botzone.command()
-@option("--out", type=Output(".zip"), default=Path("bot.zip"), help="The archive.")
+@option("--out", type=Output(".zip"), default="bot.zip", help="The archive.")
 @_agent_option
 @_seed_option
 @option("--stay/--no-stay", default=True, help="Stay running between answers.")
@@ -66,13 +65,13 @@ def bundle(out: Path, agent: str, seed: int, stay: bool) -> None:
 
     written = write_bundle(out, agent, seed, stay)
     files = f", of them {', '.join(written.data)}" if written.data else ""
-    tell(f"{quoted(out)}: {written.size / 1e6:.2f} MB, {written.files} files{files}")
+    click.echo(f"{quoted(out)}: {written.size / 1e6:.2f} MB, {written.files} files{files}")
 
 
 @botzone.command()
 @argument("agents", nargs=-1, required=True, help="Three agents, seat by seat; botzone:./bot for a program.")
 @option("--game", default="FightTheLandlord", help="That (seat 0 is the landlord), or FightTheLandlord2.")
-@option("--seed", type=NATURAL, default=0, help="Seed of the deal and of our agents.")
+@option("--seed", default=0, help="Seed of the deal and of our agents.")
 @option("--out", type=NEW, help="Write the log to this new file.")
 def match(agents: tuple[str, ...], game: str, seed: int, out: Path | None) -> None:
     """Play one match in the platform's JSON and print its record, faults and scores.
@@ -89,11 +88,11 @@ def match(agents: tuple[str, ...], game: str, seed: int, out: Path | None) -> No
     played = play_match(botzone_game(game), list(agents), seed)
     if out is not None:
         replace_file(out, str(played).encode())
-    tell(played.record().removesuffix("\n"))
+    click.echo(played.record().removesuffix("\n"))
 
 
 @botzone.command()
-@argument("log", type=PATH, help="A log: a file, with one match or one per line.")
+@argument("log", type=Path, help="A log: a file, with one match or one per line.")
 @option("--out", type=FOLDER, help="Folder for a data set of these matches, as ddz record writes it.")
 def log(log: Path, out: Path | None) -> None:
     """Print the matches of a log of the platform as readable records, played again move by move.
@@ -109,8 +108,8 @@ def log(log: Path, out: Path | None) -> None:
     matches = read_logs(log)
     if out is None:
         for each in matches:
-            tell(each.record())
+            click.echo(each.record())
         return
     made = keep_matches(out, matches)
     kept = f"{plural(made.games, 'game')}, {plural(made.rows, 'row')}"
-    tell(f"{quoted(out)}: {kept}; left out, not ended by play: {len(matches) - made.games}")
+    click.echo(f"{quoted(out)}: {kept}; left out, not ended by play: {len(matches) - made.games}")

@@ -6,7 +6,7 @@ import re
 import signal
 import textwrap
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,30 +39,35 @@ def console(*, stderr: bool = False) -> Console:
     return screen
 
 
-def tell(line: str, *, err: bool = False, **style: Any) -> None:
-    """Print a line that may be copied from: the terminal wraps it at its edge, and the copy has no line breaks.
-
-    Args:
-        line: Paths in it are written by :func:`quoted`, commands by :func:`ddz_env.core.errors.command_line`.
-        err: Whether it goes to standard error.
-        **style: As click has it.
-    """
-    click.secho(line, err=err, **style)
-
-
 def remark(prose: str, **style: Any) -> None:
     """Print prose, folded between its words."""
-    tell(textwrap.fill(prose, console().width, break_long_words=False), **style)
+    click.secho(textwrap.fill(prose, console().width, break_long_words=False), **style)
 
 
 def complain(message: str) -> None:
     """One red line on standard error."""
-    tell(message, err=True, fg="red", bold=True)
+    click.secho(message, err=True, fg="red", bold=True)
 
 
 def quoted(path: object) -> str:
     """A path as one types it into a shell: in quotes where it needs them."""
     return command_line(path)
+
+
+def follow(why: str, *words: object) -> None:
+    """Say which command comes next: on standard error, for standard output holds the results.
+
+    Args:
+        why: What it is for, behind "Next, ".
+        *words: The command, without ``ddz``.
+    """
+    click.secho(f"Next, {why}:", err=True, dim=True)
+    click.echo(f"  {command_line('ddz', *words)}", err=True)
+
+
+def rules_words(rules: str) -> list[str]:
+    """``--rules`` as it is typed; nothing for the standard rules."""
+    return [] if rules == "standard" else ["--rules", rules]
 
 
 def show(content: Table, *, screen: Console | None = None, sections: Collection[int] = ()) -> None:
@@ -99,12 +104,13 @@ def _plain(cell: str, style: str = "") -> Text:
 
 
 def bars() -> Progress:
-    """Bars on standard error; the field ``state`` of a task is shown behind its bar."""
+    """Bars on standard error, of a terminal alone; the field ``state`` of a task is shown behind its bar."""
     from rich import progress
 
+    screen = console(stderr=True)
     times = progress.TimeElapsedColumn(), "eta", progress.TimeRemainingColumn()
     columns = "{task.description}", progress.BarColumn(), "{task.percentage:>3.0f} %", *times, "{task.fields[state]}"
-    return progress.Progress(*columns, console=console(stderr=True))
+    return progress.Progress(*columns, console=screen, disable=not screen.is_terminal)
 
 
 @contextmanager
@@ -114,16 +120,11 @@ def bar(what: str) -> Iterator[OnProgress]:
     Yields:
         What is called with both numbers.
     """
-    with ExitStack() as leave:
-        running = bars()
-        task = running.add_task(what, total=None, state="")
-
-        def on_progress(done: int, total: int) -> None:
-            if not running.live.is_started:
-                leave.enter_context(running)
-            running.update(task, completed=done, total=total, state=f"{done:,}/{total:,}")
-
-        yield on_progress
+    with bars() as drawn:
+        task = drawn.add_task(what, total=None, state="", visible=False)
+        yield lambda done, total: drawn.update(
+            task, completed=done, total=total, state=f"{done:,}/{total:,}", visible=True
+        )
 
 
 @contextmanager

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click import argument, option
 
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.console import bar, quoted, show, tell
-from ddz_training.apps.cli.options import COUNT, NATURAL, PATH, Playing, Texts
-from ddz_training.apps.cli.outputs import FOLDER, WEIGHTS, check_output
-from ddz_training.apps.cli.typed import follow, leave_out
+from ddz_training.apps.cli.console import bar, follow, quoted, show
+from ddz_training.apps.cli.faults import CommandLineError
+from ddz_training.apps.cli.options import COUNT, FOLDER, WEIGHTS, Output, playing_options, working
 
 if TYPE_CHECKING:
     from ddz_env.table.session import Record
@@ -27,11 +26,13 @@ ONNX = ".onnx"
     "--out", type=FOLDER, required=True, help="Folder for games, tables and card; one with fewer deals is completed."
 )
 @option("--deals", type=COUNT, default=100, help="Deals to play.")
-@option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
+@option("--first-deal", default=0, help="Number of the first deal under the seed.")
 @option("--visits", is_flag=True, help="Record what searches think of every action; all agents must be searches.")
 @option("--format", "form", type=click.Choice(("parquet", "minari")), default="parquet", help="Tables, or episodes.")
-@Playing.playing()
-def record(playing: Playing, agents: Texts, out: Path, deals: int, first_deal: int, visits: bool, form: str) -> None:
+@playing_options()
+def record(
+    agents: tuple[str, ...], out: Path, deals: int, first_deal: int, visits: bool, form: str, **given: Any
+) -> None:
     """Record games as a data set: tables of states and actions, and games that replay exactly.
 
     \b
@@ -41,26 +42,27 @@ def record(playing: Playing, agents: Texts, out: Path, deals: int, first_deal: i
       ddz record isuct:iterations=2000 --visits --deals 200 --out visits
       ddz record rules policy --rules bidding --out runs/match --processes 4
     """
+    from ddz_env import Rules
     from ddz_training.data import dataset, episodes, recording, table
     from ddz_training.data.games import GAMES
 
     tables = form == "parquet"
     (table.check_tables if tables else episodes.check_minari)()
-    wanted = recording.Recording(agents, playing.preset, playing.seed, visits)
+    wanted = recording.Recording(agents, Rules.preset(given.pop("rules")), given.pop("seed"), visits)
     store = wanted.store(out / GAMES)
-    with playing.working("deals") as work:
+    with working("deals", **given) as work:
         recording.record_games(wanted, deals, first_deal=first_deal, store=store, **work)
     with bar("tables" if tables else "games") as on_progress:
         made = (dataset.write_data_set if tables else episodes.write_episodes)(out, on_progress)
-    tell(f"{quoted(out)}: {plural(made.games, 'game')}, {plural(made.rows, 'row' if tables else 'step')}")
+    click.echo(f"{quoted(out)}: {plural(made.games, 'game')}, {plural(made.rows, 'row' if tables else 'step')}")
     if tables:
         follow("to learn from them", "train", "imitate", "--out", "warm.safetensors", "--data", out)
 
 
 @click.command()
-@argument("games", type=PATH, help="A data set's folder or file of games; with --review also a saved game.")
-@option("--deal", type=NATURAL, help="Print the game of this deal, to be opened on the page.")
-@option("--game", type=NATURAL, default=0, help="With --deal: which of its games.")
+@argument("games", type=Path, help="A data set's folder or file of games; with --review also a saved game.")
+@option("--deal", type=int, help="Print the game of this deal, to be opened on the page.")
+@option("--game", default=0, help="With --deal: which of its games.")
 @option("--review", is_flag=True, help="Say of every move what it lost in chances of winning, by what its seat knew.")
 @option("--json", "as_json", is_flag=True, help="With --review: print one JSON object per move.")
 def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool) -> None:
@@ -75,11 +77,7 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
     from ddz_env.table.session import Record
     from ddz_training.data.games import DataSetError, read_games
 
-    if deal is None:
-        leave_out("games are counted within a --deal", "game")
-    if not review:
-        leave_out("only a --review is printed as JSON", "as_json")
-    elif deal is None:
+    if review and deal is None:
         _review(Record.load(games), as_json)
         return
     file = read_games(games)
@@ -94,7 +92,7 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
     else:
         for one in chosen:
             one.replay(file.rules)
-        tell(f"{plural(len(chosen), 'game')} replay as recorded")
+        click.echo(f"{plural(len(chosen), 'game')} replay as recorded")
 
 
 def _review(record: Record, as_json: bool) -> None:
@@ -108,7 +106,7 @@ def _review(record: Record, as_json: bool) -> None:
         replayed.go(number)
         found = chances.review(replayed)
         if as_json:
-            tell(json.dumps(found._asdict(), ensure_ascii=False))
+            click.echo(json.dumps(found._asdict(), ensure_ascii=False))
         shares = ("" if share is None else f"{100 * share:.0f}" for share in (found.landlord, found.loss))
         lines.append([str(number + 1), str(found.seat), str(found.role), str(found.move), *shares])
     if not as_json:
@@ -116,9 +114,9 @@ def _review(record: Record, as_json: bool) -> None:
 
 
 @click.command()
-@argument("policy", required=False, type=PATH, help="Weights; the shipped policy by default.")
-@option("--out", type=PATH, default=Path(f"policy{ONNX}"), help="Where to write the file (FILE.onnx).")
-@option("--half", is_flag=True, help="Write a new FILE.safetensors of half the size instead, for ddz itself.")
+@argument("policy", required=False, type=Path, help="Weights; the shipped policy by default.")
+@option("--out", type=Output(), default=f"policy{ONNX}", help="Where to write the file (FILE.onnx).")
+@option("--half", is_flag=True, help="Write FILE.safetensors of half the size instead, for ddz itself.")
 def export(policy: Path | None, out: Path, half: bool) -> None:
     """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx).
 
@@ -128,7 +126,10 @@ def export(policy: Path | None, out: Path, half: bool) -> None:
       ddz export runs/first/policy.safetensors --out first.onnx
       ddz export policy.safetensors --half --out half.safetensors
     """
-    check_output(out, (WEIGHTS if half else ONNX,), new=half)
+    if out.suffix != (suffix := WEIGHTS if half else ONNX):
+        raise CommandLineError(f"{out} must end in {suffix}")
+    if half and out.exists():
+        raise CommandLineError(f"{out} is there already: name another file")
     from ddz_agents.neural import onnx_files
     from ddz_agents.neural.shipped import policy_path
     from ddz_agents.neural.weights import load_weights, save_weights
@@ -139,5 +140,5 @@ def export(policy: Path | None, out: Path, half: bool) -> None:
     else:
         onnx_files.export_onnx(weights, out)
     about = f"{weights.rules} rules, {weights.objective}{', half precision' if half else ''}"
-    tell(f"{quoted(out)}: {out.stat().st_size / 1e6:.1f} MB, {about}")
+    click.echo(f"{quoted(out)}: {out.stat().st_size / 1e6:.1f} MB, {about}")
     follow("to play it", "arena", f"policy:path={out}", "rules")

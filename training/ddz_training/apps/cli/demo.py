@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import io
-import multiprocessing
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +13,10 @@ import click
 from click import option
 
 from ddz_env.core.errors import command_line, plural
-from ddz_training.apps.cli.console import quoted, remark, show, tell
+from ddz_training.apps.cli.console import follow, quoted, remark, show
 from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.measure import note, results_table
-from ddz_training.apps.cli.options import COUNT, NATURAL, Parallel, processes_option
-from ddz_training.apps.cli.outputs import FOLDER
+from ddz_training.apps.cli.options import COUNT, FOLDER, processes_option, working
 from ddz_training.apps.cli.train import train_under_bar
-from ddz_training.apps.cli.typed import follow
 
 if TYPE_CHECKING:
     from ddz_training.measure.duplicate import GameRecord
@@ -49,7 +44,7 @@ _PICTURE = "ratings.png"
 @option("--minutes", type=click.FloatRange(0.01), default=0.5, help="Minutes of training for the fresh policy.")
 @option("--deals", type=COUNT, default=12, help="Duplicate deals for each pair of agents; each is two games.")
 @option("--milliseconds", type=click.FloatRange(0.1), default=20.0, help="Milliseconds of a search per decision.")
-@option("--seed", type=NATURAL, default=0, help="Seed of deals, agents and training.")
+@option("--seed", default=0, help="Seed of deals, agents and training.")
 @option("--out", type=FOLDER, default=Path("demo-report"), help="Folder for report and policy; old ones are replaced.")
 @processes_option
 def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, processes: int) -> None:
@@ -69,18 +64,13 @@ def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, 
         raise CommandLineError(f"{fresh}: options of agents are separated by commas; name a folder without")
     values = {"fresh": fresh.as_posix(), "milliseconds": milliseconds}
     agents = {name: text.format(**values) for name, text in ENTRANTS.items()}
-    # Searches take long to compile on a fresh machine; meanwhile the policy learns.
-    others = [text for name, text in agents.items() if name != FRESH]
-    compiling = multiprocessing.get_context("spawn").Process(target=warm_up, args=(others,), daemon=True)
-    compiling.start()
     remark("A game of the environment: random play among those of the 400 actions that are legal", bold=True)
     _show_game(seed)
     remark(f"PPO by self-play from random weights, {minutes:g} min", bold=True)
     _train(fresh.parent, minutes, seed)
-    compiling.join()
     remark(f"Every pair on {deals} deals, each played from both sides", bold=True)
     arena = Arena(tuple(agents.values()), seed=seed, names=tuple(agents))
-    with Parallel(processes, ray=False).working("deals × pairs") as how:
+    with working("deals × pairs", processes=processes) as how:
         records = run_arena(arena, deals, **how)
     compared = command_line("ddz", "arena", *agents.values(), "--deals", deals, "--seed", seed)
     _report(records, compared, out)
@@ -96,6 +86,7 @@ def _report(records: Sequence[GameRecord], compared: str, out: Path) -> None:
     from rich.console import Console
 
     from ddz_env.core.whole_file import replace_file
+    from ddz_training.apps.tables import note, results_table
     from ddz_training.measure import league, plotting, ratings, statistics
 
     totals = results_table(statistics.standings(records), "Against all others", _SCORING, "against")
@@ -113,7 +104,7 @@ def _report(records: Sequence[GameRecord], compared: str, out: Path) -> None:
         league.plot_ratings(rated, out / _PICTURE)
         report = report.replace("</body>", f'<img src="{_PICTURE}" alt="Ratings">\n</body>')
     replace_file(out / "report.html", report.encode())
-    tell(f"{plural(len(records), 'game')}; the report is {quoted(out / 'report.html')}")
+    click.echo(f"{plural(len(records), 'game')}; the report is {quoted(out / 'report.html')}")
 
 
 def _show_game(seed: int) -> None:
@@ -122,24 +113,13 @@ def _show_game(seed: int) -> None:
 
     env = dou_dizhu_v0.env(render_mode="ansi")
     env.reset(seed=seed)
-    tell(f"{env.render()}\n")
+    click.echo(f"{env.render()}\n")
     for name in env.possible_agents:
         env.action_space(name).seed(seed % 2**32)
     for name in env.agent_iter():
         observation, _, over, _, _ = env.last()
         env.step(None if over else env.action_space(name).sample(observation["action_mask"]))
-    tell(f"{env.render()}\n")
-
-
-def warm_up(specifications: Iterable[str]) -> None:
-    """Compile every agent's kernels, in a process of its own: those of the comparison find them in the cache."""
-    import ddz_env
-    from ddz_env.playing import registry
-    from ddz_training.measure import timing, workers
-
-    workers.serve_parent()
-    for specification in specifications:
-        timing.warm_up(functools.partial(registry.make_agent, specification), ddz_env.Rules())
+    click.echo(f"{env.render()}\n")
 
 
 def _train(folder: Path, minutes: float, seed: int) -> None:

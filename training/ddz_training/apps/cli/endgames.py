@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -14,24 +13,14 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import DouDizhuError, plural
-from ddz_training.apps.cli.console import EXIT_INTERRUPTED, remark, show, tell
-from ddz_training.apps.cli.options import COUNT, NATURAL, PATH, RULES, SECONDS, Texts
-from ddz_training.apps.cli.outputs import NEW
-from ddz_training.apps.cli.typed import leave_out
+from ddz_training.apps.cli.console import remark, show
+from ddz_training.apps.cli.options import COUNT, RULES
 
 if TYPE_CHECKING:
-    from ddz_agents.open_cards.solver.solver import OpenSolver, Solution
     from ddz_env.core.state import State
 
 EXIT_UNKNOWN = 4
 """A limit came before the verdict."""
-_WON = {
-    "first": "the first hand wins",
-    "second": "the second hand wins",
-    "landlord": "the landlord wins",
-    "peasants": "the peasants win",
-}
-"""How each winner of the JSON is named in words."""
 
 
 @click.command()
@@ -39,17 +28,14 @@ _WON = {
 @option("--turn", type=int, default=1, help="The hand that moves, from 1.")
 @option("--to-beat", help="The move on the table; without it the hand leads.")
 @option("--landlord", type=int, default=1, help="The landlord's hand, from 1; the others are one side.")
-@option("--at", "played", type=int, help="Solve after this many of the moves behind ':'; all by default.")
-@option("--file", type=PATH, help="Solve every line of a file of positions ('#' begins a remark).")
+@option("--file", type=Path, help="Solve every line of a file of positions ('#' begins a remark).")
 @option("--all", "every", is_flag=True, help="Say of every legal move whether it wins.")
 @option("--stake", is_flag=True, help="Also what the landlord wins, in base stakes.")
 @option("--nodes", type=COUNT, help="Stop a search after this many positions.")
-@option("--seconds", type=SECONDS, help="Stop a position after this many seconds.")
+@option("--seconds", type=float, help="Stop a position after this many seconds.")
 @option("--json", "as_json", is_flag=True, help="Print one JSON object per position.")
 @option("--rules", default="standard", help=RULES)
-def solve(
-    position: str | None, file: Path | None, every: bool, stake: bool, as_json: bool, nodes: int | None, **where: Any
-) -> None:
+def solve(position: str | None, file: Path | None, every: bool, stake: bool, as_json: bool, **given: Any) -> None:
     """Say who wins with all hands known, and by which line.
 
     \b
@@ -59,71 +45,45 @@ def solve(
       ddz solve '44668 / 5578 / 3399: 3, 5' --rules rlcard --json
       ddz solve --file positions.txt --seconds 10 --stake
     """
-    from ddz_agents.open_cards.solver.position import InvalidPositionError
+    from ddz_agents.open_cards.solver.position import InvalidPositionError, open_position
     from ddz_agents.open_cards.solver.solver import OpenSolver
 
     if (position is None) == (file is None):
         raise InvalidPositionError("give one position, or --file FILE with one per line")
-    seconds = where.pop("seconds")
-    states = list(_states({"": position or ""} if file is None else _lines(file), where))
-    if not stake and all(state.rules.players == 2 for _, state in states):
-        leave_out("of two hands only --stake depends on who is the landlord", "landlord")
-    solver_of = functools.cache(functools.partial(OpenSolver, nodes=nodes))
-    unknown = False
+    nodes, seconds = given.pop("nodes"), given.pop("seconds")
+    states = [(position, open_position(position, **given))] if position is not None else list(_states(file, given))
+    solver_of, unknown = functools.cache(functools.partial(OpenSolver, nodes=nodes)), False
     for text, state in states:
         solver = solver_of(state.rules)
         solution = solver.solve(state, seconds=seconds)
-        found = _answer(solver, state, solution, seconds)
+        line = [str(move) for _, move in solver.line(state, seconds)] if solution.landlord_wins is not None else []
+        answer: dict[str, Any] = {"winner": _winner(state, solution.landlord_wins), "move": line[0] if line else None}
+        answer |= {"line": line, "nodes": solution.nodes, "seconds": round(solution.seconds, 6)}
+        if solution.reason:
+            answer["reason"] = solution.reason
         if every:
-            found["moves"] = {str(move): wins for move, wins in solver.move_values(state, seconds)}
+            answer["moves"] = {str(move): wins for move, wins in solver.move_values(state, seconds)}
         if stake:
-            found["stake"] = solver.stake(state, seconds)
-        if as_json:
-            tell(json.dumps(found, ensure_ascii=False))
-        else:
-            _tell_in_words(text, found, solution)
+            answer["stake"] = solver.stake(state, seconds)
+        click.echo(json.dumps(answer, ensure_ascii=False) if as_json else f"{text}: {_in_words(answer)}")
         unknown = unknown or solution.landlord_wins is None
-        if solution.reason == "interrupted":
-            raise click.exceptions.Exit(EXIT_INTERRUPTED)
     if unknown:
         raise click.exceptions.Exit(EXIT_UNKNOWN)
 
 
-def _lines(file: Path) -> dict[str, str]:
-    """The positions of a file, by what names their line."""
-    from ddz_agents.open_cards.solver.position import InvalidPositionError
-
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-    stripped = {f"{file}:{number}: ": line.partition("#")[0].strip() for number, line in enumerate(lines, 1)}
-    texts = {where: text for where, text in stripped.items() if text}
-    if not texts:
-        example = "write one per line, as 'KK5543 / 225543'"
-        raise InvalidPositionError(f"there is no position in {file}: {example}")
-    return texts
-
-
-def _states(texts: dict[str, str], options: dict[str, Any]) -> Iterator[tuple[str, State]]:
-    """The positions as text and as states; one of a file that cannot be read is named by its line."""
+def _states(file: Any, where: dict[str, Any]) -> Iterator[tuple[str, State]]:
+    """The positions of a file as text and as states; one that cannot be read is named by its line."""
     from ddz_agents.open_cards.solver.position import InvalidPositionError, open_position
 
-    for where, text in texts.items():
+    lines = [line.partition("#")[0].strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()]
+    if not any(lines):
+        raise InvalidPositionError(f"there is no position in {file}: write one per line, as 'KK5543 / 225543'")
+    for number, text in enumerate(lines, 1):
         try:
-            yield text, open_position(text, **options)
+            if text:
+                yield text, open_position(text, **where)
         except DouDizhuError as error:
-            raise InvalidPositionError(f"{where}{error}") from error
-
-
-def _answer(solver: OpenSolver, state: State, solution: Solution, seconds: float | None) -> dict[str, Any]:
-    """What is printed, as JSON has it."""
-    line = solver.line(state, seconds) if solution.landlord_wins is not None else []
-    found: dict[str, Any] = {
-        "winner": _winner(state, solution.landlord_wins),
-        "move": str(line[0][1]) if line else None,
-        "line": [str(move) for _, move in line],
-        "nodes": solution.nodes,
-        "seconds": round(solution.seconds, 6),
-    }
-    return {**found, "reason": solution.reason} if solution.reason else found
+            raise InvalidPositionError(f"{file}:{number}: {error}") from error
 
 
 def _winner(state: State, landlord_wins: bool | None) -> str | None:
@@ -137,76 +97,50 @@ def _winner(state: State, landlord_wins: bool | None) -> str | None:
     return "landlord" if landlord_wins else "peasants"
 
 
-def _tell_in_words(text: str, found: dict[str, Any], solution: Solution) -> None:
-    """The same in words."""
-    spent = f"{plural(solution.nodes, 'node')}, {solution.seconds:.3f} s"
-    if found["winner"] is None:
-        tell(f"{text}: unknown, stopped by {solution.reason} after {spent}")
+def _in_words(answer: dict[str, Any]) -> str:
+    """What ``--json`` prints, in words."""
+    winner, spent = answer["winner"], f"{plural(answer['nodes'], 'node')}, {answer['seconds']:.3f} s"
+    if winner is None:
+        lines = [f"unknown, stopped by {answer['reason']} after {spent}"]
     else:
-        tell(f"{text}: {_WON[found['winner']]} ({spent})")
-        tell("  " + " ".join(found["line"]))
-    for move, wins in found.get("moves", {}).items():
-        tell(f"  {move}: {'unknown' if wins is None else 'wins' if wins else 'loses'}")
-    if "stake" in found:
-        value = found["stake"]
-        tell(f"  the landlord's stake: {'unknown' if value is None else f'{value:+d}'}")
+        side = "peasants win" if winner == "peasants" else f"{winner}{' hand' * (winner != 'landlord')} wins"
+        lines = [f"the {side} ({spent})", f"  {' '.join(answer['line'])}"]
+    known = {True: "wins", False: "loses", None: "unknown"}
+    lines += [f"  {move}: {known[wins]}" for move, wins in answer.get("moves", {}).items()]
+    if "stake" in answer:
+        value = answer["stake"]
+        lines.append(f"  the landlord's stake: {'unknown' if value is None else f'{value:+d}'}")
+    return "\n".join(lines)
 
 
 @click.command()
 @argument("number", required=False, type=COUNT, help="A puzzle by its number; without it the grades are counted.")
 @option("--answer", is_flag=True, help="Show the winning move and a line to the end.")
-@option("--make", type=COUNT, help="Make this many new ones instead.")
-@option("--deal", default="8+8", help="Cards of each hand of new ones.")
-@option("--seed", type=NATURAL, default=1, help="Seed of new ones.")
-@option("--out", type=NEW, help="Write new ones to a new file, one per line.")
-def puzzles(number: int | None, answer: bool, make: int | None, deal: str, seed: int, out: Path | None) -> None:
-    """Pose endgame puzzles (残局) with exactly one winning first move, or make new ones.
+def puzzles(number: int | None, answer: bool) -> None:
+    """Pose endgame puzzles (残局) with exactly one winning first move.
 
     \b
     Examples:
       ddz puzzles
       ddz puzzles 12 --answer
-      ddz puzzles --make 20 --deal 9+9 --out mine.txt
     """
     from ddz_agents.open_cards.solver.position import InvalidPositionError, open_position
     from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
     from ddz_agents.open_cards.solver.solver import OpenSolver
 
     known = shipped_puzzles()
-    if make is not None:
-        leave_out("--make makes new puzzles", "number", "answer")
-        _make_puzzles(make, deal, seed, out)
-        return
-    leave_out("only --make makes new puzzles", "deal", "seed", "out")
     if number is None:
         for grade, count in sorted(Counter(puzzle.grade for puzzle in known).items()):
-            tell(f"grade {grade}: {plural(count, 'puzzle')}")
+            click.echo(f"grade {grade}: {plural(count, 'puzzle')}")
         return
     if number > len(known):
         raise InvalidPositionError(f"there is no puzzle {number}: there are {len(known)}")
     puzzle = known[number - 1]
-    tell(f"puzzle {number}, grade {puzzle.grade}: {puzzle.hands}")
-    tell("The first hand leads. Which move wins?")
+    click.echo(f"puzzle {number}, grade {puzzle.grade}: {puzzle.hands}\nThe first hand leads. Which move wins?")
     if answer:
         state = open_position(puzzle.hands)
         line = OpenSolver(state.rules).line(state)
-        tell(f"{puzzle.move}: {' '.join(str(move) for _, move in line)}")
-
-
-def _make_puzzles(count: int, deal: str, seed: int, out: Path | None) -> None:
-    from numpy.random import default_rng
-
-    from ddz_agents.open_cards.solver.position import hand_sizes
-    from ddz_agents.open_cards.solver.puzzles import make_puzzles
-    from ddz_env.core.whole_file import replace_file
-
-    every = make_puzzles(hand_sizes(deal), default_rng(seed))
-    made = sorted(itertools.islice(every, count), key=lambda puzzle: puzzle.grade)
-    lines = "".join(f"{puzzle}\n" for puzzle in made)
-    if out is None:
-        click.echo(lines, nl=False)
-    else:
-        replace_file(out, lines.encode())
+        click.echo(f"{puzzle.move}: {' '.join(str(move) for _, move in line)}")
 
 
 @click.command()
@@ -216,13 +150,12 @@ def _make_puzzles(count: int, deal: str, seed: int, out: Path | None) -> None:
 @option("--bid", type=click.IntRange(0, 3), default=0, help="The highest bid so far; with --bottom the landlord's.")
 @option("--player", multiple=True, default=("rules", "policy"), help="Who plays the worlds out; may be repeated.")
 @option("--worlds", type=click.IntRange(1, 1_000_000), default=500, help="How many worlds are dealt.")
-@option("--bankroll", type=float, help="All that could be lost, in base stakes; none by default: no loss rate.")
 @option("--rules", default="bidding,doubling=true", help=RULES)
-@option("--seed", type=NATURAL, default=0, help="Seed of the worlds.")
+@option("--seed", type=click.IntRange(0), default=0, help="Seed of the worlds.")
 @option("--convergence", is_flag=True, help="Show how the win rate settles as worlds are added.")
 @option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def bidding(
-    player: Texts, worlds: int, bankroll: float | None, seed: int, convergence: bool, as_json: bool, **hand: Any
+    cards: str, player: tuple[str, ...], worlds: int, seed: int, convergence: bool, as_json: bool, **hand: Any
 ) -> None:
     """Estimate a hand's win rate from dealt worlds, and what bidding (or showing, or doubling) is expected to bring.
 
@@ -236,12 +169,10 @@ def bidding(
     from ddz_agents.bidding.policy import PayoffOptions
     from ddz_training.apps import hand_odds
 
-    if not hand["bottom"]:
-        leave_out("roles come with the landlord cards (--bottom)", "role")
-    view = hand_view(hand.pop("cards"), **hand)
-    reports = [hand_odds.report(view, PayoffOptions(worlds, name, bankroll), seed) for name in player]
+    view = hand_view(cards, **hand)
+    reports = [hand_odds.report(view, PayoffOptions(worlds, name), seed) for name in player]
     if as_json:
-        tell(json.dumps([report.as_dict() for report in reports], ensure_ascii=False))
+        click.echo(json.dumps([report.as_dict() for report in reports], ensure_ascii=False))
         return
     for report in reports:
         show(report.table())

@@ -5,13 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import click
 
-from ddz_env.core.errors import DouDizhuError, Message, install_hint
-from ddz_training.apps.cli.console import EXIT_INTERRUPTED as EXIT_INTERRUPTED
-from ddz_training.apps.cli.console import complain
+from ddz_env.core.errors import DouDizhuError, install_hint
+from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain
 from ddz_training.measure.errors import AgentFaultWarning, OtherVersionWarning
 
 EXIT_FAULT = 1
@@ -20,8 +18,7 @@ EXIT_AGENT_FAILED = 3
 """Played to the end, but an agent failed on the way."""
 
 FAILED = "ddz.agent_failed"
-LANGUAGE = "ddz.language"
-"""What a command notes in the ``meta`` of Click's context: failures of agents, and the language of its errors."""
+"""What a command notes in the ``meta`` of Click's context: the failures of agents."""
 
 _EXTRAS = {
     **dict.fromkeys(("torch", "stable_baselines3", "sb3_contrib"), "train"),
@@ -35,45 +32,26 @@ _EXTRAS = {
 
 
 class CommandLineError(DouDizhuError):
-    """An option of the command line has a value that it may not have, or would be ignored; nothing has been done."""
+    """What was typed does not go together; nothing has been done."""
 
 
-class Fault(NamedTuple):
+def fault_of(error: BaseException) -> tuple[str, int]:
     """What is said of an error, and the exit code."""
-
-    message: str
-    code: int
-
-
-def fault_of(error: BaseException) -> Fault | None:
-    """What to say of an error; None for what Click itself reports or passes on."""
-    if isinstance(error, (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError)):
-        return None
     # A call of compiled code that ends while Ctrl-C arrives has a result and an exception.
     if isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
-        return Fault("interrupted", EXIT_INTERRUPTED)
+        return "interrupted", EXIT_INTERRUPTED
     if isinstance(error, DouDizhuError):
-        return Fault(error.said, EXIT_BAD_INPUT)
+        return str(error), EXIT_BAD_INPUT
     if isinstance(error, ImportError):
         package = (error.name or "").partition(".")[0]
         hint = f": {install_hint(_EXTRAS[package])}" if package in _EXTRAS else ""
-        return Fault(f"this needs the package {package!r} ({error}){hint}", EXIT_BAD_INPUT)
+        return f"this needs the package {package!r} ({error}){hint}", EXIT_BAD_INPUT
     if isinstance(error, MemoryError):
-        return Fault(f"there is not enough memory {error}".strip(), EXIT_BAD_INPUT)
+        return f"there is not enough memory {error}".strip(), EXIT_BAD_INPUT
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return Fault(f"{where}{error.strerror or error}", EXIT_BAD_INPUT)
-    return Fault(f"a fault of ddz, {type(error).__name__}: {error}; ddz --debug shows where", EXIT_FAULT)
-
-
-def in_language(context: click.Context, message: str) -> str:
-    """A message in the language of the command."""
-    language = context.meta.get(LANGUAGE, "en")
-    if language == "en" or not isinstance(message, Message):
-        return message
-    from ddz_env.table.texts import Texts
-
-    return Texts(language).complaint(message)
+        return f"{where}{error.strerror or error}", EXIT_BAD_INPUT
+    return f"a fault of ddz, {type(error).__name__}: {error}; ddz --debug shows where", EXIT_FAULT
 
 
 def agent_failed(message: str) -> None:

@@ -12,9 +12,9 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import DouDizhuError, shown
-from ddz_training.apps.cli.console import remark, show, tell
+from ddz_training.apps.cli.console import remark, show
 from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import RULES, Texts
+from ddz_training.apps.cli.options import RULES
 from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def _list_agents() -> None:
         for level in LEVELS
     ]
     names = sorted(
-        agent_names(),
-        key=lambda name: (name in ABLATIONS, -measured[name].wins.mean if name in measured else 1.0),
+        agent_names(), key=lambda name: (name in ABLATIONS, -measured[name].wins.mean if name in measured else 1.0)
     )
     lines += [(name, *_cells(measured.get(name)), _summary(name)) for name in names]
     show(Table("Agents", ("agent", "wins %", "ms", "what it is"), lines, _NOTE), sections=[len(LEVELS) - 1])
@@ -163,7 +162,7 @@ def rules(preset: str | None) -> None:
 @show_group.command()
 @argument("move", nargs=-1, help="A move or an action id to explain.")
 @option("--rules", default="standard", help=RULES)
-def actions(move: Texts, rules: str) -> None:
+def actions(move: tuple[str, ...], rules: str) -> None:
     """List the action table, or explain a move or an action id.
 
     \b
@@ -188,10 +187,10 @@ def actions(move: Texts, rules: str) -> None:
         if not int(text) < NUM_ACTIONS:
             why = f"{shown(text)} is neither a move nor an action id, of 0 to {NUM_ACTIONS - 1}"
             raise CommandLineError(why) from None
-        tell(f"action {int(text)}: {action_name(int(text))}")
+        click.echo(f"action {int(text)}: {action_name(int(text))}")
         return
     stages = ", ".join(f"{action} ({action_name(action)})" for action in parsed.actions)
-    tell(f"{parsed}: {parsed.category}; {'actions' if len(parsed.actions) > 1 else 'action'} {stages}")
+    click.echo(f"{parsed}: {parsed.category}; {'actions' if len(parsed.actions) > 1 else 'action'} {stages}")
 
 
 @show_group.command()

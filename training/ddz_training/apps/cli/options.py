@@ -1,123 +1,125 @@
-"""Options that several commands have, and how a command gets several of them as one value."""
+"""Options that several commands have, and files that are checked before the first game rather than after the last."""
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click import option
 
+from ddz_env.core.errors import install_hint
 from ddz_training.apps.cli.console import bar
+from ddz_training.apps.cli.faults import CommandLineError
 
-if TYPE_CHECKING:
-    from ddz_env import Rules
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-Decorator = Callable[[Function], Function]
-Texts = tuple[str, ...]
-
-COUNT, NATURAL, SECONDS = click.IntRange(1), click.IntRange(0), click.FloatRange(0.001)
-PATH = click.Path(path_type=Path)
-"""A file that is read, or a name that is checked where it is used."""
+Command = TypeVar("Command", bound=Callable[..., Any])
+COUNT, NATURAL = click.IntRange(1), click.IntRange(0)
 RULES = "A preset, with options behind it if wanted (ddz show rules)."
+WEIGHTS = ".safetensors"
 
 
-def together(*options: Any) -> Decorator[Any]:
+def together(*options: Any) -> Callable[[Command], Command]:
     """Several options as one decorator, in the order of the help."""
     return lambda function: functools.reduce(lambda made, one: one(made), reversed(options), function)
 
 
-def gathered(name: str, kind: type, *options: Any) -> Decorator[Any]:
-    """Several options as one decorator; the command gets them as one value.
+# --- files that a command writes ---------------------------------------------
+
+
+class Output(click.Path):
+    """A file that a command writes, but never over results of an earlier run; its folder is made if need be.
 
     Args:
-        name: The name of the value.
-        kind: Its dataclass, whose fields are named as the options are.
-        *options: The options.
+        *suffixes: How its name may end; none for anything.
+        new: Whether it must not be there yet.
+        resumed: Whether it is a file of results that the command adds to.
+        plot: Whether it is drawn with matplotlib.
     """
 
-    def decorate(function: Function) -> Function:
-        @functools.wraps(function)
-        def command(**typed: Any) -> Any:
-            value = kind(**{field.name: typed.pop(field.name) for field in fields(kind)})
-            return function(**{name: value}, **typed)
+    def __init__(self, *suffixes: str, new: bool = False, resumed: bool = False, plot: bool = False) -> None:
+        super().__init__(dir_okay=False, writable=True, path_type=Path)
+        self.suffixes, self.new, self.resumed, self.plot = suffixes, new, resumed, plot
 
-        return together(*options)(command)  # type: ignore[no-any-return]  # what click makes of a function
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse a path that cannot be written.
 
-    return decorate
+        Raises:
+            CommandLineError: If it cannot.
+        """
+        from ddz_training.measure.plotting import can_plot
+        from ddz_training.measure.store import holds_results
+
+        if self.plot and not can_plot():
+            raise CommandLineError(f"a plot needs matplotlib: {install_hint('plot')}")
+        super().convert(value, param, ctx)
+        path = Path(value)
+        if self.suffixes and path.suffix.lower() not in self.suffixes:
+            raise CommandLineError(f"{path} must end in {' or '.join(self.suffixes)}")
+        if self.new and path.exists():
+            raise CommandLineError(f"{path} is there already: name another file")
+        if not self.resumed and path.is_file() and holds_results(path):
+            raise CommandLineError(f"{path} holds the results of an earlier run: name another file")
+        folder = next(above for above in path.absolute().parents if above.exists())
+        if not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise CommandLineError(f"cannot write into {folder}")
+        return path
+
+
+NEW, NEW_WEIGHTS, TABLE, LEAGUE = Output(new=True), Output(WEIGHTS, new=True), Output(), Output(".sqlite", ".db")
+FOLDER = click.Path(file_okay=False, writable=True, path_type=Path)
+
+results_option = option(
+    "--out",
+    type=Output(".csv", ".sqlite", resumed=True),
+    help="Save results as they come: FILE.sqlite, and FILE.csv at the end; resumed if there.",
+)
+plot_option = option(
+    "--plot", type=Output(".png", ".pdf", ".svg", plot=True), help="Write a plot here (.png, .pdf or .svg)."
+)
 
 
 # --- how games are played ----------------------------------------------------
 
-
 processes_option = option("--processes", type=COUNT, default=2, help="Worker processes; results do not depend on them.")
-
-_PARALLEL = (
+parallel_options = together(
     processes_option,
     option("--ray", is_flag=True, help="Play on a Ray cluster, yours or one of --processes cores; same results."),
 )
 
 
-@dataclass(frozen=True)
-class Parallel:
-    """How work is shared.
+def playing_options(rules: str = "standard") -> Callable[[Command], Command]:
+    """How games are played: under which rules, from which seed, in how many processes.
 
-    Attributes:
+    Args:
+        rules: The preset by default.
+    """
+    return together(
+        option("--rules", default=rules, help=RULES),
+        option("--seed", type=NATURAL, default=0, help="Seed of deals and agents."),
+        parallel_options,
+    )
+
+
+@contextmanager
+def working(what: str, *, processes: int, ray: bool = False, **others: Any) -> Iterator[dict[str, Any]]:
+    """A bar of what is done.
+
+    Args:
+        what: What is counted.
         processes: Worker processes.
         ray: Whether they are on a Ray cluster.
+        **others: Other options of the command, which have no meaning here.
+
+    Yields:
+        The arguments of what does the work: ``processes`` and ``on_progress``.
     """
+    with ExitStack() as leave:
+        if ray:
+            from ddz_training.measure import ray_cluster
 
-    processes: int
-    ray: bool
-
-    @staticmethod
-    def options() -> Decorator[Any]:
-        """The options; the command gets them as ``parallel``."""
-        return gathered("parallel", Parallel, *_PARALLEL)
-
-    @contextmanager
-    def working(self, what: str) -> Iterator[dict[str, Any]]:
-        """A bar of what is done; yields the arguments of what does it: ``processes`` and ``on_progress``."""
-        with ExitStack() as leave:
-            if self.ray:
-                from ddz_training.measure import ray_cluster
-
-                leave.enter_context(ray_cluster.on_ray())
-            yield {"processes": self.processes, "on_progress": leave.enter_context(bar(what))}
-
-
-@dataclass(frozen=True)
-class Playing(Parallel):
-    """How games are played.
-
-    Attributes:
-        rules: A preset.
-        seed: Seed of deals and agents.
-    """
-
-    rules: str
-    seed: int
-
-    @classmethod
-    def playing(cls, *more: Any, rules: str = "standard") -> Decorator[Any]:
-        """The options; the command gets them as ``playing``.
-
-        Args:
-            *more: Options that a subclass has besides.
-            rules: The preset by default.
-        """
-        rules_option = option("--rules", default=rules, help=RULES)
-        seed_option = option("--seed", type=NATURAL, default=0, help="Seed of deals and agents.")
-        return gathered("playing", cls, *more, rules_option, seed_option, *_PARALLEL)
-
-    @property
-    def preset(self) -> Rules:
-        """The rules."""
-        from ddz_env import Rules
-
-        return Rules.preset(self.rules)
+            leave.enter_context(ray_cluster.on_ray())
+        yield {"processes": processes, "on_progress": leave.enter_context(bar(what))}

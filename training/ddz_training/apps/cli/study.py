@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,18 +9,15 @@ import click
 from click import argument, option
 
 from ddz_env.core.checks import check_choice
-from ddz_env.core.options import refuse_unknown, split_options
-from ddz_training.apps.cli.console import remark, show
+from ddz_training.apps.cli.console import follow, remark, rules_words, show
 from ddz_training.apps.cli.info import opening, show_options
-from ddz_training.apps.cli.options import COUNT, NATURAL, Parallel, Playing, Texts
-from ddz_training.apps.cli.outputs import plot_option, results_option
-from ddz_training.apps.cli.typed import follow, is_typed, leave_out, rules_words
+from ddz_training.apps.cli.options import COUNT, parallel_options, playing_options, plot_option, results_option, working
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
     from ddz_training.experiments.experiment import Experiment
-    from ddz_training.measure.equivalent import Found, Ladder, Play
+    from ddz_training.measure.equivalent import Found, Play
 
 JUDGES = (("policy",), ("rules",))
 """Who judges deals by default: a strong agent and a weak one."""
@@ -48,10 +44,8 @@ def study() -> None:
 @option("--precision", type=click.FloatRange(1.01), default=1.25, help="End when the interval is within this factor.")
 @option("--most", type=COUNT, default=1_000_000, help="The most iterations that are tried.")
 @option("--tendency", is_flag=True, help="Pass over deals that lean to a side by the games of policy and rules.")
-@Playing.playing(rules="half-deck")
-def equivalent(
-    playing: Playing, agent: str, out: Path | None, search: str, method: str, tendency: bool, **more: Any
-) -> None:
+@playing_options(rules="half-deck")
+def equivalent(agent: str, out: Path | None, search: str, tendency: bool, rules: str, seed: int, **given: Any) -> None:
     """Find the number of search iterations that plays as strongly as an agent, with its 95 % interval.
 
     \b
@@ -61,65 +55,48 @@ def equivalent(
       ddz study equivalent policy --search rollout --most 10000 --out policy.csv
       ddz study equivalent rlcard-rule --method binary --upper 100 --deals 100
     """
+    from ddz_env import Rules
+    from ddz_training.apps.tables import equivalent_table
     from ddz_training.measure import equivalent as duels
     from ddz_training.measure.tendency import Judges
 
-    seed, rules = playing.seed, playing.preset
-    judges = Judges(*JUDGES, rules, seed) if tendency else None
-    ladder = duels.Ladder(agent, search, rules, seed, judges=judges)
+    preset = Rules.preset(rules)
+    judges = Judges(*JUDGES, preset, seed) if tendency else None
+    ladder = duels.Ladder(agent, search, preset, seed, judges=judges)
     ladder.check()
-    with playing.working("deals") as how, duels.playing(ladder, out, **how) as play:
-        found = _search(play, method, seed, **more)
-    show(_equivalent_table(ladder, found))
+    with working("deals", **given) as work, duels.playing(ladder, out, **work) as play:
+        found = _search(play, seed, **given)
+    show(equivalent_table(ladder, found))
     if not found.beyond:
         iterations = max(1, round(found.iterations.mean))
         searching = f"{search}{',' if ':' in search else ':'}iterations={iterations}"
-        follow("to see them play each other", "arena", agent, searching, *rules_words(playing.rules))
+        follow("to see them play each other", "arena", agent, searching, *rules_words(rules))
 
 
-def _search(
-    play: Play, method: str, seed: int, lower: int, upper: int | None, deals: int | None, precision: float, most: int
-) -> Found:
+def _search(play: Play, seed: int, method: str, deals: int | None, most: int, **given: Any) -> Found:
     """The equivalent, by one of the methods."""
     from numpy.random import default_rng
 
     from ddz_training.measure import equivalent as duels
 
     if method == "sequential":
-        options = duels.SequentialOptions(most=most, precision=precision, **({"deals": deals} if deals else {}))
-        return duels.sequential_search(play, options, duels.Bounds.of(lower, upper or most))
+        more = {"deals": deals} if deals else {}
+        options = duels.SequentialOptions(most=most, precision=given["precision"], **more)
+        return duels.sequential_search(play, options, duels.Bounds.of(given["lower"], given["upper"] or most))
     deals = deals or duels.STEP_DEALS
-    first = duels.Bounds.of(lower, upper or min(duels.FIRST_BOUNDS.upper, most))
+    first = duels.Bounds.of(given["lower"], given["upper"] or min(duels.FIRST_BOUNDS.upper, most))
     bounds, _ = duels.initial_bounds(play, first, deals, default_rng(seed), most)
     return duels.binary_search(play, bounds, deals)
-
-
-def _equivalent_table(ladder: Ladder, found: Found) -> Table:
-    """What was played against how many iterations, and the equivalent below."""
-    from ddz_training.measure.equivalent import wins
-
-    lines = [
-        (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), wins(tally).percent())
-        for many, tally in sorted(found.tallies.items())
-    ]
-    header = ("iterations", "deals", "agent ahead", "search ahead", "agent wins %")
-    if found.beyond:
-        note = f"The equivalent of {ladder.agent} is {found.text()} iterations of {ladder.search}."
-    else:
-        note = f"{ladder.search} plays as strongly as {ladder.agent} with {found.text()} iterations (95 % interval)."
-    deals = f"{found.iterations.count} duplicate deals"
-    title = f"Monte Carlo equivalent · {deals} · {ladder.rules.name} rules · seed {ladder.seed}"
-    return Table(title, header, lines, note)
 
 
 @study.command()
 @results_option
 @option("--deals", type=COUNT, default=1000, help="How many deals; two games each.")
-@option("--first-deal", type=NATURAL, default=0, help="Number of the first deal under the seed.")
+@option("--first-deal", type=click.IntRange(0), default=0, help="Number of the first deal under the seed.")
 @option("--top", multiple=True, default=JUDGES[0], help="A strong agent; of several one is drawn for each deal.")
 @option("--bottom", multiple=True, default=JUDGES[1], help="A weak agent, likewise.")
-@Playing.playing()
-def tendency(playing: Playing, out: Path | None, deals: int, first_deal: int, top: Texts, bottom: Texts) -> None:
+@playing_options()
+def tendency(out: Path | None, deals: int, top: tuple[str, ...], bottom: tuple[str, ...], **given: Any) -> None:
     """Judge deals: do they lean to the landlord, to the peasants, or to neither?
 
     \b
@@ -127,21 +104,21 @@ def tendency(playing: Playing, out: Path | None, deals: int, first_deal: int, to
       ddz study tendency --out deals.csv
       ddz study tendency --top policy --top rules --bottom random --deals 500
     """
+    from ddz_env import Rules
     from ddz_training.measure import tendency as judging
     from ddz_training.measure.statistics import wilson_interval
 
-    judges = judging.Judges(top, bottom, playing.preset, playing.seed)
-    with playing.working("deals") as work:
-        judged = judging.judge_deals(judges, deals, out, first_deal=first_deal, **work)
-    found = judging.counts(judged)
-    shares = {name: wilson_interval(found[name], deals) for name in judging.TENDENCIES}
-    lines = [(name, f"{found[name]:,}", share.text(), share.span()) for name, share in shares.items()]
-    who = f"{', '.join(top)} v {', '.join(bottom)}"
-    title = f"{deals:,} deals · {judges.rules.name} rules · seed {playing.seed} · {who}"
+    judges = judging.Judges(top, bottom, Rules.preset(given["rules"]), given["seed"])
+    with working("deals", **given) as work:
+        judged = judging.judge_deals(judges, deals, out, first_deal=given["first_deal"], **work)
+    counted = judging.counts(judged)
+    shares = {name: wilson_interval(counted[name], deals) for name in judging.TENDENCIES}
+    lines = [(name, f"{counted[name]:,}", share.text(), share.span()) for name, share in shares.items()]
+    title = f"{deals:,} deals · {judges.rules.name} rules · seed {judges.seed} · {', '.join(top)} v {', '.join(bottom)}"
     show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
     if out is not None:
-        arena = ("arena", top[0], bottom[0], "--deal-file", out, "--tendency", "none", "--seed", playing.seed)
-        follow("to play those without a tendency", *arena, *rules_words(playing.rules))
+        arena = ("arena", top[0], bottom[0], "--deal-file", out, "--tendency", "none", "--seed", judges.seed)
+        follow("to play those without a tendency", *arena, *rules_words(given["rules"]))
 
 
 # --- ddz reproduce -----------------------------------------------------------
@@ -149,13 +126,13 @@ def tendency(playing: Playing, out: Path | None, deals: int, first_deal: int, to
 
 @click.command()
 @argument("name", required=False, help="The experiment; without it they are listed.")
-@argument("settings", nargs=-1, metavar="[OPTION=VALUE]...", help="Its options; a list has each entry on its own.")
+@argument("settings", nargs=-1, metavar="[OPTION=VALUE]...", help="Its options; entries of a list behind commas.")
 @option("--options", "explained", is_flag=True, help="Say what the experiment does and which options it has.")
 @results_option
 @plot_option
-@Parallel.options()
+@parallel_options
 def reproduce(
-    parallel: Parallel, name: str | None, settings: Texts, explained: bool, out: Path | None, plot: Path | None
+    name: str | None, settings: tuple[str, ...], explained: bool, out: Path | None, plot: Path | None, **given: Any
 ) -> None:
     """Repeat experiments of the literature; a run that was cut off resumes where it stopped.
 
@@ -175,38 +152,17 @@ def reproduce(
     if explained:
         _explain_experiment(experiment)
         return
-    if experiment.plot is None:
-        leave_out(f"{name} has no plot", "plot")
-    values = _read_settings(experiment, settings)
-    if not any(option.name == "processes" for option in experiment.options.options()):
-        leave_out(f"{name} runs in one process", "processes", "ray")
-    elif is_typed("processes") or "processes" not in values:
-        values["processes"] = parallel.processes
-    options = experiment.options(**values)
-    with parallel.working(experiment.unit) as how:
-        saved = experiment.run(options, out, how["on_progress"])
+    if plot is not None and experiment.plot is None:
+        raise InvalidExperimentError(f"{name} has no plot")
+    values = experiment.options.read(settings)
+    if any(known.name == "processes" for known in experiment.options.options()):
+        values.setdefault("processes", given["processes"])
+    with working(experiment.unit, **given) as how:
+        saved = experiment.run(experiment.options(**values), out, how["on_progress"])
     for table in experiment.tables.values():
         show(table(saved))
-    if experiment.plot is not None and plot is not None:
+    if plot is not None and experiment.plot is not None:
         experiment.plot(saved, plot)
-
-
-def _read_settings(experiment: Experiment[Any, Any], texts: Iterable[str]) -> dict[str, Any]:
-    """The values of options that are written ``name=value``; of a list each entry is given on its own."""
-    known = {option.name: option for option in experiment.options.options()}
-    values: dict[str, Any] = {}
-    for text in texts:
-        [(name, value)] = split_options([text], InvalidExperimentError).items()
-        refuse_unknown([name], list(known), InvalidExperimentError)
-        option = known[name]
-        if tuple in option.kinds:
-            entry = (option.element or option)._replace(name=name).read(value, InvalidExperimentError)
-            values[name] = (*values.get(name, ()), entry)
-        elif name in values:
-            raise InvalidExperimentError(f"{name} is given twice")
-        else:
-            values[name] = option.read(value, InvalidExperimentError)
-    return values
 
 
 def _list_experiments() -> None:

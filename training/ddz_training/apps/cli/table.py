@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import secrets
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +12,12 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import DouDizhuError
-from ddz_training.apps.cli.console import console, quoted, tell
-from ddz_training.apps.cli.faults import LANGUAGE
-from ddz_training.apps.cli.options import NATURAL, PATH, RULES, together
-from ddz_training.apps.cli.outputs import NEW
-from ddz_training.measure.errors import InvalidArenaError
+from ddz_training.apps.cli.console import console, quoted
+from ddz_training.apps.cli.faults import CommandLineError
+from ddz_training.apps.cli.options import NEW, RULES, together
 
 if TYPE_CHECKING:
+    from ddz_env import Rules
     from ddz_env.table.session import Deal, Session
     from ddz_env.table.texts import Texts
 
@@ -24,24 +25,16 @@ _WIDTH = 80
 """Columns where there is no terminal."""
 _ADVISER = "rollout"
 
-
-def _note_language(context: click.Context, parameter: click.Parameter, language: str) -> str:
-    context.meta[LANGUAGE] = language
-    return language
-
-
 _table_options = together(
     option("--rules", default="standard", help=RULES),
-    option("--seed", type=NATURAL, help="Seed of the deal; a new deal each time by default."),
+    option("--seed", type=int, help="Seed of the deal; a new deal each time by default."),
     option("--out", type=NEW, help="Keep the game in this new file; the page opens it."),
-    option("--after", type=PATH, help="The kept game before this one, whose cards unshuffled rules deal."),
+    option("--after", type=Path, help="The kept game before this one, whose cards unshuffled rules deal."),
     option(
         "--lang",
         type=click.Choice(("en", "zh")),
         default="en",
         envvar="DDZ_LANG",
-        callback=_note_language,
-        is_eager=True,
         help="English, or zh (中文); the variable DDZ_LANG changes the default.",
     ),
 )
@@ -51,9 +44,9 @@ _table_options = together(
 @option(
     "--agents", default="isuct", help="Opponents in playing order, 'rules;policy', or one for all; person is a human."
 )
-@option("--seat", type=NATURAL, default=0, help="Your seat; without an auction seat 0 is the landlord.")
+@option("--seat", default=0, help="Your seat; without an auction seat 0 is the landlord.")
 @_table_options
-def play(agents: str, seat: int, rules: str, **table: Any) -> None:
+def play(agents: str, seat: int, **table: Any) -> None:
     """Play against agents: type a move (333+4, pass, bid 2), hint (or hint AGENT), or quit.
 
     \b
@@ -62,17 +55,16 @@ def play(agents: str, seat: int, rules: str, **table: Any) -> None:
       ddz play --agents 'rules;policy' --seat 2 --lang zh
       ddz play --agents rules --rules bidding,doubling=true --seed 7
     """
-    from ddz_env import Rules
     from ddz_training.apps.seating import seated
 
-    _play_game(seated(agents, seat, Rules.preset(rules).players), rules, **table)
+    _play_game(lambda seats: seated(agents, seat, seats), **table)
 
 
 @click.command()
 @argument("agents", nargs=-1, help="An agent per seat, seat 0 first, or one for all (isuct by default).")
 @option("--pause", type=click.FloatRange(0, 60), default=0.0, help="Seconds between two moves.")
 @_table_options
-def watch(agents: tuple[str, ...], rules: str, **table: Any) -> None:
+def watch(agents: tuple[str, ...], **table: Any) -> None:
     """Watch agents play with open hands.
 
     \b
@@ -81,14 +73,14 @@ def watch(agents: tuple[str, ...], rules: str, **table: Any) -> None:
       ddz watch policy rules rules --seed 7 --pause 1 --out game.txt
       ddz watch rules --rules bidding --lang zh
     """
-    from ddz_env import Rules
-    from ddz_env.table.session import PERSON
 
-    seats = Rules.preset(rules).players
-    players = (agents or ("isuct",)) * (seats if len(agents) < 2 else 1)
-    if len(players) != seats or PERSON in players:
-        raise InvalidArenaError(f"name one agent, or {seats}: one per seat (ddz play is for people)")
-    _play_game(players, rules, **table)
+    def players(seats: int) -> Sequence[str]:
+        named = (agents or ("isuct",)) * (seats if len(agents) < 2 else 1)
+        if len(named) != seats or "person" in named:
+            raise CommandLineError(f"name one agent, or {seats}: one per seat (ddz play is for people)")
+        return named
+
+    _play_game(players, **table)
 
 
 @click.command()
@@ -118,51 +110,54 @@ def mcp(agents: str, adviser: str) -> None:
 
 
 def _play_game(
-    players: Sequence[str],
-    rules: str,
-    seed: int | None,
-    out: Path | None,
-    after: Path | None,
-    lang: str,
-    pause: float = 0,
+    players: Callable[[int], Sequence[str]], rules: str, out: Path | None, lang: str, pause: float = 0, **given: Any
 ) -> None:
-    """Play to the end, or until the person leaves; the game is kept however it ends."""
+    """Play to the end, or until the person leaves; the game is kept however it ends.
+
+    Args:
+        players: Who holds each of so many seats.
+        rules: A preset.
+        out: Where the game is kept.
+        lang: The language, of errors too.
+        pause: Seconds between two moves.
+        **given: The seed of the deal, and the game before this one.
+    """
+    from ddz_env import Rules
     from ddz_env.table.session import Record, Session
     from ddz_env.table.texts import Texts
 
-    say, deal = Texts(lang), _deal(rules, seed, after)
-    session = Session(Record(deal, tuple(players)))
-    tell(say("seed", seed=deal.seed))
+    say = Texts(lang)
     try:
-        _play_to_the_end(session, say, pause)
-    finally:
-        if out is not None:
-            session.record().save(out)
-            tell(say("kept", file=quoted(out)))
-        session.close()
+        deal = _deal(Rules.preset(rules), **given)
+        session = Session(Record(deal, tuple(players(deal.rules.players))))
+        click.echo(say("seed", seed=deal.seed))
+        try:
+            _play_to_the_end(session, say, pause)
+        finally:
+            if out is not None:
+                session.record().save(out)
+                click.echo(say("kept", file=quoted(out)))
+            session.close()
+    except DouDizhuError as error:
+        raise CommandLineError(say.complaint(error)) from error
 
 
-def _deal(rules: str, seed: int | None, after: Path | None) -> Deal:
+def _deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
     """A new deal, or the one that follows a kept game."""
-    import secrets
-
-    from ddz_env import Rules
     from ddz_env.table.session import Deal, Record, Replay
 
     seed = secrets.randbelow(2**32) if seed is None else seed
     if after is None:
-        return Deal(Rules.preset(rules), seed)
+        return Deal(rules, seed)
     last = Record.load(after)
-    if not last.deal.rules.unshuffled:
-        raise InvalidArenaError(f"{quoted(after)} was shuffled: --after needs an unshuffled game")
-    if last.deal.rules != Rules.preset(rules):
-        raise InvalidArenaError(f"{quoted(after)} has other rules: add --rules {last.deal.rules.name}")
+    if last.deal.rules != rules or not rules.unshuffled:
+        raise CommandLineError(
+            f"--after needs a game under the same unshuffled rules: {last.deal.rules.name} in {after}"
+        )
     return Replay(last, len(last.moves)).next_deal(seed)
 
 
 def _play_to_the_end(session: Session, say: Texts, pause: float) -> None:
-    import time
-
     from ddz_env.table.session import PERSON
 
     viewer = session.players.index(PERSON) if PERSON in session.players else None
@@ -195,17 +190,17 @@ def _person_moves(session: Session, say: Texts) -> bool:
                 session.play(text)
                 return True
             advice = session.hint(rest or _ADVISER)
-            tell(say("would play", agent=advice.agent, move=say.move(advice.said(advice.options[0]))))
+            click.echo(say("would play", agent=advice.agent, move=say.move(advice.said(advice.options[0]))))
         except DouDizhuError as error:
-            tell(say.complaint(error), fg="red")
+            click.secho(say.complaint(error), fg="red")
 
 
 def _agent_moves(session: Session, say: Texts) -> None:
     turn = session.let_agent_play()
     role, player = say(session.role(turn.seat)), session.players[turn.seat]
-    tell(say("made", seat=turn.seat, role=role, player=player, move=say.move(turn.text)))
+    click.echo(say("made", seat=turn.seat, role=role, player=player, move=say.move(turn.text)))
     if turn.redealt:
-        tell(say("redealt"))
+        click.echo(say("redealt"))
 
 
 def _show(session: Session, say: Texts, viewer: int | None) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +13,9 @@ import click
 from click import argument, option
 
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.console import bars, quoted, remark, show, stopping, tell
-from ddz_training.apps.cli.options import COUNT, PATH, RULES, Texts, gathered, together
-from ddz_training.apps.cli.outputs import FOLDER, NEW_WEIGHTS, plot_option
-from ddz_training.apps.cli.typed import follow, leave_out, rules_words
-from ddz_training.measure.errors import InvalidExperimentError
-from ddz_training.measure.markdown import Table
+from ddz_training.apps.cli.console import bars, follow, quoted, remark, rules_words, show, stopping
+from ddz_training.apps.cli.faults import CommandLineError
+from ddz_training.apps.cli.options import COUNT, FOLDER, NEW_WEIGHTS, RULES, plot_option, together
 
 if TYPE_CHECKING:
     from ddz_training.learn.loop import Budget, Training
@@ -27,79 +23,23 @@ if TYPE_CHECKING:
     from ddz_training.learn.processes import Processes
     from ddz_training.learn.strength import Evaluation
 
-
-@dataclass(frozen=True)
-class Learning:
-    """How something learns.
-
-    Attributes:
-        rules: A preset.
-        seed: Seed of deals, actions and weights.
-        threads: Threads; results do not depend on them.
-        tensorboard: A folder for TensorBoard.
-    """
-
-    rules: str | None
-    seed: int | None
-    threads: int | None
-    tensorboard: Path | None
-
-
-@dataclass(frozen=True)
-class Run(Learning):
-    """A training with a folder of its own.
-
-    Attributes:
-        out: The folder.
-        settings: Other settings, ``name=value`` each.
-    """
-
-    out: Path
-    settings: Texts
-
-    def learn(self, begin: Callable[[], Training], budget: Budget, file: str, advice: str) -> Any:
-        """Learn until the budget is spent.
-
-        Args:
-            begin: Makes the training, once the folder is ours.
-            budget: How long.
-            file: The name of what is learned.
-            advice: Said where Ctrl-C ends it.
-
-        Returns:
-            The training.
-        """
-        from ddz_training.measure import store
-
-        with store.writing(self.out, folder=True):
-            run = begin()
-            with stopping(advice) as ended:
-                train_under_bar(run, budget, self.out, self.tensorboard, ended)
-                done = f"{plural(run.counters.update, 'update')}, {plural(run.counters.decisions, 'decision')}"
-                tell(f"{quoted(self.out / file)} after {done}")
-        return run
-
-
-_learning_options = (
+_learning_options = together(
     option("--rules", help=f"{RULES}  [default: standard]"),
     option("--seed", type=int, help="Seed of deals, actions and weights; 0 by default."),
     option("--threads", type=int, help="Threads; results do not depend on them."),
-    option("--tensorboard", type=PATH, help="Write the curves for TensorBoard into this folder, too."),
+    option("--tensorboard", type=Path, help="Write the curves for TensorBoard into this folder, too."),
 )
-_out_help = "Folder for what is learned, the checkpoint and the curves."
 _set_help = "Any other setting (learning_rate=0.001, architecture.width=512 ...); may be repeated."
-_run_options = gathered(
-    "run",
-    Run,
-    option("--out", type=FOLDER, required=True, help=_out_help),
+_run_options = together(
+    option("--out", type=FOLDER, required=True, help="Folder for what is learned, the checkpoint and the curves."),
     option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=_set_help),
-    *_learning_options,
+    _learning_options,
 )
 _own_games_options = together(
     option("--minutes", type=float, help="Minutes of training in total, including those before --resume."),
     option("--updates", type=int, help="Updates in total, including those before --resume."),
     option("--resume", is_flag=True, help="Resume from the checkpoint in --out."),
-    option("--init", type=PATH, help="Start from these weights: those of imitate, or of an earlier run."),
+    option("--init", type=Path, help="Start from these weights: those of imitate, or of an earlier run."),
     option("--objective", help="win (default) or stake."),
     option("--device", help="cpu (default), or cuda: the networks are on a GPU, with settings for one."),
     _run_options,
@@ -114,6 +54,30 @@ def train() -> None:
     Example:
       ddz train selfplay --out runs/first --minutes 10
     """
+
+
+def _learn(begin: Callable[[], Training], budget: Budget, file: Path, tensorboard: Path | None, advice: str) -> Any:
+    """Learn until the budget is spent.
+
+    Args:
+        begin: Makes the training, once its folder is ours.
+        budget: How long.
+        file: What is learned, in that folder.
+        tensorboard: A folder for TensorBoard.
+        advice: Said where Ctrl-C ends it.
+
+    Returns:
+        The training.
+    """
+    from ddz_training.measure import store
+
+    with store.writing(file.parent, folder=True):
+        run = begin()
+        with stopping(advice) as ended:
+            train_under_bar(run, budget, file.parent, tensorboard, ended)
+            done = f"{plural(run.counters.update, 'update')}, {plural(run.counters.decisions, 'decision')}"
+            click.echo(f"{quoted(file)} after {done}")
+    return run
 
 
 def _follow_policy(path: Path, rules: str, options: str = "") -> None:
@@ -135,44 +99,31 @@ def train_under_bar(
 
     The arguments are those of :func:`ddz_training.learn.loop.train`.
     """
+    from ddz_training.apps.tables import evaluation_table
     from ddz_training.learn import loop
 
-    updates, decisions, seconds = run.counters.update, run.counters.decisions, run.counters.seconds
+    decisions, seconds = run.counters.decisions, run.counters.seconds
     with bars() as progress:
-        drawn, said = progress.console.is_terminal, -1.0
-        bar = progress.add_task("training", total=1.0, state="", visible=drawn)
-        progress.update(bar, completed=budget.share(run.counters))
+        drawn, said = not progress.disable, -1.0
+        bar = progress.add_task("training", total=1.0, state="", visible=False)
 
         def on_update(line: Any) -> None:
             nonlocal said
             done, now = run.counters, time.monotonic()
             speed = (done.decisions - decisions) / max(done.seconds - seconds, 1e-9)
             spent, state = budget.share(done), f"{line} · {speed:,.0f} decisions/s"
-            progress.update(bar, completed=spent, state=state)
+            progress.update(bar, completed=spent, state=state, visible=True)
             if not drawn and (now >= said + 1.0 or spent == 1.0):  # some trainings have hundreds of updates a second
-                tell(f"{100 * spent:.0f} % · {state}", err=True)
+                click.echo(f"{100 * spent:.0f} % · {state}", err=True)
                 said = now
 
-        def on_evaluation(found: Sequence[Evaluation]) -> None:
-            if found:
-                show(evaluation_table(found), screen=progress.console)
+        def on_evaluation(results: Sequence[Evaluation]) -> None:
+            if results:
+                show(evaluation_table(results), screen=progress.console)
 
         calls = {"on_update": on_update, "on_evaluation": on_evaluation}
-        try:
-            loop.train(run, budget, folder, tensorboard=tensorboard, stop=stop, **calls)
-        finally:
-            progress.update(bar, visible=drawn and run.counters.update > updates)  # no bar at 0 % above an error
+        loop.train(run, budget, folder, tensorboard=tensorboard, stop=stop, **calls)
         run.close()
-
-
-def evaluation_table(found: Sequence[Evaluation]) -> Table:
-    """The evaluations after one update, one line per opponent."""
-    title = f"After {plural(found[0].update, 'update')}, {plural(found[0].deals, 'duplicate deal')} each"
-    lines = [
-        (line.opponent, line.interval.both(to="–"), f"{100 * line.landlord:.1f}", f"{100 * line.peasants:.1f}")
-        for line in found
-    ]
-    return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)
 
 
 # --- by playing --------------------------------------------------------------
@@ -212,42 +163,37 @@ def dmc(**options: Any) -> None:
     _learn_own_games(DeepMonteCarlo, **options)
 
 
-def _learn_own_games(
-    kind: type[SelfPlay],
-    run: Run,
-    minutes: float | None,
-    updates: int | None,
-    resume: bool,
-    init: Path | None,
-    **named: Any,
-) -> None:
+def _learn_own_games(kind: type[SelfPlay], out: Path, resume: bool, init: Path | None, **given: Any) -> None:
     """Train all three roles on games against itself."""
     from ddz_agents.neural.weights import load_weights
     from ddz_training.learn import loop
     from ddz_training.learn.processes import joined
 
-    settings = kind.config_type.given({"rules": run.rules, "seed": run.seed, **named}, run.settings)
+    named = {name: given[name] for name in ("rules", "seed", "objective", "device")}
+    wanted, threads = kind.config_type.given(named, given["settings"]), given["threads"]
+    policy, checkpoint = out / loop.POLICY, out / loop.CHECKPOINT
 
     def begin(processes: Processes) -> SelfPlay:
-        loop.check_begun(run.out / loop.CHECKPOINT, resume=resume)
+        loop.check_begun(checkpoint, resume=resume)
+        if resume and init:
+            raise CommandLineError("--resume continues with the run's own weights: leave out --init")
         if resume:
-            leave_out("--resume continues with the run's own weights", "init")
-            return kind.resume(run.out / loop.CHECKPOINT, run.threads, settings, processes)
-        start, config = None if init is None else load_weights(init), kind.config_type.for_device(named["device"])
+            return kind.resume(checkpoint, threads, wanted, processes)
+        start, config = None if init is None else load_weights(init), kind.config_type.for_device(given["device"])
         if start is not None:
-            config = replace(config, architecture=start.architecture)
-        begun = kind(config.changed(settings), run.threads, start, processes)
+            config = dataclasses.replace(config, architecture=start.architecture)
+        begun = kind(config.changed(wanted), threads, start, processes)
         begun.provenance = begun.provenance.reading("--init", init)
         return begun
 
-    budget = loop.Budget(updates, minutes)
-    with joined(named["device"]) as processes:
+    budget = loop.Budget(given["updates"], given["minutes"])
+    with joined(given["device"]) as processes:
         if not processes.leads:  # torchrun has started several, and the first speaks and writes for all
             with contextlib.closing(begin(processes)) as follower:
-                loop.train(follower, budget, run.out)
+                loop.train(follower, budget, out)
             return
-        learned = run.learn(lambda: begin(processes), budget, loop.POLICY, "continue with --resume")
-    _follow_policy(run.out / loop.POLICY, learned.config.rules)
+        learned = _learn(lambda: begin(processes), budget, policy, given["tensorboard"], "continue with --resume")
+    _follow_policy(policy, learned.config.rules)
 
 
 @train.command()
@@ -256,7 +202,7 @@ def _learn_own_games(
 @option("--resume", is_flag=True, help="Resume from the model in --out.")
 @option("--trust", is_flag=True, help="With --resume: allow the model's zip to run the code in it.")
 @_run_options
-def sb3(run: Run, timesteps: int, opponents: str | None, resume: bool, trust: bool) -> None:
+def sb3(out: Path, timesteps: int, resume: bool, trust: bool, **given: Any) -> None:
     """Learn one seat with Stable-Baselines3's MaskablePPO; --set takes num_envs=8, n_steps=256, role=landlord ...
 
     \b
@@ -269,20 +215,21 @@ def sb3(run: Run, timesteps: int, opponents: str | None, resume: bool, trust: bo
     from ddz_training.learn import loop
     from ddz_training.learn.sb3 import train as sb3_train
 
-    named, model = {"opponents": opponents, "rules": run.rules, "seed": run.seed}, run.out / sb3_train.MODEL
-    settings = sb3_train.Sb3Config.given(named, run.settings)
+    named = {name: given[name] for name in ("opponents", "rules", "seed")}
+    model, wanted = out / sb3_train.MODEL, sb3_train.Sb3Config.given(named, given["settings"])
 
     def begin() -> sb3_train.Sb3Run:
         loop.check_begun(model, resume=resume)
         if resume:
-            config = sb3_train.load_config(run.out).resumed(settings, run.out / sb3_train.SETTINGS)
+            config = sb3_train.load_config(out).resumed(wanted, out / sb3_train.SETTINGS)
             check_trust(model, trust, "--trust")
         else:
-            config = sb3_train.Sb3Config(**settings)
-        more: dict[str, Any] = {"threads": run.threads, "tensorboard": run.tensorboard}
-        return sb3_train.Sb3Run(config, run.out, resume=resume, **more)
+            config = sb3_train.Sb3Config(**wanted)
+        more = {name: given[name] for name in ("threads", "tensorboard")}
+        return sb3_train.Sb3Run(config, out, resume=resume, **more)
 
-    learned = run.learn(begin, loop.Budget(decisions=timesteps), sb3_train.MODEL, "continue with --resume --trust")
+    budget = loop.Budget(decisions=timesteps)
+    learned = _learn(begin, budget, model, given["tensorboard"], "continue with --resume --trust")
     remark(
         "Judge by evaluations: against 'rules' expect a few per cent in the first minutes and slow progress, "
         "because one seat learns from the end of each game only. Self-play learns all roles and is much faster."
@@ -296,10 +243,12 @@ def sb3(run: Run, timesteps: int, opponents: str | None, resume: bool, trust: bo
 @train.command()
 @option("--out", type=NEW_WEIGHTS, required=True, help="New file for the weights (FILE.safetensors), for --init.")
 @option("--decisions", type=COUNT, help="Decisions to learn from; 2,000,000, with --data at most ten times the set's.")
-@option("--data", type=PATH, help="Imitate a data set of ddz record, by its visits if it has them, instead of rules.")
-@option("--init", type=PATH, help="With --data: start from these weights.")
-@gathered("learning", Learning, *_learning_options)
-def imitate(learning: Learning, out: Path, decisions: int | None, data: Path | None, init: Path | None) -> None:
+@option("--data", type=Path, help="Imitate a data set of ddz record, by its visits if it has them, instead of rules.")
+@option("--init", type=Path, help="With --data: start from these weights.")
+@_learning_options
+def imitate(
+    out: Path, decisions: int | None, data: Path | None, init: Path | None, rules: str | None, **given: Any
+) -> None:
     """Learn a warm start by imitating the rule agent, or the recorded games of another.
 
     \b
@@ -309,48 +258,43 @@ def imitate(learning: Learning, out: Path, decisions: int | None, data: Path | N
     """
     from ddz_agents.neural.architecture import Architecture
     from ddz_agents.neural.weights import load_weights, save_weights
+    from ddz_training.data.games import games_file
     from ddz_training.data.table import rules_of_tables
     from ddz_training.learn import imitation, loop
     from ddz_training.measure import store
-
-    if data is None:
-        leave_out("without --data the rule agent is imitated, from random weights", "init")
-    else:
-        leave_out("a data set has its rules", "rules")
-    start = load_weights(init).networks()[0] if init is not None else None
-    recorded = imitation.load_recorded(data) if data is not None else None
-    rules = rules_of_tables(data).name if data is not None else learning.rules or "standard"
-    seed, shape = learning.seed or 0, start.architecture if start is not None else Architecture()
-    config = imitation.ImitationConfig(rules=rules, seed=seed, architecture=shape)
-    if recorded is None:
-        config = dataclasses.replace(config, decisions=decisions or config.decisions)
-        lesson: imitation.Student = imitation.Imitation(config, learning.threads)
-    else:
-        most = imitation.PASSES * max(1, len(recorded))
-        config = dataclasses.replace(config, decisions=decisions or min(config.decisions, most))
-        lesson = imitation.RecordedLessons(config, recorded, start, learning.threads)
-    with store.writing(out) as file, stopping("the weights have learned from fewer decisions") as ended:
-        train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, learning.tensorboard, ended)
-        learned = lesson.counters.decisions
-        save_weights(file, lesson.weights(_imitation_notes(learned, seed, data, init)))
-        tell(f"{quoted(out)} after {plural(learned, 'decision')}")
-    further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
-    follow("to train it further by self-play", *further, *rules_words(rules))
-
-
-def _imitation_notes(decisions: int, seed: int, data: Path | None, init: Path | None) -> dict[str, Any]:
-    """What a reader of the weights should know."""
-    from ddz_training.data.games import games_file
     from ddz_training.measure.provenance import Provenance
 
+    if init and data is None:
+        raise CommandLineError("without --data the rule agent is imitated, from random weights: leave out --init")
+    if rules and data is not None:
+        raise CommandLineError("a data set has its rules: leave out --rules")
+    start = load_weights(init).networks()[0] if init is not None else None
+    rules = rules_of_tables(data).name if data is not None else rules or "standard"
+    shape = start.architecture if start is not None else Architecture()
+    config = imitation.ImitationConfig(rules=rules, seed=given["seed"] or 0, architecture=shape)
+    if data is None:
+        config = dataclasses.replace(config, decisions=decisions or config.decisions)
+        lesson: imitation.Student = imitation.Imitation(config, given["threads"])
+    else:
+        recorded = imitation.load_recorded(data)
+        most = imitation.PASSES * max(1, len(recorded))
+        config = dataclasses.replace(config, decisions=decisions or min(config.decisions, most))
+        lesson = imitation.RecordedLessons(config, recorded, start, given["threads"])
     read = Provenance().reading("--data", data and games_file(data)).reading("--init", init)
-    return {"imitates": data.name if data else "rules", "decisions": decisions, "seed": seed} | read.settings()
+    with store.writing(out) as file, stopping("the weights have learned from fewer decisions") as ended:
+        train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, given["tensorboard"], ended)
+        learned = lesson.counters.decisions
+        notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": config.seed}
+        save_weights(file, lesson.weights(notes | read.settings()))
+        click.echo(f"{quoted(out)} after {plural(learned, 'decision')}")
+    further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
+    follow("to train it further by self-play", *further, *rules_words(rules))
 
 
 @train.command()
 @option("--positions", type=COUNT, help="Positions to learn from; 3,000,000 by default.")
 @_run_options
-def belief(run: Run, positions: int | None) -> None:
+def belief(out: Path, settings: tuple[str, ...], threads: int | None, tensorboard: Path | None, **named: Any) -> None:
     """Learn where the hidden cards are, from games of many kinds of players.
 
     \b
@@ -360,11 +304,10 @@ def belief(run: Run, positions: int | None) -> None:
     from ddz_training.learn import loop
     from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining
 
-    named = {"rules": run.rules, "seed": run.seed, "positions": positions}
-    config = BeliefConfig().changed(BeliefConfig.given(named, run.settings))
-    loop.check_begun(run.out / BELIEF, resume=False)
-    advice, budget = "the network has learned from fewer positions", loop.Budget(decisions=config.positions)
-    run.learn(lambda: BeliefTraining(config, run.threads), budget, BELIEF, advice)
+    config = BeliefConfig().changed(BeliefConfig.given(named, settings))
+    loop.check_begun(out / BELIEF, resume=False)
+    budget, advice = loop.Budget(decisions=config.positions), "the network has learned from fewer positions"
+    _learn(lambda: BeliefTraining(config, threads), budget, out / BELIEF, tensorboard, advice)
 
 
 # --- the curves of runs ------------------------------------------------------
@@ -374,9 +317,8 @@ def belief(run: Run, positions: int | None) -> None:
 @argument("runs", nargs=-1, help="Folders of runs in order, as NAME=FOLDER; if none, the files in --out.")
 @option("--out", type=FOLDER, help="Folder for the joined curves and evaluations; the last run's by default.")
 @option("--add", is_flag=True, help="Keep the stages in --out; one of the same name is replaced where it is.")
-@option("--seeds", is_flag=True, help="The runs differ in their seeds: show their mean and range.")
 @plot_option
-def curves(runs: Texts, out: Path | None, add: bool, seeds: bool, plot: Path | None) -> None:
+def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None) -> None:
     """Join and plot the curves of runs of selfplay or dmc, each of which continues the one before.
 
     \b
@@ -384,24 +326,22 @@ def curves(runs: Texts, out: Path | None, add: bool, seeds: bool, plot: Path | N
       ddz train curves runs/first --plot curves.png
       ddz train curves first=runs/first second=runs/second --out results
       ddz train curves --out results --plot curves.png
-      ddz train curves --seeds runs/seed-0 runs/seed-1 --out results/seeds --plot seeds.png
     """
     from ddz_training.experiments import training_curves
 
     named = list(map(_named, runs))
     if not named and out is None:
         wanted = f"name folders of runs ({training_curves.TAKEN}), or --out with the files of an earlier call"
-        raise InvalidExperimentError(wanted)
+        raise CommandLineError(wanted)
     folder = out or named[-1][1]
     if named:
         read = {name: training_curves.read_run(name, run) for name, run in named}
         known = {stage.name: stage for stage in training_curves.load_training(folder)} if add else {}
-        joined = [*(known | read).values()]
-        training_curves.save_training([stage.thinned() for stage in joined] if seeds else joined, folder)
+        training_curves.save_training([*(known | read).values()], folder)
     stages = training_curves.load_training(folder)
-    show((training_curves.band_table if seeds else training_curves.stage_table)(stages))
+    show(training_curves.stage_table(stages))
     if plot is not None:
-        (training_curves.plot_band if seeds else training_curves.plot_training)(stages, plot)
+        training_curves.plot_training(stages, plot)
 
 
 def _named(run: str) -> tuple[str, Path]:

@@ -12,33 +12,12 @@ import click
 import numpy as np
 
 from ddz_env.core.errors import plural
-from ddz_training.apps.cli.console import bar, remark, tell
-from ddz_training.apps.cli.options import processes_option
+from ddz_training.apps.cli.console import bar, complain, remark
 from ddz_training.apps.cli.web import ADVISER, OFFERED
-
-Program = tuple[str, Callable[[], object]]
-"""Something that a newcomer runs: its name, and what runs a short form of it in any process."""
-
-
-class Preparer:
-    """Runs programs, so that what they compile is kept."""
-
-    def play(self, program: Program) -> str:
-        """Run one; what was wrong, which no other program suffers from."""
-        name, work = program
-        try:
-            work()
-        except Exception as fault:  # of an extra that is not installed, for instance
-            return f"{name}: {fault}"
-        return ""
-
-    def close(self) -> None:
-        """Nothing is held."""
 
 
 @click.command()
-@processes_option
-def warmup(processes: int) -> None:
+def warmup() -> None:
     """Compile everything for this machine in advance: environments, agents, searches and the page.
 
     Each program otherwise compiles what it needs when it first runs.  What is compiled is kept, also when this is
@@ -48,35 +27,24 @@ def warmup(processes: int) -> None:
     Example:
       ddz warmup
     """
-    os.environ["DDZ_QUIET"] = "1"  # the bar says it, and not once per worker
-    start, faults = time.perf_counter(), prepare(PROGRAMS, processes)
+    os.environ["DDZ_QUIET"] = "1"  # the bar says it
+    start = time.perf_counter()
+    with bar("programs") as on_progress:
+        for done, (name, work) in enumerate(PROGRAMS):
+            on_progress(done, len(PROGRAMS))
+            try:
+                work()
+            except Exception as fault:  # of an extra that is not installed, for instance
+                complain(f"left out: {name}: {fault}")
     remark(f"{plural(len(PROGRAMS), 'program')} prepared in {time.perf_counter() - start:.0f} s")
-    for fault in faults:
-        tell(f"left out: {fault}", err=True)
-
-
-def prepare(programs: Sequence[Program], processes: int) -> list[str]:
-    """Run programs under a bar.
-
-    Args:
-        programs: Those that need the most first.
-        processes: How many run at once.
-
-    Returns:
-        What was wrong with some of them.
-    """
-    from ddz_training.measure import workers
-
-    faults = []
-    with bar("programs") as on_progress, workers.workers(Preparer, processes) as share:
-        on_progress(0, len(programs))
-        for done, fault in enumerate(share(programs), start=1):
-            faults += [fault] if fault else []
-            on_progress(done, len(programs))
-    return faults
 
 
 # --- the programs, each in its shortest form ---
+
+AGENTS = (
+    *("policy", "rules", "random", "random-staged", "rollout:iterations=20", "isuct:iterations=100"),
+    *("duct:iterations=100", "neural-ismcts:iterations=20"),
+)
 
 
 def _chosen(mask: Any) -> Any:
@@ -84,18 +52,21 @@ def _chosen(mask: Any) -> Any:
 
 
 def play_game() -> None:
-    """A game by PettingZoo's loop."""
-    from ddz_env import dou_dizhu_v0
+    """A game by PettingZoo's loop, and some decisions of a batch."""
+    from ddz_env import batch, dou_dizhu_v0
 
     env: Any = dou_dizhu_v0.env()
     env.reset(seed=0)
     for _ in env.agent_iter():
         observation, _, termination, truncation, _ = env.last()
         env.step(None if termination or truncation else int(_chosen(observation["action_mask"])))
+    games = batch.SelfPlayBatch(num_games=2, seed=0)
+    for _ in range(60):
+        games.step(games.sample_actions())
 
 
-def learn_one(opponents: str) -> None:
-    """A learner's decisions in the environment for Gymnasium."""
+def learn(opponents: str) -> None:
+    """A learner's decisions in the environments for Gymnasium, one and several at once."""
     from ddz_env import gym
 
     env = gym.DouDizhuEnv(opponents=opponents)
@@ -103,32 +74,17 @@ def learn_one(opponents: str) -> None:
     over = False
     while not over:
         *_, over, _, _ = env.step(int(_chosen(env.action_masks())))
-
-
-def learn_many(opponents: str) -> None:
-    """A learner's decisions in a vector environment."""
-    from ddz_env import gym
-
-    env = gym.DouDizhuVectorEnv(num_envs=2, opponents=opponents)
-    _, infos = env.reset(seed=0)
+    envs = gym.DouDizhuVectorEnv(num_envs=2, opponents=opponents)
+    _, infos = envs.reset(seed=0)
     for _ in range(60):
-        *_, infos = env.step(_chosen(infos["action_mask"]))
+        *_, infos = envs.step(_chosen(infos["action_mask"]))
 
 
-def step_batch() -> None:
-    """Games in which one plays all seats."""
-    from ddz_env import batch
-
-    games = batch.SelfPlayBatch(num_games=2, seed=0)
-    for _ in range(60):
-        games.step(games.sample_actions())
-
-
-def compare(*agents: str) -> None:
-    """A deal from both sides."""
+def compare() -> None:
+    """A deal between every two agents, from both sides."""
     from ddz_training.measure import contest
 
-    contest.run_arena(contest.Arena(agents, on_fault="stop"), 1)
+    contest.run_arena(contest.Arena(AGENTS, on_fault="stop"), 1)
 
 
 def open_page() -> None:
@@ -139,17 +95,10 @@ def open_page() -> None:
         step.work()
 
 
-PROGRAMS: Sequence[Program] = (
-    ("an environment", play_game),
-    ("policy v rules", partial(compare, "policy", "rules")),
-    ("a batch", step_batch),
-    ("rollout v rules", partial(compare, "rollout:iterations=20", "rules")),
-    ("a learner's environment", partial(learn_one, "rules")),
-    ("isuct v rules", partial(compare, "isuct:iterations=100", "rules")),
-    ("neural-ismcts v policy", partial(compare, "neural-ismcts:iterations=20", "policy")),
-    *((f"a vector environment against {name}", partial(learn_many, name)) for name in ("random", "rules", "policy")),
-    ("rules v random", partial(compare, "rules", "random")),
-    ("duct v random-staged", partial(compare, "duct:iterations=100", "random-staged")),
+PROGRAMS: Sequence[tuple[str, Callable[[], object]]] = (
+    ("a game", play_game),
+    *((f"an environment against {name}", partial(learn, name)) for name in ("random", "rules", "policy")),
+    ("a comparison of agents", compare),
     ("the page", open_page),
 )
-"""Two at a time share little, and later ones find most of what they need."""
+"""What a newcomer runs: its name, and what runs a short form of it."""

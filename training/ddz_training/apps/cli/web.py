@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING
 import click
 from click import option
 
-from ddz_training.apps.cli.console import tell
-from ddz_training.apps.cli.options import PATH, Texts
-
 if TYPE_CHECKING:
     import uvicorn
 
@@ -31,9 +28,9 @@ ADVISER = "neural-ismcts:milliseconds=500"
 @option("--known-as", multiple=True, help="Another name by which browsers call the server; may be repeated.")
 @option("--agent", multiple=True, help="An agent that may play; may be repeated, the first by default.")
 @option("--adviser", default=ADVISER, help="Who gives hints.")
-@option("--folder", type=PATH, help="Where games are kept; by default in the user's own data.")
+@option("--folder", type=Path, help="Where games are kept; by default in the user's own data.")
 @option("--open", "opens", is_flag=True, help="Open the page in the browser.")
-def web(port: int, host: str, known_as: Texts, agent: Texts, adviser: str, folder: Path | None, opens: bool) -> None:
+def web(port: int, host: str, adviser: str, folder: Path | None, opens: bool, **named: tuple[str, ...]) -> None:
     """Serve a page to play, replay, analyse and ask on.
 
     \b
@@ -52,20 +49,20 @@ def web(port: int, host: str, known_as: Texts, agent: Texts, adviser: str, folde
     from ddz_training.apps.web.games import WebOptionError
     from ddz_training.apps.web.server import Server
 
-    for name in (*agent, adviser):
+    for name in (*named["agent"], adviser):
         make_agent(name)  # a wrong name is reported now, not to a player
     try:
         bound = socket.create_server((host, port))
     except OSError as error:
         raise WebOptionError(f"cannot listen on {host}:{port} ({error}): name another --port, or 0 for any") from error
     own = f"[{host}]" if ":" in host else host
-    hosts = {"127.0.0.1", "localhost", "[::1]", own, *known_as}
+    hosts = {"127.0.0.1", "localhost", "[::1]", own, *named["known_as"]}
     games = folder or user_folder("XDG_DATA_HOME", ".local", "share") / "games"
-    server = Server(games, agent or OFFERED, adviser)
+    server = Server(games, named["agent"] or OFFERED, adviser)
     app = routes.make_app(server, sorted(hosts))
     name = "localhost" if host in ("127.0.0.1", "::1") else host
     address = f"http://{name}:{bound.getsockname()[1]}/"
-    tell(f"{address}  (Ctrl-C ends; games are kept)")
+    click.echo(f"{address}  (Ctrl-C ends; games are kept)")
     server.preparation.start()
     if opens:
         webbrowser.open(address)

@@ -5,8 +5,7 @@
 ``chances``    of winning, for a move and for others
 ``shapes``     what the page gets, as plain data
 ``server``     what answers the requests
-``preparing``  what a fresh machine compiles meanwhile, and whether it does
-``admission``  which requests are answered at all, and when
+``preparing``  what a fresh machine compiles meanwhile
 ``routes``     the addresses and what each does, and the server of it all
 ``page/``      the page: HTML, CSS and ES modules, served as they are
 =============  =====================================================================================

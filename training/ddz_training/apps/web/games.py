@@ -57,7 +57,7 @@ class WebOptionError(DouDizhuError):
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A game of the server as it is when it is looked at: a change is another session (:meth:`Games.keep`).
+    """A game of the server as it is when it is looked at; a change is another session (:meth:`Games.keep`).
 
     Attributes:
         name: Its name; to know it is to sit at the table.
@@ -85,7 +85,7 @@ class _InMemory:
 
     Attributes:
         session: The game; None until its file has been read under the lock.
-        lock: Held while it is read or written.
+        lock: Held while the game changes, its agent's thinking included, and while its file is read.
         users: Requests that look at it; such a game stays in memory.
     """
 
@@ -131,66 +131,63 @@ class Games:
             OSError: If it cannot be kept.
         """
         self.expire()
-        name = secrets.token_urlsafe(16)
-        with self._begun(record) as session:
-            session.record().save(self._path(name))
+        name, session = secrets.token_urlsafe(16), self._session(record)
+        session.record().save(self._path(name))
         with self._lock:
             self._used[name] = _InMemory(session)
         return name
 
     @contextmanager
-    def seen(self, name: str) -> Iterator[StoredGame]:
+    def seen(self, name: str, *, alone: bool = False) -> Iterator[StoredGame]:
         """A game by name, as it is now; it may go on meanwhile.
 
-        Only one request may let its agents move at a time; advice comes from others.
+        Args:
+            name: The name.
+            alone: Wait until nobody else changes the game, and let nobody else change it meanwhile.
 
         Raises:
             NoSuchGameError: If there is none.
             GameLostError: If its file cannot be read any more.
         """
         path = self._path(name)
+        if not path.exists():
+            raise NoSuchGameError("there is no such game: it may have expired")
         with self._lock:
             kept = self._used.setdefault(name, _InMemory())
             self._used.move_to_end(name)
             kept.users += 1
         try:
-            with kept.lock:
-                if kept.session is None:
-                    kept.session = self._read(path)
-                game = StoredGame(name, kept.session)
-            yield game
+            if kept.session is None:
+                with kept.lock:
+                    kept.session = kept.session or self._read(path)
+            with kept.lock if alone else contextlib.nullcontext():
+                yield StoredGame(name, kept.session)
         finally:
             self._put_away(kept)
 
-    def keep(self, seen: StoredGame, session: Session) -> StoredGame:
-        """Replace the session of a game, if the game has not moved on since it was seen.
+    def keep(self, game: StoredGame, session: Session) -> StoredGame:
+        """Replace the session of a game that nobody else changes.
 
         Raises:
-            StaleGameError: If it has.
             OSError: If it cannot be written: the game is then as it was before.
         """
-        kept = self._used[seen.name]
-        with kept.lock:
-            if kept.session is not seen.session:
-                raise StaleGameError("the game has gone on: this page shows it now")
-            session.record().save(self._path(seen.name))
-            kept.session = session
-        return StoredGame(seen.name, session)
+        session.record().save(self._path(game.name))
+        self._used[game.name].session = session
+        return StoredGame(game.name, session)
 
-    def replace(self, seen: StoredGame, seat: int, agent: str) -> StoredGame:
-        """Let another agent take an agent's seat.
+    def replace(self, game: StoredGame, seat: int, agent: str) -> StoredGame:
+        """Let another agent take an agent's seat, in a game that nobody else changes.
 
         Raises:
             RequestError: If the agent is not offered, or the seat is the person's.
         """
-        record = seen.session.record()
+        record = game.session.record()
         if record.players[seat] == PERSON:
             raise RequestError(f"seat {seat} is held by a person")
         players = (*record.players[:seat], agent, *record.players[seat + 1 :])
-        with self._begun(Record(record.deal, players, record.moves)) as session:
-            game = self.keep(seen, session)
-        _release(seen.session)
-        return game
+        after = self.keep(game, self._session(Record(record.deal, players, record.moves)))
+        _release(game.session)
+        return after
 
     def close(self) -> None:
         """Release what the agents of all games hold: the server ends."""
@@ -222,24 +219,11 @@ class Games:
         with self._lock:
             game.users -= 1
             idle = [name for name, one in self._used.items() if not one.users]
-            idle.sort(key=lambda name: self._used[name].session is not None)  # names without a game go first
             gone = [self._used.pop(name) for name in idle[: max(0, len(self._used) - IN_MEMORY)]]
         for one in gone:  # an agent may take its time
             _release(one.session)
 
-    @contextmanager
-    def _begun(self, record: Record) -> Iterator[Session]:
-        """Another session, whose agents are released if nothing comes of it."""
-        session = self._session(record)
-        try:
-            yield session
-        except BaseException:
-            _release(session)
-            raise
-
     def _read(self, path: Path) -> Session:
-        if not path.exists():
-            raise NoSuchGameError("there is no such game: it may have expired")
         try:
             return self._session(Record.load(path))
         except RecordError as error:

@@ -41,16 +41,18 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -58,7 +60,6 @@ from starlette.staticfiles import StaticFiles
 from ddz_env.core.errors import DouDizhuError, Message
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.table.session import HiddenCardsError, NotYourTurnError
-from ddz_training.apps.web.admission import Admission, Guard, in_thread
 from ddz_training.apps.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.server import LANGUAGE, FailedError, Server, language
 from ddz_training.apps.web.shapes import Json
@@ -66,8 +67,19 @@ from ddz_training.apps.web.shapes import Json
 PAGE = Path(__file__).with_name("page")
 LARGEST = 256 * 1024
 """Bytes of a request's body."""
+THINKING = 16
+"""Requests in which agents think, at the same time; the others wait.  Starlette has threads for 40 requests."""
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Of every answer."""
 _log = logging.getLogger(__name__)
-
 
 _STATUS = {
     NoSuchGameError: 404,
@@ -81,10 +93,6 @@ _STATUS = {
 }
 
 
-_SAID = (DouDizhuError, OSError, ClientDisconnect, HTTPException)
-"""What is answered by saying why; anything else is a fault of the server."""
-
-
 class _Answer(JSONResponse):
     """JSON in plain ASCII: half a surrogate pair in a message is not a fault of the server."""
 
@@ -95,14 +103,10 @@ class _Answer(JSONResponse):
 async def _read(request: Request) -> Json:
     """The body and what the address names; the latter counts."""
     body: Json = {}
-    content = b""
-    async for part in request.stream():  # for every method: the next message is that the client has left
-        content += part
-        if len(content) > LARGEST:
-            raise HTTPException(413, "that is too large")
     if request.method == "POST":
+        _check_origin(request)
         try:
-            body = json.loads(content)
+            body = await request.json()
         except (ValueError, RecursionError):
             raise RequestError("the body is not JSON") from None
         if not isinstance(body, dict):
@@ -110,12 +114,17 @@ async def _read(request: Request) -> Json:
     return {**body, **request.path_params, LANGUAGE: request.headers.get(LANGUAGE, "")}
 
 
+def _check_origin(request: Request) -> None:
+    """What changes something comes from a page of this server, and is JSON, which no form of another can send."""
+    host, kind = request.headers["host"], request.headers.get("content-type", "")
+    if request.headers.get("origin", f"http://{host}") not in (f"http://{host}", f"https://{host}"):
+        raise HTTPException(403, "requests of other pages are refused")
+    if kind.partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "the body of a request is JSON")
+
+
 async def _failed(request: Request, error: Exception) -> Response:
     """Why a request cannot be answered, in the language of the page."""
-    if isinstance(error, ClientDisconnect):
-        return Response(status_code=499)  # it is not read
-    if isinstance(error, HTTPException):  # no such address, not with this method, or a body that is too large
-        return _Answer({"error": error.detail}, error.status_code)
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
     text: Exception | Message = error
     if isinstance(error, OSError):
@@ -128,36 +137,43 @@ async def _failed(request: Request, error: Exception) -> Response:
     return _Answer({"error": say.complaint(text), **getattr(error, "about", {})}, status)
 
 
+async def _refused(request: Request, error: Exception) -> Response:
+    """An address that there is not, a method that it has not, or a request of another page."""
+    assert isinstance(error, HTTPException)
+    return _Answer({"error": error.detail}, error.status_code)
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    """A fault of the server, which Starlette raises behind this answer, so that the terminal says which."""
+    return _Answer({"error": "a fault of the server; its terminal says which"}, 500)
+
+
 def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
     """The application.
 
     Args:
         server: What answers.
-        hosts: Names that the server is known by.
+        hosts: Names that the server is known by: a request under another name may come from a page elsewhere, which
+            has given this machine's address a name of its own (DNS rebinding).
     """
-    admission = Admission()
+    places = asyncio.Semaphore(THINKING)
 
     def route(method: str, path: str, do: Callable[[Json], Json], thinking: bool = False) -> Route:
         async def answer(request: Request) -> Response:
+            body = await _read(request)
             try:
-                body, game = await _read(request), request.path_params.get("game")
-                # A look, a move or a hint need not wait for another.
-                alone = game and (f"{game} {path}" if thinking else game)
-                async with admission.turn(request.receive, alone, thinking):
-                    return _Answer(await in_thread(partial(do, body)))
-            except _SAID:
-                raise
+                async with places if thinking else nullcontext():
+                    return _Answer(await run_in_threadpool(do, body))
             except asyncio.CancelledError:
                 return _Answer({"error": "the server is ending; the game is kept"}, 503)
-            except Exception:
-                _log.exception("%s %s", method, request.url.path)
-                return _Answer({"error": "a fault of the server; its terminal says which"}, 500)
 
         return Route(f"/api/{path}", answer, methods=[method])
 
-    def of_game(method: str, path: str, do: Callable[[StoredGame, Json], Json], thinking: bool = False) -> Route:
+    def of_game(
+        method: str, path: str, do: Callable[[StoredGame, Json], Json], thinking: bool = False, alone: bool = False
+    ) -> Route:
         def of_this(body: Json) -> Json:
-            with server.games.seen(body["game"]) as game:
+            with server.games.seen(body["game"], alone=alone) as game:
                 return do(game, body)
 
         return route(method, f"games/{{game}}{path}", of_this, thinking)
@@ -171,10 +187,10 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         of_game("GET", "", server.look),
         of_game("GET", "/record", server.record),
         of_game("POST", "/choice", server.choice),
-        of_game("POST", "/move", server.move),
-        of_game("POST", "/undo", server.undo),
-        of_game("POST", "/replace", server.replace),
-        of_game("POST", "/advance", server.advance, thinking=True),
+        of_game("POST", "/move", server.move, alone=True),
+        of_game("POST", "/undo", server.undo, alone=True),
+        of_game("POST", "/replace", server.replace, alone=True),
+        of_game("POST", "/advance", server.advance, thinking=True, alone=True),
         of_game("POST", "/hint", server.hint, thinking=True),
         of_game("POST", "/solution", server.solution, thinking=True),
         of_game("GET", "/moves/{number}", server.position),
@@ -185,11 +201,16 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
     ]
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, hosts=hosts), Middleware(GZipMiddleware)],
-        exception_handlers=dict.fromkeys(_SAID, _failed),
+        middleware=[
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+            Middleware(GZipMiddleware),
+        ],
+        exception_handlers={DouDizhuError: _failed, OSError: _failed, HTTPException: _refused, Exception: _broken},
+        max_body_size=LARGEST,
     )
 
 
 def new_server(app: Starlette) -> uvicorn.Server:
     """The server of an application; in the end it does not wait long for an agent."""
-    return uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+    config = uvicorn.Config(app, log_level="warning", headers=list(HEADERS.items()), timeout_graceful_shutdown=1)
+    return uvicorn.Server(config)

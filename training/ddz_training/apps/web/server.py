@@ -108,7 +108,7 @@ class Server:
         return {"readings": found, "reason": None if found else why}
 
     def advance(self, game: StoredGame, body: Json) -> Json:
-        """An agent's move; the game can be looked at and taken back while it thinks."""
+        """An agent's move; the game can be looked at while it thinks."""
         _check_fresh(game, body)
         session = game.session.copy()
         self.preparation.wait("auction" if session.stage in AUCTION else session.players[session.seat])

@@ -34,7 +34,6 @@ from ddz_training.learn.ppo.ppo import Learner, Players, Rollout, collect
 from ddz_training.learn.processes import Processes, own_threads
 from ddz_training.learn.reading import reading_on
 from ddz_training.learn.threads import Threads
-from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.provenance import Provenance
 
 if TYPE_CHECKING:
@@ -343,7 +342,6 @@ class SelfPlay(Training):
             CheckpointError: If the file is missing, truncated, corrupt or of another format.
             CheckpointMismatchError: If it was written for other observations or actions or by another version, or if
                 its settings are not those wanted.
-            SettingsMismatchError: If a file of an agent that it plays or is measured against has been replaced.
         """
         try:
             arrays, about = read_tensor_file(path, *cls.kind)
@@ -356,7 +354,7 @@ class SelfPlay(Training):
             run = cls(config, threads, processes=processes)
             run.provenance = run.provenance.resuming(Provenance.take(about), path)
             run._restore(arrays, about, str(path))
-        except (CheckpointError, SettingsMismatchError):
+        except CheckpointError:
             raise
         except (DouDizhuError, KeyError, TypeError, ValueError, RuntimeError) as error:  # the last: a torch.Generator
             raise CheckpointMismatchError(f"{path} does not fit this package: {error}") from error

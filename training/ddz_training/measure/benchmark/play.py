@@ -22,10 +22,9 @@ from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_m
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import GameRecord, seatings
 from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
-from ddz_training.measure.files import read_format
 from ddz_training.measure.provenance import Provenance
 from ddz_training.measure.statistics import AgentResult, by_pair, summarize
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress, read_format
 
 FORMAT = "ddz-benchmark-2"
 SCORING = "stake"
@@ -255,13 +254,12 @@ def replay(
 
     Raises:
         FrozenChangedError: If deals or players of the field differ here from those committed.
-        SettingsMismatchError: If an agent's files differ here.
         UnknownAgentError: If an agent is not installed here.
         NotReproducedError: If a game ended differently.
     """
     contest = results.contest
     contest.deals.check()
-    Provenance.of(contest.agents.values()).check_files(Provenance(files=results.files), results.path)
+    Provenance.of(contest.agents.values()).warn(Provenance(results.code, results.files), results.path)
     contest.check_members()
     count = results.deals if sample is None else min(sample, results.deals)
     chosen = sorted(rng.choice(results.deals, count, replace=False).tolist())

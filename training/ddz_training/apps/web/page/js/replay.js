@@ -3,8 +3,8 @@
 import { adviserChoice, offers, short } from "./agents.js";
 import { download, get, post } from "./api.js";
 import { said } from "./cards.js";
+import { keysElement } from "./controls.js";
 import { announce, hush, make, messages, notify, redraw } from "./dom.js";
-import { keysElement } from "./game.js";
 import { ending } from "./result.js";
 import { logElement, tableElement, who, whoAs } from "./table.js";
 import { beliefsElement, curveElement, thoughtsElement, worstElement } from "./thoughts.js";

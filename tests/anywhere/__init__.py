@@ -1,1 +1,0 @@
-"""The tests that can depend on their surroundings, run in many: ``make test-anywhere``."""

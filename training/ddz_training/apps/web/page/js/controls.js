@@ -1,0 +1,75 @@
+// What the person can press below the hand, and the keys that do the same.
+
+import { short } from "./agents.js";
+import { said } from "./cards.js";
+import { make } from "./dom.js";
+import { word } from "./words.js";
+
+const KEYS = { Enter: "play", p: "pass", h: "hint", u: "undo" };
+
+const idOf = (name) => name.replaceAll(" ", "-");
+const link = (href, name) => make("a", { href, class: "button", id: idOf(name) }, word(name));
+
+export class Controls {
+  /** @param view the page of the game, which does what is pressed. */
+  constructor(view) {
+    this.view = view;
+    this.buttons = {}; // by name
+  }
+
+  button(name, press, kind = "", text = word(name)) {
+    const shortcut = Object.keys(KEYS).find((key) => KEYS[key] === name);
+    return (this.buttons[name] = make("button", { type: "button", id: idOf(name), class: kind, click: press, "aria-keyshortcuts": shortcut }, text));
+  }
+
+  /** The buttons for the position now. */
+  draw() {
+    const { view } = this;
+    const { play, choices } = view;
+    const { game, puzzle, failed } = play;
+    this.buttons = {};
+    const undo = (kind = "") => this.button("undo", () => view.undo(), kind);
+    const save = () => this.button("save", () => view.save());
+    if (game.over) {
+      const same = choices.rules.some(({ name }) => name === game.rules) ? this.button("again", () => view.again(), "first") : link("#/", "new game");
+      const more = puzzle ? this.button("next puzzle", () => view.next(), "first") : link("#/puzzle", "puzzle");
+      return [game.puzzle ? more : same, undo(), save(), link(`#/replay/${play.id}`, "step through")];
+    }
+    if (failed) {
+      const instead = failed.seat !== undefined && this.button("replace", () => view.replace(), "", word("replace", { name: short(choices.agent) }));
+      return [this.button("retry", () => view.retry(), "first"), instead || null, undo()];
+    }
+    if (!play.yours) return [undo(), save()];
+    const pass = () => [this.button("play", () => view.playChosen(), play.lost ? "" : "first"), this.button("pass", () => view.move("pass"))];
+    const words = () => game.words.map((text) => this.button(text, () => view.move(text), "first", said(text)));
+    const own = game.stage === "play" ? pass() : words();
+    const help = !play.lost && this.button("hint", () => view.hint(), "", word(game.puzzle ? "solution" : "hint"));
+    return [...own, help, undo(play.lost ? "first" : ""), save()];
+  }
+
+  /** What can be pressed now. */
+  enable() {
+    const { busy, asking, hand, choice, play } = this.view;
+    const { buttons } = this;
+    for (const button of Object.values(buttons)) button.disabled = busy;
+    if (buttons.play) buttons.play.disabled = busy || !hand.text;
+    buttons.play?.setAttribute("aria-disabled", String(!choice?.readings.length)); // grey, but it says why
+    if (buttons.pass) buttons.pass.disabled = busy || !play.game.may_pass;
+    if (buttons.undo) buttons.undo.disabled = busy || !play.game.may_undo;
+    if (buttons.hint) buttons.hint.disabled = busy || asking;
+  }
+
+  key(event) {
+    const { hand, play } = this.view;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select, dialog")) return;
+    if (event.key === "Escape") return hand.choose("");
+    if (event.key === "Enter" && event.target.closest?.("button:not(.card), a, summary")) return;
+    const button = this.buttons[KEYS[event.key]];
+    if (button && !button.disabled) button.click();
+    else if (event.key.length > 1 || play.game.over || !hand.type(event.key)) return;
+    event.preventDefault();
+  }
+}
+
+/** The keys of a page; hidden where there is no keyboard. */
+export const keysElement = (about) => make("details", { class: "panel keys" }, make("summary", {}, word("keys")), make("p", {}, word(about)));

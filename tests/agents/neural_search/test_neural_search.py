@@ -244,6 +244,18 @@ def test_a_settled_move_is_played_at_once() -> None:
         assert decision.move.main == preferred or not at_once
 
 
+@pytest.mark.parametrize(("ahead", "calls"), [(1, 2), (4, 5)])
+def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One call for the root, then a few a wave, never about more leaves than there are descents in flight."""
+    monkeypatch.setattr(leaves, "AHEAD", ahead)
+    model = Uniform()
+    agent = ModelSearchAgent(model, 600, trees=4, batch=15, particles=0)
+    agent.decide(State.new(5).view(), np.random.default_rng(0))
+    assert model.sizes[0] == 1
+    assert 1 + 10 * calls <= len(model.sizes) <= 1 + 12 * calls
+    assert max(model.sizes) <= 60
+
+
 def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> None:
     """Every candidate of a round gets as many descents as the others, and nothing else is visited."""
     model, state = Uniform(), State.new(5)

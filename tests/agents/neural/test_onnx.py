@@ -239,12 +239,12 @@ def exported_by_command(*options: str) -> str:
 
 def test_the_command_writes_the_shipped_policy_whole_or_in_half_precision(tmp_path: Path) -> None:
     """Half the size, and the same players up to rounding."""
-    whole, half = tmp_path / "out" / "policy.onnx", tmp_path / "half.safetensors"
-    assert "standard rules, win" in exported_by_command("--out", str(whole))
-    assert "standard rules, win, half precision" in exported_by_command("--half", "--out", str(half))
-    assert half.stat().st_size < 0.51 * policy_path().stat().st_size
+    weights, whole, half = policy_path("policy-v1"), tmp_path / "out" / "policy.onnx", tmp_path / "half.safetensors"
+    assert "standard rules, win" in exported_by_command(str(weights), "--out", str(whole))
+    assert "standard rules, win, half precision" in exported_by_command(str(weights), "--half", "--out", str(half))
+    assert half.stat().st_size < 0.51 * weights.stat().st_size
     observations, masks = shown(positions("standard", 1))
-    models = load_policy(), OnnxPolicy(whole), load_policy(half)
+    models = load_policy(weights), OnnxPolicy(whole), load_policy(half)
     here, there, rounded = (model.evaluate(observations, masks)[0] for model in models)
     np.testing.assert_allclose(there[masks == 1], here[masks == 1], rtol=0, atol=1e-4)
     np.testing.assert_allclose(np.exp(rounded), np.exp(here), rtol=0, atol=0.02)

@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from ddz_agents.belief.conduct import tallies_of
-from ddz_agents.belief.model import BeliefModel, load_belief
+from ddz_agents.belief.model import BeliefModel, hidden_cards, load_belief, log_ways, plain_chances
 from ddz_agents.neural.weights import module_arrays
 from ddz_env import State
+from ddz_env.core.notation import word_to_counts
 from ddz_env.core.observation import CONCEALED_WORDS, observe, write_concealed
-from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefNetwork, BeliefTraining, describe_lesson
+from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefNetwork, BeliefTraining, Lesson, describe_lesson
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import Budget, train
 from tests.agents.belief.test_belief import SMALL, positions
@@ -36,12 +37,20 @@ def test_the_compiled_network_is_the_one_that_learns() -> None:
         learner.logits_bias.normal_()
     model = BeliefModel(SMALL, module_arrays(learner), {})
     for state in positions():
-        tallies = tallies_of(state.history, state.view().landlord or 0)
+        view, next_seat = state.view(), (state.seat + 1) % 3
+        tallies = tallies_of(state.history, view.landlord or 0)
         seen = (part[None] for part in (observe(state), concealed(state), tallies))
         lesson = describe_lesson(*seen, np.array([state.seat], np.int8))
+        proposal = model.proposal(view, np.random.default_rng(0), 5)
+        assert proposal is not None
+        known = np.array(view.known_cards.counts) if view.landlord == next_seat else 0
+        hands = np.array([word_to_counts(int(deal[next_seat])) for deal in proposal.hands], np.int64) - known
+        pools = np.repeat(hidden_cards(observe(state)[None])[0], len(hands), axis=0)
+        plain = plain_chances(pools, np.cumsum(pools, axis=1), np.cumsum(hands, axis=1))
+        drawn = Lesson(np.repeat(lesson.columns, len(hands), axis=0), hands, plain)
         with torch.no_grad():
-            expected = learner(*map(torch.from_numpy, lesson)).numpy()
-        assert model.log_probabilities(state.view(), lesson.hands) == pytest.approx(expected, abs=1e-4)
+            expected = learner(*map(torch.from_numpy, drawn)).numpy()
+        assert log_ways(pools, hands).sum(axis=1) - proposal.logs == pytest.approx(expected, abs=1e-4)
 
 
 def test_it_begins_with_what_the_cards_say_and_learns_the_same_each_time() -> None:

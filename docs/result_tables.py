@@ -127,9 +127,14 @@ def _of_policy() -> list[strengths.StrengthResult]:
 
 
 def policy_rates() -> str:
-    """Win rates of the shipped policy, alone and in the default search, for a page that has no room for more."""
-    lines = strengths.strength_cells(_of_policy())
-    return markdown_table(("agents", "N", "win %"), ((f"{line[0]} v {line[1]}", *line[2:4]) for line in lines))
+    """Win rates of the shipped policy, alone and in the default search, for a page that has no room for more.
+
+    A row whose interval does not say who is stronger is left to the page of results.
+    """
+    rates = {pair: win_interval(own) for pair, own in grouped(_of_policy(), "agent", "opponent").items()}
+    decided = {f"`{a}` v `{b}`" for (a, b), rate in rates.items() if rate.low > 0.5 or rate.high < 0.5}
+    lines = ((f"{line[0]} v {line[1]}", *line[2:4]) for line in strengths.strength_cells(_of_policy()))
+    return markdown_table(("agents", "N", "win %"), (line for line in lines if line[0] in decided))
 
 
 def policy_model_index() -> str:
@@ -227,15 +232,22 @@ def speeds() -> str:
     return "\n\n".join([table, where, versions, f"Load at the start: {machine['load']}."])
 
 
+_ALIKE = ("environment step", "UCT", "self-play batch")
+"""How titles begin of what is compared with its like, or stands for itself: a compiled loop beside games that Python
+drives says nothing."""
+
+
 def speed_ratios() -> str:
-    """One line per peer: ours, the peer, and the ratio."""
+    """Ours, the peer where there is one, and the ratio."""
     _, rows = _measured()
     ours = {row["name"]: row for row in rows}
+    shown = [row for row in rows if row["title"].startswith(_ALIKE)]
     lines = [
         (row["title"], _speed(ours[row["beside"]]), _speed(row), row["name"], _ratio(row))
-        for row in rows
+        for row in shown
         if row["beside"]
     ]
+    lines += [(f"{row['title']}: {row['name']}", _speed(row), "", "", "") for row in shown if "batch" in row["title"]]
     return markdown_table(("what", "ddz-env", "peer", "which", "ratio"), lines)
 
 

@@ -165,7 +165,7 @@ def _begin_step(cells: np.ndarray, returns: np.ndarray) -> None:
         returns[seat] = 0.0
 
 
-@part_kernel
+@inline_kernel
 def _obey(index: int, slots: Slots) -> bool:
     """Carry out the order of a game with a learner; returns whether the game goes on from there."""
     row, ring, log = slots.rows[index], slots.rings[index], slots.logs[index]
@@ -191,7 +191,7 @@ def _obey(index: int, slots: Slots) -> bool:
     return True
 
 
-@part_kernel
+@inline_kernel
 def _play_on(index: int, slots: Slots) -> None:
     """Play for compiled opponents until the learner or an agent must decide, or the game is over."""
     row, ring, log = slots.rows[index], slots.rings[index], slots.logs[index]

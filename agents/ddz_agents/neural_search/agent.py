@@ -24,9 +24,8 @@ from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural_search.descent import recognized
 from ddz_agents.neural_search.forest import Forest, halve
 from ddz_agents.neural_search.leaves import CachedModel, Evaluator, leaf_kind
-from ddz_agents.tree_search.agent import Clock, SearchAgent
-from ddz_agents.tree_search.choice import candidates_of, choose, kickers_of
-from ddz_agents.tree_search.search import Position
+from ddz_agents.searching import Position, SearchAgent, kickers_of
+from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred
 from ddz_agents.worlds.learned_player import LearnedPlayer
@@ -35,6 +34,7 @@ from ddz_env import Move, View
 from ddz_env.core.engine.random import key
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief, Candidate
+from ddz_env.support.clocks import Clock
 from ddz_env.support.options import Options, Range, takes
 
 _KNOWN_KINDS = 0, 1 + RESPONSES.index(FAITHFUL)

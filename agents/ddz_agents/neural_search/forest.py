@@ -18,12 +18,12 @@ import numpy.typing as npt
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, learn_prior, new_descents
 from ddz_agents.neural_search.leaves import Evaluator
-from ddz_agents.tree_search.agent import Clock
 from ddz_agents.tree_search.choice import totals
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool
 from ddz_env import View
 from ddz_env.core.observation import action_mask, observe
+from ddz_env.support.clocks import Clock
 from ddz_env.support.owned import OwnsArrays
 
 PRIOR_WEIGHT = 0.3

@@ -23,16 +23,17 @@ from ddz_agents.rules.candidates import best_candidates
 from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.tree_search.agent import Clock, InferringAgent, Milliseconds
-from ddz_agents.tree_search.search import Position, landlord_won
+from ddz_agents.searching import InferringAgent, Milliseconds, Position
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, View
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_PLAY
 from ddz_env.core.engine.random import key
+from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import play_move
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
+from ddz_env.support.clocks import Clock
 from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.support.options import Options, Range, takes
 

@@ -18,7 +18,7 @@ from ddz_agents.rules.position import POSITION, evaluate, new_appraiser, set_pos
 from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_POOL, look_around, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.tree_search.search import Position
+from ddz_agents.searching import Position
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine.layout import OWNER, SEAT
 from ddz_env.core.engine.legal import legal_mask

@@ -29,11 +29,11 @@ from ddz_env.playing.agent import Agent, sight
 from ddz_env.playing.game import AgentFaultError, Ask, MakeGenerator, call, play_game, seat_generators
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.clocks import processor_time, thinking_time
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
 from ddz_training.measure.agent_process import AgentProcesses
 from ddz_training.measure.errors import AgentFailedError
 from ddz_training.measure.keeper import AgentKeeper, plays_side_by_side
-from ddz_training.measure.timing import processor_time, thinking_time
 
 SIDES = ("landlord", "peasants")
 KEY = ("deal", "a", "b")

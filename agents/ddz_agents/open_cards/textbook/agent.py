@@ -22,13 +22,13 @@ from ddz_agents.rules.candidates import best_candidates
 from ddz_agents.rules.position import POSITION
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.tree_search.agent import Clock, InferringAgent, Milliseconds, SearchAgent, Sight
-from ddz_agents.tree_search.search import Position
+from ddz_agents.searching import InferringAgent, Milliseconds, Position, SearchAgent, Sight
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
 from ddz_env.playing.agent import Decision
+from ddz_env.support.clocks import Clock
 from ddz_env.support.options import Options, Range, takes
 
 QUIESCENCE = {"off": search.NOTHING, "bombs": search.BOMBS, "trick": search.WHOLE_TRICK}

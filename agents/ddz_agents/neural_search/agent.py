@@ -2,8 +2,9 @@
 
 A decision passes through the files of this package in one direction: several trees grow together, and share the budget
 among the root's moves (:mod:`~ddz_agents.neural_search.forest`), descents go down and back up
-(:mod:`~ddz_agents.neural_search.descent`), and the networks value the leaves
-(:mod:`~ddz_agents.neural_search.leaves`).
+(:mod:`~ddz_agents.neural_search.descent`) by what each seat is expected to play
+(:mod:`~ddz_agents.neural_search.players`), and the networks value the leaves
+(:mod:`~ddz_agents.neural_search.values`).
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PolicyFile
 from ddz_agents.neural.model import Floats, PolicyModel
 from ddz_agents.neural.shipped import shipped_belief_path
-from ddz_agents.neural_search.descent import recognized
 from ddz_agents.neural_search.forest import Forest, halve
-from ddz_agents.neural_search.leaves import CachedModel, Evaluator, leaf_kind
+from ddz_agents.neural_search.players import recognized
+from ddz_agents.neural_search.values import CachedModel, Evaluator, leaf_kind
 from ddz_agents.searching import Position, SearchAgent, kickers_of
 from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
@@ -92,7 +93,7 @@ class ModelSearchAgent(SearchAgent[View]):
     Every tree sends several descents down at a time; the leaves of all trees are evaluated in one batch.
 
     Args:
-        model: The policy, with a critic (:class:`~ddz_agents.neural_search.leaves.GameCritic`) or without.
+        model: The policy, with a critic (:class:`~ddz_agents.neural_search.values.GameCritic`) or without.
         *values: The :class:`ModelSearchOptions`, as one object or value by value.
         **named: The same by name.
 

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Floats
-from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, learn_prior, new_descents
-from ddz_agents.neural_search.leaves import Evaluator
+from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, new_descents
+from ddz_agents.neural_search.players import learn_prior
+from ddz_agents.neural_search.values import Evaluator
 from ddz_agents.tree_search.choice import totals
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool

@@ -12,7 +12,7 @@ from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.neural_search import leaves
 from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent
 from ddz_agents.neural_search.forest import Forest
-from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
+from ddz_agents.neural_search.values import Evaluator, leaf_kind
 from ddz_agents.tree_search.tree import ROOT, Tree, children
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS

@@ -19,12 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search.descent import (
-    Descents,
-    RecognizedSeats,
-    describe_leaf,
-    skip_known,
-)
+from ddz_agents.neural_search.descent import Descents, describe_leaf
+from ddz_agents.neural_search.players import RecognizedSeats, skip_known
 from ddz_agents.worlds.determinize import Words
 from ddz_env.core.engine.layout import LANDLORD, NO_GAME, SEAT, WINNER
 from ddz_env.core.engine.step import apply_and_record

@@ -191,7 +191,7 @@ class ModelSearchAgent(SearchAgent[View]):
 
 
 def _leaf(options: ModelSearchOptions, model: PolicyModel) -> str:
-    """Whose value a leaf gets, as from :func:`~ddz_agents.neural_search.leaves.leaf_kind`."""
+    """Whose value a leaf gets, as from :func:`~ddz_agents.neural_search.values.leaf_kind`."""
     if options.leaf == "playout":
         return "simulation"
     kind = leaf_kind(model)

@@ -58,7 +58,8 @@ def record(
 
     tables = form == "parquet"
     (table.check_tables if tables else episodes.check_minari)()
-    wanted, numbers = recording.Recording(agents, Rules.preset(given["rules"]), given["seed"], visits), deals
+    wanted = recording.Recording(agents, Rules.preset(given["rules"]), given["seed"], visits)
+    numbers: int | list[int] = deals
     if deal_file is not None:
         listed = read_deals(deal_file, wanted.rules, wanted.seed)
         wanted, numbers = replace(wanted, hands=listed.hands), listed.chosen(deals, first_deal)

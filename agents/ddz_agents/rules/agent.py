@@ -67,7 +67,7 @@ class PricedAgent(OwnsArrays):
 
 
 class RulesAgent(PricedAgent):
-    """The rule agent; microseconds a decision.
+    """The rule agent; it needs microseconds per decision.
 
     Example:
         >>> from ddz_env import State

@@ -84,7 +84,7 @@ class DeterminizedSolverOptions(Options):
 
     Attributes:
         cards: Most cards in all hands together at which worlds are solved; before that the rule agent moves.
-        worlds: Worlds a decision; all that fit if there are not more.
+        worlds: Worlds per decision; all that fit if there are not more.
         nodes: Positions that the search of one move in one world may open.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' past moves; 0 draws uniform worlds, and all of them where they are few.

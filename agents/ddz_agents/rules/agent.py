@@ -67,7 +67,7 @@ class PricedAgent(OwnsArrays):
 
 
 class RulesAgent(PricedAgent):
-    """The rule agent; it needs microseconds per decision.
+    """The rule agent; microseconds a decision.
 
     Example:
         >>> from ddz_env import State

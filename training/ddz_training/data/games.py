@@ -105,7 +105,7 @@ class RecordedGame:
     Attributes:
         deal: Number of the deal under the seed.
         game: Number of the game within the deal.
-        seats: Who sat where, one letter per seat: ``abb`` is the file's first agent in seat 0, its second in 1 and 2.
+        seats: Who sat where, a letter a seat: ``abb`` is the file's first agent in seat 0 and the second in the others.
         hands: Each seat's cards as dealt, without the landlord cards.
         bottom: The landlord cards.
         opener: The seat that opens the auction; -1 where there is none.

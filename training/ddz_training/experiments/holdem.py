@@ -95,7 +95,7 @@ def holdem_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
         chips = chips_interval(own).plus_minus("+.0f")
         lines.append((reading, f"`{a}`", f"`{b}`", f"{len(own):,}", chips, won, *_bets(own)))
     note = f"95 % intervals over deals. Computed from {saved.name}."
-    header, bets = ("loss rate", "agent", "against", "hands", "chips per hand"), ("bet < 5,000 %", "bet > 10,000 %")
+    header, bets = ("loss rate", "agent", "against", "hands", "chips a hand"), ("bet < 5,000 %", "bet > 10,000 %")
     return ex.Table("No-limit hold'em", (*header, "matches won", *bets), lines, note)
 
 
@@ -123,7 +123,7 @@ def _compared(
 ) -> Iterator[ex.Comparison]:
     count, (ours_small, ours_large) = f"of {len(own):,} hands", _bets(own)
     chips = chips_interval(own).plus_minus("+.0f")
-    yield ex.Comparison(f"{name}, against the policy, chips per hand", sign, chips, count)
+    yield ex.Comparison(f"{name}, against the policy, chips a hand", sign, chips, count)
     yield ex.Comparison(f"{name}, % of hands with less than 5,000 bet", small, ours_small, count)
     yield ex.Comparison(f"{name}, % of hands with more than 10,000 bet", large, ours_large, count)
     if risky := [result for result in own if result.bet > _LARGE]:

@@ -126,7 +126,7 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
 
 def strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
     """What the shipped policy wins, alone and in the search."""
-    title = "The shipped policy: rates and scores with 95 % intervals, milliseconds per decision"
+    title = "The shipped policy: rates and scores with 95 % intervals, milliseconds a decision"
     note = f"{matches.deals_note(saved)}, {saved.name}; the weights are `{policy_name(saved.settings['weights'])}`."
     return ex.Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
 
@@ -177,7 +177,7 @@ def agent_strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
         (f"`{agent}`", f"{rate.count:,}", rate.both(to="–"), f"{median(line.ms for line in deals[agent]):.3g}")
         for agent, rate in sorted(rates.items(), key=lambda item: -item[1].mean)
     ]
-    header = ("agent", "deals", "win %", "ms per decision")
+    header = ("agent", "deals", "win %", "ms a decision")
     return ex.Table("Named agents against `rules`", header, lines, f"{matches.deals_note(saved)}; {saved.name}.")
 
 
@@ -275,7 +275,7 @@ def points_table(saved: ex.Saved[PointsResult]) -> ex.Table:
         f"{matches.deals_note(saved)}, six games each, rules `{settings['rules']}`; scores with 95 % intervals over "
         f"deals. Computed from {saved.name}; the weights are `{settings['weights']}`."
     )
-    scores = ("deals", "score per game", "landlord %", "of these won %", "declined %")
+    scores = ("deals", "score a game", "landlord %", "of these won %", "declined %")
     header = ("against", *scores, "ms", "its ms")
     return ex.Table("The policy for points, stakes won a game", header, lines, note)
 

@@ -157,7 +157,7 @@ class BeliefLine:
     plain: float
 
     def __str__(self) -> str:
-        return f"{self.bits:.2f} bits per hand, plain dealing {self.plain:.2f}"
+        return f"{self.bits:.2f} bits a hand, plain dealing {self.plain:.2f}"
 
 
 class BeliefTraining(Training):

@@ -62,7 +62,7 @@ class GameRecord:
         a: Label of the pair's first agent.
         b: Label of the pair's second agent.
         game: Number of the game within the deal (0, 1; 0..5 with an auction).
-        seats: Who sat where, one letter per seat: ``abb`` is A in seat 0 and B in the others.
+        seats: Who sat where, a letter a seat: ``abb`` is A in seat 0 and B in the others.
         landlord: The landlord's seat, -1 without a bid.
         landlord_agent: Label of the landlord's agent, empty without a bid.
         winner: ``landlord``, ``peasants``, or empty without a bid.
@@ -330,7 +330,7 @@ class DealPlayer(AgentKeeper):
         Args:
             match: Who plays which deal.
             number: Number of the game within the deal.
-            seats: Who sits where, one letter per seat.
+            seats: Who sits where, a letter a seat.
             asking: Asks an agent for its move; by default its decisions are counted and timed.
 
         Raises:

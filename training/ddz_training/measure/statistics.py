@@ -250,7 +250,7 @@ class AgentResult:
         wins: Win rate over both, paired by deal.  A game without a bid is half a win.
         landlord_score: Average score as landlord.
         peasant_score: Average score of its peasants together.
-        score: Average score per game, paired by deal.
+        score: Average score a game, paired by deal.
         ms_per_decision: Milliseconds a decision, forced moves included.
         decisions: Decisions.
         faults: Games that the agent lost by a fault of its own.

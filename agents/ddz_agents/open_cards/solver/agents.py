@@ -43,7 +43,7 @@ class CheatingSolverOptions(Options):
 
 @takes(CheatingSolverOptions)
 class CheatingSolverAgent(SearchAgent[State]):
-    """Solves the true state and plays a move that wins, the rule agent's if it does; it declares that it cheats.
+    """Solves the true state and plays a winning move, the rule agent's if that wins; it declares that it cheats.
 
     Where nothing wins or a limit comes first, it follows the rule agent.
 
@@ -83,7 +83,7 @@ class DeterminizedSolverOptions(Options):
 
     Attributes:
         cards: Most cards in all hands together at which worlds are solved; before that the rule agent moves.
-        worlds: Worlds per decision; all that fit if there are not more.
+        worlds: Worlds a decision; all that fit if there are not more.
         nodes: Positions that the search of one move in one world may open.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' past moves; 0 draws uniform worlds, and all of them where they are few.

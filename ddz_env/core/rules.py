@@ -68,8 +68,7 @@ class Rules(Options):
             fewer, or any hand is empty, are dealt again.
         left_out_open: Whether the cards that ``half_deck`` leaves out lie face up on the table.
         unshuffled: The cards of the last game are gathered as they were played, cut, and dealt in packets of 6, 6 and
-            5.  A table's next game has the cards of the one before; the last game before a first one is played at
-            random.
+            5.  At a table these are the cards of the game before; for a first game, those of a random game.
         categories: Names of the categories that may be played.
         kicker_repeat: How often one rank may be used among solo kickers (1: all kickers differ).
         two_jokers: Whether both jokers may be kickers of one move.

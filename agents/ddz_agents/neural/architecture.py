@@ -41,7 +41,7 @@ class Architecture(Options):
         width: Units of the policy's layers.
         blocks: Residual blocks of the policy.
         rest_width: Units of the layer that looks at the hand an action leaves.
-        rest_features: How many numbers it makes of it; the state weighs them.
+        rest_features: Outputs of that layer, which the state weighs.
         critic_width: Units of the critic's layers.
         critic_blocks: Residual blocks of the critic.
         history: Completed moves that the policy sees.

@@ -43,7 +43,7 @@ class CheatingSolverOptions(Options):
 
 @takes(CheatingSolverOptions)
 class CheatingSolverAgent(SearchAgent[State]):
-    """Solves the true state and plays a move that wins, the rule agent's if it does; it declares that it cheats.
+    """Solves the true state and plays a winning move, the rule agent's if it wins; it declares that it cheats.
 
     Where nothing wins or a limit comes first, it follows the rule agent.
 

@@ -31,7 +31,7 @@ def botzone() -> None:
 @_seed_option
 @option("--stay", is_flag=True, help="Stay running between answers.")
 def bot(agent: str, seed: int, stay: bool) -> None:
-    """Be a bot of Botzone on standard input and output; which game it is, the first message says.
+    """Be a bot of Botzone on standard input and output; the first message says which game it is.
 
     \b
     Examples:

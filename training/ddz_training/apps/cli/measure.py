@@ -191,7 +191,7 @@ def _report_arena(
 @plot_option
 @_match_options
 def rate(agents: tuple[str, ...], out: Path, deals: int, until_decided: bool, anchor: str | None, **given: Any) -> None:
-    """Rate agents in a league on duplicate deals; those play next whose games say most.
+    """Rate agents in a league on duplicate deals; pairs that narrow the ratings most play more.
 
     \b
     Examples:
@@ -262,7 +262,7 @@ def benchmark(
     out: Path | None,
     **given: Any,
 ) -> None:
-    """Place an agent in a frozen field, in about five minutes; or play, write and check results that can be cited.
+    """Rate an agent against fixed opponents, in about five minutes; or play, write and check results that can be cited.
 
     \b
     Examples:

@@ -221,7 +221,7 @@ class Server:
         return self._thoughts(session, self._asked(body), seat, language(body))
 
     def _legal_moves(self, game: StoredGame, body: Json) -> list[Move]:
-        """The person's; another seat's would say what its hand holds."""
+        """The moves of the person to act; those of another seat would reveal its hand."""
         _check_fresh(game, body)
         session = game.session
         if session.is_over or session.seat != game.viewer:

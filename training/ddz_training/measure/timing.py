@@ -1,6 +1,6 @@
-"""The time that decisions take: what is compiled or loaded at their first use is not part of it.
+"""The time that decisions take, without what compiling or loading at the first use costs.
 
-Two things keep it out.  An agent is *warmed up*: before a process times it, another one of the same specification
+Two things keep that out.  An agent is *warmed up*: before a process times it, another one of the same specification
 decides two moves of a fixed deal and is thrown away, so libraries are loaded, kernels compiled, and the agent that
 plays, its memory and its random numbers are as if nothing had happened.  And the clock stops while Numba compiles or
 loads a kernel from its cache, for what is needed only later in a game.
@@ -49,13 +49,13 @@ class ThinkingClock(CompileListener):
         return (self._since if self._depth else self._clock()) - self._stopped
 
     def on_start(self, event: Any) -> None:
-        """Stop."""
+        """Stop the clock."""
         if self._depth == 0:
             self._since = self._clock()
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
-        """Go on, if nothing else is compiled."""
+        """Start the clock again, unless something else is still being compiled."""
         self._depth -= 1
         if self._depth == 0:
             self._stopped += self._clock() - self._since
@@ -79,7 +79,7 @@ class _Simple:
 
 
 def warm_up(make: Callable[[], Agent], rules: Rules, seconds: float = 0.0) -> None:
-    """Let an agent that is made for this and thrown away decide the first moves of a deal.
+    """Make an agent, let it decide the first moves of a deal, and throw it away.
 
     The deal and the generators are always the same and belong to nothing else.  An agent that fails is left alone: it
     will fail again where its fault is reported.
@@ -91,14 +91,14 @@ def warm_up(make: Callable[[], Agent], rules: Rules, seconds: float = 0.0) -> No
     """
     with contextlib.suppress(Exception, SystemExit, GeneratorExit):
         agent, state = make(), State.new(_WARM_SEED, rules)
-        first, left, until = state.seat, _WARM_DECISIONS, time.monotonic() + seconds
+        first, remaining, until = state.seat, _WARM_DECISIONS, time.monotonic() + seconds
         agents = [agent if seconds or seat == first else _Simple() for seat in range(rules.players)]
         rngs = seat_generators([_WARM_SEED], rules.players)
         try:
-            for seat, each in enumerate(agents):
-                reset(each, seat, rules)
-            while not state.is_over and (time.monotonic() < until if seconds else left):
-                left -= state.seat == first and state.stage not in AUCTION
+            for seat, player in enumerate(agents):
+                reset(player, seat, rules)
+            while not state.is_over and (time.monotonic() < until if seconds else remaining):
+                remaining -= state.seat == first and state.stage not in AUCTION
                 play_one(state, agents, rngs)
         finally:
             close(agent)

@@ -365,10 +365,8 @@ class DealPlayer(AgentKeeper):
     def _times(self, played: Played, seats: str, letter: str) -> tuple[int, float]:
         """The decisions of an agent in all its seats, and milliseconds per decision."""
         seated = [seat for seat, occupant in enumerate(seats) if occupant == letter]
-        decisions, seconds = (
-            sum(played.decisions[seat] for seat in seated),
-            sum(played.seconds[seat] for seat in seated),
-        )
+        decisions = sum(played.decisions[seat] for seat in seated)
+        seconds = sum(played.seconds[seat] for seat in seated)
         return decisions, round(1000 * seconds / decisions, 4) if self.timing and decisions else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Agents that solve: one that sees every hand, and one that solves the worlds that it thinks possible."""
+"""Agents that solve positions: one that sees every hand, and one that solves the worlds it thinks possible."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ddz_env.playing.agent import Decision
 
 _TABLE_MEGABYTES = 8
 _ENUMERATED = 5000
-"""Deals of cards up to which worlds are listed, to see whether they are few."""
+"""With at most this many deals of cards, worlds are enumerated to see whether they are few."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class CheatingSolverOptions(Options):
 
 @takes(CheatingSolverOptions)
 class CheatingSolverAgent(SearchAgent[State]):
-    """Solves the true state and plays a move that wins, the rule agent's if it does; it declares that it cheats.
+    """Solves the true state and plays a winning move, the rule agent's if it wins; it declares that it cheats.
 
     Where nothing wins or a limit comes first, it follows the rule agent.
 
@@ -84,7 +84,7 @@ class DeterminizedSolverOptions(Options):
 
     Attributes:
         cards: Most cards in all hands together at which worlds are solved; before that the rule agent moves.
-        worlds: Worlds a decision; all that fit if there are not more.
+        worlds: Worlds per decision; all that fit the view if there are not more.
         nodes: Positions that the search of one move in one world may open.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' past moves; 0 draws uniform worlds, and all of them where they are few.
@@ -97,7 +97,7 @@ class DeterminizedSolverOptions(Options):
 
 
 class Endgame(NamedTuple):
-    """What solving the worlds of a view has shown.
+    """The moves of a view, and the worlds that each wins.
 
     Attributes:
         moves: The legal moves.

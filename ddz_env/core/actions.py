@@ -31,8 +31,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddz_env.core.cards import BLACK_JOKER, CHAIN_RANKS, MAX_HAND, NUM_RANKS, RANK_NAMES
-from ddz_env.core.checks import as_integer, check_choice
-from ddz_env.core.errors import InvalidMoveError, shown
+from ddz_env.support.checks import as_integer, check_choice
+from ddz_env.support.errors import InvalidMoveError, shown
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,9 @@ from ddz_env.core.cards import (
     cards_to_counts,
     counts_to_word,
 )
-from ddz_env.core.checks import as_integer
-from ddz_env.core.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, Message, shown
 from ddz_env.core.rules import Rules
+from ddz_env.support.checks import as_integer
+from ddz_env.support.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, Message, shown
 
 _TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
 _NOISE = re.compile(r"[\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f]+")

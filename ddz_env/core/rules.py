@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import CATEGORIES, SEGMENTS
 from ddz_env.core.cards import FULL_DECK, MAX_HAND, NUM_RANKS, counts_to_word
-from ddz_env.core.checks import check_choice
-from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown, unknown
-from ddz_env.core.options import Option, Options, Range, as_written, read_options
+from ddz_env.support.checks import check_choice
+from ddz_env.support.errors import DouDizhuError, InvalidRulesError, shown, unknown
+from ddz_env.support.options import Option, Options, Range, as_written, read_options
 
 ALL_CATEGORIES: tuple[str, ...] = tuple(category.name for category in CATEGORIES)
 NO_QUADS: tuple[str, ...] = (

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import KICKER_BASE, PASS, action_name, check_action, listed_actions
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
-from ddz_env.core.checks import check_choice, check_flag, check_integer, check_seed
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.deal import cut_pile, deal_packets, deal_rest, new_game, start_game
 from ddz_env.core.engine.kickers import may_ride
@@ -20,7 +19,11 @@ from ddz_env.core.engine.score import SCORE_BOTZONE, SCORE_STAKE, SCORE_WIN, wri
 from ddz_env.core.engine.step import apply_and_record, main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.unshuffled import new_unshuffled_game
-from ddz_env.core.errors import (
+from ddz_env.core.notation import Hand, Move, slot_move
+from ddz_env.core.rules import Rules
+from ddz_env.core.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
+from ddz_env.support.checks import check_choice, check_flag, check_integer, check_seed
+from ddz_env.support.errors import (
     GameOverError,
     IllegalMoveError,
     InvalidDealError,
@@ -30,10 +33,7 @@ from ddz_env.core.errors import (
     plural,
     shown,
 )
-from ddz_env.core.notation import Hand, Move, slot_move
-from ddz_env.core.owned import own
-from ddz_env.core.rules import Rules
-from ddz_env.core.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
+from ddz_env.support.owned import own
 
 SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone": SCORE_BOTZONE}
 ILLEGAL = "{move} is not legal for seat {seat}: {why}"

@@ -40,13 +40,13 @@ from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped
 
 from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.checks import as_integer, check_number, check_seed
-from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidOptionError, shown, unknown
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import outputs
 from ddz_env.envs.games import GameBatch, check_position, dealt_state, random_seed
 from ddz_env.envs.stepping import ACT, BEGIN, GAME_OVER, ILLEGAL_REWARD, play_alone
+from ddz_env.support.checks import as_integer, check_number, check_seed
+from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidOptionError, shown, unknown
 
 __all__ = ["env", "parallel_env", "raw_env"]
 

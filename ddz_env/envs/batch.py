@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.checks import as_array, check_flag, check_seed, described
-from ddz_env.core.errors import InvalidOptionError, shown
 from ddz_env.core.observation import CONCEALED
 from ddz_env.core.rules import Rules
 from ddz_env.envs import slots as at
 from ddz_env.envs.games import GameBatch, check_actions, check_count, refuse_illegal
 from ddz_env.envs.stepping import ACT, DEAL, LOOK, sample, seed_samples
-from ddz_env.envs.threads import one_at_a_time, usable_threads
+from ddz_env.support.checks import as_array, check_flag, check_seed, described
+from ddz_env.support.errors import InvalidOptionError, shown
+from ddz_env.support.threads import one_at_a_time, usable_threads
 
 
 def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
@@ -53,7 +53,7 @@ class SelfPlayBatch(GameBatch):
     All arrays are allocated once and written in place by :meth:`step`: copy what you keep.  A step plays one action
     in every game.  Where it ends a game, ``done`` is set, ``reward`` holds that game's returns, and everything else
     already shows the slot's next game (same-step reset).  Elsewhere ``reward`` is zero.  One thread at a time uses a
-    batch; a second one gets a :class:`~ddz_env.core.errors.SharedGamesError`.
+    batch; a second one gets a :class:`~ddz_env.support.errors.SharedGamesError`.
 
     Args:
         num_games: How many games.

@@ -14,19 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_ACTIONS, action_name, listed_actions
-from ddz_env.core.checks import as_array, check_choice, check_integer, described
 from ddz_env.core.engine.layout import MOVES
-from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
 from ddz_env.core.notation import slot_move
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_SIZE, mask_bytes
-from ddz_env.core.owned import own
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State
 from ddz_env.core.view import ids_in
 from ddz_env.envs import slots as at
 from ddz_env.envs.slots import Slots, Words, allocate
 from ddz_env.envs.stepping import EVERYONE, FINISHED, first_illegal, play, play_learners
-from ddz_env.envs.threads import GamesLock, one_at_a_time, run_chunks
+from ddz_env.support.checks import as_array, check_choice, check_integer, described
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
+from ddz_env.support.owned import own
+from ddz_env.support.threads import GamesLock, one_at_a_time, run_chunks
 
 MOST_GAMES = 2**24
 """Games of one batch; each takes a kilobyte and a half."""

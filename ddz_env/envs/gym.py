@@ -28,11 +28,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ddz_env.core import checks
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.errors import InvalidMoveError, InvalidOptionError, shown
 from ddz_env.core.observation import OBSERVATION
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import outputs
@@ -40,7 +37,10 @@ from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_count
 from ddz_env.envs.learner_games import LearnerGames
 from ddz_env.envs.outputs import RENDER_MODES, as_info
-from ddz_env.envs.threads import GamesLock, one_at_a_time, usable_threads
+from ddz_env.support import checks
+from ddz_env.support.errors import InvalidMoveError, InvalidOptionError, shown
+from ddz_env.support.owned import OwnsArrays
+from ddz_env.support.threads import GamesLock, one_at_a_time, usable_threads
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
 

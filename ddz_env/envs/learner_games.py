@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.checks import check_choice, check_seed
-from ddz_env.core.errors import GameOverError, InvalidRulesError
 from ddz_env.core.observation import mask_bytes
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
@@ -22,6 +20,8 @@ from ddz_env.envs import slots as at
 from ddz_env.envs.games import GameBatch, check_actions, check_position, dealt_state, random_seed, refuse_illegal
 from ddz_env.envs.opponents import Opponents
 from ddz_env.envs.stepping import ACT, ANSWER, BEGIN, DEAL, FINISHED, LOOK, OPPONENT_TURN, RANDOM_ROLE, RESUME, WAIT
+from ddz_env.support.checks import check_choice, check_seed
+from ddz_env.support.errors import GameOverError, InvalidRulesError
 
 Chosen = npt.NDArray[np.bool_]
 """Which of the games, shape ``[num_games]``, bool."""

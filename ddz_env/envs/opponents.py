@@ -17,9 +17,7 @@ import numpy.typing as npt
 from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError
 from ddz_env.core.observation import mask_bytes
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES
@@ -27,11 +25,13 @@ from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_actions, refuse_illegal
 from ddz_env.envs.slots import Slots
 from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM, UNSEEN, first_illegal_move
-from ddz_env.envs.threads import run_chunks
 from ddz_env.playing.agent import BatchPlayer, act_batch, answers_in_batches, close, sight
 from ddz_env.playing.game import call, play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError
+from ddz_env.support.owned import OwnsArrays
+from ddz_env.support.threads import run_chunks
 
 _COMPILED = {"random": UNIFORM, "random-staged": STAGED}
 

@@ -16,15 +16,15 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.checks import check_choice
-from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import HISTORY_MOVES, MOVES, SEAT, STAGE, STAGE_KICKER, STAGE_PLAY
 from ddz_env.core.engine.words import U0, U1, U16
-from ddz_env.core.errors import InvalidOptionError, shown
 from ddz_env.core.notation import move_text
 from ddz_env.core.observation import OBSERVATION, Layout
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES, STAGE_NAMES, View, seat_role
+from ddz_env.support.checks import check_choice
+from ddz_env.support.compiling import pure_kernel
+from ddz_env.support.errors import InvalidOptionError, shown
 
 DTYPES = ("int8", "float32")
 OBSERVATIONS = ("vector", "dict")

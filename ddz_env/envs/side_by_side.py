@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS, SEAT, STAGE, STAGE_KICKER, STAGE_OVER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
@@ -16,6 +15,7 @@ from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_by
 from ddz_env.core.rules import Rules
 from ddz_env.core.view import write_view
 from ddz_env.envs.games import check_actions, refuse_illegal
+from ddz_env.support.compiling import kernel
 
 Answer = Callable[..., npt.NDArray[np.int64]]
 """Called with the number of a player and what :meth:`ddz_env.playing.agent.BatchPlayer.actions` is given."""

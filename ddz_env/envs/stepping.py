@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.kickers import may_ride
 from ddz_env.core.engine.layout import HANDS, LANDLORD, MOVES, NO_SEAT, SEAT, STAGE, STAGE_OVER, STAGE_PLAY
@@ -28,6 +27,7 @@ from ddz_env.core.view import seat_role
 from ddz_env.envs import slots as at
 from ddz_env.envs.outputs import write_info
 from ddz_env.envs.slots import Slots
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 WAIT, LOOK, DEAL, BEGIN, RESUME, ACT, ANSWER, RENEW = range(8)
 """Orders: nothing; show the position; deal; begin with a row that is dealt already; likewise, and the learner keeps a

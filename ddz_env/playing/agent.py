@@ -12,8 +12,8 @@ import numpy.typing as npt
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import CHOSEN, LEFT, PENDING, STAGE, STAGE_KICKER
-from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, shown
 from ddz_env.core.rules import Rules
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, shown
 
 
 @runtime_checkable

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ddz_env import Move, State
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
-from ddz_env.core.folders import PACKAGES
 from ddz_env.core.rules import Rules
 from ddz_env.playing.agent import Agent, observe, reset, sight
 from ddz_env.playing.generators import agent_generator
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
+from ddz_env.support.folders import PACKAGES
 
 MakeGenerator = Callable[[Sequence[int]], np.random.Generator]
 """Makes a generator of a key."""

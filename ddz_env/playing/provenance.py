@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.playing.registry import read_agent, split_bidder
+from ddz_env.support.errors import InvalidAgentOptionError
 
 _DIGITS = 16
 

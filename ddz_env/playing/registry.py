@@ -18,11 +18,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
-from ddz_env.core.options import Option, plain_value, split_options
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import reason_of
+from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
+from ddz_env.support.options import Option, plain_value, split_options
 
 GROUP = "ddz_env.agents"
 """The entry-point group of agents."""

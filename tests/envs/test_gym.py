@@ -17,7 +17,11 @@ from ddz_agents.random import RandomAgent
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.moves import all_moves, random_move
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.errors import (
+from ddz_env.core.observation import observe
+from ddz_env.core.view import ROLES
+from ddz_env.envs.gym import DouDizhuEnv
+from ddz_env.envs.stepping import first_illegal_move
+from ddz_env.support.errors import (
     GameOverError,
     IllegalMoveError,
     InvalidAgentOptionError,
@@ -26,10 +30,6 @@ from ddz_env.core.errors import (
     InvalidRulesError,
     UnknownAgentError,
 )
-from ddz_env.core.observation import observe
-from ddz_env.core.view import ROLES
-from ddz_env.envs.gym import DouDizhuEnv
-from ddz_env.envs.stepping import first_illegal_move
 from tests.listener import Listener
 
 ID = "ddz_env/DouDizhu-v0"
@@ -95,7 +95,7 @@ def test_the_modes_are_those_that_can_be_shown_here(module: str, modes: list[str
 import sys
 sys.modules[{module!r}] = None
 from ddz_env import dou_dizhu_v0
-from ddz_env.core.errors import MissingDependencyError
+from ddz_env.support.errors import MissingDependencyError
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 assert DouDizhuEnv.metadata["render_modes"] == dou_dizhu_v0.raw_env.metadata["render_modes"] == {modes}
 assert DouDizhuVectorEnv(2).metadata["render_modes"] == {modes[:2]}

@@ -11,9 +11,9 @@ from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import PRESETS, Move, State, View
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError
 from ddz_env.playing.agent import Agent, StagedAdapter, act_batch, cheats, close, sight
 from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError
 
 AGENTS = [RandomAgent, RandomStagedAgent, RulesAgent]
 

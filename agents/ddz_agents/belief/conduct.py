@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from ddz_env import Move
 from ddz_env.core.actions import BID_BASE
-from ddz_env.core.engine.compiling import kernel, pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEG_ROCKET, SEGMENT_CARDS
+from ddz_env.support.compiling import kernel, pure_kernel
 
 TALLIES = ("leads", "cards", "solos", "answers", "passes", "helps", "yields", "follows", "jumps", "bombs")
 """What is counted: leads, the cards and the solos among them; answers to an enemy's move, and passes among them; the

@@ -35,11 +35,11 @@ from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.inference import Proposal
 from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HANDS, MOVES
 from ddz_env.core.observation import HISTORY, OBSERVATION, observe
-from ddz_env.core.options import Options
-from ddz_env.core.owned import OwnsArrays
+from ddz_env.support.compiling import kernel
+from ddz_env.support.options import Options
+from ddz_env.support.owned import OwnsArrays
 
 COUNTS = 5
 """Counts of a rank: none to four."""

@@ -14,7 +14,6 @@ from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_HAND, A_POOL, RuleScratch, look_around
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import BIDS, KNOWN, LANDLORD, MOVES, NO_SEAT, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_BID
 from ddz_env.core.engine.legal import bid_options
 from ddz_env.core.engine.random import advance, below, mix
@@ -22,6 +21,7 @@ from ddz_env.core.engine.score import stake
 from ddz_env.core.engine.tables import BID_ID
 from ddz_env.core.engine.words import U0, U1, U4, U12, U15, popcount, select
 from ddz_env.core.rules import BIDDING_ROBBING, R_BIDDING
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 PEASANT_RATE = 0.56
 """A peasant's win rate before anything is known of the hands: the landlord wins the other games."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ddz_env import Hand, Rules, State, View
 from ddz_env.core.cards import FULL_DECK, NUM_RANKS
-from ddz_env.core.checks import check_choice, check_integer
-from ddz_env.core.errors import InvalidDealError, InvalidRulesError
 from ddz_env.core.view import ROLES
+from ddz_env.support.checks import check_choice, check_integer
+from ddz_env.support.errors import InvalidDealError, InvalidRulesError
 
 _ROBBED = (["call", "no rob", "no rob"], ["call", "rob", "no rob", "rob"], ["call", "rob", "rob", "rob"])
 """Auctions that the caller wins, by how often it is robbed."""

@@ -38,12 +38,12 @@ from ddz_agents.worlds.determinize import check_turn
 from ddz_env import Move, Rules, View
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
 from ddz_env.core.engine.layout import DOUBLES, OWNER
-from ddz_env.core.errors import IllegalMoveError, InvalidRulesError
-from ddz_env.core.options import Options, Range, takes
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.view import AUCTION
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import IllegalMoveError, InvalidRulesError
+from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.owned import OwnsArrays
 
 RATE_AT_ZERO, RATE_SLOPE = 1.052, 0.003091
 """A landlord's win rate by the rule agent's price of its 17 cards is

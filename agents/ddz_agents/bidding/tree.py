@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.engine.compiling import inline_kernel, kernel
+from ddz_env.support.compiling import inline_kernel, kernel
 
 UNTRIED = 1e8
 """The score of a child that does not exist yet: above every other."""

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from ddz_agents.worlds.determinize import determinize
 from ddz_env import Rules, State, View
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import kernel, pure_kernel
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.score import SCORE_STAKE, write_returns
 from ddz_env.core.engine.step import apply_action, make_landlord
@@ -24,6 +23,7 @@ from ddz_env.core.engine.words import U0, U1, U24
 from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent, answers_in_batches
 from ddz_env.playing.game import play_game
+from ddz_env.support.compiling import kernel, pure_kernel
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
 

@@ -16,12 +16,12 @@ from typing import Any
 
 from ddz_agents.external.rlcard_rule import card_string
 from ddz_env import State
-from ddz_env.core.checks import check_seed
-from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
 from ddz_env.core.notation import Hand
 from ddz_env.playing.agent import Agent, cheats
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.checks import check_seed
+from ddz_env.support.errors import IllegalMoveError, InvalidOptionError
 
 PASS = "pass"
 

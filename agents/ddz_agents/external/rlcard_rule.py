@@ -15,8 +15,8 @@ import numpy as np
 
 from ddz_env import Move, View
 from ddz_env.core.cards import RANK_NAMES
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, InvalidRulesError, install_hint
 from ddz_env.core.view import AUCTION
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, InvalidRulesError, install_hint
 
 _BIDS_FROM = 7
 """The hand score from which it bids.  RLCard has no auction; the threshold is ours, the score RLCard's."""

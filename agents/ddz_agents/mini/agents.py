@@ -31,10 +31,10 @@ from ddz_agents.open_cards.minimax import NODE_LIMIT, MinimaxSolver, PerRules, c
 from ddz_agents.worlds.determinize import Reals, Words, check_turn
 from ddz_env import Move, State, View
 from ddz_env.core.engine import layout as at
-from ddz_env.core.options import Options, takes
 from ddz_env.core.rules import Rules
 from ddz_env.core.view import whole_moves, write_view
 from ddz_env.playing.agent import Decision
+from ddz_env.support.options import Options, takes
 
 Model = Literal["cheating-minimax", "determinized-minimax", "expectimax", "rules"]
 """Names of opponent models."""

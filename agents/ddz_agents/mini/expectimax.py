@@ -36,12 +36,12 @@ from ddz_agents.open_cards import minimax
 from ddz_agents.open_cards.minimax import NODE_LIMIT, RUNNING, NotSolvableError, Solver, check_solvable
 from ddz_agents.open_cards.stack import STOPPED, Key, SearchStack, fold, look_up, store, trick_word
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import HANDS, KNOWN, LANDLORD, PLAYED, SEAT, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.step import main_cards, play_move
 from ddz_env.core.engine.words import PLANE, U0, U1, U4, U8, add_hand, count_of, lowest, popcount, remove_hand
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
+from ddz_env.support.compiling import inline_kernel, kernel
 
 EPSILON = 1e-6
 """The constant ε of equation (1), small enough to decide between equals only."""

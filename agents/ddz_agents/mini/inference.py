@@ -26,8 +26,8 @@ from ddz_agents.worlds.determinize import Words
 from ddz_agents.worlds.story import play_all
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.notation import Move
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
+from ddz_env.support.owned import OwnsArrays
 
 History = tuple[tuple[int, Move], ...]
 """``(seat, move)`` for every move so far, oldest first."""

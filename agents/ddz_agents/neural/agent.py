@@ -20,9 +20,9 @@ from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
-from ddz_env.core.options import Options, Range, takes
-from ddz_env.envs.threads import MOST_THREADS
 from ddz_env.playing.agent import BatchPlayer, check_to_act
+from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.threads import MOST_THREADS
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from ddz_agents.neural.columns import (
 from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import HISTORY
-from ddz_env.core.options import Options, Range
+from ddz_env.support.options import Options, Range
 
 Width = Annotated[int, Range(1, 8192)]
 Blocks = Annotated[int, Range(0, 64)]

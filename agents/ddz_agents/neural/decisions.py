@@ -39,10 +39,10 @@ from ddz_agents.neural.fields import Fields, enter, fields_of, fill
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.words import U0, U1, U16, add_hand, lowest, popcount
 from ddz_env.core.observation import HISTORY, OBSERVATION
 from ddz_env.envs.slots import ACTING, Slots
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _CONCEALED, _LEFT, _SIGNS, _AGAINST_RULES = (
     DECISION_BYTES[name] for name in ("concealed", "left", "signs", "against_rules")

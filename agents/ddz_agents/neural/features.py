@@ -25,10 +25,10 @@ from ddz_agents.rules.scratch import RuleScratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.tables import SEGMENT_COPIES, SEGMENT_LENGTH, SEGMENT_SIZE
 from ddz_env.core.engine.words import PLANE, U0, U1, U16, run
 from ddz_env.core.observation import HISTORY, OBSERVATION
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 # --- Hands ------------------------------------------------------------------------------------------------------------
 

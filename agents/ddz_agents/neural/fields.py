@@ -25,9 +25,9 @@ from ddz_agents.neural.features import (
     read_hand_values,
 )
 from ddz_agents.neural.model import Floats
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.tables import SEGMENT_SIZE
 from ddz_env.core.engine.words import U0, U1, lowest
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _SCALED, _RISING, _FALLING, _CHAINS, _PROSPECTS = range(5)
 """Kinds of fields: a scaled byte; thresholds of a byte whose columns rise, or fall; chains; prospects."""

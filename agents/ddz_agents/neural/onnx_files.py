@@ -24,8 +24,8 @@ from ddz_agents.neural.onnx_policy import NO_DIGEST, OWN, Format, check_nodes, d
 from ddz_agents.neural.tensor_file import check_purpose, heading, read_bytes, replace_file
 from ddz_agents.neural.weights import Weights
 from ddz_env import Rules, State, __version__
-from ddz_env.core.errors import install_hint
 from ddz_env.core.observation import action_mask, observe
+from ddz_env.support.errors import install_hint
 
 if TYPE_CHECKING:
     from ddz_agents.neural.network import PolicyNetwork

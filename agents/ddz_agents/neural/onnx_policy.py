@@ -25,8 +25,8 @@ from ddz_agents.neural.model import Bytes, Floats, check_batch
 from ddz_agents.neural.tensor_file import check_heading, check_purpose, plain_values, read_bytes
 from ddz_env import State
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.errors import install_hint
 from ddz_env.core.observation import HISTORY, OBSERVATION_SIZE, action_mask, observe
+from ddz_env.support.errors import install_hint
 
 NO_DIGEST = "0" * 64
 """What is in the digest's place while it is computed."""

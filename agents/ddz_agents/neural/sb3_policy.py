@@ -26,9 +26,9 @@ from ddz_agents.neural.model import Bytes, Floats, check_batch
 from ddz_agents.neural.network import masked_log_probabilities
 from ddz_agents.neural.tensor_file import check_purpose, plain_values
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.errors import command_line, install_hint
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.envs.outputs import DTYPES, ObservationForm
+from ddz_env.support.errors import command_line, install_hint
 
 if TYPE_CHECKING:
     from sb3_contrib import MaskablePPO

@@ -23,10 +23,10 @@ import numpy.typing as npt
 
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.features import PROSPECT_NUMBERS
-from ddz_env.core import whole_file
 from ddz_env.core.actions import NUM_ACTIONS, action_name
-from ddz_env.core.errors import shown
 from ddz_env.core.observation import CONCEALED, OBSERVATION
+from ddz_env.support import whole_file
+from ddz_env.support.errors import shown
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -163,7 +163,7 @@ def _digest(arrays: Mapping[str, npt.NDArray[Any]], about: str) -> str:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file atomically (:func:`ddz_env.core.whole_file.replace_file`).
+    """Write a file atomically (:func:`ddz_env.support.whole_file.replace_file`).
 
     Args:
         path: Where to; folders are made.

@@ -13,9 +13,9 @@ from ddz_agents.neural.errors import InvalidPolicyOutputError
 from ddz_agents.neural.model import Bytes, Floats, check_batch
 from ddz_agents.neural.network import masked_log_probabilities
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.errors import shown
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE
 from ddz_env.envs.outputs import ObservationForm
+from ddz_env.support.errors import shown
 
 
 class TorchModel:

@@ -20,8 +20,8 @@ from ddz_agents.neural.fields import Fields, add_entries, enter, running_sums
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural.tensor_file import Arrays
 from ddz_agents.rules.scratch import ABOUT_WORDS, HANDS_KNOWN, MEMORY_WORDS, PRICE_WORDS, RuleScratch, Scratch
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _ZERO = np.float32(0.0)
 ROWS, _TILE = 4, 256

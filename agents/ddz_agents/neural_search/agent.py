@@ -33,9 +33,9 @@ from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_agents.worlds.rules_player import FAITHFUL, RESPONSES, RulesPlayer
 from ddz_env import Move, View
 from ddz_env.core.engine.random import key
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief, Candidate
+from ddz_env.support.options import Options, Range, takes
 
 _KNOWN_KINDS = 0, 1 + RESPONSES.index(FAITHFUL)
 """Places of the policy and the rule agent among the kinds of players that a hidden seat may be."""

@@ -37,12 +37,12 @@ from ddz_env import View
 from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.legal import count_legal, legal_mask, marked, nth_legal
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
 _EXPLORATION = np.float32(1.0)

@@ -24,7 +24,7 @@ from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool
 from ddz_env import View
 from ddz_env.core.observation import action_mask, observe
-from ddz_env.core.owned import OwnsArrays
+from ddz_env.support.owned import OwnsArrays
 
 PRIOR_WEIGHT = 0.3
 """Added to an action's value: this times the logarithm of its prior, divided by the square root of its descents."""

@@ -26,12 +26,12 @@ from ddz_agents.neural_search.descent import (
     skip_known,
 )
 from ddz_agents.worlds.determinize import Words
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import LANDLORD, NO_GAME, SEAT, WINNER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import mask_bytes
-from ddz_env.core.owned import OwnsArrays
+from ddz_env.support.compiling import kernel
+from ddz_env.support.owned import OwnsArrays
 
 AHEAD = 4
 """Decisions that the policy plays from a leaf before it is valued."""

@@ -27,14 +27,14 @@ import numpy as np
 from ddz_agents.open_cards import stack as at
 from ddz_agents.open_cards.stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER, STAGE_PLAY, WINNER
 from ddz_env.core.engine.moves import list_moves
 from ddz_env.core.engine.words import U1
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.notation import Move
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
+from ddz_env.support.compiling import inline_kernel, kernel
+from ddz_env.support.errors import DouDizhuError
+from ddz_env.support.owned import OwnsArrays
 
 EPSILON = 1e-3
 """The constant ε of equation (1)."""

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.layout import HANDS, KEY, LANDLORD, OWNER, PASSES, ROW_WORDS, SEAT, TARGET
 from ddz_env.core.engine.random import mix
 from ddz_env.core.engine.step import pass_turn, play_lightly
 from ddz_env.core.engine.words import U0, U1, U4, U8
+from ddz_env.support.compiling import inline_kernel
 
 NODES, LIMIT, STOPPED = 0, 1, 2
 """Indexes of the counters: positions visited, how many may be, and why the search stopped."""

@@ -13,11 +13,11 @@ from ddz_agents.rules.prices import beatable, set_prices
 from ddz_agents.rules.rules import choose_kickers, rules_move
 from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_HAND, A_POOL, RuleScratch, look_around
 from ddz_agents.rules.weights import FOLLOW_HOLD, WEIGHTS
-from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
+from ddz_env.support.compiling import pure_kernel
 
 _FIRST = np.int64(1 << 40)
 _U64 = np.uint64(64)

@@ -19,8 +19,8 @@ from ddz_agents.rules import prices
 from ddz_agents.rules import scratch as at
 from ddz_agents.rules.scratch import RuleScratch, Scratch, is_plane
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, U0, U1, U2, U3, U4, U15, U16, U32
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 MAX_DEPTH = 4
 BUDGET = 2000

@@ -16,13 +16,13 @@ import numpy.typing as npt
 from ddz_agents.rules.decomposition import values_of_hand
 from ddz_agents.rules.prices import LOSER, set_prices
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, KEY, LANDLORD, OWNER, SEAT, TARGET
 from ddz_env.core.engine.legal import bombs_in, holds_rocket, replies
 from ddz_env.core.engine.random import advance
 from ddz_env.core.engine.step import next_seat
 from ddz_env.core.engine.words import U0, U1, add_hand, popcount
 from ddz_env.core.rules import R_PLAYERS
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 P_BOTH, P_LANDLORD, P_CHEAPER, P_DEARER, P_LOSERS_LANDLORD, P_LOSERS_PEASANTS = range(6)
 P_TEMPO, P_SURE, P_BOMBABLE, P_BOMBS_LANDLORD, P_BOMBS_PEASANTS, P_CONTROLS_LANDLORD = range(6, 12)

@@ -21,9 +21,9 @@ from ddz_agents.rules.scratch import RuleScratch, Scratch
 from ddz_env.core.actions import NUM_SEGMENTS, segments_of
 from ddz_env.core.cards import NUM_CARDS
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.words import U0, U1, U2, U3, U4, U8, U12, U15, U16
 from ddz_env.core.rules import R_BOMBS, R_SEGMENTS, R_TWO_JOKERS
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 LOSER, WINNER = 100, 1
 """Prices of moves that can be beaten and of others, where these are counted."""

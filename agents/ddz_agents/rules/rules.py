@@ -20,13 +20,13 @@ from ddz_agents.rules.prices import LOSER, beatable, is_bomb, price_of_main, set
 from ddz_agents.rules.scratch import RuleScratch, is_enemy, look_around
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.kickers import body_of, kicker_options, may_ride
 from ddz_env.core.engine.legal import count_legal, finishing_action, legal_mask, marked, nth_legal
 from ddz_env.core.engine.score import bid_of
 from ddz_env.core.engine.step import hand_size, main_cards, next_seat
 from ddz_env.core.engine.words import PLANE, U0, U1, U2, U3, U16
 from ddz_env.core.rules import BIDDING_ROBBING, R_BIDDING
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 # The price of a hand up to which it bids or doubles.  In 40,000 deals between rule agents the landlord won half, 60 %
 # and 70 % from 17 cards of the first three prices, 60 % from 20 cards of the fourth, and 30 % against the fifth.

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_SEGMENTS, SEGMENTS, segments_of
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, LANDLORD, LEFT_OUT, PLAYED, SEAT
 from ddz_env.core.engine.step import hand_size, next_seat
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, U3, remove_hand
 from ddz_env.core.rules import R_DECK, R_PLAYERS
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 # Segments as typed integers: Numba compiles a function once more for every literal that it gets.
 SOLO, PAIR, TRIO, TRIO_SOLO, TRIO_PAIR, BOMB, QUAD_SOLOS, ROCKET = (

@@ -22,12 +22,12 @@ from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import ROW_WORDS
 from ddz_env.core.engine.random import key
-from ddz_env.core.errors import InvalidAgentOptionError
-from ddz_env.core.options import Options, Range, takes
-from ddz_env.core.owned import OwnsArrays
-from ddz_env.envs.threads import MOST_THREADS, usable_threads
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief, Candidate
+from ddz_env.support.errors import InvalidAgentOptionError
+from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.owned import OwnsArrays
+from ddz_env.support.threads import MOST_THREADS, usable_threads
 
 _LOOK, _LOOK_SLOW = 256, 16
 """Iterations between two looks at the clock; fewer with a simulation of the user's own, which may cost more."""

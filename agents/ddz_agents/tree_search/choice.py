@@ -16,10 +16,10 @@ from ddz_env.core.engine.legal import finishing_action, legal_mask, nth_legal
 from ddz_env.core.engine.step import apply_action, main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import remove_hand
-from ddz_env.core.errors import IllegalMoveError
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
+from ddz_env.support.errors import IllegalMoveError
 
 
 def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> Move | None:

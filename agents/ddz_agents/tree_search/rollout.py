@@ -28,13 +28,13 @@ from ddz_agents.tree_search.search import Position, landlord_won
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, View
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_PLAY
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.step import play_move
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.options import Options, Range, takes
 
 
 class Arms(NamedTuple):

@@ -24,13 +24,13 @@ from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, SIZE_CLASSES,
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_env import State, View
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.legal import count_legal, finishing_action, lead_mask, legal_mask, nth_legal, replies
 from ddz_env.core.engine.playout import random_action, random_kickers
 from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.step import apply_action, pass_turn, play_lightly
 from ddz_env.core.engine.tables import BOMB_ID, MAIN_SEGMENT, MASK_WORDS, ROCKET_ID, SEGMENT_CARDS, SEGMENT_KICKER_COUNT
 from ddz_env.core.engine.words import U0, U1, U2, U4, U6, U63, lowest, popcount, select
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 MAX_DEPTH = 1024
 """Levels of a game tree never exceed it: 54 plays with two passes each, six kickers a play and an auction."""

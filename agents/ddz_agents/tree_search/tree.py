@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 ROOT = 0
 SIZE_CLASSES = 17

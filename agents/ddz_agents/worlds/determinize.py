@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from ddz_env import View
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.deal import share_out
 from ddz_env.core.engine.random import advance, mix
 from ddz_env.core.engine.words import U0, U1, U2, U8, U16, U32, U48, add_hand, popcount
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.rules import R_BOTTOM_SIZE, R_DECK, R_OPEN_HANDS, R_PLAYERS
 from ddz_env.playing.thoughts import Belief
+from ddz_env.support.compiling import inline_kernel, kernel
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError
 
 Words = npt.NDArray[np.uint64]
 Reals = npt.NDArray[np.float64]

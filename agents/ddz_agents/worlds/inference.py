@@ -23,9 +23,9 @@ from ddz_agents.worlds.story import (
     story_log_likelihoods,
 )
 from ddz_env import View
-from ddz_env.core.checks import check_integer
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN
 from ddz_env.core.rules import Rules
+from ddz_env.support.checks import check_integer
 
 DEFAULT_PARTICLES = 1000
 DEFAULT_ROUNDS = 4

@@ -10,13 +10,13 @@ import numpy as np
 
 from ddz_agents.neural.model import Bytes, PolicyModel
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HISTORY_MOVES
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.notation import Move
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.core.rules import Rules
+from ddz_env.support.compiling import kernel
 
 _UNIFORM = 0.02
 """The share of decisions in which a seat plays any legal action: the floor under every likelihood."""

@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from ddz_agents.worlds.determinize import Reals, Words, WorldPool
 from ddz_env import View
-from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import HANDS, KNOWN
 from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.words import U0, U1, U3, add_hand, popcount, remove_hand, select
+from ddz_env.support.compiling import inline_kernel, kernel
 
 Evaluate = Callable[[Words], Reals]
 """Particles, shape ``[n, 4]``, to their log-likelihoods, shape ``[n]``."""

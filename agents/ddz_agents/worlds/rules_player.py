@@ -30,13 +30,13 @@ from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, PublicHistory, set_back
 from ddz_env.core.engine import tables
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, TARGET
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import JOKERS, PLANE, U0, U1, U2, U16, body_mask, lowest, popcount
 from ddz_env.core.notation import Move
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import R_TWO_JOKERS, Rules
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.owned import OwnsArrays
 
 SITUATIONS = ("lead", "play on an enemy", "play on the partner", "pass on an enemy", "pass on the partner")
 """What the policy would do, and whose move it follows."""

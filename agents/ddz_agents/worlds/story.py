@@ -16,14 +16,14 @@ from ddz_agents.worlds.determinize import InconsistentViewError, Reals, Words
 from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.score import is_shown
 from ddz_env.core.engine.step import apply_and_record, play_move
 from ddz_env.core.engine.tables import BID_ID
 from ddz_env.core.engine.words import add_hand
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
+from ddz_env.support.compiling import inline_kernel, kernel
+from ddz_env.support.errors import DouDizhuError
 
 S_SEAT, S_MAIN, S_KICKERS = 0, 1, 2
 _PLAYED = slice(at.PLAYED, at.PLAYED + 3)

@@ -12,10 +12,10 @@ import numpy as np
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import words
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.score import set_bid
 from ddz_env.core.engine.words import BYTE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U6, U8, U15, U16, U24, U32, U48, U63
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 _FIELD = np.uint64(0xFFFF)
 _DOUBLING, _SHOWING = np.uint64(variant.DOUBLING_BIT), np.uint64(variant.SHOWING_BIT)

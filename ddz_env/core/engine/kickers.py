@@ -13,7 +13,6 @@ import numpy as np
 
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import tables
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.layout import KEY, TARGET
 from ddz_env.core.engine.words import (
     JOKERS,
@@ -33,6 +32,7 @@ from ddz_env.core.engine.words import (
     popcount,
     remove,
 )
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 _NO_TRIO = np.uint64(99)
 _U13 = np.uint64(13)

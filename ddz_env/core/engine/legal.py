@@ -12,10 +12,10 @@ import numpy as np
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.kickers import body_at, body_of, distinct_kickers, is_plane_with_solos, kicker_options
 from ddz_env.core.engine.score import bid_of
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, PLANE, U0, U1, U2, U3, U4, U6, U15, U16, U48, U63
+from ddz_env.support.compiling import inline_kernel
 
 _ON_LEAD = np.bool_(True)
 _ON_FOLLOW = np.bool_(False)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.actions import MAX_KICKERS
-from ddz_env.core.engine.compiling import kernel, pure_kernel
 from ddz_env.core.engine.kickers import body_of, kicker_options
 from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.random import below
 from ddz_env.core.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_COUNT, WITH_KICKERS
 from ddz_env.core.engine.words import U0, U1, U2, U4, U15, add, lowest, popcount, remove, select
+from ddz_env.support.compiling import kernel, pure_kernel
 
 _COMMON_MOVES = 512
 _ALL = ~U0

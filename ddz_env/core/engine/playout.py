@@ -6,13 +6,13 @@ import numpy as np
 
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.kickers import body_of, kicker_options
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal, pending_options, replies
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.engine.words import U0, U1, U16, U32, add, popcount, select
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _BEHIND = np.uint64(33)
 """Where replies with greater ids than the bombs and the rocket begin in the word of replies."""

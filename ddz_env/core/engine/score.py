@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U15, U16
 from ddz_env.core.rules import R_PLAYERS, R_SPRING
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 SCORE_WIN, SCORE_STAKE, SCORE_BOTZONE = 0, 1, 2
 _WORD = np.uint64(65535)

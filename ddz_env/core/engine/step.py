@@ -7,11 +7,11 @@ import numpy as np
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.deal import deal_again, stage_after_showing, stage_with_landlord
 from ddz_env.core.engine.kickers import is_plane_with_solos
 from ddz_env.core.engine.score import bid_of, set_bid
 from ddz_env.core.engine.words import BYTE, CHAIN_PLANE, PLANE, U0, U1, U2, U3, U4, U8, U15, U16
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 
 @inline_kernel

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.deal import cut_pile, deal_packets, deal_rest, new_game, start_game
 from ddz_env.core.engine.moves import random_move
 from ddz_env.core.engine.random import advance, mix
 from ddz_env.core.engine.step import main_cards, pass_turn, play_lightly
 from ddz_env.core.engine.words import U0, add_hand
+from ddz_env.support.compiling import pure_kernel
 
 
 @pure_kernel

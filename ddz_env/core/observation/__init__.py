@@ -17,10 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.checks import check_integer
 from ddz_env.core.engine.layout import SIZES
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.errors import InvalidDealError
 from ddz_env.core.observation.layout import (
     CONCEALED,
     CONCEALED_WORDS,
@@ -36,6 +34,8 @@ from ddz_env.core.observation.layout import (
     Layout,
 )
 from ddz_env.core.observation.writing import expand_mask, write_concealed, write_mask, write_observation, write_state
+from ddz_env.support.checks import check_integer
+from ddz_env.support.errors import InvalidDealError
 
 __all__ = [
     "CONCEALED",

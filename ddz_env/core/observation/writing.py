@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.score import bid_of
 from ddz_env.core.engine.step import hand_size, main_cards
@@ -13,6 +12,7 @@ from ddz_env.core.engine.tables import BID_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT
 from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U15, U16, U32, U48, add_hand, popcount, remove_hand
 from ddz_env.core.observation.layout import HISTORY, MASK_BYTE_WORDS, OBSERVATION, STATE, WORD
 from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 _O, _S = OBSERVATION.words_of, STATE.words_of
 """Words of the features."""

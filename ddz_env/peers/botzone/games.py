@@ -17,11 +17,11 @@ import numpy as np
 from ddz_env import State
 from ddz_env.core.actions import CATEGORIES
 from ddz_env.core.cards import CHAIN_RANKS, NUM_CARDS, cards_to_counts
-from ddz_env.core.checks import check_choice
 from ddz_env.core.engine import layout as at
-from ddz_env.core.errors import InvalidDealError, InvalidOptionError, InvalidRulesError, shown
 from ddz_env.core.notation import Hand, readings_of
 from ddz_env.core.rules import Rules
+from ddz_env.support.checks import check_choice
+from ddz_env.support.errors import InvalidDealError, InvalidOptionError, InvalidRulesError, shown
 
 SEATS = 3
 

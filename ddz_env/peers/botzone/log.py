@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from ddz_env import Move, State, View
 from ddz_env.core.actions import BID_BASE
-from ddz_env.core.errors import DouDizhuError, shown
 from ddz_env.peers.botzone.games import GAMES, NEWER, OLDER, SEATS, BotzoneDeal, BotzoneGame, read_deal
 from ddz_env.peers.botzone.judges import read_bids
 from ddz_env.peers.botzone.player import read_move
+from ddz_env.support.errors import DouDizhuError, shown
 
 _FIELDS = ("logs", "log")
 

@@ -17,7 +17,6 @@ import numpy as np
 from ddz_env import Move, State
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import NUM_RANKS, cards_to_counts
-from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, InvalidMoveError
 from ddz_env.core.notation import Hand, readings_of
 from ddz_env.core.state import filled_up
 from ddz_env.peers.botzone.games import NEWER, OLDER, SEATS, BotzoneGame, opened
@@ -25,6 +24,7 @@ from ddz_env.peers.botzone.judges import MOST_BID
 from ddz_env.playing.agent import Agent, cheats
 from ddz_env.playing.game import AgentFaultError, ask, call, play_answer, tell
 from ddz_env.playing.generators import agent_generator
+from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError, InvalidMoveError
 
 Requests = Sequence[Mapping[str, Any]]
 

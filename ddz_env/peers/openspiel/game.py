@@ -10,13 +10,13 @@ from typing import Any
 import pyspiel
 
 from ddz_env.core.actions import CATEGORIES, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
-from ddz_env.core.errors import InvalidRulesError
 from ddz_env.core.notation import kickers_of, word_to_counts
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.peers.openspiel import observers
 from ddz_env.peers.openspiel.dealing import PartialDeal, all_splits, resampled_hands
 from ddz_env.peers.openspiel.observers import half_built, most_moves, opener_of
+from ddz_env.support.errors import InvalidRulesError
 
 NAME = "python_ddz"
 

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
-from ddz_env.core.checks import check_integer, check_seed
-from ddz_env.core.errors import InvalidOptionError
 from ddz_env.core.notation import Move
 from ddz_env.peers.openspiel.game import DouDizhuGame, DouDizhuState
 from ddz_env.playing.agent import Agent, cheats
 from ddz_env.playing.game import tell
+from ddz_env.support.checks import check_integer, check_seed
+from ddz_env.support.errors import InvalidOptionError
 
 _MOST_SAMPLES = 2**31
 

@@ -18,7 +18,7 @@ from ddz_agents.open_cards.solver.puzzles import Puzzle, make_puzzles, shipped_p
 from ddz_agents.open_cards.solver.solver import OpenSolver, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
 from ddz_env.core.engine.layout import LANDLORD
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidHandError
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidHandError
 from ddz_training.apps.cli import app
 from tests.agents.mini.test_exact import after
 

@@ -20,11 +20,11 @@ from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_POOL, look_around, new_rul
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.search import Position
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import OWNER, SEAT
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.compiling import pure_kernel
 from tests.agents.mini.test_exact import after
 from tests.agents.rules.test_rule_agent import position
 from tests.rooms import ROOT

@@ -20,9 +20,9 @@ from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.neural.weights import Weights, load_weights
 from ddz_env import __version__
-from ddz_env.core.errors import command_line
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.playing.provenance import agent_files
+from ddz_env.support.errors import command_line
 from ddz_training.apps.cli.train import train_under_bar
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError

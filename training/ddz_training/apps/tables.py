@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ddz_env.core import actions
-from ddz_env.core.errors import plural
 from ddz_env.core.observation import Layout
 from ddz_env.core.observation.layout import HISTORY, WORD
-from ddz_env.core.options import Option, as_written
 from ddz_env.core.rules import PRESETS, Rules, differing_options
-from ddz_env.core.whole_file import replace_file
+from ddz_env.support.errors import plural
+from ddz_env.support.options import Option, as_written
+from ddz_env.support.whole_file import replace_file
 from ddz_training.measure import statistics
 from ddz_training.measure.equivalent import wins
 from ddz_training.measure.markdown import Table

@@ -17,8 +17,8 @@ import numpy as np
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.engine import layout as at
-from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.core.notation import Hand
+from ddz_env.support.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.table.session import Deal, Record
 from ddz_training.measure.duplicate import Scores
 from ddz_training.measure.provenance import read_rules_settings, rules_settings

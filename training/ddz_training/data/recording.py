@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.options import Options
 from ddz_env.peers.botzone.games import SEATS
 from ddz_env.peers.botzone.log import BotzoneLog
 from ddz_env.playing.agent import Decision, cheats, sight
 from ddz_env.playing.game import read_answer
+from ddz_env.support.options import Options
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.games import GAMES, DataSetError, RecordedGame, Thought, games_settings
 from ddz_training.data.table import check_tables

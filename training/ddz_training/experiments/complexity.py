@@ -21,9 +21,9 @@ from typing import Annotated
 import numpy as np
 
 from ddz_env import State
-from ddz_env.core.options import Range
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.full_branching import count_choices
 from ddz_training.experiments.tendency import THESIS_2020

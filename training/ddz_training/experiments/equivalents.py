@@ -14,8 +14,8 @@ from typing import Annotated, Any, get_args
 from ddz_agents.neural.blind import Input
 from ddz_agents.rules.agent import Rule
 from ddz_env import Rules
-from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.measure import equivalent as finding
 from ddz_training.measure.duplicate import DealPlayer

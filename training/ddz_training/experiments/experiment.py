@@ -13,8 +13,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
-from ddz_env.core.checks import check_choice
-from ddz_env.core.options import Options, Range
+from ddz_env.support.checks import check_choice
+from ddz_env.support.options import Options, Range
 from ddz_training.measure import statistics
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table as Table

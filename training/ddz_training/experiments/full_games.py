@@ -25,9 +25,9 @@ import numpy as np
 
 from ddz_env import State
 from ddz_env.core.engine.random import key
-from ddz_env.core.options import Range
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.measure.keeper import AgentKeeper, check_agents
 from ddz_training.measure.plotting import Panel, Series, save_plot

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, NamedTuple
 
-from ddz_env.core.options import Range
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import full_games as full
 from ddz_training.measure.statistics import Interval, clustered_interval, within

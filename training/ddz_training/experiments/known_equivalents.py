@@ -16,8 +16,8 @@ from typing import Annotated, Literal, NamedTuple, get_args
 import numpy as np
 
 from ddz_env import Rules
-from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.equivalents import THESIS_RULES
 from ddz_training.measure import equivalent as finding

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 from ddz_agents.tree_search.agent import DeterminizedUctAgent, IsUctAgent
 from ddz_env import State
-from ddz_env.core.options import Range
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.mini import MINI, PAPER, mini_deals
 from ddz_training.measure.plotting import Panel, Series, save_plot

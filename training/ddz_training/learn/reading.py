@@ -32,7 +32,7 @@ from ddz_agents.neural.tensor_columns import TensorColumns
 from ddz_agents.neural.trunk import dot
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import kernel
+from ddz_env.support.compiling import kernel
 
 _LEFT = DECISION_BYTES["left"]
 

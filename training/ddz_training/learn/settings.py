@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from ddz_env.core.errors import DouDizhuError
-from ddz_env.core.options import Options, Range
 from ddz_env.core.rules import Rules
+from ddz_env.support.errors import DouDizhuError
+from ddz_env.support.options import Options, Range
 from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError
 
 if TYPE_CHECKING:

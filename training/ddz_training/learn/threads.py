@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
-from ddz_env.envs.threads import usable_threads
+from ddz_env.support.threads import usable_threads
 
 _LAST_RATE = 0.02
 _MOST_LEADERS = 16

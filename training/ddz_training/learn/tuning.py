@@ -34,11 +34,11 @@ from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.search import landlord_won
 from ddz_env import Rules
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_PLAY
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.state import game_key
+from ddz_env.support.compiling import kernel
 
 Floats = npt.NDArray[np.float64]
 Point = npt.NDArray[np.float64]

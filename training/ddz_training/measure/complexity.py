@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env import State
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.moves import list_moves
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import U1
-from ddz_env.core.errors import DouDizhuError, install_hint
+from ddz_env.support.compiling import kernel
+from ddz_env.support.errors import DouDizhuError, install_hint
 
 # --- Counts -----------------------------------------------------------------------------------------------------------
 

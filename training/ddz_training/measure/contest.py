@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from ddz_env import Rules
-from ddz_env.core.checks import LARGEST_WORD
-from ddz_env.core.options import Options, Range
+from ddz_env.support.checks import LARGEST_WORD
+from ddz_env.support.options import Options, Range
 from ddz_training.measure.duplicate import BLOCK, KEY, DealPlayer, GameRecord, matches, seatings
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.keeper import check_agents

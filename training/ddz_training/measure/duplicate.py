@@ -24,12 +24,12 @@ import numpy.typing as npt
 
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
 from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent, sight
 from ddz_env.playing.game import AgentFaultError, Ask, MakeGenerator, call, play_game, seat_generators
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
 from ddz_training.measure.agent_process import AgentProcesses
 from ddz_training.measure.errors import AgentFailedError
 from ddz_training.measure.keeper import AgentKeeper, plays_side_by_side

@@ -25,10 +25,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ddz_env import Rules
-from ddz_env.core.errors import InvalidAgentOptionError
-from ddz_env.core.options import Options, Range
 from ddz_env.playing.game import MakeGenerator
 from ddz_env.playing.generators import agent_generator
+from ddz_env.support.errors import InvalidAgentOptionError
+from ddz_env.support.options import Options, Range
 from ddz_training.measure.curve import Bounds as Bounds
 from ddz_training.measure.curve import Posterior, Tally, posterior
 from ddz_training.measure.curve import Tallies as Tallies

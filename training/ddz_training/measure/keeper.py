@@ -9,10 +9,10 @@ from contextlib import closing
 from typing import TypeVar
 
 from ddz_env import Rules
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.agent import Agent, answers_in_batches, cheats, close
 from ddz_env.playing.game import AgentFaultError, call, reason_of
 from ddz_env.playing.registry import make_agent, read_agent
+from ddz_env.support.errors import DouDizhuError
 from ddz_training.measure.agent_process import AgentProcessError, AgentProcesses
 from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning, InvalidArenaError
 from ddz_training.measure.timing import warm_up

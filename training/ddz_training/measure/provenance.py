@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ddz_env import Rules, __version__
-from ddz_env.core.errors import InvalidRulesError, shown
 from ddz_env.playing.provenance import agent_files, file_digest
+from ddz_env.support.errors import InvalidRulesError, shown
 from ddz_training.measure.errors import OtherVersionWarning
 
 

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ddz_env.core.errors import unknown
+from ddz_env.support.errors import unknown
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import SIDES, GameRecord
 from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError

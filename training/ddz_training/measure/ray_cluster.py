@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ddz_env import __version__
-from ddz_env.core.errors import install_hint
+from ddz_env.support.errors import install_hint
 from ddz_training.measure.errors import ClusterError, WorkerDiedError
 from ddz_training.measure.workers import TASKS_IN_FLIGHT, Share, Start, Worker, executed_by, in_turn
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env import Rules, State
-from ddz_env.core.options import Options
+from ddz_env.support.options import Options
 from ddz_training.measure.duplicate import SIDES, DealPlayer, GameRecord
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.keeper import check_agents

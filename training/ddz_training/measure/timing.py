@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from ddz_env import Move, Rules, State, View
-from ddz_env.core.engine.compiling import CompileListener
 from ddz_env.core.view import AUCTION
 from ddz_env.playing.agent import Agent, close, reset
 from ddz_env.playing.game import play_one, seat_generators
+from ddz_env.support.compiling import CompileListener
 
 _WARM_SEED = 2026
 _WARM_DECISIONS = 2

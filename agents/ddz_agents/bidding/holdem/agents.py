@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ddz_agents.bidding.holdem import betting as at
 from ddz_agents.bidding.holdem.cards import showdowns, strength
-from ddz_env.core.errors import DouDizhuError, unknown
-from ddz_env.core.options import Options, Range
+from ddz_env.support.errors import DouDizhuError, unknown
+from ddz_env.support.options import Options, Range
 
 _BOARD = (0, 3, 4, 5)
 """Cards on the table by street."""

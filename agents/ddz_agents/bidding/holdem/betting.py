@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ddz_agents.bidding.payoff import expected_payoff, final_payoff, opponent_win_rate
 from ddz_agents.bidding.tree import at_root, bring_up, go_down, new_tree, ucb
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 STACK, SMALL_BLIND, BIG_BLIND, STEP = 20_000, 50, 100, 500
 FOLD, CALL = 0, 1

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.engine.compiling import kernel, pure_kernel
 from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.support.compiling import kernel, pure_kernel
 
 _NONE = np.int64(-1)
 

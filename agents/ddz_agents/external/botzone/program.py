@@ -19,8 +19,8 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError
-from ddz_env.core.whole_file import real_path
+from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError
+from ddz_env.support.whole_file import real_path
 
 KEEP_RUNNING = b">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 _MARK = "DDZ_BOT"

@@ -14,10 +14,10 @@ from ddz_env import Move, View
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import NUM_CARDS, NUM_RANKS, card_rank
 from ddz_env.core.engine import layout as at
-from ddz_env.core.errors import DouDizhuError, InvalidMoveError, shown
 from ddz_env.peers.botzone.games import SEATS, BotzoneGame, game_of, last_two
 from ddz_env.peers.botzone.judges import MOST_BID
 from ddz_env.peers.botzone.player import read_move
+from ddz_env.support.errors import DouDizhuError, InvalidMoveError, shown
 
 _IDS = [[card for card in range(NUM_CARDS) if card_rank(card) == rank] for rank in range(NUM_RANKS)]
 

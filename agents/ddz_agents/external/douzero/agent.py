@@ -16,12 +16,12 @@ from ddz_agents.neural.errors import MissingTorchError
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, View
 from ddz_env.core.engine.moves import all_moves
-from ddz_env.core.errors import InvalidRulesError, install_hint
 from ddz_env.core.observation import observe
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.core.view import AUCTION
-from ddz_env.envs.threads import MOST_THREADS, usable_threads
 from ddz_env.playing.agent import check_to_act
+from ddz_env.support.errors import InvalidRulesError, install_hint
+from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.threads import MOST_THREADS, usable_threads
 
 if TYPE_CHECKING:
     from ddz_agents.external.douzero.network import PositionNetwork

@@ -20,9 +20,9 @@ from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.random import key
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.core.view import whole_moves
 from ddz_env.playing.agent import Decision
+from ddz_env.support.options import Options, Range, takes
 
 _TABLE_MEGABYTES = 8
 _ENUMERATED = 5000

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.legal import bombs_in, holds_rocket
 from ddz_env.core.engine.words import U0, U1, popcount
 from ddz_env.core.rules import R_SPRING
+from ddz_env.support.compiling import inline_kernel
 
 WIN = 1
 MOST_DOUBLINGS = 15

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.kickers import body_at, is_plane_with_solos, kicker_options
 from ddz_env.core.engine.legal import allowed, bombs_in, follow_starts, holds_rocket
 from ddz_env.core.engine.step import play_lightly
 from ddz_env.core.engine.words import CHAIN_PLANE, FOUR_PLANES, JOKERS, PLANE, U0, U1, U3, U4, U15, U16
 from ddz_env.core.rules import KICKER_TRIOS_MERGE, R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_PLAYERS, R_TRIO_KICKERS
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 LEAD = np.uint64(0)
 BOMBS = np.uint64(0x3F0)

@@ -14,7 +14,7 @@ from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.cards import MAX_HAND, RANK_NAMES
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.step import play_move
-from ddz_env.core.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, shown
 
 _MOST_HANDS = 3
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from ddz_agents.open_cards.solver import moves as game
 from ddz_agents.open_cards.solver.memory import TRUMPS, Search
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.legal import bombs_in, holds_rocket
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEGMENT_BASE
 from ddz_env.core.engine.words import JOKERS, U0, U1, U4, U15, lowest, popcount, remove
 from ddz_env.core.rules import R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_PLAYERS
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 RUN_LIMIT = 200
 """Hands that one check for a quick win may look at."""

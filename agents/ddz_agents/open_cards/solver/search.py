@@ -15,10 +15,10 @@ from ddz_agents.open_cards.solver.memory import Search, look_up, place, store
 from ddz_agents.open_cards.solver.quick_wins import quick_win, threatened
 from ddz_agents.rules.prices import is_bomb
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEGMENT_BASE
 from ddz_env.core.engine.words import BYTE, U0, popcount
 from ddz_env.core.rules import R_PLAYERS
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 # The score by which the first move to try is chosen: points for each move fewer to play, card, rank lower and pass.
 MOVE_POINTS, CARD_POINTS, RANK_POINTS, PASS_POINTS = np.int64(80), np.int64(25), np.int64(4), np.int64(-200)

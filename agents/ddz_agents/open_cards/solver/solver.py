@@ -15,9 +15,9 @@ from ddz_agents.worlds.determinize import Words
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.step import play_move
-from ddz_env.core.errors import DouDizhuError, shown
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.view import whole_moves
+from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.owned import OwnsArrays
 
 _SLICE = 20_000
 """Nodes between two looks at the clock and at Ctrl-C."""

@@ -28,8 +28,8 @@ from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
+from ddz_env.support.options import Options, Range, takes
 
 QUIESCENCE = {"off": search.NOTHING, "bombs": search.BOMBS, "trick": search.WHOLE_TRICK}
 MOST_DEPTH = 40

@@ -19,12 +19,12 @@ from ddz_agents.rules.position import Appraiser, appraise, mind_of
 from ddz_agents.rules.prices import is_bomb, price_of_main
 from ddz_agents.rules.rules import choose_kickers, lowest_kickers
 from ddz_agents.rules.scratch import KICKERS, MAINS, RuleScratch
-from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
 from ddz_env.core.engine.legal import marked, nth_legal
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
+from ddz_env.support.compiling import part_kernel, pure_kernel
 
 _BOMB = 1000
 _U64 = np.uint64(64)

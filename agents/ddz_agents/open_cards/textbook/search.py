@@ -19,12 +19,12 @@ from ddz_agents.open_cards.textbook.candidates import Space, push_moves, to_fron
 from ddz_agents.rules.position import evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import is_bomb
 from ddz_agents.tree_search.search import landlord_won
-from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import BOMBS_ONLY, HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_OVER, TARGET
 from ddz_env.core.engine.legal import bombs_in, finishing_action, holds_rocket, legal_mask
 from ddz_env.core.engine.step import next_seat
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0
+from ddz_env.support.compiling import part_kernel, pure_kernel
 
 MAX_PLIES = 128
 """Positions on one line of play; deeper ones are evaluated."""

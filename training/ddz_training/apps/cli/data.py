@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.errors import plural
+from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import bar, follow, quoted, show
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import COUNT, FOLDER, WEIGHTS, Output, playing_options, working

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.errors import DouDizhuError, plural
+from ddz_env.support.errors import DouDizhuError, plural
 from ddz_training.apps.cli.console import remark, show
 from ddz_training.apps.cli.options import COUNT, RULES
 

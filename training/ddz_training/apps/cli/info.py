@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import click
 from click import argument, option
 
-from ddz_env.core.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, shown
 from ddz_training.apps.cli.console import remark, show
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import RULES
 from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
-    from ddz_env.core.options import Option
+    from ddz_env.support.options import Option
     from ddz_training.apps.strengths import Strength
 
 ABLATIONS = ("rules-without", "rules-tuned", "policy-without")
@@ -146,7 +146,7 @@ def rules(preset: str | None) -> None:
       ddz show rules bidding,doubling=true
     """
     from ddz_env import Rules
-    from ddz_env.core.options import as_written
+    from ddz_env.support.options import as_written
     from ddz_training.apps.tables import preset_differences
 
     if preset is None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.checks import check_choice
-from ddz_env.core.errors import plural
+from ddz_env.support.checks import check_choice
+from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain, follow, quoted, remark, show
 from ddz_training.apps.cli.faults import agent_failed
 from ddz_training.apps.cli.options import (

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 from click import option
 
-from ddz_env.core.errors import install_hint
+from ddz_env.support.errors import install_hint
 from ddz_training.apps.cli.console import bar
 from ddz_training.apps.cli.faults import CommandLineError
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.errors import DouDizhuError
+from ddz_env.support.errors import DouDizhuError
 from ddz_training.apps.cli.console import console, quoted
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import NEW, RULES, together

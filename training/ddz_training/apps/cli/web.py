@@ -43,8 +43,8 @@ def web(port: int, host: str, adviser: str, folder: Path | None, opens: bool, **
 
     import uvicorn  # noqa: F401  # a missing extra is said first
 
-    from ddz_env.core.folders import user_folder
     from ddz_env.playing.registry import make_agent
+    from ddz_env.support.folders import user_folder
     from ddz_training.apps.web import routes
     from ddz_training.apps.web.games import WebOptionError
     from ddz_training.apps.web.server import Server

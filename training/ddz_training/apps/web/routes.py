@@ -57,8 +57,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ddz_env.core.errors import DouDizhuError, Message
 from ddz_env.playing.game import AgentFaultError
+from ddz_env.support.errors import DouDizhuError, Message
 from ddz_env.table.session import HiddenCardsError, NotYourTurnError
 from ddz_training.apps.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.server import LANGUAGE, FailedError, Server, language

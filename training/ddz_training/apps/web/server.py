@@ -12,13 +12,13 @@ from pathlib import Path
 from ddz_agents.open_cards.solver.puzzles import Puzzle, shipped_puzzles
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.core.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.spoken import worded
 from ddz_env.core.view import AUCTION, ROLES
 from ddz_env.playing.agent import cheats, close
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.playing.registry import LEVELS, make_agent
+from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.table.render.table import role_text
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts

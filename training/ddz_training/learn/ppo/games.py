@@ -23,16 +23,16 @@ from ddz_agents.neural.decisions import (
     new_pairs,
 )
 from ddz_agents.rules.scratch import RuleScratch
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.legal import count_legal, nth_legal
 from ddz_env.core.engine.words import U0
-from ddz_env.core.errors import InvalidOptionError
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.view import NO_ROLE
 from ddz_env.envs import slots as at
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.stepping import ACT, play
 from ddz_env.playing.generators import agent_generator
+from ddz_env.support.compiling import kernel
+from ddz_env.support.errors import InvalidOptionError
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.opponents import FrozenAgent, behind
 

@@ -22,7 +22,6 @@ from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LEFT, MOVES, STAGE, STAGE_KICKER
 from ddz_env.core.engine.moves import random_move
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.errors import InvalidOptionError
 from ddz_env.core.state import State
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.games import check_actions, refuse_illegal, restore_state
@@ -31,6 +30,7 @@ from ddz_env.envs.slots import LOG_MOVES
 from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM
 from ddz_env.playing.agent import BatchPlayer, close
 from ddz_env.playing.game import call
+from ddz_env.support.errors import InvalidOptionError
 
 _MOST = 2**64 - 1
 

@@ -28,7 +28,7 @@ from torch import Tensor
 from ddz_agents.neural.decisions import Decisions, Pairs
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
-from ddz_env.core.engine.compiling import kernel
+from ddz_env.support.compiling import kernel
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Flags, Games, Played, Turn

@@ -23,8 +23,8 @@ from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.network import Critic, PolicyNetwork, load_module
 from ddz_agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
 from ddz_agents.neural.weights import Weights, check_architecture, module_arrays, save_weights
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.support.errors import DouDizhuError
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.loop import CHECKPOINT, CURVES, POLICY, Counters, Training
 from ddz_training.learn.ppo.config import SelfPlayConfig

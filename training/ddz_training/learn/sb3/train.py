@@ -14,8 +14,8 @@ from stable_baselines3.common.logger import Logger, make_output_format
 
 from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_maskable_ppo
 from ddz_agents.neural.tensor_file import replace_file
-from ddz_env.core.options import Range
 from ddz_env.core.rules import Rules
+from ddz_env.support.options import Range
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError
 from ddz_training.learn.loop import Training
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games

@@ -21,10 +21,10 @@ from importlib import resources
 from pathlib import Path
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.checks import check_choice
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import ask, read_answer, tell
 from ddz_env.playing.generators import agent_generator
+from ddz_env.support.checks import check_choice
 from ddz_training.measure.errors import FrozenChangedError, InvalidBenchmarkRequestError
 from ddz_training.measure.keeper import answer_of
 

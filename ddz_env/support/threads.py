@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
-from ddz_env.core.checks import check_integer
-from ddz_env.core.errors import SharedGamesError
+from ddz_env.support.checks import check_integer
+from ddz_env.support.errors import SharedGamesError
 
 MOST_THREADS = 256
 _CHUNKS_PER_THREAD = 4  # a thread that loses its core for a while leaves its share to the others

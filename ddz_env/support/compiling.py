@@ -1,4 +1,4 @@
-"""The ``kernel`` decorators: how Numba compiles the engine, with its cache in the folders of :mod:`.cache`.
+"""The ``kernel`` decorators: how Numba compiles the engine, with its cache in the folders of :mod:`.compile_cache`.
 
 What is used of Numba's inner parts is here, and nowhere else: the option ``_nrt``, the base classes of the on-disk
 cache (no public option gives one program's kernels a folder of their own, or sees an edit of another file), what begins
@@ -19,7 +19,7 @@ import numba
 from numba.core import caching, event
 from numba.core.runtime import rtsys
 
-from ddz_env.core.engine.cache import Turn, announce, kernel_folder, warn
+from ddz_env.support.compile_cache import Turn, announce, kernel_folder, warn
 
 _FLAGS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
 

@@ -28,7 +28,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from ddz_env.core.folders import PACKAGES, package_folder, temporary_folder, user_folder
+from ddz_env.support.folders import PACKAGES, package_folder, temporary_folder, user_folder
 
 if sys.platform != "win32":
     import fcntl

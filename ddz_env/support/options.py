@@ -18,12 +18,12 @@ An option is a field.  Its annotation says what it may be, the docstring's ``Att
     >>> SearchOptions(iterations=0)
     Traceback (most recent call last):
     ...
-    ddz_env.core.errors.InvalidAgentOptionError: iterations=0 must be a whole number from 1 to 1,000,000
+    ddz_env.support.errors.InvalidAgentOptionError: iterations=0 must be a whole number from 1 to 1,000,000
     >>> SearchOptions.of(iteration=5)  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
     ...
-    ddz_env.core.errors.InvalidAgentOptionError: there is no option 'iteration' (did you mean 'iterations'?); there are
-    iterations, final
+    ddz_env.support.errors.InvalidAgentOptionError: there is no option 'iteration' (did you mean 'iterations'?); there
+    are iterations, final
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean, shown
+from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean, shown
 
 _Options = TypeVar("_Options", bound="Options")
 _Class = TypeVar("_Class", bound=type[Any])

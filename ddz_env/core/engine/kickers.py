@@ -50,7 +50,7 @@ class Body(NamedTuple):
         hand: The whole hand, body included.
         start: The body's lowest rank.
         length: Its chain length.
-        size: Cards a kicker (1 or 2).
+        size: Cards per kicker (1 or 2).
         kickers: How many kickers the whole move takes.
         on_lead: Whether the move leads a trick.
         trio_above: A rank above which some kicker must be used exactly three times; 99 for no such condition.
@@ -97,7 +97,7 @@ def body_of(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray
 
 @inline_kernel
 def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.uint64:
-    """How many kickers of different ranks a hand could give if no rank were a body's (body ranks included)."""
+    """How many kickers of different ranks a hand could give, the ranks of a body counted, too."""
     plane = (hand >> (U16 * (size - U1))) & PLANE
     count = popcount(plane)
     if rules[variant.R_TWO_JOKERS] == U0 and (plane & JOKERS) == JOKERS:
@@ -176,7 +176,7 @@ def _has_trio_above(chosen: np.uint64, limit: np.uint64, below: np.uint64) -> bo
 
 @pure_kernel
 def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The general case: ranks may repeat, so walk down the ranks and keep which sums those above can reach."""
+    """Mask of the next kicker's ranks where ranks may repeat: walk down, keeping which sums the ranks above reach."""
     first = left == body.kickers
     trio_above = body.trio_above
     options = U0
@@ -203,10 +203,10 @@ def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.
             total = already + U1
             while floor_ok and total <= already + left and total <= U4:
                 if (allowed >> total) & U1:
-                    rest = left - (total - already)
+                    missing = left - (total - already)
                     trio_here = want_trio and total == U3 and rank > trio_above
                     reach = above_plain if (not want_trio or settled or trio_here) else above_trio
-                    if (reach >> rest) & U1:
+                    if (reach >> missing) & U1:
                         options |= U1 << rank
                 total += U1
         if one_joker and rank == _U13:

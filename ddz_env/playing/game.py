@@ -1,4 +1,4 @@
-"""The plain loop: one game between agents, every move checked."""
+"""The loop of one game between agents, every move checked."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class IllegalAgentMoveError(AgentFaultError, IllegalMoveError):
 
 
 def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
-    """Do something that runs an agent's code, and name the agent in what it raises.
+    """Call a function that runs an agent's code, and name the agent in the error that it raises.
 
     ``SystemExit`` is named, too: it would end the program as if all were well.
 
@@ -117,7 +117,7 @@ def _place_of(error: BaseException) -> str:
 def seat_generators(
     key: Sequence[int], players: int, make: MakeGenerator = agent_generator
 ) -> list[np.random.Generator]:
-    """One generator a seat, keyed by the game and the seat: no seat's draws depend on another's.
+    """One generator per seat, keyed by the game and the seat: no seat's draws depend on another's.
 
     Args:
         key: What names the game, as ``[seed, game]`` or ``[seed, deal, game]``.
@@ -137,8 +137,8 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
 
     Args:
         state: The game, played on in place.
-        agents: One agent a seat; the same object may sit on several seats.
-        rngs: One generator a seat (:func:`seat_generators`).
+        agents: One agent per seat; the same object may sit on several seats.
+        rngs: One generator per seat (:func:`seat_generators`).
         asking: Asks the agent whose turn it is.
 
     Returns:
@@ -174,8 +174,8 @@ def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Gen
     seat = state.seat
     agent = agents[seat]
     move = play_answer(state, agent, call(agent, seat, "act", asking, agent, state, rngs[seat]))
-    for place, listener in enumerate(agents):
-        call(listener, place, "observe", observe, listener, seat, move)
+    for listening_seat, listener in enumerate(agents):
+        call(listener, listening_seat, "observe", observe, listener, seat, move)
     return move
 
 
@@ -192,7 +192,7 @@ def play_answer(state: State, agent: Agent, answer: object) -> Move:
 
 
 def read_answer(answer: object) -> Move:
-    """What an agent answered, if it is a move at all; whether it is legal, the game says.
+    """Read an agent's answer as a move, which may still be illegal.
 
     Raises:
         InvalidMoveError: If it is something else.

@@ -114,7 +114,7 @@ def value_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
 
 @inline_kernel
 def read_hand_values(sure: int, price: int) -> tuple[int, int, float, int]:
-    """What the columns of a hand say, of what :func:`value_hand` has found.
+    """The numbers that the columns of a hand show, from what :func:`value_hand` returned.
 
     Returns:
         How many thresholds its moves that can be beaten reach, how many all its moves do, the price between 0 and 1,

@@ -92,7 +92,7 @@ def card_columns(counts: Bytes) -> Floats:
 
 
 def roles_of(observations: Bytes) -> npt.NDArray[np.intp]:
-    """The role of each observer as a place in :data:`POSITIONS`; without a landlord the first.
+    """The role of each observer as an index into :data:`POSITIONS`; without a landlord the first.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.

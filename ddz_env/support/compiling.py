@@ -150,7 +150,8 @@ class _KernelCache:
     @property
     def cache_path(self) -> str | None:
         """The folder, for the statistics of a dispatcher."""
-        return self._files and self._files.cache_path
+        folder: str | None = self._files and self._files.cache_path
+        return folder
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """A compiled kernel from the files, or ``None``: then it is this process's turn until one is saved."""

@@ -12,7 +12,7 @@ from ddz_agents.bidding.tree import StakeTree, at_root, bring_up, go_down, new_t
 from ddz_agents.bidding.worlds import answer
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import set_prices
-from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_HAND, A_POOL, RuleScratch, look_around
+from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, look_around
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.engine.layout import BIDS, KNOWN, LANDLORD, MOVES, NO_SEAT, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_BID
 from ddz_env.core.engine.legal import bid_options
@@ -57,13 +57,13 @@ class Auction(NamedTuple):
 
 
 @kernel
-def hand_prices(rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, prices: np.ndarray) -> None:
+def hand_prices(rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, prices: np.ndarray) -> None:
     """Write the rule agent's price of each seat's cards before the auction.
 
     Args:
         rows: Worlds by landlord, shape ``[worlds, 3, 32]``, uint64.
         rules: The rules array.
-        mind: The rule agent's memory.
+        workspace: The rule agent's memory.
         prices: Output, shape ``[worlds, 3]``, float64.
     """
     row = np.empty(ROW_WORDS, np.uint64)
@@ -71,9 +71,9 @@ def hand_prices(rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, prices: 
         for seat in range(3):
             row[:] = rows[world, (seat + 1) % 3]  # a world in which the seat has not taken up the landlord cards
             row[SEAT], row[LANDLORD], row[KNOWN], row[STAGE] = np.uint64(seat), _NO_SEAT, U0, np.uint64(STAGE_BID)
-            look_around(row, rules, mind)
-            set_prices(mind.about[A_POOL], mind.about[A_ENEMY_CARDS], rules, WEIGHTS, mind)
-            prices[world, seat] = price_of_hand(mind.about[A_HAND], mind)
+            look_around(row, rules, workspace)
+            set_prices(workspace.about[A_POOL], workspace.about[A_ENEMY_CARDS], rules, WEIGHTS, workspace)
+            prices[world, seat] = price_of_hand(workspace.about[A_HAND], workspace)
 
 
 @inline_kernel

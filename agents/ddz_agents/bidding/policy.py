@@ -33,7 +33,7 @@ import numpy as np
 from ddz_agents.bidding.auction import BIDS_IN_ALL, Auction, hand_prices, search_auction
 from ddz_agents.bidding.payoff import expected_payoff, opponent_win_rate
 from ddz_agents.bidding.worlds import Outcomes, answer, outcomes
-from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.worlds.determinize import check_turn
 from ddz_env import Move, Rules, View
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
@@ -256,7 +256,7 @@ class PayoffSearchAgent(PayoffAgent):
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(PayoffSearchOptions.of(*values, **named))
-        self._mind = new_rule_scratch()
+        self._workspace = new_rule_workspace()
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Search in the auction; see :class:`PayoffAgent` for the rest."""
@@ -282,7 +282,7 @@ class PayoffSearchAgent(PayoffAgent):
 
     def _search(self, view: View, dealt: Outcomes, state: np.uint64) -> tuple[Any, Any]:
         prices = np.empty((len(dealt.rows), 3))
-        hand_prices(dealt.rows, view.rule_words, self._mind, prices)
+        hand_prices(dealt.rows, view.rule_words, self._workspace, prices)
         rates = 1.0 / (1.0 + np.exp(RATE_SLOPE * prices - RATE_AT_ZERO))
         own_rates = np.array([dealt.win_rate(landlord) for landlord in range(3)])
         scale = 2.0 * _HIGHEST[view.rules.bidding]

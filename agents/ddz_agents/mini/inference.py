@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ddz_agents.open_cards.information_set import InformationSet, first_row, information_set
 from ddz_agents.rules.agent import chosen_move
-from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.worlds.determinize import Words
 from ddz_agents.worlds.story import play_all
 from ddz_env.core.engine.layout import HANDS
@@ -68,11 +68,11 @@ class RulesOpponent(OwnsArrays):
     name = "rules"
 
     def __init__(self) -> None:
-        self._mind = new_rule_scratch()
+        self._workspace = new_rule_workspace()
 
     def choose_in(self, row: Words, history: History, rules: Rules) -> Move:
         """The rule agent's move in a state."""
-        return chosen_move(row, rules.words(), self._mind)
+        return chosen_move(row, rules.words(), self._workspace)
 
 
 class Inference(OwnsArrays):

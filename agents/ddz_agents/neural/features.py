@@ -21,7 +21,7 @@ import numpy as np
 
 from ddz_agents.rules.decomposition import values_of_hand
 from ddz_agents.rules.prices import LOSER, set_prices
-from ddz_agents.rules.scratch import RuleScratch
+from ddz_agents.rules.scratch import RuleWorkspace
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.cards import NUM_RANKS
@@ -84,31 +84,31 @@ PROSPECT_NUMBERS = (*_SIZES, *WEIGHTS.tolist())
 
 
 @pure_kernel
-def weigh_pool(pool: np.uint64, most: np.uint64, rules: np.ndarray, mind: RuleScratch) -> None:
+def weigh_pool(pool: np.uint64, most: np.uint64, rules: np.ndarray, workspace: RuleWorkspace) -> None:
     """Price all moves against unseen cards; nothing to do if they are those that were priced last.
 
     Args:
         pool: The cards that could beat them, as a hand.
         most: The cards of the largest hand among those who hold them.
         rules: The rules array.
-        mind: The memory in which the prices are written.
+        workspace: The memory in which the prices are written.
     """
-    set_prices(pool, most, rules, WEIGHTS, mind)
+    set_prices(pool, most, rules, WEIGHTS, workspace)
 
 
 @pure_kernel
-def value_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+def value_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     """Find what the prospects of a hand depend on; a hand that recurs in a decision is looked up.
 
     Args:
         hand: The hand.
-        mind: Priced by :func:`weigh_pool`.
+        workspace: Priced by :func:`weigh_pool`.
 
     Returns:
         One hundred a move that can be beaten and one any other, of the split with the fewest of the former; and the
         price of the hand.  Both fit in int16.
     """
-    price, sure = values_of_hand(hand, mind)
+    price, sure = values_of_hand(hand, workspace)
     return sure, min(max(price, -_MOST_PRICE), _MOST_PRICE)
 
 

@@ -19,7 +19,7 @@ from ddz_agents.neural.features import HAND_VALUES
 from ddz_agents.neural.fields import Fields, add_entries, enter, running_sums
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural.tensor_file import Arrays
-from ddz_agents.rules.scratch import ABOUT_WORDS, HANDS_KNOWN, MEMORY_WORDS, PRICE_WORDS, RuleScratch, Scratch
+from ddz_agents.rules.scratch import ABOUT_WORDS, HANDS_KNOWN, MEMORY_WORDS, PRICE_WORDS, RuleWorkspace, Scratch
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
@@ -77,7 +77,7 @@ class ForwardBuffers(NamedTuple):
         factors: Entries of a row: factors.
     """
 
-    scratches: RuleScratch
+    scratches: RuleWorkspace
     decisions: Decisions
     hands: HandMemory
     columns: Floats
@@ -99,7 +99,7 @@ def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_featu
     scratch = Scratch(np.zeros((rows, PRICE_WORDS), np.int64), np.zeros((rows, MEMORY_WORDS), np.uint64))
     known, mask = np.zeros((rows, HANDS_KNOWN, 3), np.uint64), np.zeros((rows, MASK_WORDS), np.uint64)
     return ForwardBuffers(
-        RuleScratch(scratch, known, mask, np.zeros((rows, ABOUT_WORDS), np.uint64)),
+        RuleWorkspace(scratch, known, mask, np.zeros((rows, ABOUT_WORDS), np.uint64)),
         Decisions(
             np.zeros((rows + 1, DECISION_SIZE), np.int8), np.zeros((rows + 1, DECISION_HANDS, HAND_VALUES), np.int16)
         ),
@@ -118,10 +118,10 @@ def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_featu
 
 
 @inline_kernel
-def scratch_of(scratches: RuleScratch, row: int) -> RuleScratch:
+def scratch_of(scratches: RuleWorkspace, row: int) -> RuleWorkspace:
     """The memory of a row; only for kernels that do not count references, for its arrays own nothing."""
     prices, memory = scratches.scratch
-    return RuleScratch(
+    return RuleWorkspace(
         Scratch(prices[row], memory[row]), scratches.known[row], scratches.mask[row], scratches.about[row]
     )
 

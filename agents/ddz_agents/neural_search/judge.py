@@ -20,7 +20,7 @@ from ddz_agents.neural.agent import PartialMove, next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.descent import Descents, Searcher, describe_leaf, new_descents
-from ddz_agents.neural_search.leaves import ask_critic, leaf_kind, values_for
+from ddz_agents.neural_search.values import ask_critic, leaf_kind, values_for
 from ddz_agents.worlds.determinize import Reals, check_view, draw_world
 from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ddz_agents.rules import weights as of
 from ddz_agents.rules.rules import next_action, rules_move
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_env import Move, Rules, View
 from ddz_env.core.engine.layout import CHOSEN, LANDLORD, SIZES, STAGE, STAGE_KICKER, STAGE_OVER
 from ddz_env.core.engine.legal import legal_mask, marked
@@ -33,9 +33,9 @@ _FEW = 3
 _SEAT_BITS = 8
 
 
-def chosen_move(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, weights: np.ndarray = of.WEIGHTS) -> Move:
+def chosen_move(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, weights: np.ndarray = of.WEIGHTS) -> Move:
     """The rule agent's move: see :func:`ddz_agents.rules.rules.rules_move`, which chooses it."""
-    main, kickers = rules_move(row, rules, mind, weights)
+    main, kickers = rules_move(row, rules, workspace, weights)
     return Move.from_words(int(main), int(kickers))
 
 
@@ -46,7 +46,7 @@ class PricedAgent(OwnsArrays):
     cheats = False
 
     def __init__(self) -> None:
-        self._mind = new_rule_scratch()
+        self._workspace = new_rule_workspace()
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
         """The weights for a seat, :data:`ddz_agents.rules.weights.WEIGHTS` or others of their shape and meaning."""
@@ -63,7 +63,7 @@ class PricedAgent(OwnsArrays):
             IllegalMoveError: If it is not the seat's turn.
         """
         check_to_act(view)
-        return chosen_move(self.seen(view), view.rule_words, self._mind, self.weights(view))
+        return chosen_move(self.seen(view), view.rule_words, self._workspace, self.weights(view))
 
 
 class RulesAgent(PricedAgent):
@@ -168,14 +168,14 @@ def hide_few_cards(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uin
 
 @pure_kernel
 def teach(
-    rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, plans: np.ndarray, actions: np.ndarray
+    rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, plans: np.ndarray, actions: np.ndarray
 ) -> None:
     """Write the teacher's action for every game, at any stage.
 
     Args:
         rows: The games, shape ``[n, 32]``, uint64; unchanged.
         rules: The rules array.
-        mind: The teacher's memory.
+        workspace: The teacher's memory.
         w: Its weights.
         plans: Main group and kickers last planned in each game, shape ``[n, 2]``, uint64; changed in place.
         actions: Output, shape ``[n]``, int64; ``NO_LABEL`` where the game is over or the teacher has no answer.
@@ -185,28 +185,30 @@ def teach(
         actions[index] = NO_LABEL
         if row[STAGE] == STAGE_OVER:
             continue
-        action = next_action(row, rules, mind, w, plan)
+        action = next_action(row, rules, workspace, w, plan)
         if row[STAGE] == STAGE_KICKER:
             # A hand is planes of thresholds: a part of the plan has no bit that the plan has not.
             if row[CHOSEN] & ~plan[1] != U0 or row[CHOSEN] == plan[1]:
                 continue
-            legal_mask(row, rules, mind.mask)
-            if not marked(mind.mask, action):
+            legal_mask(row, rules, workspace.mask)
+            if not marked(workspace.mask, action):
                 continue
         actions[index] = np.int64(action)
 
 
 @pure_kernel
-def _choose_moves(rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, moves: np.ndarray) -> None:
+def _choose_moves(
+    rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, moves: np.ndarray
+) -> None:
     """Write the whole moves, main ids and kickers as hands, of games at the start of a decision."""
     for index in range(rows.shape[0]):
-        moves[index, 0], moves[index, 1] = rules_move(rows[index], rules, mind, w)
+        moves[index, 0], moves[index, 1] = rules_move(rows[index], rules, workspace, w)
 
 
 @lru_cache(maxsize=MOST_THREADS)
-def _memory_of(thread: int) -> RuleScratch:
+def _memory_of(thread: int) -> RuleWorkspace:
     """The memory of a thread that answers for many games."""
-    return new_rule_scratch()
+    return new_rule_workspace()
 
 
 class RulesTeacher(OwnsArrays):

@@ -8,7 +8,7 @@ A move has two prices (:mod:`ddz_agents.rules.prices`): one that falls with its 
 counts the moves that can be beaten.  Both cheapest splits are found in one walk, as the order of chains and readings
 does not depend on prices; only what a trio carries does.  A hand that was split before at the same prices is looked up.
 
-Nothing here allocates: a :class:`~ddz_agents.rules.scratch.RuleScratch` is made once and handed in.
+Nothing here allocates: a :class:`~ddz_agents.rules.scratch.RuleWorkspace` is made once and handed in.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from ddz_agents.rules import prices
 from ddz_agents.rules import scratch as at
-from ddz_agents.rules.scratch import RuleScratch, Scratch, is_plane
+from ddz_agents.rules.scratch import RuleWorkspace, Scratch, is_plane
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, U0, U1, U2, U3, U4, U15, U16, U32
 from ddz_env.support.compiling import inline_kernel, pure_kernel
@@ -398,18 +398,18 @@ def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: 
 
 
 @pure_kernel
-def split_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+def split_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     """Find the two cheapest sets of moves into which a hand splits; :func:`write_split` writes them.
 
     Args:
         hand: The hand.
-        mind: Prices (:func:`~ddz_agents.rules.prices.set_prices`) and memory.
+        workspace: Prices (:func:`~ddz_agents.rules.prices.set_prices`) and memory.
 
     Returns:
         The price of the first, in hundredths of a trick; and 100 for each move of the second that can be beaten plus 1
         for each other one, where the first number is as small as possible.
     """
-    scratch = mind.scratch
+    scratch = workspace.scratch
     memory = scratch.memory
     count = _list_chains(hand, scratch)
     price, sure, readings, depth, rest = _DEAREST, _DEAREST, _ZERO, _ZERO, hand
@@ -455,17 +455,17 @@ def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
 
 
 @pure_kernel
-def write_split(sure: bool, mind: RuleScratch) -> int:
-    """Write the moves of a cheapest split that was found last into ``mind.scratch.memory``.
+def write_split(sure: bool, workspace: RuleWorkspace) -> int:
+    """Write the moves of a cheapest split that was found last into ``workspace.scratch.memory``.
 
     Args:
         sure: Whether the one with the fewest moves that can be beaten.
-        mind: Prices and memory.
+        workspace: Prices and memory.
 
     Returns:
         How many moves there are.
     """
-    scratch = mind.scratch
+    scratch = workspace.scratch
     memory, best = scratch.memory, at.BEST_SURE if sure else at.BEST_PRICE
     chains, reading = np.int64(memory[best + 1]), (memory[best + 2], memory[best + 3] != U0, memory[best + 4])
     planes = U0
@@ -481,28 +481,28 @@ def write_split(sure: bool, mind: RuleScratch) -> int:
 
 
 @pure_kernel
-def values_of_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+def values_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     """Both prices of :func:`split_hand`, looked up where the hand was split before at the same prices."""
-    slot = mind.known[np.int64((hand * _GOLD) >> _SLOT) & (mind.known.shape[0] - 1)]
-    if slot[0] != hand or slot[1] != mind.scratch.memory[at.TIMES]:
-        price, sure = split_hand(hand, mind)
-        slot[0], slot[1], slot[2] = hand, mind.scratch.memory[at.TIMES], np.uint64(price + (sure << 32))
+    slot = workspace.known[np.int64((hand * _GOLD) >> _SLOT) & (workspace.known.shape[0] - 1)]
+    if slot[0] != hand or slot[1] != workspace.scratch.memory[at.TIMES]:
+        price, sure = split_hand(hand, workspace)
+        slot[0], slot[1], slot[2] = hand, workspace.scratch.memory[at.TIMES], np.uint64(price + (sure << 32))
     both = np.int64(slot[2])
     return prices.price_part(both), prices.sure_part(both)
 
 
 @inline_kernel
-def price_of_hand(hand: np.uint64, mind: RuleScratch) -> int:
+def price_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> int:
     """What a hand costs to play out, in hundredths of a trick; the prices must be set.
 
     The fewer tricks it still has to win, and the fewer of its moves can be beaten, the cheaper.  Controls and bombs
     enter through the prices of moves.
     """
-    return values_of_hand(hand, mind)[0]
+    return values_of_hand(hand, workspace)[0]
 
 
 @inline_kernel
-def losers_and_controls(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+def losers_and_controls(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     """The fewest moves that can be beaten into which a hand splits, and the moves of that split that cannot."""
-    sure = values_of_hand(hand, mind)[1]
+    sure = values_of_hand(hand, workspace)[1]
     return sure // prices.LOSER, sure % prices.LOSER

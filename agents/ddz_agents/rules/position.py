@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ddz_agents.rules.decomposition import values_of_hand
 from ddz_agents.rules.prices import LOSER, set_prices
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_env.core.engine.layout import HANDS, KEY, LANDLORD, OWNER, SEAT, TARGET
 from ddz_env.core.engine.legal import bombs_in, holds_rocket, replies
 from ddz_env.core.engine.random import advance
@@ -58,15 +58,17 @@ class Appraiser(NamedTuple):
         features: What the position evaluated last was, by the ``P_`` indexes, shape ``[12]``, float64.
     """
 
-    landlord: RuleScratch
-    peasants: RuleScratch
+    landlord: RuleWorkspace
+    peasants: RuleWorkspace
     salt: npt.NDArray[np.uint64]
     features: npt.NDArray[np.float64]
 
 
 def new_appraiser() -> Appraiser:
     """Memory for one thread."""
-    return Appraiser(new_rule_scratch(_HANDS), new_rule_scratch(_HANDS), np.ones(1, np.uint64), np.zeros(len(POSITION)))
+    return Appraiser(
+        new_rule_workspace(_HANDS), new_rule_workspace(_HANDS), np.ones(1, np.uint64), np.zeros(len(POSITION))
+    )
 
 
 @pure_kernel
@@ -93,7 +95,7 @@ def set_position(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser, w: np
 
 
 @inline_kernel
-def mind_of(row: np.ndarray, seat: np.uint64, appraiser: Appraiser) -> RuleScratch:
+def workspace_of(row: np.ndarray, seat: np.uint64, appraiser: Appraiser) -> RuleWorkspace:
     """The prices of a seat's side."""
     return appraiser.landlord if seat == row[LANDLORD] else appraiser.peasants
 
@@ -108,7 +110,7 @@ def appraise(hand: np.uint64, row: np.ndarray, seat: np.uint64, appraiser: Appra
         seat: The seat.
         appraiser: Prices (:func:`set_position`) and memory.
     """
-    price, sure = values_of_hand(hand, mind_of(row, seat, appraiser))
+    price, sure = values_of_hand(hand, workspace_of(row, seat, appraiser))
     return price, sure // LOSER, sure % LOSER
 
 

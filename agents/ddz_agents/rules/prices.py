@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ddz_agents.rules import scratch as at
 from ddz_agents.rules import weights as of
-from ddz_agents.rules.scratch import RuleScratch, Scratch
+from ddz_agents.rules.scratch import RuleWorkspace, Scratch
 from ddz_env.core.actions import NUM_SEGMENTS, segments_of
 from ddz_env.core.cards import NUM_CARDS
 from ddz_env.core.engine import tables, words
@@ -174,7 +174,7 @@ def _note(index: int, word: np.uint64, scratch: Scratch) -> bool:
 
 
 @pure_kernel
-def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarray, mind: RuleScratch) -> None:
+def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarray, workspace: RuleWorkspace) -> None:
     """Price all main groups by how easily the unseen cards beat them, unless that has been done.
 
     Args:
@@ -182,9 +182,9 @@ def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarra
         most: The cards of the largest hand among those who hold them.
         rules: The rules array.
         w: The weights, shape ``[33]``, int64.
-        mind: The memory; what it knows of hands is forgotten if anything has changed.
+        workspace: The memory; what it knows of hands is forgotten if anything has changed.
     """
-    scratch = mind.scratch
+    scratch = workspace.scratch
     prices = scratch.prices
     changed = _note(at.POOL, pool, scratch) | _note(at.MOST, most, scratch)
     changed |= _note(at.ALLOWED, rules[R_SEGMENTS], scratch) | _note(at.TWO_JOKERS, rules[R_TWO_JOKERS], scratch)
@@ -228,15 +228,15 @@ def _beaten_and_price(main: np.uint64, scratch: Scratch) -> tuple[int, int]:
 
 
 @inline_kernel
-def beatable(mind: RuleScratch, main: np.uint64) -> int:
+def beatable(workspace: RuleWorkspace, main: np.uint64) -> int:
     """How easily a main group is beaten, 0 (a control) to 100; groups with kickers count as their bodies."""
-    return _beaten_and_price(main, mind.scratch)[0]
+    return _beaten_and_price(main, workspace.scratch)[0]
 
 
 @inline_kernel
-def price_of_main(main: np.uint64, mind: RuleScratch) -> int:
+def price_of_main(main: np.uint64, workspace: RuleWorkspace) -> int:
     """What it costs to get rid of a main group of a split, in hundredths of a trick; kickers cost nothing."""
-    return price_part(_beaten_and_price(main, mind.scratch)[1])
+    return price_part(_beaten_and_price(main, workspace.scratch)[1])
 
 
 @inline_kernel

@@ -13,6 +13,12 @@ SCORE_WIN, SCORE_STAKE, SCORE_BOTZONE = 0, 1, 2
 _WORD = np.uint64(65535)
 
 
+@inline_kernel
+def landlord_won(row: np.ndarray) -> bool:
+    """Whether a finished game was won by the landlord."""
+    return row[at.WINNER] == row[at.LANDLORD] + U1
+
+
 @pure_kernel
 def is_spring(row: np.ndarray, rules: np.ndarray) -> bool:
     """Whether the losers never played (spring), or the landlord played only the first move (anti-spring).
@@ -24,7 +30,7 @@ def is_spring(row: np.ndarray, rules: np.ndarray) -> bool:
     landlord = row[at.LANDLORD]
     plays = row[at.PLAYS]
     peasants = plays & ~(BYTE << (U8 * landlord))
-    if row[at.WINNER] == landlord + U1:
+    if landlord_won(row):
         return peasants == U0
     return ((plays >> (U8 * landlord)) & BYTE) == U1
 

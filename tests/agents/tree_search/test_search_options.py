@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ddz_agents.searching import Position
 from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from ddz_agents.tree_search.search import Position, search, simulate_random
+from ddz_agents.tree_search.search import search, simulate_random
 from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
 from ddz_agents.worlds.determinize import uniform
 from ddz_env import Rules, State

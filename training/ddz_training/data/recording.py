@@ -22,7 +22,7 @@ from ddz_env.support.options import Options
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.games import GAMES, DataSetError, RecordedGame, Thought, games_settings
 from ddz_training.data.table import check_tables
-from ddz_training.measure.duplicate import DealPlayer, Match, seatings
+from ddz_training.measure.duplicate import DealPlayer, Match, hands_settings, seatings
 from ddz_training.measure.keeper import answer_of, check_agents
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
@@ -37,6 +37,7 @@ class Recording(Options):
         rules: The rules.
         seed: Seed of the deals and the agents.
         visits: Whether to note what the searches think; all agents must report it (``decide``) and not cheat.
+        hands: The hands of the deals (:mod:`ddz_training.measure.deal_file`); dealt from the seed if empty.
 
     Raises:
         DataSetError: If there is another number of agents.
@@ -48,6 +49,7 @@ class Recording(Options):
     rules: Rules = Rules()  # noqa: RUF009  # frozen
     seed: int = 0
     visits: bool = False
+    hands: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse any other number of agents."""
@@ -87,7 +89,8 @@ class Recording(Options):
         for spec in self.agents if self.visits else ():
             if not answer_of(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
                 raise DataSetError(f"{spec!r} has no visits to record: it must report them (decide) and not cheat")
-        settings = games_settings(self.agents, self.rules, self.seed, visits=self.visits)
+        given = hands_settings(self.hands)
+        settings = games_settings(self.agents, self.rules, self.seed, visits=self.visits, **given)
         return ResultStore(RecordedGame, path, settings, ("deal",), per_key=len(self.seatings), agents=self.agents)
 
 
@@ -100,7 +103,7 @@ class GameRecorder:
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._player = DealPlayer(recording.rules, recording.seed, timing=False)
+        self._player = DealPlayer(recording.rules, recording.seed, timing=False, hands=recording.hands)
         self.close = self._player.close
 
     def work(self, deal: int) -> list[RecordedGame]:
@@ -123,8 +126,9 @@ class GameRecorder:
             return moves[-1]
 
         over = self._player.game(Match(recording.agents, deal, recording.agents), game, seats, noted).state
-        start = State.new(recording.seed, recording.rules, deal)
-        return RecordedGame.of(start, moves, over, deal=deal, game=game, seats=seats, thoughts=thoughts)
+        return RecordedGame.of(
+            self._player.start(deal), moves, over, deal=deal, game=game, seats=seats, thoughts=thoughts
+        )
 
 
 def _thoughts(decision: Decision) -> list[Thought]:
@@ -135,7 +139,7 @@ def _thoughts(decision: Decision) -> list[Thought]:
 
 def record_games(
     recording: Recording,
-    deals: int,
+    deals: int | Sequence[int],
     *,
     first_deal: int = 0,
     processes: int = 1,
@@ -146,8 +150,8 @@ def record_games(
 
     Args:
         recording: Agents, rules and seed.
-        deals: How many deals.
-        first_deal: Number of the first deal.
+        deals: How many deals, or their numbers.
+        first_deal: Number of the first of so many deals.
         processes: Worker processes; the games do not depend on them.
         store: Where to keep each deal as soon as it and all before it are done (:meth:`Recording.store`).  Deals that
             it already holds are not played again.
@@ -161,9 +165,10 @@ def record_games(
         AgentFailedError: If an agent fails.
         WorkerDiedError: If a worker died.
     """
-    if deals < 1 or first_deal < 0:
+    numbers = range(first_deal, first_deal + deals) if isinstance(deals, int) else deals
+    if not numbers or first_deal < 0:
         raise DataSetError(f"deals={deals} must be at least 1, and first_deal={first_deal} at least 0")
-    tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
+    tasks = {(deal,): deal for deal in numbers}
     return (store or recording.store()).fill(tasks, functools.partial(GameRecorder, recording), processes, on_progress)
 
 

@@ -26,7 +26,7 @@ from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.full_games import DEAL_LIST, PAPER, ListOptions, game_number, games_note, new_game
+from ddz_training.experiments.full_games import PAPER, ListOptions, game_number, games_note
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import clustered_interval, wilson_interval
 
@@ -114,7 +114,7 @@ def count_by_suit(state: State) -> int:
 
 def play_through(options: ListOptions, player: str, deal: int) -> list[BranchingResult]:
     """Play a deal through and count the choices."""
-    state = new_game(deal)
+    state = options.new_game(deal)
     first_by_suit, agents = count_by_suit(state), [make_agent(player)] * state.rules.players
     number = game_number("branching", player, deal, 0)
     rngs = seat_generators([options.seed, number], len(agents), published_generator)
@@ -183,9 +183,9 @@ BRANCHING = ex.Experiment(
     options=ListOptions,
     result=BranchingResult,
     key=("player", "deal"),
-    tasks=lambda options: [(PLAYER, deal) for deal in range(options.deals)],
+    tasks=lambda options: [(PLAYER, deal) for deal in options.numbers],
     work=play_through,
-    more=lambda options: {"deals": DEAL_LIST},
+    more=lambda options: options.list_settings,
     unit="games",
     tables={"full-branching": branching_table},
     file="full_branching",

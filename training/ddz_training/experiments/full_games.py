@@ -23,12 +23,14 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ddz_env import State
+from ddz_env import Rules, State
 from ddz_env.core.engine.random import key
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
+from ddz_training.measure.deal_file import DealFile, read_deals
+from ddz_training.measure.duplicate import hands_settings, new_deal
 from ddz_training.measure.keeper import AgentKeeper, check_agents
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, clustered_interval, within
@@ -42,11 +44,6 @@ DEAL_LIST = "deals_2011"
 """Name of the list in the settings of results."""
 
 
-def new_game(deal: int) -> State:
-    """The game of a deal before the first move; seat 0 is the landlord."""
-    return State.new(seed=int(key(np.uint64(LIST_SEED), np.uint64(deal))) >> 32)
-
-
 LANDLORD = 0
 
 
@@ -57,9 +54,31 @@ class ListOptions(ex.SeedOptions):
     Attributes:
         seed: Seed of all agents; the deals are always the same.
         deals: How many of the 1,000 deals, from the first.
+        deal_file: A file of other deals, or of numbers in the list, of which the first are played.
     """
 
     deals: Annotated[int, Range(1, DEAL_COUNT)] = DEAL_COUNT
+    deal_file: str | None = None
+
+    @functools.cached_property
+    def _listed(self) -> DealFile | None:
+        return None if self.deal_file is None else read_deals(Path(self.deal_file), Rules(), None)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The numbers of the deals that are played."""
+        return range(self.deals) if self._listed is None else self._listed.chosen(self.deals)
+
+    @property
+    def list_settings(self) -> dict[str, str]:
+        """What a file of results says of the deals."""
+        return {"deals": DEAL_LIST, **hands_settings(self._listed.hands if self._listed else ())}
+
+    def new_game(self, deal: int) -> State:
+        """The game of a deal before the first move; seat 0 is the landlord."""
+        if self._listed is not None and self._listed.hands:
+            return new_deal(Rules(), LIST_SEED, deal, self._listed.hands)
+        return State.new(seed=int(key(np.uint64(LIST_SEED), np.uint64(deal))) >> 32)
 
 
 @dataclass(frozen=True)
@@ -155,14 +174,14 @@ class GameWorker(AgentKeeper):
 
     def __init__(self, experiment: str, options: FullOptions) -> None:
         super().__init__()
-        self._experiment, self._seed = experiment, options.seed
+        self._experiment, self._options = experiment, options
 
     def work(self, task: tuple[int, int, str, Agents]) -> list[GameResult]:
         """Play a game."""
         game, deal, lineup, specs = task
-        number, state = game_number(self._experiment, lineup, deal, game), new_game(deal)
+        number, state = game_number(self._experiment, lineup, deal, game), self._options.new_game(deal)
         agents = [self.agent(spec, seat) for seat, spec in enumerate(specs)]
-        play_game(state, agents, seat_generators([self._seed, number], len(agents), published_generator))
+        play_game(state, agents, seat_generators([self._options.seed, number], len(agents), published_generator))
         return [GameResult(game, deal, lineup, int(state.winner or 0), len(state.history))]
 
 
@@ -252,7 +271,7 @@ def lineup_experiment(
     def games(chosen: Any) -> list[ex.Task]:
         lineups = cast(chosen).lineups
         check_agents(spec for specs in lineups.values() for spec in specs)
-        numbers = product(range(chosen.games), range(chosen.deals), lineups.items())
+        numbers = product(range(chosen.games), chosen.numbers, lineups.items())
         return [(game, deal, *lineup) for game, deal, lineup in numbers]
 
     return ex.Experiment(
@@ -264,7 +283,7 @@ def lineup_experiment(
         key=("game", "deal", "lineup"),
         tasks=games,
         worker=functools.partial(GameWorker, name),
-        more=lambda chosen: {"deals": DEAL_LIST, "agents": dict(cast(chosen).agents)},
+        more=lambda chosen: {**chosen.list_settings, "agents": dict(cast(chosen).agents)},
         unit="games",
         tables={f"full-{name}": functools.partial(rate_table, title, rows)},
         file=f"full_{name}",

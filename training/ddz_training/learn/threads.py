@@ -16,7 +16,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_env.support.threads import usable_threads
 
 _LAST_RATE = 0.02
@@ -90,11 +90,11 @@ class Threads:
 
         return timed
 
-    def _scratch(self) -> RuleScratch:
+    def _scratch(self) -> RuleWorkspace:
         """This thread's memory for searches through hands."""
         if not hasattr(self._own, "scratch"):
-            self._own.scratch = new_rule_scratch()
-        scratch: RuleScratch = self._own.scratch
+            self._own.scratch = new_rule_workspace()
+        scratch: RuleWorkspace = self._own.scratch
         return scratch
 
     def close(self) -> None:

@@ -30,12 +30,12 @@ from ddz_agents.rules import weights as at
 from ddz_agents.rules.candidates import list_candidates
 from ddz_agents.rules.position import POSITION
 from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.tree_search.search import landlord_won
 from ddz_env import Rules
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_PLAY
+from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.state import game_key
 from ddz_env.support.compiling import kernel
@@ -166,7 +166,7 @@ def deals(seed: int, first: int, count: int) -> npt.NDArray[np.uint64]:
 def play_rules(
     games: npt.NDArray[np.uint64],
     rules: npt.NDArray[np.uint64],
-    mind: RuleScratch,
+    workspace: RuleWorkspace,
     landlord: npt.NDArray[np.int64],
     peasants: npt.NDArray[np.int64],
     won: npt.NDArray[np.float64],
@@ -176,7 +176,7 @@ def play_rules(
     Args:
         games: The generator states of the deals (:func:`deals`), shape ``[n]``.
         rules: The rules array, of a preset with a fixed landlord.
-        mind: The rule agent's memory.
+        workspace: The rule agent's memory.
         landlord: The landlord's weights, shape ``[33]``.
         peasants: The peasants' weights.
         won: Output, shape ``[n]``: 1 where the landlord won.
@@ -185,7 +185,7 @@ def play_rules(
     for index in range(games.size):
         new_game(row, games[index], rules)
         while row[STAGE] == STAGE_PLAY:
-            main, kickers = rules_move(row, rules, mind, landlord if row[SEAT] == row[LANDLORD] else peasants)
+            main, kickers = rules_move(row, rules, workspace, landlord if row[SEAT] == row[LANDLORD] else peasants)
             play_move(row, main, kickers, rules)
         won[index] = 1.0 if landlord_won(row) else 0.0
 
@@ -240,7 +240,7 @@ class RulesSide(Subject):
         self.span[list(STEPS)] = np.maximum(3.0, self.start[list(STEPS)] / 2.0)
         self.places = np.setdiff1d(np.arange(len(WEIGHTS)), PEASANTS_ALONE if landlord else ())
         self._landlord = landlord
-        self._mind, self._rules = new_rule_scratch(), Rules().words()
+        self._workspace, self._rules = new_rule_workspace(), Rules().words()
 
     def weights(self, point: Point) -> Floats:
         """The weights as whole numbers: hundredths of a trick, and per cent of at least one."""
@@ -252,7 +252,7 @@ class RulesSide(Subject):
         """Play one game per deal."""
         won, tuned = np.zeros(len(games)), weights.astype(np.int64)
         landlord, peasants = (tuned, WEIGHTS) if self._landlord else (WEIGHTS, tuned)
-        play_rules(games, self._rules, self._mind, landlord, peasants, won)
+        play_rules(games, self._rules, self._workspace, landlord, peasants, won)
         return won if self._landlord else 1.0 - won
 
 
@@ -264,7 +264,7 @@ class PositionWeights(Subject):
     def __init__(self) -> None:
         self.start, self.span = POSITION.copy(), 0.2 + np.abs(POSITION) / 2.0
         self.places = np.arange(1, len(POSITION))  # what is added to every position decides nothing
-        self._rules, self._mind, self._row = Rules().words(), new_rule_scratch(), np.zeros(ROW_WORDS, np.uint64)
+        self._rules, self._workspace, self._row = Rules().words(), new_rule_workspace(), np.zeros(ROW_WORDS, np.uint64)
         self._seen = self._row.view()
         self._seen.flags.writeable = False  # as a view's row, for which the rule agent is compiled
         self._settings = AlphaBetaOptions(table=False).settings()
@@ -287,13 +287,13 @@ class PositionWeights(Subject):
             if (row[SEAT] == row[LANDLORD]) == landlord:
                 main, kickers = self._searched(space)
             else:
-                main, kickers = rules_move(self._seen, self._rules, self._mind, WEIGHTS)
+                main, kickers = rules_move(self._seen, self._rules, self._workspace, WEIGHTS)
             play_move(row, np.uint64(main), np.uint64(kickers), self._rules)
         return bool(landlord_won(row)) == landlord
 
     def _searched(self, space: Space) -> tuple[np.uint64, np.uint64]:
         mains, kickers = self._mains, self._kickers
-        count = list_candidates(self._seen, self._rules, self._mind, mains, kickers, self._scores)
+        count = list_candidates(self._seen, self._rules, self._workspace, mains, kickers, self._scores)
         if count == 1:
             return mains[0], kickers[0]
         values = self._values[:count]

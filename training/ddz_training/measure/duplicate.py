@@ -14,6 +14,7 @@ An agent that fails loses that game (:func:`forfeited`), or stops the match: :cl
 from __future__ import annotations
 
 import functools
+import hashlib
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,16 +25,17 @@ import numpy.typing as npt
 
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
+from ddz_env.core.state import game_key
 from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent, sight
 from ddz_env.playing.game import AgentFaultError, Ask, MakeGenerator, call, play_game, seat_generators
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.clocks import processor_time, thinking_time
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
 from ddz_training.measure.agent_process import AgentProcesses
 from ddz_training.measure.errors import AgentFailedError
 from ddz_training.measure.keeper import AgentKeeper, plays_side_by_side
-from ddz_training.measure.timing import processor_time, thinking_time
 
 SIDES = ("landlord", "peasants")
 KEY = ("deal", "a", "b")
@@ -105,6 +107,31 @@ class GameRecord:
         if self.landlord < 0:
             return ""
         return SIDES[0] if seat == self.landlord else SIDES[1]
+
+
+def new_deal(rules: Rules, seed: int, deal: int, hands: Sequence[str] = ()) -> State:
+    """A deal before its first move.
+
+    Args:
+        rules: The rules.
+        seed: The seed of the deals.
+        deal: Its number.
+        hands: The hands of each deal (:mod:`ddz_training.measure.deal_file`); without any they are dealt from the seed,
+            of which otherwise only the opener of an auction depends.
+
+    Example:
+        >>> new_deal(Rules(), 0, 0, ["4456789TTTJJKKKKR / 333677789TJJQQAA2 / 4455668899QQAA22B / 352"]).hand()
+        Hand('3445567899TTTJJKKKK2R')
+    """
+    if not hands:
+        return State.new(seed, rules, deal)
+    *dealt, bottom = hands[deal].split("/")
+    return State.from_hands(dealt, bottom, rules, seed=int(game_key(seed, deal)))
+
+
+def hands_settings(hands: Sequence[str]) -> dict[str, str]:
+    """What a file of results says of given hands; nothing where deals come from the seed."""
+    return {"hands": hashlib.sha256("\n".join(hands).encode()).hexdigest()[:16]} if hands else {}
 
 
 def seatings(rules: Rules) -> tuple[str, ...]:
@@ -180,6 +207,7 @@ class DealPlayer(AgentKeeper):
         time_limit: Seconds that an agent may take to answer; None for no limit.
         on_fault: ``"stop"``: a fault of an agent is an error; ``"lose"``: it loses that game, and is made again.
         processor: Whether decisions are timed by the processor's clock, which other programs do not slow down.
+        hands: The hands of the deals, as for :func:`new_deal`.
     """
 
     def __init__(
@@ -193,9 +221,11 @@ class DealPlayer(AgentKeeper):
         make_generator: MakeGenerator = agent_generator,
         time_limit: float | None = None,
         on_fault: str = "stop",
+        hands: Sequence[str] = (),
     ) -> None:
         self.rules = rules
         self.seed = seed
+        self._hands = hands
         self.timing = timing
         self._make_generator = make_generator
         self._on_fault = on_fault
@@ -205,6 +235,10 @@ class DealPlayer(AgentKeeper):
             super().__init__(maker, rules if timing else None)
         else:  # agents are rehearsed in their processes
             super().__init__(self._processes.make)
+
+    def start(self, deal: int) -> State:
+        """A deal before its first move."""
+        return new_deal(self.rules, self.seed, deal, self._hands)
 
     def close(self) -> None:
         """Release the agents and their processes."""
@@ -261,7 +295,7 @@ class DealPlayer(AgentKeeper):
         """The records of deals whose agents may all play many games at once."""
         layouts, seconds = seatings(self.rules), np.zeros(len(specs))
         games = [(match, number, seats) for match in block for number, seats in enumerate(layouts)]
-        rows = np.array([State.new(self.seed, self.rules, match.deal).row for match, _, _ in games])
+        rows = np.array([self.start(match.deal).row for match, _, _ in games])
         spec_indices = np.array(  # in specs, of the agent in each seat
             [[specs.index(match.specs["ab".index(letter)]) for letter in seats] for match, _, seats in games]
         )
@@ -304,7 +338,7 @@ class DealPlayer(AgentKeeper):
             UnknownAgentError: If an agent does not exist.
         """
         labels, deal, specs = match
-        state, players = State.new(self.seed, self.rules, deal), self.rules.players
+        state, players = self.start(deal), self.rules.players
         indices = ["abc".index(letter) for letter in seats]
         decisions, seconds = [0] * players, [0.0] * players
 

@@ -9,6 +9,10 @@ class InvalidArenaError(DouDizhuError):
     """An arena that cannot be played: one agent, no deals, a negative seed."""
 
 
+class InvalidDealFileError(DouDizhuError):
+    """A file of deals that cannot be read, or whose deals the rules do not deal; the message names the line."""
+
+
 class AgentFailedError(DouDizhuError):
     """An agent failed, and that stops the match; the message names the agent, the deal, and the call that failed."""
 

@@ -156,14 +156,14 @@ def judge_deals(
     return store.fill(tasks, functools.partial(DealJudge, judges), processes, on_progress)
 
 
-def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int) -> list[int]:
+def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int | None) -> list[int]:
     """The numbers of the deals of a file, or those of one tendency.
 
     Args:
         path: A file of :func:`judge_deals`.
         tendency: One of :data:`TENDENCIES`; None for all.
         rules: The rules that they will be played by.
-        seed: The seed that they will be dealt from.
+        seed: The seed that they will be dealt from; None fits no file.
 
     Raises:
         ResultsFileError: If it is not a file of deals.

@@ -2,8 +2,8 @@
 
 Two things keep that out.  An agent is *warmed up*: before a process times it, another one of the same specification
 decides two moves of a fixed deal and is thrown away, so libraries are loaded, kernels compiled, and the agent that
-plays, its memory and its random numbers are as if nothing had happened.  And the clock stops while Numba compiles or
-loads a kernel from its cache, for what is needed only later in a game.
+plays, its memory and its random numbers are as if nothing had happened.  And for what is needed only later in a game,
+the clock stops while Numba compiles or loads a kernel (:class:`ddz_env.support.clocks.ThinkingClock`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -19,53 +18,9 @@ from ddz_env import Move, Rules, State, View
 from ddz_env.core.view import AUCTION
 from ddz_env.playing.agent import Agent, close, reset
 from ddz_env.playing.game import play_one, seat_generators
-from ddz_env.support.compiling import CompileListener
 
 _WARM_SEED = 2026
 _WARM_DECISIONS = 2
-
-
-class ThinkingClock(CompileListener):
-    """A clock that stops while Numba compiles.
-
-    Args:
-        clock: The time, in seconds.
-
-    Example:
-        >>> clock = ThinkingClock(time.perf_counter)
-        >>> clock() <= clock()
-        True
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._stopped = 0.0
-        self._since = 0.0
-        self._depth = 0
-        self.listen()
-
-    def __call__(self) -> float:
-        """Seconds; only differences are meaningful."""
-        return (self._since if self._depth else self._clock()) - self._stopped
-
-    def on_start(self, event: Any) -> None:
-        """Stop the clock."""
-        if self._depth == 0:
-            self._since = self._clock()
-        self._depth += 1
-
-    def on_end(self, event: Any) -> None:
-        """Start the clock again, unless something else is still being compiled."""
-        self._depth -= 1
-        if self._depth == 0:
-            self._stopped += self._clock() - self._since
-
-
-thinking_time = ThinkingClock(time.perf_counter)
-"""Seconds of wall time."""
-
-processor_time = ThinkingClock(time.process_time)
-"""Seconds of processor time."""
 
 
 class _Simple:

@@ -9,9 +9,6 @@ from __future__ import annotations
 import atexit
 import itertools
 import multiprocessing
-import os
-import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -20,6 +17,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
+from ddz_env.support.processes import serve_parent
 from ddz_training.measure.errors import WorkerDiedError
 
 _Task = TypeVar("_Task")
@@ -142,24 +140,6 @@ def on_this_machine(start: Start, processes: int) -> Iterator[Share[Any, Any]]:
 
 
 _executor: ContextVar[Executor] = ContextVar("executor", default=on_this_machine)
-
-
-def end_with_parent() -> None:
-    """End this process when the one that started it has ended, for whatever reason.
-
-    A killed parent cannot end its workers, and the queue that they read from stays open: each holds its other end.
-    """
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def serve_parent() -> None:
-    """Make this process work for its parent: it ends with it, ignores Ctrl-C, and uses one core."""
-    threading.Thread(target=end_with_parent, name="parent-watch", daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # libraries must not start one thread per core
 
 
 def _begin(start: Start) -> None:

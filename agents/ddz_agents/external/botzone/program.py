@@ -15,19 +15,16 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError
+from ddz_env.support.processes import end_marked, new_mark
 from ddz_env.support.whole_file import real_path
 
 KEEP_RUNNING = b">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 _MARK = "DDZ_BOT"
 _CHUNK = 1 << 16
-_PROC = Path("/proc")
-_ROUNDS, _PAUSE = 200, 0.005
-"""How often at most marked processes are looked for and killed, and seconds between."""
 _LOOK = 0.02
 """Seconds between looks at whether the program has ended while something else holds its output open."""
 
@@ -241,36 +238,3 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 def _milliseconds(start: float) -> int:
     return round(1000 * (time.monotonic() - start))
-
-
-def new_mark(name: str) -> dict[str, str]:
-    """A variable for the environment of a program, with a value of its own.
-
-    Args:
-        name: The variable.
-    """
-    return {name: uuid.uuid4().hex}
-
-
-def marked(mark: dict[str, str]) -> list[int]:
-    """The running processes that carry a mark."""
-    [(name, value)] = mark.items()
-    text = f"{name}={value}".encode()
-    pids = []
-    for entry in _PROC.glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if int(entry.parent.name) != os.getpid() and text in entry.read_bytes().split(b"\0"):
-                pids.append(int(entry.parent.name))
-    return pids
-
-
-def end_marked(mark: dict[str, str]) -> None:
-    """Kill every process that carries a mark, until there is none."""
-    for _ in range(_ROUNDS):
-        pids = marked(mark)
-        if not pids:
-            return
-        for pid in pids:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(_PAUSE)

@@ -13,8 +13,7 @@ from ddz_agents.open_cards.information_set import deals_of_cards, information_se
 from ddz_agents.open_cards.minimax import PerRules
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.tree_search.agent import InferringAgent, SearchAgent
-from ddz_agents.tree_search.search import Position
+from ddz_agents.searching import InferringAgent, Position, SearchAgent
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, Rules, State, View

@@ -20,15 +20,15 @@ from ddz_agents.open_cards.textbook.candidates import Space
 from ddz_agents.rules.agent import chosen_move
 from ddz_agents.rules.candidates import best_candidates
 from ddz_agents.rules.position import POSITION
-from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.tree_search.agent import Clock, InferringAgent, Milliseconds, SearchAgent, Sight
-from ddz_agents.tree_search.search import Position
+from ddz_agents.searching import InferringAgent, Milliseconds, Position, SearchAgent, Sight
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
 from ddz_env.playing.agent import Decision
+from ddz_env.support.clocks import Clock
 from ddz_env.support.options import Options, Range, takes
 
 QUIESCENCE = {"off": search.NOTHING, "bombs": search.BOMBS, "trick": search.WHOLE_TRICK}
@@ -95,7 +95,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
         self.settings = self.options.settings()
-        self._mind = new_rule_scratch()
+        self._workspace = new_rule_workspace()
         self._space: Space | None = None
         self._sure = False  # whether every value of the last search was that of a finished game
         self.depth = 0
@@ -113,7 +113,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
         """Value the moves; in the auction and at doubling the rule agent decides."""
         if int(position.row[STAGE]) != STAGE_PLAY:
-            return Decision(chosen_move(position.row, position.rules, self._mind, self.prices))
+            return Decision(chosen_move(position.row, position.rules, self._workspace, self.prices))
         mains, kickers = self._moves(position)
         moves = [Move.from_words(int(main), int(rest)) for main, rest in zip(mains, kickers, strict=True)]
         if len(moves) == 1:
@@ -124,7 +124,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def _moves(self, position: Position) -> tuple[Words, Words]:
         row = position.row.view()
         row.flags.writeable = False  # as a view's: a kernel is compiled once more for rows that may be written
-        return best_candidates(row, position.rules, self._mind, self.options.candidates)
+        return best_candidates(row, position.rules, self._workspace, self.options.candidates)
 
     def _memory(self, position: Position) -> Space:
         """The search's memory, made for the rules that are played."""

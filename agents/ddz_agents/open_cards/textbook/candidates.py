@@ -15,10 +15,10 @@ import numpy.typing as npt
 from ddz_agents.open_cards.stack import SearchStack
 from ddz_agents.rules.candidates import insert_candidate
 from ddz_agents.rules.decomposition import split_hand, write_split
-from ddz_agents.rules.position import Appraiser, appraise, mind_of
+from ddz_agents.rules.position import Appraiser, appraise, workspace_of
 from ddz_agents.rules.prices import is_bomb, price_of_main
 from ddz_agents.rules.rules import choose_kickers, lowest_kickers
-from ddz_agents.rules.scratch import KICKERS, MAINS, RuleScratch
+from ddz_agents.rules.scratch import KICKERS, MAINS, RuleWorkspace
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
 from ddz_env.core.engine.legal import marked, nth_legal
 from ddz_env.core.engine.step import main_cards
@@ -61,13 +61,13 @@ def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint
 
 
 @pure_kernel
-def _push_split(space: Space, first: int, stop: int, count: int, mind: RuleScratch) -> int:
+def _push_split(space: Space, first: int, stop: int, count: int, workspace: RuleWorkspace) -> int:
     """Push the legal moves of the split written last; returns the new end."""
-    memory = mind.scratch.memory
+    memory = workspace.scratch.memory
     for index in range(count):
         main = memory[MAINS + index]
         if marked(space.mask, main):
-            score = price_of_main(main, mind)
+            score = price_of_main(main, workspace)
             if is_bomb(main, space.stack.rules):
                 score -= _BOMB
             stop = _push(space, first, stop, main, memory[KICKERS + index], score)
@@ -78,10 +78,10 @@ def _push_split(space: Space, first: int, stop: int, count: int, mind: RuleScrat
 def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
     """Push the moves of the two cheapest splits; returns the new end."""
     seat = row[SEAT]
-    hand, mind = row[HANDS + np.int64(seat)], mind_of(row, seat, space.appraiser)
-    split_hand(hand, mind)
-    stop = _push_split(space, first, first, write_split(False, mind), mind)
-    stop = _push_split(space, first, stop, write_split(True, mind), mind)
+    hand, workspace = row[HANDS + np.int64(seat)], workspace_of(row, seat, space.appraiser)
+    split_hand(hand, workspace)
+    stop = _push_split(space, first, first, write_split(False, workspace), workspace)
+    stop = _push_split(space, first, stop, write_split(True, workspace), workspace)
     if stop == first:
         main = nth_legal(space.mask, U0)
         stop = _push(space, first, stop, main, lowest_kickers(row, hand, main, space.stack.rules), np.int64(0))
@@ -92,7 +92,7 @@ def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
 def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
     """Push pass and every reply with its cheapest kickers; returns the new end."""
     seat = row[SEAT]
-    hand, mind = row[HANDS + np.int64(seat)], mind_of(row, seat, space.appraiser)
+    hand, workspace = row[HANDS + np.int64(seat)], workspace_of(row, seat, space.appraiser)
     before, _, _ = appraise(hand, row, seat, space.appraiser)
     stop = _push(space, first, first, U0, U0, np.int64(0))
     for word in range(MASK_WORDS):
@@ -101,7 +101,7 @@ def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
             main = np.uint64(word) * _U64 + lowest(bits)
             bits &= bits - U1
             if main != U0:
-                kickers = choose_kickers(row, hand, main, space.stack.rules, mind)
+                kickers = choose_kickers(row, hand, main, space.stack.rules, workspace)
                 rest = remove_hand(remove_hand(hand, main_cards(main)), kickers)
                 after, _, _ = appraise(rest, row, seat, space.appraiser)
                 stop = _push(space, first, stop, main, kickers, before - after)

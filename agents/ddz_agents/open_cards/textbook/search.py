@@ -18,9 +18,9 @@ from ddz_agents.open_cards.stack import SearchStack, look_up, new_stack, new_tab
 from ddz_agents.open_cards.textbook.candidates import Space, push_moves, to_front
 from ddz_agents.rules.position import evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import is_bomb
-from ddz_agents.tree_search.search import landlord_won
 from ddz_env.core.engine.layout import BOMBS_ONLY, HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_OVER, TARGET
 from ddz_env.core.engine.legal import bombs_in, finishing_action, holds_rocket, legal_mask
+from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import next_seat
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0

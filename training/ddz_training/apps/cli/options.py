@@ -81,6 +81,10 @@ plot_option = option(
     "--plot", type=Output(".png", ".pdf", ".svg", plot=True), help="Write a plot here (.png, .pdf or .svg)."
 )
 
+deal_file_option = option(
+    "--deal-file", type=Path, help="Play the first --deals deals of this file: hands or numbers, one deal per line."
+)
+
 
 # --- how games are played ----------------------------------------------------
 

@@ -22,7 +22,7 @@ from ddz_agents.neural.decisions import (
     new_hand_memory,
     new_pairs,
 )
-from ddz_agents.rules.scratch import RuleScratch
+from ddz_agents.rules.scratch import RuleWorkspace
 from ddz_env.core.engine.legal import count_legal, nth_legal
 from ddz_env.core.engine.words import U0
 from ddz_env.core.observation import OBSERVATION
@@ -208,7 +208,7 @@ class Games:
             self.pairs = self._room(new_pairs(2 * int(ends[-1])))
         return Turn(mine, past, theirs, sizes)
 
-    def describe(self, first: int, stop: int, scratch: RuleScratch) -> None:
+    def describe(self, first: int, stop: int, scratch: RuleWorkspace) -> None:
         """Write the decisions of the games ``first..stop-1``, after :meth:`turn`; a kernel without the lock."""
         indices = self._rows, self._pair_starts, self.by_rules
         slots, outputs = self.batch.slots, (self.decisions, self.pairs)

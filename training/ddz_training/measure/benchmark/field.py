@@ -16,7 +16,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import ask, read_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.support.checks import check_choice
+from ddz_training.measure.duplicate import new_deal
 from ddz_training.measure.errors import FrozenChangedError, InvalidBenchmarkRequestError
 from ddz_training.measure.keeper import answer_of
 
@@ -42,6 +43,7 @@ class DealList:
         count: How many there are.
         sha256: The hash of all of them.
         purpose: What it is for.
+        hands: The hands of its deals, if they are given and not dealt from the seed.
     """
 
     name: str
@@ -49,6 +51,7 @@ class DealList:
     count: int
     sha256: str
     purpose: str
+    hands: tuple[str, ...] = ()
 
     @property
     def settings(self) -> dict[str, str | int]:
@@ -58,7 +61,7 @@ class DealList:
     @functools.cached_property
     def _dealt(self) -> str:
         """The hash of the deals as they are today."""
-        lines = (deal_line(State.new(self.seed, RULES, number)) for number in range(self.count))
+        lines = (deal_line(new_deal(RULES, self.seed, number, self.hands)) for number in range(self.count))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def check(self) -> None:
@@ -119,6 +122,12 @@ def deal_list(name: str) -> DealList:
         InvalidBenchmarkRequestError: If there is none.
     """
     return DEALS[check_choice("deal list", name, DEALS, InvalidBenchmarkRequestError)]
+
+
+def given_deals(name: str, hands: tuple[str, ...]) -> DealList:
+    """Given hands as a list, whose agents get the random numbers of the list for choosing."""
+    deals = DealList(name, DEALS["choosing"].seed, len(hands), "", "given hands", hands)
+    return replace(deals, sha256=deals._dealt)
 
 
 SAMPLE_SEED = 71_400_003

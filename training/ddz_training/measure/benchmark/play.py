@@ -49,7 +49,8 @@ class Contest(NamedTuple):
     @property
     def arena(self) -> Arena:
         """The arena that plays the contest."""
-        return Arena(tuple(self.agents.values()), RULES, self.deals.seed, names=tuple(self.agents))
+        agents, names = tuple(self.agents.values()), tuple(self.agents)
+        return Arena(agents, RULES, self.deals.seed, names=names, hands=self.deals.hands)
 
     def check_members(self) -> None:
         """Make sure that the players of the field are the committed ones.
@@ -129,7 +130,7 @@ def _members(quick: bool) -> dict[str, str]:
 
 def play_contest(
     contest: Contest,
-    deals: int,
+    deals: int | Sequence[int],
     *,
     processes: int = 1,
     store: ResultStore[GameRecord] | None = None,
@@ -139,7 +140,7 @@ def play_contest(
 
     Args:
         contest: Agents, pairs and deals of a benchmark run.
-        deals: How many deals per pair, the first of the list.
+        deals: How many deals per pair, the first of the list, or their numbers in it.
         processes: Worker processes; the results, except times, do not depend on them.
         store: Where each deal is kept as soon as it is played; deals that it holds are not played again.
         on_progress: Called with the deals, times pairs, that are done and all of them.
@@ -151,15 +152,16 @@ def play_contest(
         AgentFailedError: If an agent cannot be made.
         WorkerDiedError: If a worker process died.
     """
-    contest.deals.check_count(deals)
+    numbers = range(deals) if isinstance(deals, int) else deals
+    contest.deals.check_count(max(numbers, default=-1) + 1)
     contest.deals.check()
     for name, spec in contest.agents.items():
         if name not in FIELD and keeper.answer_of(spec, cheats):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
     store = store or contest.store(None)
-    if any((deal, *pair) not in store.found for deal in range(deals) for pair in contest.pairs):
+    if any((deal, *pair) not in store.found for deal in numbers for pair in contest.pairs):
         contest.check_members()
-    return contest.play(deals, processes=processes, store=store, on_progress=on_progress)
+    return contest.play(numbers, processes=processes, store=store, on_progress=on_progress)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,15 @@
 """PettingZoo environment: the AEC (agent–environment cycle) form of Dou Dizhu.
 
+=============  ==================================================================================================
+import         ``from ddz_env import dou_dizhu_v0``; ``dou_dizhu_v0.parallel_env(...)`` for the parallel API
+agents         3 (two in Mini): ``player_0`` to ``player_2``, a landlord against two peasants
+observation    ``Dict(observation: Box(int8, (512,)), action_mask: Box(0, 1, (400,), int8))``, what one seat may know
+actions        ``Discrete(400)`` with a mask, in two stages: the main group, then its kickers
+rewards        at the end: landlord ±1, each peasant ∓½; or stakes
+state          ``Box(int8)``, every hand
+rules          ``rules="standard"`` or another preset (:data:`ddz_env.PRESETS`)
+=============  ==================================================================================================
+
     >>> from ddz_env import dou_dizhu_v0
     >>> env = dou_dizhu_v0.env()
     >>> env.reset(seed=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import itertools
 import json
@@ -10,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ddz_env.core import actions
 from ddz_env.core.observation import Layout
@@ -22,11 +23,15 @@ from ddz_env.support.whole_file import replace_file
 from ddz_training.measure import statistics
 from ddz_training.measure.equivalent import wins
 from ddz_training.measure.markdown import Table
+from ddz_training.measure.statistics import Interval
 
 if TYPE_CHECKING:
     from ddz_training.learn.strength import Evaluation
     from ddz_training.measure.equivalent import Found, Ladder
     from ddz_training.measure.ratings import Rating
+
+STRENGTHS_FILE = Path(__file__).with_name("strengths.json")
+"""What ``docs/generate.py`` computes from committed results: the package is installed without ``docs/``."""
 
 
 def action_table() -> Table:
@@ -186,3 +191,24 @@ def equivalent_table(ladder: Ladder, found: Found) -> Table:
     deals = f"{found.iterations.count} duplicate deals"
     title = f"Monte Carlo equivalent · {deals} · {ladder.rules.name} rules · seed {ladder.seed}"
     return Table(title, header, lines, note)
+
+
+class Strength(NamedTuple):
+    """How strong a named agent with its default options is against the rule agent, and how long it thinks.
+
+    Attributes:
+        wins: The share of games that it won, over both roles, with its 95 % interval.
+        ms: Milliseconds of a processor per decision.
+        source: The file that the share is from, below ``docs/results``.
+    """
+
+    wins: Interval
+    ms: float
+    source: str
+
+
+@functools.cache
+def strengths() -> dict[str, Strength]:
+    """The strengths that the package comes with, the strongest agent first."""
+    document = json.loads(STRENGTHS_FILE.read_text(encoding="utf-8"))
+    return {name: Strength(Interval(*line[:4]), *line[4:]) for name, line in document.items()}

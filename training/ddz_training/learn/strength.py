@@ -100,7 +100,7 @@ def measure_strength(
         pair = _MODEL, opponent
         player = DealPlayer(Rules.preset(rules), seed, False, make, make_generator=published_generator)
         with closing(player):
-            block = _BLOCK if all(plays_side_by_side(player.agent(spec)) for spec in pair) else 1
+            block = _BLOCK if all(plays_side_by_side(player.agents.agent(spec)) for spec in pair) else 1
             for first in range(FIRST_DEAL, FIRST_DEAL + deals, block):
                 if stop():
                     return []

@@ -19,11 +19,10 @@ import numpy as np
 
 from ddz_env import Move, Rules, State, View
 from ddz_env.playing.agent import Agent, cheats
-from ddz_env.playing.game import read_answer, reason_of
+from ddz_env.playing.game import read_answer, reason_of, warm_up
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.processes import end_marked, new_mark, serve_parent
-from ddz_training.measure.timing import warm_up
 
 START_SECONDS = 60.0
 """Seconds to make an agent and to rehearse; compiling everything takes half a minute."""

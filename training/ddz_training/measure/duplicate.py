@@ -193,7 +193,7 @@ def forfeited(state: State, seats: str, letter: str) -> State:
     return over
 
 
-class DealPlayer(AgentKeeper):
+class DealPlayer:
     """Plays duplicate deals; a :class:`~ddz_training.measure.workers.Worker`.
 
     With a time limit every agent lives in a process of its own (:mod:`ddz_training.measure.agent_process`).
@@ -208,6 +208,9 @@ class DealPlayer(AgentKeeper):
         on_fault: ``"stop"``: a fault of an agent is an error; ``"lose"``: it loses that game, and is made again.
         processor: Whether decisions are timed by the processor's clock, which other programs do not slow down.
         hands: The hands of the deals, as for :func:`new_deal`.
+
+    Attributes:
+        agents: The agents, each made at its first game and kept.
     """
 
     def __init__(
@@ -230,11 +233,8 @@ class DealPlayer(AgentKeeper):
         self._make_generator = make_generator
         self._on_fault = on_fault
         self._clock = processor_time if processor else thinking_time
-        self._processes = AgentProcesses(time_limit, rules)
-        if time_limit is None:
-            super().__init__(maker, rules if timing else None)
-        else:  # agents are rehearsed in their processes
-            super().__init__(self._processes.make)
+        processes = None if time_limit is None else AgentProcesses(time_limit, rules)
+        self.agents = AgentKeeper(maker, rules if timing else None, processes)
 
     def start(self, deal: int) -> State:
         """A deal before its first move."""
@@ -242,8 +242,7 @@ class DealPlayer(AgentKeeper):
 
     def close(self) -> None:
         """Release the agents and their processes."""
-        super().close()
-        self._processes.close()
+        self.agents.close()
 
     def work(self, task: Match | list[Match]) -> Any:
         """The records of a deal, or of each deal of a block."""
@@ -284,11 +283,11 @@ class DealPlayer(AgentKeeper):
         """
         specs = list(dict.fromkeys(spec for match in block for spec in match.specs))
         try:
-            if all(plays_side_by_side(call(spec, 0, "construction", self.agent, spec)) for spec in specs):
+            if all(plays_side_by_side(call(spec, 0, "construction", self.agents.agent, spec)) for spec in specs):
                 return self._side_by_side(block, specs)
         except (AgentFaultError, IllegalMoveError, InvalidMoveError):
             for spec in specs:
-                self.drop(spec)
+                self.agents.drop(spec)
         return [self.play(match.deal, match.specs, match.labels) for match in block]
 
     def _side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameRecord]]:
@@ -299,7 +298,7 @@ class DealPlayer(AgentKeeper):
         spec_indices = np.array(  # in specs, of the agent in each seat
             [[specs.index(match.specs["ab".index(letter)]) for letter in seats] for match, _, seats in games]
         )
-        agents: list[Any] = [self.agent(spec) for spec in specs]
+        agents: list[Any] = [self.agents.agent(spec) for spec in specs]
         players = [
             call(spec, 0, "batched", agent.batched, len(games), self.rules)
             for spec, agent in zip(specs, agents, strict=True)
@@ -351,7 +350,7 @@ class DealPlayer(AgentKeeper):
 
         try:
             agents = [
-                call(labels[index], seat, "construction", self.agent, specs[index], seat)
+                call(labels[index], seat, "construction", self.agents.agent, specs[index], seat)
                 for seat, index in enumerate(indices)
             ]
             rngs = seat_generators([self.seed, deal, number], players, self._make_generator)
@@ -363,7 +362,7 @@ class DealPlayer(AgentKeeper):
             if self._on_fault == "stop":
                 where = f"in seat {fault.seat} of deal {deal}, game {number} (seed {self.seed}), in {fault.phase}"
                 raise AgentFailedError(f"agent {labels[index]!r} failed {where}: {fault.reason}") from fault
-            self.drop(specs[index])
+            self.agents.drop(specs[index])
             return Played(state, decisions, seconds, fault)
         return Played(state, decisions, seconds)
 

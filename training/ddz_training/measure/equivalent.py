@@ -349,7 +349,7 @@ class DuelWorker:
         deal, iterations = task
         rung = self._ladder.rung(iterations)
         if rung != self._rung:
-            self._player.drop(self._rung)  # a tree of a million nodes is not kept
+            self._player.agents.drop(self._rung)  # a tree of a million nodes is not kept
             self._rung = rung
         games = self._player.play(deal, (self._ladder.agent, rung), (_AGENT, _OTHER))
         return Duel(deal, iterations, wins_by_deal(games, _AGENT, value=balance)[deal])

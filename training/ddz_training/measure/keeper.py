@@ -10,12 +10,11 @@ from typing import TypeVar
 
 from ddz_env import Rules
 from ddz_env.playing.agent import Agent, answers_in_batches, cheats, close
-from ddz_env.playing.game import AgentFaultError, call, reason_of
+from ddz_env.playing.game import AgentFaultError, call, reason_of, warm_up
 from ddz_env.playing.registry import make_agent, read_agent
 from ddz_env.support.errors import DouDizhuError
 from ddz_training.measure.agent_process import AgentProcessError, AgentProcesses
 from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning, InvalidArenaError
-from ddz_training.measure.timing import warm_up
 
 _Result = TypeVar("_Result")
 
@@ -35,11 +34,19 @@ class AgentKeeper:
     Args:
         maker: Makes an agent from a specification.
         timed: The rules under which the agents will be timed: before the first of each specification is made, another
-            is warmed up (:mod:`ddz_training.measure.timing`).  None where nothing is timed.
+            is warmed up (:func:`~ddz_env.playing.game.warm_up`).  None where nothing is timed.
+        processes: Where agents are made instead, and warmed up, each in a process that ends with its time limit.
     """
 
-    def __init__(self, maker: Callable[[str], Agent] = make_agent, timed: Rules | None = None) -> None:
-        self._maker, self._timed = maker, timed
+    def __init__(
+        self,
+        maker: Callable[[str], Agent] = make_agent,
+        timed: Rules | None = None,
+        processes: AgentProcesses | None = None,
+    ) -> None:
+        self._maker, self._timed, self._processes = maker, timed, processes
+        if processes is not None:
+            self._maker, self._timed = processes.make, None
         self._made: dict[tuple[str, int], Agent] = {}
 
     def agent(self, spec: str, seat: int = 0) -> Agent:
@@ -56,9 +63,11 @@ class AgentKeeper:
             close_or_warn(self._made.pop(key), spec)
 
     def close(self) -> None:
-        """Release what the agents hold (external programs, say); if one fails, the others are closed all the same."""
+        """Release what the agents hold (programs, processes); if one fails, the others are closed all the same."""
         for spec in {spec for spec, _ in self._made}:
             self.drop(spec)
+        if self._processes is not None:
+            self._processes.close()
 
 
 def close_or_warn(agent: Agent, name: str) -> None:

@@ -19,7 +19,7 @@ from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
     from ddz_env.support.options import Option
-    from ddz_training.apps.strengths import Strength
+    from ddz_training.apps.tables import Strength
 
 ABLATIONS = ("rules-without", "rules-tuned", "policy-without")
 """Agents of experiments, with something taken away or changed; the list has them last."""
@@ -52,7 +52,7 @@ def agents(name: str | None) -> None:
 def _list_agents() -> None:
     """The levels, then one line per agent: the strongest first, those without a measurement and ablations last."""
     from ddz_env.playing.registry import LEVELS, agent_names
-    from ddz_training.apps.strengths import strengths
+    from ddz_training.apps.tables import strengths
 
     measured = strengths()
     lines = [
@@ -98,7 +98,7 @@ def unmarked(text: str) -> str:
 def _explain_agent(name: str) -> None:
     """What an agent is and reached, and one row per option: what it is by default, may be, and means."""
     from ddz_env.playing.registry import LEVELS, agent_options
-    from ddz_training.apps.strengths import strengths
+    from ddz_training.apps.tables import strengths
 
     level = next((level for level in LEVELS if level.name == name), None)
     if level is not None:

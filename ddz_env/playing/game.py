@@ -1,4 +1,4 @@
-"""The plain loop: one game between agents, every move checked."""
+"""The loop of one game between agents, every move checked."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class IllegalAgentMoveError(AgentFaultError, IllegalMoveError):
 
 
 def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
-    """Do something that runs an agent's code, and name the agent in what it raises.
+    """Call a function that runs an agent's code, and name the agent in the error that it raises.
 
     ``SystemExit`` is named, too: it would end the program as if all were well.
 
@@ -123,7 +123,7 @@ def _place_of(error: BaseException) -> str:
 def seat_generators(
     key: Sequence[int], players: int, make: MakeGenerator = agent_generator
 ) -> list[np.random.Generator]:
-    """One generator a seat, keyed by the game and the seat: no seat's draws depend on another's.
+    """One generator per seat, keyed by the game and the seat: no seat's draws depend on another's.
 
     Args:
         key: What names the game, as ``[seed, game]`` or ``[seed, deal, game]``.
@@ -143,8 +143,8 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
 
     Args:
         state: The game, played on in place.
-        agents: One agent a seat; the same object may sit on several seats.
-        rngs: One generator a seat (:func:`seat_generators`).
+        agents: One agent per seat; the same object may sit on several seats.
+        rngs: One generator per seat (:func:`seat_generators`).
         asking: Asks the agent whose turn it is.
 
     Returns:
@@ -180,8 +180,8 @@ def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Gen
     seat = state.seat
     agent = agents[seat]
     move = play_answer(state, agent, call(agent, seat, "act", asking, agent, state, rngs[seat]))
-    for place, listener in enumerate(agents):
-        call(listener, place, "observe", observe, listener, seat, move)
+    for listening_seat, listener in enumerate(agents):
+        call(listener, listening_seat, "observe", observe, listener, seat, move)
     return move
 
 
@@ -196,7 +196,7 @@ class _Simple:
 
 
 def warm_up(make: Callable[[], Agent], rules: Rules, seconds: float = 0.0) -> None:
-    """Let an agent that is made for this and thrown away decide the first moves of a deal: its twin is timed later.
+    """Make an agent, let it decide the first moves of a deal, and throw it away: its twin is timed later.
 
     Libraries are then loaded and kernels compiled, and the twin, its memory and its random numbers are as if nothing
     had happened: the deal and the generators belong to nothing else.  An agent that fails is left alone: it will fail
@@ -209,14 +209,14 @@ def warm_up(make: Callable[[], Agent], rules: Rules, seconds: float = 0.0) -> No
     """
     with contextlib.suppress(Exception, SystemExit, GeneratorExit):
         agent, state = make(), State.new(_WARM_SEED, rules)
-        first, left, until = state.seat, _WARM_DECISIONS, time.monotonic() + seconds
+        first, remaining, until = state.seat, _WARM_DECISIONS, time.monotonic() + seconds
         agents = [agent if seconds or seat == first else _Simple() for seat in range(rules.players)]
         rngs = seat_generators([_WARM_SEED], rules.players)
         try:
-            for seat, each in enumerate(agents):
-                reset(each, seat, rules)
-            while not state.is_over and (time.monotonic() < until if seconds else left):
-                left -= state.seat == first and state.stage not in AUCTION
+            for seat, player in enumerate(agents):
+                reset(player, seat, rules)
+            while not state.is_over and (time.monotonic() < until if seconds else remaining):
+                remaining -= state.seat == first and state.stage not in AUCTION
                 play_one(state, agents, rngs)
         finally:
             close(agent)
@@ -235,7 +235,7 @@ def play_answer(state: State, agent: Agent, answer: object) -> Move:
 
 
 def read_answer(answer: object) -> Move:
-    """What an agent answered, if it is a move at all; whether it is legal, the game says.
+    """Read an agent's answer as a move, which may still be illegal.
 
     Raises:
         InvalidMoveError: If it is something else.

@@ -71,12 +71,12 @@ def saved_form(space: Any, actions: Any) -> ObservationForm:
         raise TensorFileMismatchError(f"the policy was saved with the action space {actions}; {_RIGHT}")
     beside = isinstance(space, spaces.Dict) and len(space) == 2
     keys = tuple(space) if beside else ("observation", "action_mask")
-    for dtype, (seen, mask) in itertools.product(DTYPES, itertools.permutations(keys)):
-        form = ObservationForm("dict" if beside else "vector", dtype, seen, mask)
+    for dtype, (observation_key, mask_key) in itertools.product(DTYPES, itertools.permutations(keys)):
+        form = ObservationForm("dict" if beside else "vector", dtype, observation_key, mask_key)
         if form.space() == space:
             return form
-    found = f"{type(space).__name__} of shape {space.shape} and type {space.dtype}"
-    raise TensorFileMismatchError(f"the policy was saved with an observation space that is not ours, {found}; {_RIGHT}")
+    saved = f"{type(space).__name__} of shape {space.shape} and type {space.dtype}"
+    raise TensorFileMismatchError(f"the policy was saved with an observation space that is not ours, {saved}; {_RIGHT}")
 
 
 class SB3Policy:

@@ -82,12 +82,12 @@ def plain_values(where: object, text: str | bytes) -> dict[str, Any]:
         TensorFileMismatchError: If it is not JSON, or not an object with names and values.
     """
     try:
-        found = json.loads(text)
+        values = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise TensorFileMismatchError(f"{where} does not say in JSON what it is for: {shown(error)}") from error
-    if not isinstance(found, dict):
-        raise TensorFileMismatchError(f"{where} does not say what it is for: {shown(found)} are not names with values")
-    return found
+    if not isinstance(values, dict):
+        raise TensorFileMismatchError(f"{where} does not say what it is for: {shown(values)} are not names with values")
+    return values
 
 
 def check_purpose(where: object, rules: object, objective: object, notes: object, values_trained: object) -> None:
@@ -193,7 +193,7 @@ def _packed(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str])
 
 
 def _unpacked(data: bytes) -> tuple[dict[str, Any], Arrays]:
-    """The inverse: the arrays lie in the bytes one behind the other, and fill them.
+    """The inverse of :func:`_packed`: the arrays lie in the bytes one behind the other, and fill them.
 
     Raises:
         ValueError: Or KeyError, TypeError, AttributeError, OverflowError or RecursionError: if the bytes are not in the
@@ -282,15 +282,15 @@ def fitting(
     Raises:
         TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
     """
-    found = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    if found.keys() != shapes.keys():
-        names = ", ".join(prefix + name for name in sorted(found.keys() ^ shapes.keys()))
+    weights = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    if weights.keys() != shapes.keys():
+        names = ", ".join(prefix + name for name in sorted(weights.keys() ^ shapes.keys()))
         raise TensorFileMismatchError(f"{where} does not have the weights of its architecture; the difference: {names}")
     for name, shape in shapes.items():
-        array = found[name]
+        array = weights[name]
         if array.shape != shape or array.dtype not in (np.float32, np.float16):
             raise TensorFileMismatchError(
                 f"{where}: {prefix}{name} is {array.dtype} of shape {list(array.shape)}; "
                 f"its architecture needs float32 of shape {list(shape)}"
             )
-    return {name: array.astype(np.float32, copy=False) for name, array in found.items()}
+    return {name: array.astype(np.float32, copy=False) for name, array in weights.items()}

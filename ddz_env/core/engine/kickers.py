@@ -50,7 +50,7 @@ class Body(NamedTuple):
         hand: The whole hand, body included.
         start: The body's lowest rank.
         length: Its chain length.
-        size: Cards a kicker (1 or 2).
+        size: Cards per kicker (1 or 2).
         kickers: How many kickers the whole move takes.
         on_lead: Whether the move leads a trick.
         trio_above: A rank above which some kicker must be used exactly three times; 99 for no such condition.
@@ -97,7 +97,7 @@ def body_of(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray
 
 @inline_kernel
 def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.uint64:
-    """How many kickers of different ranks a hand could give if no rank were a body's (body ranks included)."""
+    """How many kickers of different ranks a hand could give, the ranks of a body counted, too."""
     plane = (hand >> (U16 * (size - U1))) & PLANE
     count = popcount(plane)
     if rules[variant.R_TWO_JOKERS] == U0 and (plane & JOKERS) == JOKERS:
@@ -214,7 +214,7 @@ def _sums_with(
 
 @pure_kernel
 def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The general case: ranks may repeat, so walk down the ranks and keep which sums those above can reach."""
+    """Mask of the next kicker's ranks where ranks may repeat: walk down, keeping which sums the ranks above reach."""
     first, one_joker = left == body.kickers, rules[variant.R_TWO_JOKERS] == U0
     needs_trio = body.trio_above != _NO_TRIO
     # The floor's own number is final once a higher rank is chosen.

@@ -35,7 +35,7 @@ STRENGTHS_FILE = Path(__file__).with_name("strengths.json")
 
 
 def action_table() -> Table:
-    """One line a category: ids, how many, an example."""
+    """One line per category: ids, how many, an example."""
     rows: list[tuple[str, ...]] = []
     for index, category in enumerate(actions.CATEGORIES):
         groups = [group for group in actions.MAIN_GROUPS if group.category == index]
@@ -61,7 +61,7 @@ def layout_table(title: str, layout: Layout) -> Table:
     rows = [row for row in layout.rows() if not re.fullmatch(r"(move|actor)_([2-9]|1\d)", row[1])]
     if (last := layout.offsets.get(f"actor_{HISTORY}")) is not None:
         place = next(number for number, row in enumerate(rows) if row[1] == "actor_1") + 1
-        meaning = f"the same of the completed moves 2 to {HISTORY} back, {2 * WORD} bytes a move"
+        meaning = f"the same of the completed moves 2 to {HISTORY} back, {2 * WORD} bytes per move"
         older = f"{layout.offsets['move_2']}..{last}", f"move_2, actor_2 … actor_{HISTORY}", "likewise", meaning
         rows.insert(place, older)
     return Table(f"{title}, {layout.size} bytes", ("bytes", "feature", "range", "meaning"), rows)

@@ -1,4 +1,4 @@
-"""Agents by specification: checked before a match, made once and kept from game to game, closed behind it."""
+"""Agents by specification: checked before a match, made once, kept from game to game, and closed after it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Result = TypeVar("_Result")
 
 
 def plays_side_by_side(agent: Agent) -> bool:
-    """Whether an agent may play many games at once: it answers in batches, to the same effect, and follows none.
+    """Whether an agent may play many games at once: its answers in batches are the same, and it follows no game.
 
     A cheating agent does not: in batches it would get rows of views.
     """
@@ -50,7 +50,7 @@ class AgentKeeper:
         self._made: dict[tuple[str, int], Agent] = {}
 
     def agent(self, spec: str, seat: int = 0) -> Agent:
-        """The agent of a seat."""
+        """The agent for a seat; it is made when it is first asked for."""
         if (spec, seat) not in self._made:
             if self._timed is not None and spec not in {made for made, _ in self._made}:
                 warm_up(functools.partial(self._maker, spec), self._timed)
@@ -71,7 +71,7 @@ class AgentKeeper:
 
 
 def close_or_warn(agent: Agent, name: str) -> None:
-    """Close an agent.  It can lose no game now: if it fails, an :class:`AgentFaultWarning` says so."""
+    """Close an agent; if it fails, that is only an :class:`AgentFaultWarning`, as no game can be lost any more."""
     try:
         call(name, 0, "close", close, agent)
     except AgentFaultError as error:
@@ -79,7 +79,7 @@ def close_or_warn(agent: Agent, name: str) -> None:
 
 
 def answer_of(spec: str, question: Callable[[Agent], _Result]) -> _Result:
-    """The answer of an agent that is made for one question and thrown away.
+    """Make an agent, ask it one question, and throw it away.
 
     Args:
         spec: Its specification.

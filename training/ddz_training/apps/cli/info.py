@@ -25,8 +25,8 @@ ABLATIONS = ("rules-without", "rules-tuned", "policy-without")
 """Agents of experiments, with something taken away or changed; the list has them last."""
 _NOTE = (
     "wins %: games won against rules on duplicate deals, standard rules, 95 % interval; – is not measured. ms: "
-    "milliseconds a move; neural-ismcts takes three times as long with a policy that is seldom sure, eight times with "
-    "an SB3 zip. payoff and payoff-search are for rules with an auction; determinized-minimax, expectimax and "
+    "milliseconds per move; neural-ismcts takes three times as long with a policy that is seldom sure, eight times "
+    "with an SB3 zip. payoff and payoff-search are for rules with an auction; determinized-minimax, expectimax and "
     "cheating-minimax for --rules mini; rlcard-rule needs the extra rlcard, douzero its files, botzone a program. ddz "
     "agents NAME explains one and its options, which follow a colon: isuct:iterations=2000,trees=4. Every agent takes "
     "bidder=AGENT, who bids and doubles in its place. Your own: mymodule:MyAgent, from the current directory."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -51,7 +52,8 @@ class IllegalAgentMoveError(AgentFaultError, IllegalMoveError):
 def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
     """Do something that runs an agent's code, and name the agent in what it raises.
 
-    ``SystemExit`` is named, too: it would end the program as if all were well.
+    ``SystemExit`` is named, too: it would end the program as if all were well.  Where the agent forks and both come
+    back, the child ends here: two would play on with the same files.
 
     Args:
         agent: The agent, or its name.
@@ -64,12 +66,17 @@ def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *argumen
         IllegalAgentMoveError: If it was an illegal or unreadable move.
         AgentFaultError: If it was anything else.
     """
+    process = os.getpid()
     try:
-        return do(*arguments)
+        answer = do(*arguments)
     except (Exception, SystemExit) as error:
         kind = IllegalAgentMoveError if isinstance(error, (IllegalMoveError, InvalidMoveError)) else AgentFaultError
         name = agent if isinstance(agent, str) else getattr(agent, "name", type(agent).__name__)
         raise kind(name, seat, phase, reason_of(error)) from error
+    finally:
+        if os.getpid() != process:
+            os._exit(1)
+    return answer
 
 
 def tell(agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], heard: int | None = None) -> int:

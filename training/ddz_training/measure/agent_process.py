@@ -178,7 +178,7 @@ def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
     """Answer until the pipe is closed: the life of an agent's process."""
     os.environ.update(mark)
     serve_parent()
-    served = _Served(spec)
+    served, process = _Served(spec), os.getpid()
     while True:
         try:
             what, arguments = pipe.recv()
@@ -189,4 +189,6 @@ def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
             answer = getattr(served, what)(*arguments), None
         except BaseException as error:
             answer = None, reason_of(error)
+        if os.getpid() != process:  # the agent has forked
+            os._exit(1)
         pipe.send(answer)

@@ -6,11 +6,12 @@ There are three forms of workers: in this process, in processes of this machine,
 
 from __future__ import annotations
 
-import atexit
+import contextlib
 import itertools
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol, TypeVar
+from multiprocessing.util import Finalize
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from ddz_training.measure.errors import WorkerDiedError
 
@@ -51,6 +53,9 @@ Share = Callable[[Sequence[_Task]], Iterator[_Result]]
 
 Executor = Callable[[Start, int], AbstractContextManager[Share[Any, Any]]]
 """Makes workers for the time of a ``with`` block, as :func:`workers` does."""
+
+CLOSE_SECONDS = 1.0
+"""What agents get to let go of what they hold when a process ends."""
 
 _worker: Worker[Any, Any]
 """The worker of a worker process."""
@@ -144,6 +149,25 @@ def on_this_machine(start: Start, processes: int) -> Iterator[Share[Any, Any]]:
 _executor: ContextVar[Executor] = ContextVar("executor", default=on_this_machine)
 
 
+def leave(code: int, close: Callable[[], object] | None = None) -> NoReturn:
+    """End this process at once: agents may have left threads and children behind, for which Python would wait.
+
+    Args:
+        code: The exit code.
+        close: Releases what this process holds; an agent that hangs in it is not waited for.
+    """
+    if close is not None:
+        closing = threading.Thread(target=close, daemon=True)
+        closing.start()
+        closing.join(CLOSE_SECONDS)
+    for child in multiprocessing.active_children():
+        child.kill()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(code)
+
+
 def end_with_parent() -> None:
     """End this process when the one that started it is gone, however it went.
 
@@ -166,7 +190,7 @@ def _begin(start: Start) -> None:
     global _worker
     serve_parent()
     _worker = start()
-    atexit.register(_worker.close)
+    Finalize(None, leave, (0, _worker.close), exitpriority=1)  # before Python waits for threads and children
 
 
 def _work(task: Any) -> Any:

@@ -42,6 +42,7 @@ from ddz_env.support.errors import AmbiguousMoveError, InvalidHandError, Invalid
 
 _TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
 _NOISE = re.compile(r"[\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f]+")
+_PEERS_JOKER = re.compile(r"(?<![^\s,])[BR]J(?![^\s,])", re.IGNORECASE)
 _SYNONYMS = {"10": "T", "小王": "B", "大王": "R"}
 CALLED = {BID_BASE: "no call", BID_BASE + 1: "call"}
 ROBBED = {BID_BASE: "no rob", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
@@ -68,6 +69,13 @@ def _parse_counts(text: str) -> tuple[int, ...]:
     """Read cards as people type them into 15 counts."""
     if not isinstance(text, str):
         raise InvalidHandError(f"a hand is text, as '34567' or '10 J Q K A', not {shown(text)}")
+    if joker := _PEERS_JOKER.search(text):
+        raise InvalidHandError(
+            "{cards} is a joker in RLCard and two cards here: write {joker} for the joker, or {both} for two cards",
+            cards=joker[0],
+            joker=joker[0][0].upper(),
+            both=joker[0][::-1].upper(),
+        )
     counts = [0] * NUM_RANKS
     plain = _NOISE.sub("", text.strip().upper())
     position = 0
@@ -136,7 +144,8 @@ class Hand:
         """Read a hand: ranks with or without spaces, commas and suits; ``10`` or ``T``.
 
         Raises:
-            InvalidHandError: If a character is not a card or there are more cards of a rank than the pack has.
+            InvalidHandError: If a character is not a card, there are more cards of a rank than the pack has, or ``BJ``
+                or ``RJ`` stands alone, which RLCard writes for a joker.
         """
         return cls(_parse_counts(text))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 import traceback
@@ -57,7 +58,8 @@ class IllegalAgentMoveError(AgentFaultError, IllegalMoveError):
 def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
     """Call a function that runs an agent's code, and name the agent in the error that it raises.
 
-    ``SystemExit`` is named, too: it would end the program as if all were well.
+    ``SystemExit`` is named, too: it would end the program as if all were well.  Where the agent forks and both come
+    back, the child ends here: two would play on with the same files.
 
     Args:
         agent: The agent, or its name.
@@ -70,12 +72,17 @@ def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *argumen
         IllegalAgentMoveError: If it was an illegal or unreadable move.
         AgentFaultError: If it was anything else.
     """
+    process = os.getpid()
     try:
-        return do(*arguments)
+        answer = do(*arguments)
     except (Exception, SystemExit) as error:
         kind = IllegalAgentMoveError if isinstance(error, (IllegalMoveError, InvalidMoveError)) else AgentFaultError
         name = agent if isinstance(agent, str) else getattr(agent, "name", type(agent).__name__)
         raise kind(name, seat, phase, reason_of(error)) from error
+    finally:
+        if os.getpid() != process:
+            os._exit(1)
+    return answer
 
 
 def tell(agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], heard: int | None = None) -> int:

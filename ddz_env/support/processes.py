@@ -6,10 +6,16 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
+
+CLOSE_SECONDS = 1.0
+"""What agents get to let go of what they hold when a process ends."""
 
 _PROC = Path("/proc")
 _ROUNDS, _PAUSE = 200, 0.005
@@ -32,6 +38,25 @@ def serve_parent() -> None:
     threading.Thread(target=end_with_parent, name="parent-watch", daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # libraries must not start one thread per core
+
+
+def leave(code: int, close: Callable[[], object] | None = None) -> NoReturn:
+    """End this process at once: agents may have left threads and children behind, for which Python would wait.
+
+    Args:
+        code: The exit code.
+        close: Releases what this process holds; an agent that hangs in it is not waited for.
+    """
+    if close is not None:
+        closing = threading.Thread(target=close, daemon=True)
+        closing.start()
+        closing.join(CLOSE_SECONDS)
+    for child in multiprocessing.active_children():
+        child.kill()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(code)
 
 
 def new_mark(name: str) -> dict[str, str]:

@@ -192,6 +192,8 @@ def session_of(path: str | Path, data: bytes, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors are raised; they need not be printed too
+    # No weights in other files, which the digest would not cover: there is no such folder.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(path))
     try:
         return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its own classes, which derive from Exception and from nothing between

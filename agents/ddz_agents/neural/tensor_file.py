@@ -14,9 +14,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,8 @@ _DTYPES = {
     )
 }  # fmt: skip
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+MOST_BYTES = 4 * 2**30
+"""Of a file that is read as a whole; a larger one is no policy."""
 _LENGTH = 8
 """Bytes of the header's length, least significant first; the header is padded to a multiple of it."""
 
@@ -143,14 +146,46 @@ def read_bytes(path: Path) -> bytes:
     """The content of a file.
 
     Raises:
-        TensorFileError: If it is missing or cannot be read.
+        TensorFileError: If it is missing, too large or cannot be read.
     """
     if not path.is_file():
         raise TensorFileError(f"{path}: there is no such file")
+    check_size(path, path.stat().st_size)
     try:
         return path.read_bytes()
     except OSError as error:
         raise TensorFileError(f"cannot read {path}: {error}") from error
+
+
+def check_size(where: object, size: int) -> None:
+    """Refuse a file that would not fit into memory.
+
+    Args:
+        where: Names the file in the message.
+        size: Its bytes, once unpacked.
+
+    Raises:
+        TensorFileError: If it is larger than any policy.
+    """
+    if size > MOST_BYTES:
+        raise TensorFileError(
+            f"{where} holds {size / 2**30:.1f} GiB, more than the {MOST_BYTES >> 30} GiB of any policy"
+        )
+
+
+def check_archive(path: str | Path | IO[bytes]) -> list[str]:
+    """The members of a zip archive that is small enough when it is unpacked.
+
+    Raises:
+        TensorFileError: If it is missing, no zip file or too large.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    except (OSError, zipfile.BadZipFile) as error:
+        raise TensorFileError(f"{path} is missing, no zip file, or was truncated: {error}") from error
+    check_size(path, sum(member.file_size for member in members))
+    return [member.filename for member in members]
 
 
 def _digest(arrays: Mapping[str, npt.NDArray[Any]], about: str) -> str:

@@ -131,7 +131,7 @@ def read_logs(path: Path) -> list[BotzoneLog]:
         BotzoneLogError: If it cannot be read or holds something else.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BotzoneLogError(f"{path} cannot be read: {error}") from error
     try:

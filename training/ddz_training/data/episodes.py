@@ -90,7 +90,7 @@ def _replace(path: Path, file: GameFile, about: Mapping[str, Any], on_game: Call
 def _read_metadata(path: Path) -> Mapping[str, Any]:
     """Read Minari's own metadata of episodes; empty where there are none."""
     try:
-        metadata: Mapping[str, Any] = json.loads((path / "metadata.json").read_text(encoding="utf-8"))
+        metadata: Mapping[str, Any] = json.loads((path / "metadata.json").read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
         return {}
     return metadata

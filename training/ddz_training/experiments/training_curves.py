@@ -96,7 +96,7 @@ def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     if not path.is_file():
         raise InvalidExperimentError(f"there is no {path}: name folders of {TAKEN}, which alone write curves")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
         lines = list(reader)
         if missing := [column for column in columns if column not in (reader.fieldnames or ())]:

@@ -178,7 +178,8 @@ def train(
     """Train until the budget is spent.
 
     Each file of the folder is whole whenever the training is killed; it continues from the last checkpoint, and what
-    the curves have beyond that is written again.  There is a checkpoint after the first update, then by time.
+    the curves have beyond that is written again.  There is a checkpoint after the first update, then by time.  An
+    evaluation that was cut off is made first when the training goes on.
 
     Args:
         run: What learns, new or resumed.
@@ -203,17 +204,24 @@ def train(
             stack.enter_context(writing(folder, folder=True))
         targets = (folder, tensorboard) if run.leads else (None, None)
         log = stack.enter_context(contextlib.closing(RunLog(run.tables, *targets, run.counters.update)))
+
+        def evaluate() -> None:
+            last = budget.share(run.counters) >= 1.0
+            if run.leads and (run.evaluates() or (last and run.config.evaluate_every)):
+                evaluations = run.measure(stop)
+                for evaluation in evaluations:
+                    log.add(evaluation)
+                on_evaluation(evaluations)
+
+        if run.leads and folder is not None and log.evaluated < run.counters.update:
+            evaluate()
         while not stopped and budget.share(run.counters) < 1.0:
             run.spent = budget.share(run.counters)
             line = run.step()
             last = budget.share(run.counters) >= 1.0
             log.add(line)
             on_update(line)
-            if run.leads and (run.evaluates() or (last and run.config.evaluate_every)):
-                evaluations = run.measure(stop)
-                for evaluation in evaluations:
-                    log.add(evaluation)
-                on_evaluation(evaluations)
+            evaluate()
             stopped = bool(run.told(stop()))
             if folder is not None and run.told(stopped or last or time.monotonic() >= due):
                 run.keep(folder)
@@ -246,6 +254,9 @@ class RunLog:
         done: The last update of an earlier run that is continued, 0 for a new one.  What a killed run wrote beyond it
             is dropped, and hidden from TensorBoard.
 
+    Attributes:
+        evaluated: The update of the last evaluation that the files hold, 0 without one.
+
     Raises:
         CheckpointError: If a file cannot be written or has other columns.
         MissingTensorBoardError: If TensorBoard is not installed.
@@ -258,6 +269,7 @@ class RunLog:
         self._files: dict[type, CurveFile] = {}
         if folder is not None:
             self._files = {kind: CurveFile(folder / name, field_names(kind), done) for kind, name in tables.items()}
+        self.evaluated = self._files[Evaluation].last if Evaluation in self._files else 0
 
     def add(self, line: Any) -> None:
         """Write a line.
@@ -307,6 +319,9 @@ class CurveFile:
         done: The last update whose lines are kept; later lines are from a run that was killed after its last
             checkpoint, and will be written again.  0 for a new run, which must not find any lines.
 
+    Attributes:
+        last: The update of the last line, 0 without one.
+
     Raises:
         CheckpointError: If the file has other columns or is another run's, or cannot be read or written.
     """
@@ -314,14 +329,16 @@ class CurveFile:
     def __init__(self, path: Path, columns: Sequence[str], done: int = 0) -> None:
         self._path = path
         with _naming_errors(path):
-            text = path.read_text(encoding="utf-8").splitlines() if path.exists() else [",".join(columns)]
+            text = path.read_text(encoding="utf-8-sig").splitlines() if path.exists() else [",".join(columns)]
             head, *lines = csv.reader(text or [""])
             if lines and not done:
                 raise CheckpointError(f"{path} holds lines of another run: name another folder, or remove it")
             if done and head != list(columns):
                 raise CheckpointError(f"{path} is not a curve of this version: its first line is {head}")
             whole = [line for line in lines if len(line) == len(columns) and line[0].isdigit()]
-            replace_file(path, _csv(columns, *(line for line in whole if int(line[0]) <= done)))
+            kept = [line for line in whole if int(line[0]) <= done]
+            self.last = int(kept[-1][0]) if kept else 0
+            replace_file(path, _csv(columns, *kept))
 
     def append(self, *cells: Any) -> None:
         """Append a line, one cell per column, and hand it to the operating system.

@@ -176,7 +176,7 @@ def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
     """Answer until the pipe is closed: the life of an agent's process."""
     os.environ.update(mark)
     serve_parent()
-    served = _Served(spec)
+    served, process = _Served(spec), os.getpid()
     while True:
         try:
             method, arguments = pipe.recv()
@@ -187,4 +187,6 @@ def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
             answer = getattr(served, method)(*arguments), None
         except BaseException as error:
             answer = None, reason_of(error)
+        if os.getpid() != process:  # the agent has forked
+            os._exit(1)
         pipe.send(answer)

@@ -16,6 +16,7 @@ import dataclasses
 import io
 import json
 import math
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -188,8 +189,12 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def read_database(db: sqlite3.Connection) -> SavedFile | None:
     """Read the tables ``settings`` and ``results``; None if there are no tables yet."""
-    if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
+    parts = db.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    if not parts:
         return None
+    for kind, name, text in parts:  # a view, or an expression in a table, may compute for ever
+        if kind not in ("table", "index") or str(text).count("(") > 1 or "VIRTUAL" in str(text).upper():
+            raise ResultsFileError(f"the database holds {name!r}, which computes what is read: it is of something else")
     settings = {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM settings")}
     cursor = db.execute("SELECT * FROM results ORDER BY rowid")
     columns = [name for name, *_ in cursor.description]
@@ -197,7 +202,7 @@ def read_database(db: sqlite3.Connection) -> SavedFile | None:
 
 
 def _read_csv(path: Path) -> SavedFile:
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         settings = dict(json.loads(file.readline().partition("# ")[2]))
         reader = csv.DictReader(file, strict=True)
         rows = list(reader)
@@ -209,8 +214,8 @@ def _read_csv(path: Path) -> SavedFile:
 
 def holds_results(path: Path) -> bool:
     """Whether a text file holds results, as its first line says."""
-    with path.open("rb") as file:
-        return file.read(3) == b"# {"
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        return file.read(3) == "# {"
 
 
 def write_csv(path: Path, settings: Mapping[str, Any], kind: type[_Result], results: Iterable[_Result]) -> None:
@@ -298,6 +303,7 @@ class ResultStore(Generic[_Result]):
         self._given: dict[str, Any] = json.loads(json.dumps(settings))
         self._here, self._said = Provenance.of(agents), Provenance(())
         self._db: sqlite3.Connection | None = None
+        self._process = os.getpid()
         self._exported = 0  # results that the CSV file has
         if self.path is None:
             return
@@ -339,6 +345,8 @@ class ResultStore(Generic[_Result]):
             ResultsFileError: If the file cannot be written.
         """
         with self.open():
+            if os.getpid() != self._process:
+                raise ResultsFileError(f"{self.path} belongs to the process that opened it, not to its children")
             if self._db is not None:
                 with naming_errors(self.path), self._db as db:
                     self._insert(db, results)

@@ -6,7 +6,6 @@ There are three forms of workers: in this process, in processes of this machine,
 
 from __future__ import annotations
 
-import atexit
 import itertools
 import multiprocessing
 from collections import deque
@@ -15,9 +14,10 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
+from multiprocessing.util import Finalize
 from typing import Any, Protocol, TypeVar
 
-from ddz_env.support.processes import serve_parent
+from ddz_env.support.processes import leave, serve_parent
 from ddz_training.measure.errors import WorkerDiedError
 
 _Task = TypeVar("_Task")
@@ -146,7 +146,7 @@ def _begin(start: Start) -> None:
     global _worker
     serve_parent()
     _worker = start()
-    atexit.register(_worker.close)
+    Finalize(None, leave, (0, _worker.close), exitpriority=1)  # before Python waits for threads and children
 
 
 def _work(task: Any) -> Any:

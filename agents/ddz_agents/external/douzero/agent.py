@@ -35,8 +35,8 @@ class DouZeroOptions(Options):
     """Which checkpoints an agent reads, and how.
 
     Attributes:
-        path: The folder with `landlord.ckpt`, `landlord_up.ckpt` and `landlord_down.ckpt`, or the file `model.tar` of
-            a training.
+        path: The folder with `landlord.ckpt`, `landlord_up.ckpt` and `landlord_down.ckpt`, or with those that a
+            training wrote (`landlord_weights_1000.ckpt` ...), of which the newest counts; or its `model.tar`.
         threads: Threads of every evaluation, for the whole process; none for one per core.
     """
 
@@ -48,11 +48,20 @@ class DouZeroOptions(Options):
         """The file of each role, by DouZero's names."""
         path = Path(self.path)
         whole = path.is_file()
-        return {role.name: path if whole else path / f"{role.name}.ckpt" for role in POSITIONS}
+        return {role.name: path if whole else _newest(path, role.name) for role in POSITIONS}
 
     def files(self) -> tuple[Path, ...]:
         """The checkpoints."""
         return tuple(dict.fromkeys(self.checkpoints().values()))
+
+
+def _newest(folder: Path, role: str) -> Path:
+    """A role's file in a folder: of those that a training wrote, the one of the most frames."""
+    named = folder / f"{role}.ckpt"
+    written = [] if named.exists() else list(folder.glob(f"{role}_weights_*.ckpt"))
+    frames = {path: path.stem.rpartition("_")[2] for path in written}
+    numbered = [path for path in written if frames[path].isdecimal()]
+    return max(numbered, key=lambda path: int(frames[path]), default=named)
 
 
 def _load(options: DouZeroOptions) -> tuple[PositionNetwork, ...]:

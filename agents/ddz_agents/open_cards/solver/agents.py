@@ -70,6 +70,7 @@ class CheatingSolverAgent(SearchAgent[State]):
         if int(view.row[at.STAGE]) != at.STAGE_PLAY:
             return Decision(usual)
         solver, landlord = self._solvers[view.rules], view.seat == int(view.row[at.LANDLORD])
+        solver.clear()  # under a limit of positions an answer would depend on earlier ones
         if solver.solve(view).landlord_wins != landlord:
             return Decision(usual)
         moves = (usual, *view.legal_moves())
@@ -149,6 +150,7 @@ class DeterminizedSolverAgent(InferringAgent):
             view: What a seat that is to act knows, in the play.
             rng: The only source of randomness.
         """
+        self._solvers[view.rules].clear()
         rows, weights = self._worlds_of(view, rng)
         moves = whole_moves(view.row, view.rule_words)
         wins, weight, unknown = np.zeros(len(moves)), 0.0, 0

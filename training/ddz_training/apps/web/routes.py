@@ -223,9 +223,10 @@ def new_server(app: Starlette) -> uvicorn.Server:
 async def close_half_sent(server: uvicorn.Server) -> None:
     """Close connections on which a request begins and does not arrive: uvicorn ends those only that are idle."""
     before = set[Any]()
+    connections: set[Any] = server.server_state.connections  # protocols of HTTP, each with the request at hand
     while True:
         await asyncio.sleep(ARRIVING)
-        waiting = {(one, one.cycle) for one in server.server_state.connections if _awaits_request(one)}
+        waiting = {(connection, connection.cycle) for connection in connections if _awaits_request(connection)}
         for connection, _ in waiting & before:
             connection.transport.close()
         before = waiting

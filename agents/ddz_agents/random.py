@@ -44,7 +44,6 @@ class RandomAgent:
     """
 
     name = "random"
-    cheats = False
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Draw a legal move.
@@ -62,7 +61,6 @@ class RandomStagedAgent:
     """Uniform over each stage: weaker and faster than ``random``, for speed comparisons only."""
 
     name = "random-staged"
-    cheats = False
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Draw a legal move.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -86,11 +86,7 @@ class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
     """What all searches share: they refuse what they cannot search, and play at once what needs no search.
 
     Args:
-        *values: One object of the agent's options, or some of them in their order.
-        **named: Options by name.
-
-    Raises:
-        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+        options: The agent's options.
     """
 
     cheats = False
@@ -99,10 +95,9 @@ class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
     budget = "{0.iterations}"
     """Its budget other than time, as its name shows it: a format of the options."""
     options: Any
-    options_type: ClassVar[type[Options]]
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        self.options = self.options_type.of(*values, **named)
+    def __init__(self, options: Options) -> None:
+        self.options = options
 
     @property
     def name(self) -> str:

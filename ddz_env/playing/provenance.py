@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ddz_env.playing.registry import read_agent, split_bidder
 from ddz_env.support.errors import InvalidAgentOptionError
+from ddz_env.support.options import options_type
 
 _DIGITS = 16
 
@@ -43,7 +44,7 @@ def agent_files(agent: str) -> dict[str, str]:
     player, bidder = split_bidder(agent)
     factory, options = read_agent(player)
     digests: dict[str, str] = {} if bidder is None else agent_files(bidder)
-    declared = getattr(factory, "options_type", None)
+    declared = options_type(factory)
     try:
         texts = (Path(value) for value in options.values() if isinstance(value, str))
         paths = texts if declared is None else declared.of(**options).files()

@@ -22,7 +22,7 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import reason_of
 from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
-from ddz_env.support.options import Option, plain_value, split_options
+from ddz_env.support.options import Option, options_type, plain_value, split_options
 
 GROUP = "ddz_env.agents"
 """The entry-point group of agents."""
@@ -128,7 +128,7 @@ def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     """
     _, factory, text = _read_name(split_bidder(agent)[0])
     try:
-        options = parse_options(text)
+        options = {name: plain_value(value) for name, value in _split(text).items()}
         _check_options(factory, options)
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from None
@@ -156,7 +156,8 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
     if _BIDDER not in agent:
         return agent, None
     name, factory, text = _read_name(agent)
-    if any(option.name == _BIDDER for option in _options_of(factory)):
+    declared = options_type(factory)
+    if declared is not None and _BIDDER in [option.name for option in declared.options()]:
         return agent, None
     written = _split(text)
     bidder = written.pop(_BIDDER, None)
@@ -202,31 +203,14 @@ class _Named:
         return getattr(self._agent, attribute)
 
 
-def parse_options(text: str) -> dict[str, Any]:
-    """Read ``option=value,option=value``.
-
-    Args:
-        text: The options; empty for none.
-
-    Raises:
-        InvalidAgentOptionError: If a part is not ``option=value`` or an option comes twice.
-
-    Example:
-        >>> parse_options("iterations=2000,exploration=0.7,finish=false")
-        {'iterations': 2000, 'exploration': 0.7, 'finish': False}
-    """
-    if not isinstance(text, str):
-        raise InvalidAgentOptionError(f"options are text, as 'iterations=2000', not {shown(text)}")
-    return {name: plain_value(value) for name, value in _split(text).items()}
-
-
 def agent_options(name: str) -> tuple[Option, ...]:
     """The options of an agent that text can name: those that its factory declares.
 
     Raises:
         UnknownAgentError: If there is no agent of that name.
     """
-    return tuple(option for option in _options_of(agent_factory(name)) if option.textual)
+    declared = options_type(agent_factory(name))
+    return () if declared is None else tuple(option for option in declared.options() if option.textual)
 
 
 def agent_factory(name: str) -> Callable[..., Any]:
@@ -239,12 +223,6 @@ def agent_factory(name: str) -> Callable[..., Any]:
     if factory is None:
         raise _unknown(name)
     return factory
-
-
-def _options_of(factory: Callable[..., Any]) -> tuple[Option, ...]:
-    """The options that a factory declares in ``options_type``."""
-    declared = getattr(factory, "options_type", None)
-    return () if declared is None else tuple(declared.options())
 
 
 def _split(text: str) -> dict[str, str]:
@@ -309,7 +287,7 @@ def _import_module(name: str) -> Any:
 
 def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None:
     """Refuse options that a factory has not declared; one that declares none checks them itself."""
-    declared = getattr(factory, "options_type", None)
+    declared = options_type(factory)
     if declared is None:
         return
     declared.check_names(options)

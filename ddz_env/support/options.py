@@ -24,6 +24,15 @@ An option is a field.  Its annotation says what it may be, the docstring's ``Att
     ...
     ddz_env.support.errors.InvalidAgentOptionError: there is no option 'iteration' (did you mean 'iterations'?); there
     are iterations, final
+
+An agent takes the fields of its options, for a type checker and an editor, too:
+
+    >>> class SearchAgent:
+    ...     @takes(SearchOptions)
+    ...     def __init__(self, options: SearchOptions) -> None:
+    ...         self.options = options
+    >>> SearchAgent(iterations=5).options
+    SearchOptions(iterations=5, final='visits')
 """
 
 from __future__ import annotations
@@ -34,14 +43,16 @@ import inspect
 import math
 import re
 import types
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
 from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean, shown
 
 _Options = TypeVar("_Options", bound="Options")
-_Class = TypeVar("_Class", bound=type[Any])
+_Self = TypeVar("_Self")
+_Fields = ParamSpec("_Fields")
 
 
 class Range(NamedTuple):
@@ -103,9 +114,7 @@ class Option(NamedTuple):
     @property
     def textual(self) -> bool:
         """Whether a text can denote a value other than none."""
-        return (
-            not self.kinds or bool(self.choices) or any(kind in (int, float, bool, str, tuple) for kind in self.kinds)
-        )
+        return bool(self.choices or {int, float, bool, str, tuple}.intersection(self.kinds))
 
     @property
     def values(self) -> str:
@@ -130,7 +139,7 @@ class Option(NamedTuple):
         Raises:
             DouDizhuError: ``error``, if it is not one of the values allowed.
         """
-        value = _plain(value)
+        value = value.item() if getattr(value, "ndim", None) == 0 else value  # a scalar of NumPy
         if value is None and self.optional:
             return None
         for choice in self.choices:
@@ -214,33 +223,24 @@ class Options:
         """Refuse options that contradict each other; a subclass that has such options overrides this."""
 
     @classmethod
+    @functools.cache
     def options(cls) -> tuple[Option, ...]:
         """All options in order, those of base classes first."""
-        return _options(cls)  # type: ignore[arg-type]  # to the checker a class is not hashable
+        hints, meaning = typing.get_type_hints(cls, include_extras=True), meanings(cls)
+        fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]  # a subclass's
+        return tuple(_option(field, hints[field.name], meaning.get(field.name, "")) for field in fields)
 
     @classmethod
     def of(cls: type[_Options], *values: Any, **named: Any) -> _Options:
-        """Make the options from the arguments of a constructor.
-
-        Args:
-            *values: One object of this class, or values in the order of the options.
-            **named: Values by name.
+        """Make the options of values in their order and by name, with named errors where Python has a ``TypeError``.
 
         Raises:
-            InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+            InvalidAgentOptionError: If there is no such option, its value is not allowed, or one without a default is
+                missing.
         """
         cls.check_names(named)
-        if len(values) == 1 and isinstance(values[0], cls):
-            return dataclasses.replace(values[0], **named)  # type: ignore[type-var]  # a subclass is a dataclass
-        options = cls.options()
-        if len(values) > len(options):
-            names = ", ".join(option.name for option in options) or "none"
-            raise cls.error(f"{len(values)} values are too many: the options are {names}")
-        filled = {option.name for option in options[: len(values)]}
-        if twice := sorted(filled & named.keys()):
-            raise cls.error(f"option {twice[0]!r} is given twice")
-        for option in options:
-            if option.default is dataclasses.MISSING and option.name not in filled | named.keys():
+        for option in cls.options()[len(values) :]:
+            if option.default is dataclasses.MISSING and option.name not in named:
                 raise cls.error(f"option {option.name!r} has no default: it must be {option.values}")
         return cls(*values, **named)
 
@@ -279,14 +279,8 @@ class Options:
 
     def files(self) -> tuple[Path, ...]:
         """The files that the options name; what an agent makes of its options depends on what is in them."""
-        paths: list[Path] = []
-        for option in self.options():
-            value = getattr(self, option.name)
-            if isinstance(value, Options):
-                paths += value.files()
-            elif value is not None and Path in option.kinds:
-                paths.append(Path(value))
-        return tuple(paths)
+        paths = (getattr(self, option.name) for option in self.options() if Path in option.kinds)
+        return tuple(Path(path) for path in paths if path is not None)
 
     @classmethod
     def from_dict(cls: type[_Options], values: Any) -> _Options:
@@ -343,11 +337,6 @@ def as_written(value: object) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def _plain(value: Any) -> Any:
-    """A scalar of NumPy as Python's own."""
-    return value.item() if getattr(value, "ndim", None) == 0 else value
-
-
 def plain_value(text: str) -> Any:
     """The value that a text looks like: ``true``, ``false``, ``none``, an integer, a float, or itself."""
     words = {"true": True, "false": False, "none": None}
@@ -373,29 +362,32 @@ def refuse_unknown(names: Iterable[str], options: Sequence[str], error: type[Dou
             raise error(f"there is no option {name!r}{did_you_mean(name, options)}; {choices}")
 
 
-def takes(options: type[Options]) -> Callable[[_Class], _Class]:
-    """Class decorator: the constructor takes the fields of these options, and its signature says so.
+def takes(
+    options: Callable[_Fields, _Options],
+) -> Callable[[Callable[[_Self, _Options], None]], Callable[Concatenate[_Self, _Fields], None]]:
+    """Decorator of a constructor that takes one set of options: its callers give the fields.
 
-    The constructor itself is ``def __init__(self, *values: Any, **named: Any)`` and calls ``options.of(*values,
-    **named)``.  What lists the options of an agent (``ddz agents NAME``, the docs) finds them in ``options_type``.
+    To a type checker, an editor and ``help`` the constructor then has the parameters of the options' own.
 
     Args:
-        options: The options.
+        options: The class of the options.
     """
+    kind: Any = options  # a class; type checkers read its fields only where it is declared as a function
 
-    def decorate(cls: _Class) -> _Class:
-        cls.options_type = options
-        cls.__signature__ = inspect.signature(options)
-        return cls
+    def decorate(init: Callable[[_Self, _Options], None]) -> Callable[Concatenate[_Self, _Fields], None]:
+        @functools.wraps(kind.__init__)
+        def made(self: _Self, /, *values: _Fields.args, **named: _Fields.kwargs) -> None:
+            init(self, kind.of(*values, **named))
+
+        made.options_type = kind  # type: ignore[attr-defined]  # a function has no such attribute to the checker
+        return made
 
     return decorate
 
 
-@functools.cache
-def _options(cls: Any) -> tuple[Option, ...]:
-    """The fields of a dataclass as options, in order."""
-    hints, texts = get_type_hints(cls, include_extras=True), meanings(cls)
-    return tuple(_option(field, hints[field.name], texts.get(field.name, "")) for field in dataclasses.fields(cls))
+def options_type(factory: Callable[..., Any]) -> type[Options] | None:
+    """The options that a class takes (:func:`takes`); None if it does not say."""
+    return getattr(factory.__init__, "options_type", None)
 
 
 def _option(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:
@@ -412,22 +404,22 @@ def _of_hint(name: str, default: Any, hint: Any, meaning: str = "") -> Option:
     waiting = [hint]
     while waiting:
         hint = waiting.pop(0)
-        origin = get_origin(hint)
+        origin = typing.get_origin(hint)
         if origin is Annotated:
-            bounds = next((extra for extra in get_args(hint)[1:] if isinstance(extra, Range)), bounds)
-            waiting.append(get_args(hint)[0])
-        elif origin in (Union, types.UnionType):
-            waiting += get_args(hint)
+            bounds = next((extra for extra in typing.get_args(hint)[1:] if isinstance(extra, Range)), bounds)
+            waiting.append(typing.get_args(hint)[0])
+        elif origin in (typing.Union, types.UnionType):
+            waiting += typing.get_args(hint)
         elif origin is Literal:
-            choices += get_args(hint)
+            choices += typing.get_args(hint)
         elif hint is type(None):
             optional = True
         elif hint is Any:
             kinds.append(object)
         else:
             kinds.append(origin or hint)
-            if origin is tuple and get_args(hint)[1:] == (...,):
-                element = _of_hint("", dataclasses.MISSING, get_args(hint)[0])
+            if origin is tuple and typing.get_args(hint)[1:] == (...,):
+                element = _of_hint("", dataclasses.MISSING, typing.get_args(hint)[0])
     return Option(name, default, tuple(kinds), tuple(choices), bounds, optional, meaning, element)
 
 

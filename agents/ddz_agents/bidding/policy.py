@@ -174,26 +174,19 @@ def both_ways(view: View, rng: np.random.Generator) -> list[tuple[View, np.rando
     return [(either, np.random.default_rng(seed)) for either in (view, with_hand_shown(view))]
 
 
-@takes(PayoffOptions)
-class PayoffAgent(OwnsArrays):
-    """Bids, shows and doubles by expected payoff, from win rates in dealt worlds; plays the cards by another agent.
+class StakingAgent(OwnsArrays):
+    """What the agents that stake by expected payoff share: they count in dealt worlds, and another plays the cards.
+
+    Args:
+        options: How payoffs are expected.
 
     Raises:
-        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
         UnknownAgentError: If `player` or `play` is not an agent.
-
-    Example:
-        >>> from ddz_env import State
-        >>> state = State.new(seed=1, rules="bidding")
-        >>> PayoffAgent(worlds=20).act(state.view(), np.random.default_rng(0)) in state.legal_moves()
-        True
     """
 
-    cheats = False
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        self.options = PayoffOptions.of(*values, **named)
-        self._player, self._play = make_agent(self.options.player), make_agent(self.options.play)
+    def __init__(self, options: PayoffOptions) -> None:
+        self.options = options
+        self._player, self._play = make_agent(options.player), make_agent(options.play)
 
     @property
     def name(self) -> str:
@@ -225,6 +218,25 @@ class PayoffAgent(OwnsArrays):
         return outcomes(view, rng, self.options.worlds, self._player)
 
 
+class PayoffAgent(StakingAgent):
+    """Bids, shows and doubles by expected payoff, from win rates in dealt worlds; plays the cards by another agent.
+
+    Raises:
+        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+        UnknownAgentError: If `player` or `play` is not an agent.
+
+    Example:
+        >>> from ddz_env import State
+        >>> state = State.new(seed=1, rules="bidding")
+        >>> PayoffAgent(worlds=20).act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+        True
+    """
+
+    @takes(PayoffOptions)
+    def __init__(self, options: PayoffOptions) -> None:
+        super().__init__(options)
+
+
 @dataclass(frozen=True)
 class PayoffSearchOptions(PayoffOptions):
     """How the auction is searched, and how payoffs are expected at doubling.
@@ -243,8 +255,7 @@ class PayoffSearchOptions(PayoffOptions):
     exploration: Annotated[float, Range(0)] = 0.7
 
 
-@takes(PayoffSearchOptions)
-class PayoffSearchAgent(PayoffAgent):
+class PayoffSearchAgent(StakingAgent):
     """Bids by information-set UCT over the auction, shows, doubles by expected payoff; another agent plays the cards.
 
     Raises:
@@ -254,12 +265,13 @@ class PayoffSearchAgent(PayoffAgent):
 
     options: PayoffSearchOptions
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(PayoffSearchOptions.of(*values, **named))
+    @takes(PayoffSearchOptions)
+    def __init__(self, options: PayoffSearchOptions) -> None:
+        super().__init__(options)
         self._workspace = new_rule_workspace()
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Search in the auction; see :class:`PayoffAgent` for the rest."""
+        """Search in the auction; see :class:`StakingAgent` for the rest."""
         return self.decide(view, rng).move
 
     def decide(self, view: View, rng: np.random.Generator) -> Decision:

@@ -45,7 +45,6 @@ class RLCardRuleAgent:
     """
 
     name = "rlcard-rule"
-    cheats = False
 
     def __init__(self) -> None:
         self._rule = _load("rlcard.models.doudizhu_rule_models").DouDizhuRuleAgentV1()

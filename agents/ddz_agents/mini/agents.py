@@ -70,19 +70,17 @@ class ExactOptions(Options):
 
 
 @dataclass(frozen=True)
-class InferringOptions(Options):
+class InferringOptions(ExactOptions):
     """Options of an exact agent that may infer from the other seats' moves.
 
     Attributes:
         inference: Whose moves it takes the hidden seats' for: a model by its name, the ``opponent`` (``correct``), or
             another, still sensible one (``incorrect``).  Without any it infers nothing.
         opponent: What the other seats really are: a model by its name, or an object.
-        solvers: Solvers to share with other agents, an object that text cannot name; its own by default.
     """
 
     inference: Literal["correct", "incorrect"] | Model | None = None
     opponent: Model | OpponentModel = "expectimax"
-    solvers: Solvers | None = None
 
 
 class ExactAgent(ABC):
@@ -164,7 +162,6 @@ class ExactAgent(ABC):
         """Legal moves and what each is worth."""
 
 
-@takes(ExactOptions)
 class CheatingMinimaxAgent(ExactAgent):
     """Minimax on the true state with the tie-break of equation (1); it declares that it cheats.
 
@@ -176,8 +173,9 @@ class CheatingMinimaxAgent(ExactAgent):
 
     cheats = True
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(ExactOptions.of(*values, **named).solvers)
+    @takes(ExactOptions)
+    def __init__(self, options: ExactOptions) -> None:
+        super().__init__(options.solvers)
 
     def _weigh(self, sight: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
         return self.solvers.minimax[rules].move_values(sight)
@@ -186,8 +184,8 @@ class CheatingMinimaxAgent(ExactAgent):
 class _InferringAgent(ExactAgent):
     """An agent that looks at information sets, with or without inference."""
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        options = InferringOptions.of(*values, **named)
+    @takes(InferringOptions)
+    def __init__(self, options: InferringOptions) -> None:
         super().__init__(options.solvers)
         believed: Model | OpponentModel | None
         if options.inference == "correct":
@@ -222,7 +220,6 @@ class _InferringAgent(ExactAgent):
         return key if self.model is None else (*key, history)
 
 
-@takes(InferringOptions)
 class DeterminizedMinimaxAgent(_InferringAgent):
     """Minimax on every state of the information set; each votes with its probability (section III.C)."""
 
@@ -235,7 +232,6 @@ class DeterminizedMinimaxAgent(_InferringAgent):
         return moves, votes / weights.sum()
 
 
-@takes(InferringOptions)
 class InformationSetExpectimaxAgent(_InferringAgent):
     """Expectimax on the tree of information sets (section III.E).
 

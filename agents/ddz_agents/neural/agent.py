@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -147,8 +147,6 @@ class ModelAgent:
         InvalidAgentOptionError: If the temperature is negative or no number.
     """
 
-    cheats = False
-
     def __init__(self, model: PolicyModel, temperature: float = 0.0, name: str = "policy") -> None:
         self.model = model
         # A row of other models may round otherwise beside others.
@@ -225,7 +223,6 @@ class ModelAgent:
         return self.choose(observations, masks, lambda row: rngs(int(games[row])))
 
 
-@takes(PolicyOptions)
 class PolicyAgent(ModelAgent):
     """Plays by a trained policy: the newest that ships, or ``policy:path=FILE``.
 
@@ -238,10 +235,8 @@ class PolicyAgent(ModelAgent):
         InvalidAgentOptionError: If an option's value is not allowed.
     """
 
-    options_type: ClassVar[type[PolicyOptions]]
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        options = self.options_type.of(*values, **named)
+    @takes(PolicyOptions)
+    def __init__(self, options: PolicyOptions) -> None:
         name = str(options.path) if options.path in POLICIES else "policy"
         super().__init__(options.load(), options.temperature, name)
 
@@ -257,9 +252,12 @@ class PolicyV1Options(PolicyOptions):
     path: Literal["policy-v1"] = "policy-v1"
 
 
-@takes(PolicyV1Options)
-class PolicyV1Agent(PolicyAgent):
+class PolicyV1Agent(ModelAgent):
     """Plays by the first policy that shipped: the yardstick of the benchmark and of later policies."""
+
+    @takes(PolicyV1Options)
+    def __init__(self, options: PolicyV1Options) -> None:
+        super().__init__(options.load(), options.temperature, options.path)
 
 
 @dataclass(frozen=True)
@@ -273,9 +271,12 @@ class PolicyV2Options(PolicyOptions):
     path: Literal["policy-v2"] = "policy-v2"
 
 
-@takes(PolicyV2Options)
-class PolicyV2Agent(PolicyAgent):
+class PolicyV2Agent(ModelAgent):
     """Plays by the second policy that shipped."""
+
+    @takes(PolicyV2Options)
+    def __init__(self, options: PolicyV2Options) -> None:
+        super().__init__(options.load(), options.temperature, options.path)
 
 
 @dataclass(frozen=True)
@@ -289,6 +290,9 @@ class PolicyV3Options(PolicyOptions):
     path: Literal["policy-v3"] = "policy-v3"
 
 
-@takes(PolicyV3Options)
-class PolicyV3Agent(PolicyAgent):
+class PolicyV3Agent(ModelAgent):
     """Plays by the third policy that shipped, the first that was trained on a GPU."""
+
+    @takes(PolicyV3Options)
+    def __init__(self, options: PolicyV3Options) -> None:
+        super().__init__(options.load(), options.temperature, options.path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ddz_agents.neural.agent import ModelAgent, PolicyFile
 from ddz_agents.neural.columns import REST_INPUTS, policy_inputs
@@ -61,7 +61,6 @@ def blinded(weights: Weights, name: Input) -> Weights:
     return dataclasses.replace(weights, policy={**weights.policy, layer: blind})
 
 
-@takes(BlindOptions)
 class BlindPolicyAgent(ModelAgent):
     """Plays by a trained policy that does not see one of its inputs: ``policy-without:input=signs``.
 
@@ -70,8 +69,8 @@ class BlindPolicyAgent(ModelAgent):
         InvalidAgentOptionError: If an option's value is not allowed.
     """
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        options = BlindOptions.of(*values, **named)
+    @takes(BlindOptions)
+    def __init__(self, options: BlindOptions) -> None:
         weights = load_weights(policy_path(options.path))
         super().__init__(
             CompiledPolicy(blinded(weights, options.input), usable_threads(options.threads)), name="policy-without"

@@ -22,7 +22,7 @@ import math
 import time
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -120,21 +120,21 @@ class ModelSearchAgent(SearchAgent[View]):
 
     Args:
         model: The policy, with a critic (:class:`~ddz_agents.neural_search.values.GameCritic`) or without.
-        *values: The :class:`ModelSearchOptions`, as one object or value by value.
-        **named: The same by name.
+        options: How it is searched with; None for the options by default.
 
     Attributes:
         options: The options.
         model: The policy.
 
     Raises:
-        InvalidAgentOptionError: If an option's value is not allowed, or a critic is wanted that the policy lacks.
+        InvalidAgentOptionError: If a critic is wanted that the policy lacks.
     """
 
     options: ModelSearchOptions
 
-    def __init__(self, model: PolicyModel, *values: Any, **named: Any) -> None:
-        self.options = options = ModelSearchOptions.of(*values, **named)
+    def __init__(self, model: PolicyModel, options: ModelSearchOptions | None = None) -> None:
+        options = options or ModelSearchOptions()
+        super().__init__(options)
         self.model = model
         self._cached = CachedModel(model)
         self._network = load_belief() if options.asks_belief else None
@@ -212,7 +212,6 @@ def _leaf(options: ModelSearchOptions, model: PolicyModel) -> str:
     return kind
 
 
-@takes(NeuralSearchOptions)
 class NeuralSearchAgent(ModelSearchAgent):
     """Information-set search guided by a trained policy: the shipped one, or ``path=FILE``.
 
@@ -226,6 +225,6 @@ class NeuralSearchAgent(ModelSearchAgent):
         TensorFileError: If the file cannot be read or does not fit this package.
     """
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        options = NeuralSearchOptions.of(*values, **named)
+    @takes(NeuralSearchOptions)
+    def __init__(self, options: NeuralSearchOptions) -> None:
         super().__init__(options.load(), options)

@@ -43,7 +43,6 @@ class PricedAgent(OwnsArrays):
     """The base of the rule agents: plays by hand decomposition at a subclass's prices, without search or randomness."""
 
     name: str
-    cheats = False
 
     def __init__(self) -> None:
         self._workspace = new_rule_workspace()
@@ -105,7 +104,6 @@ class WithoutOptions(Options):
     rule: Rule = "control"
 
 
-@takes(WithoutOptions)
 class RulesWithoutAgent(PricedAgent):
     """The rule agent without one of its rules: ``rules-without:rule=bombs``.
 
@@ -125,10 +123,11 @@ class RulesWithoutAgent(PricedAgent):
 
     name = "rules-without"
 
-    def __init__(self, *values: Any, **named: Any) -> None:
+    @takes(WithoutOptions)
+    def __init__(self, options: WithoutOptions) -> None:
         super().__init__()
-        self.options = WithoutOptions.of(*values, **named)
-        self._weights = weights_without(self.options.rule)
+        self.options = options
+        self._weights = weights_without(options.rule)
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
         """The weights without those of the rule."""

@@ -111,11 +111,12 @@ class TreeSearchAgent(SearchAgent[Sight]):
     """
 
     budget = "{0.trees}x{0.iterations}"
+    options: TreeOptions
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(*values, **named)
-        self.finish = self.options.finish
-        self._policy = self.options.policy()
+    def __init__(self, options: TreeOptions) -> None:
+        super().__init__(options)
+        self.finish = options.finish
+        self._policy = options.policy()
         self._trees: list[Tree] = []
 
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
@@ -168,7 +169,6 @@ class TreeSearchAgent(SearchAgent[Sight]):
                 left = look
 
 
-@takes(IsUctOptions)
 class IsUctAgent(InferringAgent, TreeSearchAgent[View]):
     """Information-set UCT (Whitehouse, Powley and Cowling 2011, figure 2): one tree, a fresh determinization each time.
 
@@ -179,10 +179,19 @@ class IsUctAgent(InferringAgent, TreeSearchAgent[View]):
         True
     """
 
+    options: IsUctOptions
 
-@takes(TreeOptions)
+    @takes(IsUctOptions)
+    def __init__(self, options: IsUctOptions) -> None:
+        super().__init__(options)
+
+
 class DeterminizedUctAgent(TreeSearchAgent[View]):
     """Determinized UCT: independent trees, each on one determinization; root visits are added up (section III.D)."""
+
+    @takes(TreeOptions)
+    def __init__(self, options: TreeOptions) -> None:
+        super().__init__(options)
 
     def _game_of_tree(self, position: Position, state: np.uint64) -> tuple[Position, np.uint64]:
         row = np.empty(ROW_WORDS, np.uint64)
@@ -190,8 +199,11 @@ class DeterminizedUctAgent(TreeSearchAgent[View]):
         return position._replace(row=row), state
 
 
-@takes(TreeOptions)
 class CheatingUctAgent(TreeSearchAgent[State]):
     """UCT on the true game, as many trees as determinized UCT has (root parallel); it declares that it cheats."""
 
     cheats = True
+
+    @takes(TreeOptions)
+    def __init__(self, options: TreeOptions) -> None:
+        super().__init__(options)

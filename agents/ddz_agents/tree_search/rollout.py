@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -153,7 +153,6 @@ class RolloutOptions(Options):
     caution: Annotated[float, Range(0)] = 0.5
 
 
-@takes(RolloutOptions)
 class RolloutAgent(InferringAgent):
     """Duplicate rollouts with sequential halving.  In the auction and at doubling it follows the rule agent.
 
@@ -167,8 +166,11 @@ class RolloutAgent(InferringAgent):
         True
     """
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(*values, **named)
+    options: RolloutOptions
+
+    @takes(RolloutOptions)
+    def __init__(self, options: RolloutOptions) -> None:
+        super().__init__(options)
         self._workspace = new_rule_workspace()
         self._compared: Arms | None = None
 

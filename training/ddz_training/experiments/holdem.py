@@ -13,7 +13,7 @@ from statistics import fmean
 
 import numpy as np
 
-from ddz_agents.bidding.holdem.agents import HoldemAgent, play_hand
+from ddz_agents.bidding.holdem.agents import HoldemAgent, Player, play_hand
 from ddz_agents.bidding.holdem.betting import STACK
 from ddz_agents.bidding.holdem.cards import showdowns
 from ddz_env.playing.generators import agent_generator
@@ -65,7 +65,7 @@ class HoldemMatchOptions(ex.ParallelOptions):
     matches: ex.Count = 50
 
 
-def play_match(options: HoldemMatchOptions, reading: str, a: str, b: str, match: int) -> list[HoldemResult]:
+def play_match(options: HoldemMatchOptions, reading: str, a: Player, b: Player, match: int) -> list[HoldemResult]:
     """Play a match."""
     agents = [HoldemAgent(name, full=READINGS[reading]) for name in (a, b)]
     results = []

@@ -233,8 +233,8 @@ def _exact_agent(kind: str, opponent: exact.ExactAgent) -> exact.ExactAgent:
     if kind in plain:
         return plain[kind]
     if kind == EXPECTIMAX_CORRECT:
-        return exact.InformationSetExpectimaxAgent("correct", opponent, solvers)
-    return exact.DeterminizedMinimaxAgent("correct" if kind == CORRECT else "incorrect", opponent, solvers)
+        return exact.InformationSetExpectimaxAgent(solvers, "correct", opponent)
+    return exact.DeterminizedMinimaxAgent(solvers, "correct" if kind == CORRECT else "incorrect", opponent)
 
 
 def _rates(results: Iterable[PairResult]) -> dict[tuple[str, str], float]:

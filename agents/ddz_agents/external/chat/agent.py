@@ -98,7 +98,6 @@ class Cost:
     fallbacks: int = 0
 
 
-@takes(ChatOptions)
 class ChatAgent:
     """Plays by a language model behind a chat-completions endpoint: ``chat:http://localhost:11434/v1,model=NAME``.
 
@@ -114,13 +113,13 @@ class ChatAgent:
     """
 
     name = "chat"
-    cheats = False
     main_option = "address"
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        self.options = chosen = ChatOptions.of(*values, **named)
-        key = chosen.key and os.environ[chosen.key]
-        self._endpoint = Endpoint(chosen.address, key, chosen.seconds, chosen.retries + 1)
+    @takes(ChatOptions)
+    def __init__(self, options: ChatOptions) -> None:
+        self.options = options
+        key = options.key and os.environ[options.key]
+        self._endpoint = Endpoint(options.address, key, options.seconds, options.retries + 1)
         self.cost = Cost()
         try:
             self._write(b"")  # before the first answer is paid for

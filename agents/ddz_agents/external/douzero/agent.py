@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +93,6 @@ class Candidates(NamedTuple):
         return Move.from_words(int(self.mains[index]), int(self.kickers[index]))
 
 
-@takes(DouZeroOptions)
 class DouZeroAgent:
     """Plays by DouZero's checkpoints: ``douzero:path=FOLDER``.
 
@@ -108,10 +107,10 @@ class DouZeroAgent:
     """
 
     name = "douzero"
-    cheats = False
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        self._networks = _load(DouZeroOptions.of(*values, **named))
+    @takes(DouZeroOptions)
+    def __init__(self, options: DouZeroOptions) -> None:
+        self._networks = _load(options)
         self._auction = RulesAgent()
 
     def act(self, view: View, rng: np.random.Generator) -> Move:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,6 @@ class CheatingSolverOptions(Options):
     megabytes: Annotated[float, Range(0.01, 65536)] = 16
 
 
-@takes(CheatingSolverOptions)
 class CheatingSolverAgent(SearchAgent[State]):
     """Solves the true state and plays a winning move, the rule agent's if it wins; it declares that it cheats.
 
@@ -59,10 +58,11 @@ class CheatingSolverAgent(SearchAgent[State]):
     cheats = True
     budget = "{0.nodes}"
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(*values, **named)
+    @takes(CheatingSolverOptions)
+    def __init__(self, options: CheatingSolverOptions) -> None:
+        super().__init__(options)
         self._usual = RulesAgent()
-        self._solvers = PerRules(partial(OpenSolver, nodes=self.options.nodes, megabytes=self.options.megabytes))
+        self._solvers = PerRules(partial(OpenSolver, nodes=options.nodes, megabytes=options.megabytes))
 
     def _search(self, view: State, position: Position, rng: np.random.Generator) -> Decision:
         """Solve the state, and from there every move until one wins."""
@@ -110,7 +110,6 @@ class Endgame(NamedTuple):
     weight: float
 
 
-@takes(DeterminizedSolverOptions)
 class DeterminizedSolverAgent(InferringAgent):
     """Solves sampled worlds exactly near the end and plays the move that wins most; before, the rule agent's moves.
 
@@ -121,11 +120,13 @@ class DeterminizedSolverAgent(InferringAgent):
     """
 
     budget = "{0.worlds}"
+    options: DeterminizedSolverOptions
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(*values, **named)
+    @takes(DeterminizedSolverOptions)
+    def __init__(self, options: DeterminizedSolverOptions) -> None:
+        super().__init__(options)
         self._usual = RulesAgent()
-        self._solvers = PerRules(partial(OpenSolver, nodes=self.options.nodes, megabytes=_TABLE_MEGABYTES))
+        self._solvers = PerRules(partial(OpenSolver, nodes=options.nodes, megabytes=_TABLE_MEGABYTES))
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         """The chosen move, and the share of worlds that the best move of each main group wins."""

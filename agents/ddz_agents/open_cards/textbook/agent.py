@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -89,12 +89,13 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     """The base of the two: the moves compared, their values in some deals, and deepening under a clock."""
 
     budget = "depth {0.depth}"
+    options: AlphaBetaOptions
     weights = POSITION
     prices = WEIGHTS
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(*values, **named)
-        self.settings = self.options.settings()
+    def __init__(self, options: AlphaBetaOptions) -> None:
+        super().__init__(options)
+        self.settings = options.settings()
         self._workspace = new_rule_workspace()
         self._space: Space | None = None
         self._sure = False  # whether every value of the last search was that of a finished game
@@ -185,7 +186,6 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         return self._space is not None and bool(self._space.stack.counters[STOPPED])
 
 
-@takes(ExpectiminimaxOptions)
 class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
     """Expectiminimax over sampled deals, each searched to a limited depth.
 
@@ -201,6 +201,12 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         >>> agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
         True
     """
+
+    options: ExpectiminimaxOptions
+
+    @takes(ExpectiminimaxOptions)
+    def __init__(self, options: ExpectiminimaxOptions) -> None:
+        super().__init__(options)
 
     def _deals(self, view: View, position: Position, rng: np.random.Generator) -> Words:
         self._rules = view.rules
@@ -249,7 +255,6 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         return float(np.sum([self._values(state.row, mains, kickers, plies, clock) for state in states], axis=0).max())
 
 
-@takes(AlphaBetaOptions)
 class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
     """Depth-limited alpha-beta on the true game; it declares that it cheats.
 
@@ -258,6 +263,10 @@ class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
     """
 
     cheats = True
+
+    @takes(AlphaBetaOptions)
+    def __init__(self, options: AlphaBetaOptions) -> None:
+        super().__init__(options)
 
     def _deals(self, view: State, position: Position, rng: np.random.Generator) -> Words:
         return position.row[None].copy()

@@ -67,7 +67,7 @@ class Forest(OwnsArrays):
         log_priors = self._evaluator.root(view)
         for tree in self.trees:
             clear(tree)
-            learn_prior(tree, np.int64(ROOT), log_priors)
+            learn_prior(tree, ROOT, log_priors)
         return log_priors
 
     def believe(self, pool: WorldPool, plays_rules: npt.NDArray[np.uint8]) -> None:

@@ -195,7 +195,7 @@ class Judge:
         games = new_descents(self._worlds * len(moves), 0)
         _begin(searcher, stages, deal, self._worlds, games)
         seats = np.full(len(games.waits), searcher.seat, np.uint64)
-        open_ones = games.waits.reshape(self._worlds, len(moves)).any(axis=0)
+        open_ones = np.asarray(games.waits.reshape(self._worlds, len(moves)).any(axis=0))
         values = values_for(games, seats, partial(ask_critic, self._model))
         chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
         return chances.reshape(self._worlds, len(moves)), open_ones

@@ -329,5 +329,5 @@ def reading_on(device: torch.device, policy: PolicyNetwork, critic: Critic) -> R
         return DeviceReading(policy.architecture, device)
     reading = ProcessorReading(policy.architecture)
     for layers, table in zip((policy.trunk, critic.trunk, policy.rest), reading.tables, strict=True):
-        layers[0] = RunningSumLinear(layers[0], table)  # each begins with a linear layer
+        layers[0] = RunningSumLinear(layers[0], table)  # type: ignore[arg-type]  # each begins with a linear layer
     return reading

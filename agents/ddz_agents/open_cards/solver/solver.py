@@ -101,7 +101,7 @@ class OpenSolver(OwnsArrays):
         wins, reason = None, ""
         while wins is None and not reason:
             budget = _SLICE if nodes is None else min(_SLICE, nodes - int(control["nodes"]))
-            status = run(search, np.int64(budget))
+            status = run(search, budget)
             if status == DONE:
                 wins = bool(control["value"])
             elif status == NO_ROOM:

@@ -365,9 +365,9 @@ def refuse_unknown(names: Iterable[str], options: Sequence[str], error: type[Dou
 def takes(
     options: Callable[_Fields, _Options],
 ) -> Callable[[Callable[[_Self, _Options], None]], Callable[Concatenate[_Self, _Fields], None]]:
-    """Decorator of a constructor that takes one set of options: its callers give the fields.
+    """Decorate a constructor that takes one set of options: its callers pass the fields of the options instead.
 
-    To a type checker, an editor and ``help`` the constructor then has the parameters of the options' own.
+    Type checkers, editors and ``help`` see the fields as the constructor's parameters.
 
     Args:
         options: The class of the options.

@@ -57,6 +57,7 @@ class CheatingSolverAgent(SearchAgent[State]):
 
     cheats = True
     budget = "{0.nodes}"
+    options: CheatingSolverOptions
 
     @takes(CheatingSolverOptions)
     def __init__(self, options: CheatingSolverOptions) -> None:

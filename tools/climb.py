@@ -121,7 +121,7 @@ def judge(
 
     Args:
         candidate: The weights of a policy.
-        folder: Where the games are kept, a file a match; games that are there are not played again.
+        folder: Where the games are kept, one file per match; games that are there are not played again.
         rivals: The shipped policy and others.
         processes: Worker processes.
         on_progress: Called with how many deals are played, of how many.

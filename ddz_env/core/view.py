@@ -25,7 +25,7 @@ ROLES = ("landlord", "peasant_down", "peasant_up")
 """Role by distance from the landlord in playing order."""
 
 NO_ROLE = 3
-"""The number of no role yet."""
+"""The number that stands for no role before there is a landlord."""
 
 STAGE_NAMES = ("play", "kicker", "bid", "double", "over", "show")
 
@@ -126,8 +126,8 @@ class View(OwnsArrays):
     @property
     def unseen(self) -> Hand:
         """Every card the observer does not see: other hands and undealt cards, face-up landlord cards included."""
-        known = int(self.row[at.KNOWN]) if self.landlord not in (None, self.seat) and not self.rules.open_hands else 0
-        return Hand.from_word(int(add_hand(self.row[at.HIDDEN], np.uint64(known))))
+        face_up = int(self.row[at.KNOWN]) if self.landlord not in (None, self.seat) and not self.rules.open_hands else 0
+        return Hand.from_word(int(add_hand(self.row[at.HIDDEN], np.uint64(face_up))))
 
     @property
     def hand_sizes(self) -> tuple[int, ...]:

@@ -41,8 +41,8 @@ def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
     if not np.array_equal(saved["rules"], rules.words()):
         raise InvalidOptionError(f"the saved batch does not follow the {rules.name} rules")
     for name, array in arrays.items():
-        given = as_array(saved[name])
-        if given is None or given.shape != array.shape or given.dtype != array.dtype:
+        saved_array = as_array(saved[name])
+        if saved_array is None or saved_array.shape != array.shape or saved_array.dtype != array.dtype:
             raise InvalidOptionError(f"{name} of the saved batch is {described(saved[name])}, not {described(array)}")
     return check_seed(saved["seed"])
 
@@ -59,7 +59,7 @@ class SelfPlayBatch(GameBatch):
         num_games: How many games.
         rules: A preset's name or a :class:`~ddz_env.Rules`.
         seed: Any integer in 0..2**64-1.
-        threads: How many threads step; None for one a core.  Results do not depend on it.
+        threads: How many threads step; None for one per core.  Results do not depend on it.
         scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
         observation: Whether observations are written.
         mask: Whether masks are written as bytes; ``mask_words`` always are.

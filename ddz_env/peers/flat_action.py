@@ -1,4 +1,4 @@
-"""One action a move: the AEC environment with RLCard's 27,472 flat actions.
+"""One action per move: the AEC environment with RLCard's 27,472 flat actions.
 
     >>> from ddz_env.peers import flat_action
     >>> env = flat_action.env(rules="rlcard")

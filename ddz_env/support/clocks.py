@@ -54,13 +54,13 @@ class ThinkingClock(CompileListener):
         return (self._since if self._depth else self._clock()) - self._stopped
 
     def on_start(self, event: Any) -> None:
-        """Stop."""
+        """Stop the clock."""
         if self._depth == 0:
             self._since = self._clock()
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
-        """Go on, if nothing else is compiled."""
+        """Start the clock again, unless something else is still being compiled."""
         self._depth -= 1
         if self._depth == 0:
             self._stopped += self._clock() - self._since

@@ -64,12 +64,12 @@ class CompileListener(event.Listener):  # type: ignore[misc]  # Numba ships no t
     """
 
     def listen(self) -> None:
-        """Be called from now on."""
+        """Register this listener with Numba from now on."""
         event.register("numba:compiler_lock", self)
 
 
 class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no types
-    """Says where a kernel's files lie."""
+    """Tells Numba where a kernel's files lie."""
 
     def __init__(self, line: int, folder: Path) -> None:
         self._line, self._folder = line, folder
@@ -93,24 +93,24 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no t
 
 
 class _Results(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba ships no types
-    """What is kept of a kernel.  With one bit changed, code has crashed or returned other numbers: hence a digest."""
+    """A kernel's files with a digest: code with one changed bit has crashed or returned other numbers."""
 
     _locator_classes: ClassVar[list[type]] = [_Locator]
 
     def reduce(self, compiled: Any) -> tuple[bytes, tuple[Any, ...]]:
-        kept = super().reduce(compiled)
-        return _digest(kept), kept
+        result = super().reduce(compiled)
+        return _digest(result), result
 
     def rebuild(self, context: Any, content: tuple[bytes, tuple[Any, ...]]) -> Any:
-        digest, kept = content
-        if digest != _digest(kept):
+        digest, result = content
+        if digest != _digest(result):
             raise ValueError("the code of a kernel is damaged")
-        return super().rebuild(context, kept)
+        return super().rebuild(context, result)
 
 
-def _digest(kept: tuple[Any, ...]) -> bytes:
-    """Of a kernel's code, which is the first of what is kept."""
-    return hashlib.sha256(pickle.dumps(kept[0])).digest()
+def _digest(result: tuple[Any, ...]) -> bytes:
+    """The digest of a kernel's code, which is the first entry of what Numba keeps."""
+    return hashlib.sha256(pickle.dumps(result[0])).digest()
 
 
 class _Files(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no types
@@ -166,7 +166,7 @@ class _KernelCache:
         return loaded
 
     def _kept(self, signature: Any, context: Any) -> Any:
-        """What the files hold, if anything."""
+        """The compiled kernel in the files, or ``None``."""
         try:
             return self._files and self._files.load_overload(signature, context)
         except Exception:  # unpickling a damaged file can raise anything: it is replaced by what is compiled now

@@ -128,13 +128,13 @@ def _card(rank: str) -> SimpleNamespace:
 
 def _by_cards(legal: list[Move]) -> dict[str, Move]:
     """Legal moves by their cards; where cards have several readings, the one that RLCard takes."""
-    found: dict[str, Move] = {}
+    by_cards: dict[str, Move] = {}
     for move in legal:
         cards = card_string(move)
-        if cards in found:
-            move = _reading(cards, (found[cards], move))
-        found[cards] = move
-    return found
+        if cards in by_cards:
+            move = _reading(cards, (by_cards[cards], move))
+        by_cards[cards] = move
+    return by_cards
 
 
 def _reading(cards: str, moves: tuple[Move, Move]) -> Move:

@@ -72,7 +72,7 @@ def choose_actions(
         log_probabilities: Shape ``[n, 400]``, minus infinity where illegal.
         temperature: 0 takes the most probable action, the lowest id of equals; 1 draws by the probabilities; less
             than 1 favours the probable ones more.
-        rngs: One generator a row; not used at temperature 0.
+        rngs: One generator per row; not used at temperature 0.
 
     Returns:
         Action ids, shape ``[n]``, int64.

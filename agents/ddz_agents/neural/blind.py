@@ -40,7 +40,7 @@ class BlindOptions(PolicyFile):
 
 
 def columns_of(name: Input, history: int) -> tuple[str, slice]:
-    """Where an input is.
+    """The weights that read an input, and its columns there.
 
     Args:
         name: The input.

@@ -111,8 +111,8 @@ def new_hand_memory(games: int) -> HandMemory:
 @inline_kernel
 def see(observation: np.ndarray, seen: np.ndarray) -> None:
     """Write the bytes of a decision that follow from the observation, shape ``[OBSERVATION_SIZE]``, int8."""
-    for place in range(observation.size):
-        seen[place] = observation[place]
+    for index in range(observation.size):
+        seen[index] = observation[index]
     for rank in range(NUM_RANKS):
         seen[_LEFT + rank] = seen[HAND + rank] - seen[PENDING + rank] - seen[KICKERS + rank]
     features.read_signs(seen, seen, _SIGNS)
@@ -122,8 +122,8 @@ def see(observation: np.ndarray, seen: np.ndarray) -> None:
 @inline_kernel
 def see_concealed(concealed: np.ndarray, seen: np.ndarray) -> None:
     """Write the bytes that the observation conceals, shape ``[CONCEALED.size]``, int8."""
-    for place in range(concealed.size):
-        seen[_CONCEALED + place] = concealed[place]
+    for index in range(concealed.size):
+        seen[_CONCEALED + index] = concealed[index]
 
 
 @inline_kernel
@@ -144,20 +144,20 @@ def value_own_hand(seen: np.ndarray, scratch: RuleWorkspace, hand_values: np.nda
 @inline_kernel
 def _value_in_sight(
     hand: np.uint64,
-    one: np.uint64,
     other: np.uint64,
-    place: tuple[int, int],
+    third: np.uint64,
+    slot: tuple[int, int],
     memory: HandMemory,
     scratch: RuleWorkspace,
 ) -> None:
-    """Have the values of a hand against two others in a place of the memory."""
-    key, values = memory.keys[place], memory.values[place]
-    others, most = add_hand(one, other), max(popcount(one), popcount(other))
-    if key[0] != hand or key[1] != others or key[2] != most:
-        weigh_pool(others, most, READING_RULES, scratch)
+    """Make sure that a slot of the memory holds the values of a hand against two others."""
+    key, values = memory.keys[slot], memory.values[slot]
+    unseen, most = add_hand(other, third), max(popcount(other), popcount(third))
+    if key[0] != hand or key[1] != unseen or key[2] != most:
+        weigh_pool(unseen, most, READING_RULES, scratch)
         sure, price = value_hand(hand, scratch)
         values[0], values[1] = sure, price
-        key[0], key[1], key[2] = hand, others, most
+        key[0], key[1], key[2] = hand, unseen, most
 
 
 @pure_kernel
@@ -168,7 +168,7 @@ def value_hands_in_sight(
 
     Args:
         seen: The bytes of the decision.
-        game: Its place in the memory.
+        game: Its index in the memory.
         seat: The seat to act.
         memory: Values that are known.
         scratch: Of the thread.
@@ -211,7 +211,7 @@ def hand_after(left: np.uint64, action: int, seen: np.ndarray) -> np.uint64:
 
 @inline_kernel
 def rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
-    """Write the counts of that hand, shape ``[15]``, int8: what the networks read of an action."""
+    """Write the counts of the hand that an action leaves, shape ``[15]``, int8: what the networks read of it."""
     pair_kickers = 1 if seen[KICKER_SIZE] == 2 else 0
     for rank in range(NUM_RANKS):
         rest[rank] = seen[_LEFT + rank] - SPENT[pair_kickers, action, rank]
@@ -222,7 +222,7 @@ def rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
 
 @inline_kernel
 def _describe_actions(bits: np.ndarray, seen: np.ndarray, scratch: RuleWorkspace, pairs: Pairs, pair: int) -> None:
-    """Write the legal actions of a decision from a place on.  Moves must be priced by the unseen cards."""
+    """Write the legal actions of a decision from index ``pair`` on.  Moves must be priced by the unseen cards."""
     left = left_hand(seen)
     for word in range(bits.shape[0]):
         legal = bits[word]
@@ -313,9 +313,9 @@ def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDA
         Shape ``[n, GAME_COLUMNS]``, float32.
     """
     out = np.empty((len(concealed), len(CRITIC_FIELDS.before)), np.float32)
-    known = np.zeros(len(concealed), np.bool_) if against_rules is None else against_rules
+    flags = np.zeros(len(concealed), np.bool_) if against_rules is None else against_rules
     memory = new_rule_workspace(), new_hand_memory(1), new_decisions(1)
-    _fill_games(observations, concealed, known, CRITIC_FIELDS, memory, out)
+    _fill_games(observations, concealed, flags, CRITIC_FIELDS, memory, out)
     return out
 
 

@@ -7,7 +7,7 @@
 **Prospects**: how far a hand is from being played out.  PerfectDou (Yang et al. 2022) gives its networks the fewest
 moves that play a hand out.  Here the rule agent's decomposition (:mod:`ddz_agents.rules.decomposition`) counts the
 moves of the hand that unseen cards can beat and all its moves, and says what the hand is worth at the rule agent's
-prices: some tenths of a microsecond a hand.
+prices: some tenths of a microsecond per hand.
 
 **Signs** of what others hold: the weakest solo and pair of an enemy that a seat let pass.  All moves are public, so a
 pass says something about a hand: who lets a nine pass probably has no solo above it to spare.  The observation's
@@ -114,7 +114,7 @@ def value_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
 
 @inline_kernel
 def read_hand_values(sure: int, price: int) -> tuple[int, int, float, int]:
-    """What the columns of a hand say, of what :func:`value_hand` has found.
+    """The numbers that the columns of a hand show, from what :func:`value_hand` returned.
 
     Returns:
         How many thresholds its moves that can be beaten reach, how many all its moves do, the price between 0 and 1,

@@ -187,7 +187,7 @@ def running_sums(weights: Floats, table: Fields) -> Floats:
 
 @kernel
 def _add_up(weights: np.ndarray, before: np.ndarray, out: np.ndarray) -> None:
-    """Rising columns forwards, falling ones backwards."""
+    """Add up the weights of fields: rising columns forwards, falling ones backwards."""
     columns, units = weights.shape
     for column in range(columns):
         for unit in range(units):

@@ -66,7 +66,7 @@ class TorchModel:
         if self.module.training:  # also where its training goes on between games
             self.module.eval()
         weights = itertools.chain(self.module.parameters(), self.module.buffers(), [torch.empty(0)])
-        weight = next(one for one in weights if one.is_floating_point())
+        weight = next(tensor for tensor in weights if tensor.is_floating_point())
         seen = torch.from_numpy(self._form.vector(observations, OBSERVATION)).to(weight.device, weight.dtype)
         legal = torch.from_numpy(masks != 0)
         with torch.inference_mode():
@@ -86,9 +86,9 @@ class TorchModel:
         return logs, values
 
 
-def _check(what: str, answer: Any, *shapes: tuple[int, ...]) -> None:
+def _check(name: str, answer: Any, *shapes: tuple[int, ...]) -> None:
     """Make sure that an answer is a tensor of one of some shapes."""
     if not isinstance(answer, Tensor) or tuple(answer.shape) not in shapes:
-        found = f"a tensor of shape {list(answer.shape)}" if isinstance(answer, Tensor) else shown(answer)
+        description = f"a tensor of shape {list(answer.shape)}" if isinstance(answer, Tensor) else shown(answer)
         right = " or ".join(str(list(shape)) for shape in shapes)
-        raise InvalidPolicyOutputError(f"the module's {what} must be a tensor of shape {right}, not {found}")
+        raise InvalidPolicyOutputError(f"the module's {name} must be a tensor of shape {right}, not {description}")

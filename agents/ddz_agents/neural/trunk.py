@@ -28,7 +28,7 @@ ROWS, _TILE = 4, 256
 """Rows whose states are made side by side, and outputs that are computed together."""
 _Eight = tuple[np.float32, np.float32, np.float32, np.float32, np.float32, np.float32, np.float32, np.float32]
 _EPSILON = np.float32(1e-5)
-"""Of layer normalization, as in PyTorch."""
+"""The epsilon of layer normalization, as in PyTorch."""
 
 
 class Dense(NamedTuple):
@@ -146,7 +146,7 @@ def dense(arrays: Arrays, name: str, outputs_first: bool = False) -> Dense:
 
 
 def summed(arrays: Arrays, name: str, table: Fields) -> Dense:
-    """A linear layer that takes entries: in the place of its weights are their running sums."""
+    """A linear layer that takes entries: it holds the running sums of its weights."""
     return Dense(running_sums(np.ascontiguousarray(arrays[f"{name}.weight"].T), table), arrays[f"{name}.bias"])
 
 
@@ -184,7 +184,7 @@ def _eight(values: np.ndarray, k: int) -> _Eight:
 
 @inline_kernel
 def _sum_of_products(v: _Eight, w: _Eight) -> np.float32:
-    """In the order of :func:`add_product`."""
+    """The sum of eight products, added in the order of :func:`add_product`."""
     first = (v[0] * w[0] + v[1] * w[1]) + (v[2] * w[2] + v[3] * w[3])
     second = (v[4] * w[4] + v[5] * w[5]) + (v[6] * w[6] + v[7] * w[7])
     return first + second
@@ -244,22 +244,22 @@ def affine(values: np.ndarray, layer: Dense, places: np.ndarray, out: np.ndarray
 
 
 @pure_kernel
-def dot(one: np.ndarray, other: np.ndarray) -> np.float32:
+def dot(left: np.ndarray, right: np.ndarray) -> np.float32:
     """The sum of products, eight partial sums side by side."""
     a = b = c = d = e = f = g = h = _ZERO
-    whole = one.size - one.size % 8
+    whole = left.size - left.size % 8
     for k in range(0, whole, 8):
-        a += one[k] * other[k]
-        b += one[k + 1] * other[k + 1]
-        c += one[k + 2] * other[k + 2]
-        d += one[k + 3] * other[k + 3]
-        e += one[k + 4] * other[k + 4]
-        f += one[k + 5] * other[k + 5]
-        g += one[k + 6] * other[k + 6]
-        h += one[k + 7] * other[k + 7]
+        a += left[k] * right[k]
+        b += left[k + 1] * right[k + 1]
+        c += left[k + 2] * right[k + 2]
+        d += left[k + 3] * right[k + 3]
+        e += left[k + 4] * right[k + 4]
+        f += left[k + 5] * right[k + 5]
+        g += left[k + 6] * right[k + 6]
+        h += left[k + 7] * right[k + 7]
     total = ((a + b) + (c + d)) + ((e + f) + (g + h))
-    for k in range(whole, one.size):
-        total += one[k] * other[k]
+    for k in range(whole, left.size):
+        total += left[k] * right[k]
     return total
 
 
@@ -290,7 +290,7 @@ def _normalize(values: np.ndarray, rows: int, gains: np.ndarray, shifts: np.ndar
 
 @pure_kernel
 def rectify(values: np.ndarray) -> None:
-    """Put zero in place of what is below zero."""
+    """Replace negative values by zero."""
     for unit in range(values.size):
         values[unit] = max(values[unit], _ZERO)
 

@@ -1,10 +1,19 @@
 """The neural search agent: information-set PUCT whose prior and leaf values are learned.
 
-A decision passes through the files of this package in one direction: several trees grow together, and share the budget
-among the root's moves (:mod:`~ddz_agents.neural_search.forest`), descents go down and back up
-(:mod:`~ddz_agents.neural_search.descent`) by what each seat is expected to play
-(:mod:`~ddz_agents.neural_search.players`), and the networks value the leaves
-(:mod:`~ddz_agents.neural_search.values`).
+A decision passes through twelve files in one direction:
+
+* :mod:`ddz_agents.searching` and :mod:`~ddz_agents.worlds.determinize`: whether there is something to search;
+* this one: the policy's word on the root, worlds, the budget, the choice;
+* :mod:`~ddz_agents.worlds.inference` and :mod:`~ddz_agents.worlds.particles`: the worlds, weighted by what was played;
+* :mod:`~ddz_agents.neural_search.forest`: several trees grow together, and share the budget among the root's moves;
+* :mod:`~ddz_agents.neural_search.values`: what the networks say of leaves;
+* :mod:`~ddz_agents.neural_search.descent`: down a tree and back up;
+* :mod:`~ddz_agents.neural_search.players`: what each seat is expected to play;
+* :mod:`ddz_agents.tree_search.search`, :mod:`~ddz_agents.tree_search.tree` and :mod:`~ddz_agents.tree_search.choice`:
+  what all tree searches share.
+
+Two protocols hide the rest: a network answers for :class:`~ddz_agents.neural.model.PolicyModel`, and what a hidden seat
+would have played is a :class:`~ddz_agents.worlds.story.PlayerModel`'s to say.
 """
 
 from __future__ import annotations

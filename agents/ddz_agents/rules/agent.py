@@ -1,4 +1,4 @@
-"""The rule agent as an agent: it plays one game, or many in one compiled call, at its own prices or at others."""
+"""The rule agent and its variants as agents: in one game, or in many by one compiled call."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def chosen_move(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, we
 
 
 class PricedAgent(OwnsArrays):
-    """Plays by hand decomposition, at the prices that a subclass names; no search, no randomness."""
+    """The base of the rule agents: plays by hand decomposition at a subclass's prices, without search or randomness."""
 
     name: str
     cheats = False
@@ -49,7 +49,7 @@ class PricedAgent(OwnsArrays):
         self._workspace = new_rule_workspace()
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """The weights of a seat, shape and meaning as :data:`ddz_agents.rules.weights.WEIGHTS`: those by default."""
+        """The weights for a seat, :data:`ddz_agents.rules.weights.WEIGHTS` or others of their shape and meaning."""
         return of.WEIGHTS
 
     def seen(self, view: View) -> npt.NDArray[np.uint64]:
@@ -67,7 +67,7 @@ class PricedAgent(OwnsArrays):
 
 
 class RulesAgent(PricedAgent):
-    """The rule agent; microseconds a decision.
+    """The rule agent; a decision takes microseconds.
 
     Example:
         >>> from ddz_env import State
@@ -80,12 +80,12 @@ class RulesAgent(PricedAgent):
     same_in_batches = True
 
     def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
-        """The same choices in many games, one compiled call for all that wait."""
+        """Make a player of many games that chooses as :meth:`act`, in one compiled call for all that wait."""
         return RulesTeacher(num_games, rules)
 
 
 class RulesTunedAgent(PricedAgent):
-    """The rule agent with prices of its own for landlords and for peasants; in an auction it takes the landlord's."""
+    """The rule agent with tuned prices, different for landlords and peasants; in an auction it takes the landlord's."""
 
     name = "rules-tuned"
 
@@ -131,11 +131,11 @@ class RulesWithoutAgent(PricedAgent):
         self._weights = weights_without(self.options.rule)
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """Those that are left."""
+        """The weights without those of the rule."""
         return self._weights
 
     def seen(self, view: View) -> npt.NDArray[np.uint64]:
-        """Without control at key moments the enemies' last cards are not seen."""
+        """The view's row; without ``control`` it hides that an enemy has few cards."""
         return hide_few_cards(view.row, view.seat) if self.options.rule == "control" else view.row
 
 
@@ -215,8 +215,8 @@ class RulesTeacher(OwnsArrays):
     """The rule agent in ``n`` games that advance side by side, stage by stage.
 
     The kickers of a move that it chose itself are those of its plan; if the game took another main group, they are
-    those that it would give that group.  A move is finished before another seat acts, so a game needs one plan.  Of the
-    rows it reads what the seat to act may know.
+    those that it would give that group.  A move is finished before another seat acts, so a game needs one plan.  It
+    reads only what the seat to act may know.
 
     Args:
         num_games: How many games.
@@ -251,13 +251,13 @@ class RulesTeacher(OwnsArrays):
             raise InvalidOptionError(f"the teacher follows {self.plans.shape[0]} games, not {rows.shape[0]}")
         return self.actions(np.arange(len(rows)), rows)
 
-    def actions(self, games: npt.NDArray[np.intp], rows: npt.NDArray[np.uint64], *seen: Any) -> npt.NDArray[np.int64]:
+    def actions(self, games: npt.NDArray[np.intp], rows: npt.NDArray[np.uint64], *inputs: Any) -> npt.NDArray[np.int64]:
         """The action that the rule agent takes in some games: see :class:`ddz_env.playing.agent.BatchPlayer`.
 
         Args:
             games: Which of the games they are, shape ``[k]``.
             rows: These games now, shape ``[k, 32]``, uint64.
-            *seen: Observations, masks and generators; not used.
+            *inputs: Observations, masks and generators; not used.
         """
         actions, plans = np.empty(len(games), np.int64), self.plans[games]
         teach(rows, self._rule_words, _memory_of(get_ident()), of.WEIGHTS, plans, actions)

@@ -28,23 +28,23 @@ def insert_candidate(
     mains: np.ndarray,
     kickers: np.ndarray,
     scores: np.ndarray,
-    found: int,
+    count: int,
     main: np.uint64,
     riders: np.uint64,
     score: int,
 ) -> int:
-    """Put a move where its score belongs, if it is among the best; how many there are now."""
-    place = found
-    while place > 0 and scores[place - 1] < score:
-        place -= 1
-    if place == mains.size:
-        return found
-    stop = min(found, mains.size - 1)
-    while stop > place:
+    """Insert a move by its score if it is among the best; returns how many there are then."""
+    index = count
+    while index > 0 and scores[index - 1] < score:
+        index -= 1
+    if index == mains.size:
+        return count
+    stop = min(count, mains.size - 1)
+    while stop > index:
         mains[stop], kickers[stop], scores[stop] = mains[stop - 1], kickers[stop - 1], scores[stop - 1]
         stop -= 1
-    mains[place], kickers[place], scores[place] = main, riders, score
-    return min(found + 1, mains.size)
+    mains[index], kickers[index], scores[index] = main, riders, score
+    return min(count + 1, mains.size)
 
 
 @pure_kernel
@@ -70,7 +70,7 @@ def list_candidates(
         How many were written.
     """
     main, riders = rules_move(row, rules, workspace, WEIGHTS)
-    found = insert_candidate(mains, kickers, scores, np.int64(0), main, riders, _FIRST)
+    count = insert_candidate(mains, kickers, scores, np.int64(0), main, riders, _FIRST)
     look_around(row, rules, workspace)
     set_prices(workspace.about[A_POOL], workspace.about[A_ENEMY_CARDS], rules, WEIGHTS, workspace)
     hand = workspace.about[A_HAND]
@@ -83,7 +83,7 @@ def list_candidates(
             bits &= bits - U1
             if candidate == U0:
                 if main != U0:
-                    found = insert_candidate(mains, kickers, scores, found, U0, U0, _FIRST - 1)
+                    count = insert_candidate(mains, kickers, scores, count, U0, U0, _FIRST - 1)
                 continue
             chosen = choose_kickers(row, hand, candidate, rules, workspace)
             if candidate == main and chosen == riders:
@@ -91,8 +91,8 @@ def list_candidates(
             rest = remove_hand(remove_hand(hand, main_cards(candidate)), chosen)
             after = price_of_hand(rest, workspace)
             score = before - after + WEIGHTS[FOLLOW_HOLD] * (100 - beatable(workspace, candidate)) // 100
-            found = insert_candidate(mains, kickers, scores, found, candidate, chosen, score)
-    return found
+            count = insert_candidate(mains, kickers, scores, count, candidate, chosen, score)
+    return count
 
 
 def best_candidates(

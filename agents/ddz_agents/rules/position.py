@@ -1,4 +1,4 @@
-"""The evaluation of positions with all hands open, for the depth-limited searches.
+"""Evaluation of positions with all hands open, for the depth-limited searches.
 
 Prices are those that the rule agent weighs its moves with (:mod:`ddz_agents.rules.prices`).  A position is worth a
 weighted sum of the prices of its hands, of their *losers* (moves that can be beaten), *controls* (moves that cannot)
@@ -49,7 +49,7 @@ _NONE = np.int64(1 << 30)
 
 
 class Appraiser(NamedTuple):
-    """The prices of both sides.
+    """Prices of both sides' moves, and memory of the evaluation.
 
     Attributes:
         landlord: Prices of the landlord's moves, against the peasants' cards.
@@ -146,20 +146,20 @@ def describe(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser) -> None:
     """
     landlord, features = row[LANDLORD], appraiser.features
     hand = row[HANDS + np.int64(landlord)]
-    own, own_losers, controls = appraise(hand, row, landlord, appraiser)
+    price_own, own_losers, controls = appraise(hand, row, landlord, appraiser)
     cheaper, dearer, losers, bombs, seat = _NONE, -_NONE, _NONE, 0.0, U0
     first, holds = holder(row, rules)
     leader_losers = own_losers
     while seat < rules[R_PLAYERS]:
         if seat != landlord:
-            price, own_side, _ = appraise(row[HANDS + np.int64(seat)], row, seat, appraiser)
-            cheaper, dearer, losers = min(cheaper, price), max(dearer, price), min(losers, own_side)
+            price, side, _ = appraise(row[HANDS + np.int64(seat)], row, seat, appraiser)
+            cheaper, dearer, losers = min(cheaper, price), max(dearer, price), min(losers, side)
             bombs += _bombs(row[HANDS + np.int64(seat)], rules)
             if seat == first:
-                leader_losers = own_side
+                leader_losers = side
         seat += U1
     features[P_BOTH] = 1.0
-    features[P_LANDLORD], features[P_CHEAPER], features[P_DEARER] = own / 100.0, cheaper / 100.0, dearer / 100.0
+    features[P_LANDLORD], features[P_CHEAPER], features[P_DEARER] = price_own / 100.0, cheaper / 100.0, dearer / 100.0
     features[P_LOSERS_LANDLORD], features[P_LOSERS_PEASANTS] = float(own_losers), float(losers)
     features[P_BOMBS_LANDLORD], features[P_BOMBS_PEASANTS] = _bombs(hand, rules), bombs
     features[P_CONTROLS_LANDLORD] = float(controls)

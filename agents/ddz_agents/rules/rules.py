@@ -96,12 +96,12 @@ def choose_kickers(
 
 @pure_kernel
 def _sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[np.uint64, np.uint64]:
-    """The move to lead from a split in which all moves but one cannot be beaten: the unbeaten first, bombs last.
+    """The move to lead from a split with at most one move that can be beaten: that one last, bombs before it.
 
     Returns:
         Main group and kickers; 0, 0 if one of the moves is not legal.
     """
-    best, found = np.int64(_NEVER), _ZERO
+    best, best_index = np.int64(_NEVER), _ZERO
     for index in range(count):
         main = workspace.scratch.memory[scratch.MAINS + index]
         if not marked(workspace.mask, main):
@@ -112,13 +112,13 @@ def _sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[
         if beatable(workspace, main) > 0:
             score -= 100
         if score > best:
-            best, found = score, np.int64(index)
-    return workspace.scratch.memory[scratch.MAINS + found], workspace.scratch.memory[scratch.KICKERS + found]
+            best, best_index = score, np.int64(index)
+    return workspace.scratch.memory[scratch.MAINS + best_index], workspace.scratch.memory[scratch.KICKERS + best_index]
 
 
 @pure_kernel
 def _lead_score(workspace: RuleWorkspace, main: np.uint64, rules: np.ndarray, w: np.ndarray) -> int:
-    """How good it is to lead a move of the hand's split."""
+    """The score of leading a move of the hand's split."""
     about, segment, beaten = workspace.about, tables.MAIN_SEGMENT[main], beatable(workspace, main)
     cards, score = tables.SEGMENT_CARDS[segment], price_of_main(main, workspace)
     score += w[of.LEAD_CARD] * np.int64(cards) - w[of.LEAD_HOLD] * beaten // 100
@@ -140,7 +140,7 @@ def _lead_score(workspace: RuleWorkspace, main: np.uint64, rules: np.ndarray, w:
 
 @inline_kernel
 def _lead_to_partner(hand: np.uint64, workspace: RuleWorkspace) -> np.uint64:
-    """The lowest solo if the partner acts next and holds one card that is likely to beat it, else 0."""
+    """The lowest solo if the partner acts next with one card that is likely to beat it, else 0."""
     about = workspace.about
     if about[scratch.A_PARTNER_CARDS] != U1 or about[scratch.A_NEXT_ENEMY] != U0:
         return U0
@@ -287,7 +287,7 @@ def _speak(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, value: 
 def rules_move(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray
 ) -> tuple[np.uint64, np.uint64]:
-    """The decision of the acting seat at any stage but in the middle of a move.
+    """The rule agent's move for the acting seat, at any stage except in the middle of a move.
 
     Args:
         row: A view's row or a full row; both give the same decision.
@@ -318,7 +318,7 @@ def rules_move(
 def next_action(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, plan: np.ndarray
 ) -> np.uint64:
-    """The decision of the acting seat at any stage, one action at a time.
+    """The rule agent's next action for the acting seat, at any stage.
 
     Args:
         row: A view's row or a full row, not over.

@@ -1,4 +1,4 @@
-"""Memory of the rule agent: prices of main groups, the split of a hand, and what a seat sees around the table.
+"""The rule agent's memory: prices of main groups, the split of a hand, and what a seat knows of the table.
 
 Only what the seat may know is read (its own hand, the cards played, the hand sizes, the landlord and the target).
 """
@@ -82,9 +82,9 @@ MEMORY_WORDS = CHAIN_PRICE + MAX_CHAINS
 WEIGHT = 0
 """The weights."""
 ROCKET_PRICE, DEAREST = 40, 41
-"""The rocket's prices, and no less than any solo or pair costs."""
+"""The rocket's prices, and the price of the dearest solo or pair."""
 BEATEN, BY_HIGHER = 48, 48 + 8 * 16
-"""By the number of higher groups unseen: how easily a group is beaten, and its prices; a row of sixteen a category."""
+"""By the number of higher groups unseen: how easily a group is beaten, and its prices; sixteen words per category."""
 BY_SHARE = BY_HIGHER + 8 * 16
 """By how easily it is beaten: the prices of a solo."""
 TRIO_PRICE = BY_SHARE + 104

@@ -102,7 +102,7 @@ class WorldPool(NamedTuple):
 
 
 def uniform() -> WorldPool:
-    """No pool: every world is drawn afresh, uniformly over deals of cards."""
+    """An empty pool, for which every world is drawn afresh, uniformly over deals of cards."""
     return WorldPool(np.empty((0, 4), np.uint64), np.empty(0, np.float64))
 
 
@@ -178,7 +178,7 @@ def draw_games(view: View, pool: WorldPool, count: int, state: np.uint64) -> Wor
 
 
 def belief_of(view: View, pool: WorldPool) -> Belief:
-    """Where a pool has the hidden cards; an empty one has them anywhere.
+    """The belief about the hidden cards that a pool expresses; an empty pool is a uniform belief.
 
     Args:
         view: What the searcher knows.

@@ -39,7 +39,7 @@ from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.support.owned import OwnsArrays
 
 SITUATIONS = ("lead", "play on an enemy", "play on the partner", "pass on an enemy", "pass on the partner")
-"""What the policy would do, and on whose move."""
+"""What the policy would do, and whose move it follows."""
 KINDS = ("same", "lowest kin", "kin", "lowest other", "other", "bomb", "pass")
 """How the observed move relates to the policy's."""
 N_SITUATIONS, N_KINDS = len(SITUATIONS), len(KINDS)
@@ -136,9 +136,9 @@ class Facts(NamedTuple):
 def _count_kinds(
     hand: np.uint64, mask: np.ndarray, main: np.uint64, chosen: np.uint64, rules: np.ndarray, counts: np.ndarray
 ) -> tuple[int, float]:
-    """Count the legal main groups of each kind; the kind of one of them, and how many whole moves are legal."""
+    """Count the legal main groups of each kind; returns the kind of ``main`` and how many whole moves are legal."""
     counts[:] = 0.0
-    found, moves = ILLEGAL, 0.0
+    kind_of_main, moves = ILLEGAL, 0.0
     before = _U63  # no segment
     for word in range(tables.MASK_WORDS):
         bits = mask[word]
@@ -148,10 +148,10 @@ def _count_kinds(
             kind = kind_of(legal, chosen, tables.MAIN_SEGMENT[legal] != before, rules)
             before = tables.MAIN_SEGMENT[legal]
             if legal == main:
-                found = np.int64(kind)
+                kind_of_main = np.int64(kind)
             counts[kind] += 1.0
             moves += kicker_sets(hand, legal, rules)
-    return found, moves
+    return kind_of_main, moves
 
 
 @pure_kernel
@@ -194,8 +194,8 @@ def log_likelihood(facts: Facts, counts: np.ndarray, table: np.ndarray) -> float
             offered += table[first + other]
     strayed = table[first + facts.kind] / (offered * counts[facts.kind])
     if facts.kind == SAME and facts.sets > 1.0:
-        own = table[T_KICKERS]
-        strayed *= own if facts.own_kickers else (1.0 - own) / (facts.sets - 1.0)
+        own_share = table[T_KICKERS]
+        strayed *= own_share if facts.own_kickers else (1.0 - own_share) / (facts.sets - 1.0)
     else:
         strayed /= facts.sets
     share = table[T_UNIFORM]
@@ -244,7 +244,7 @@ def _whole_story(
     responses: np.ndarray,
     workspace: RuleWorkspace,
 ) -> np.ndarray:
-    """Walk through the story once a particle: the log-likelihoods of each seat's moves, ``[n, responses, 3]``."""
+    """Replay the story once per particle; returns the log-likelihoods of each seat's moves, ``[n, responses, 3]``."""
     logs = np.zeros((hands.shape[0], responses.shape[0], 3))
     counts, row = np.empty(N_KINDS), np.empty(ROW_WORDS, np.uint64)
     end = weighed.shape[0]
@@ -264,7 +264,7 @@ def _whole_story(
 
 
 class RulesPlayer(OwnsArrays):
-    """Believes that a seat plays like the rule agent, up to a response.
+    """The model of a seat that plays like the rule agent, up to a response.
 
     Args:
         response: How it strays.
@@ -295,7 +295,7 @@ def rules_story_log_likelihoods(
 ) -> Reals:
     """:func:`ddz_agents.worlds.story.story_log_likelihoods` in one compiled walk.
 
-    The rule agent moves once a decision and particle, for all responses together.
+    The rule agent moves once per decision and particle, for all responses together.
 
     Args:
         models: The models.

@@ -37,7 +37,7 @@ def is_spring(row: np.ndarray, rules: np.ndarray) -> bool:
 
 @inline_kernel
 def bid_of(row: np.ndarray, field: int | np.uint64) -> np.uint64:
-    """A field of ``BIDS``: what a seat has bid (0..2), or one of those behind."""
+    """A field of ``BIDS``: the bid of a seat (0..2), or one of the fields behind those."""
     bid: np.uint64 = (row[at.BIDS] >> (U4 * np.uint64(field))) & U15
     return bid
 
@@ -92,8 +92,8 @@ def write_returns(row: np.ndarray, rules: np.ndarray, scoring: int, peasant_rewa
             reward = 1.0 if seat == landlord or players == 2 else peasant_reward
             returns[seat] = reward if won else -reward
         elif seat != landlord:
-            both = ((row[at.DOUBLES] >> (U2 * row[at.LANDLORD])) & U3) == U2
-            own = ((row[at.DOUBLES] >> (U2 * np.uint64(seat))) & U3) == U2
-            amount = points * (2.0 if both else 1.0) * (2.0 if own else 1.0)
+            landlord_doubled = ((row[at.DOUBLES] >> (U2 * row[at.LANDLORD])) & U3) == U2
+            seat_doubled = ((row[at.DOUBLES] >> (U2 * np.uint64(seat))) & U3) == U2
+            amount = points * (2.0 if landlord_doubled else 1.0) * (2.0 if seat_doubled else 1.0)
             returns[seat] = -sign * amount
             returns[landlord] += sign * amount

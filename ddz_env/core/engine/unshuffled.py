@@ -28,7 +28,7 @@ def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mas
     """
     new_game(row, seed, rules)
     _begin_play(row)
-    place = cut_pile(row, rules)
+    index = cut_pile(row, rules)
     state = row[at.RNG]
     while row[at.STAGE] != at.STAGE_OVER:
         state = advance(state)
@@ -36,11 +36,11 @@ def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mas
         if main == U0:
             pass_turn(row, rules)
         else:
-            place = deal_packets(row, main_cards(main), place, rules)
-            place = deal_packets(row, kickers, place, rules)
+            index = deal_packets(row, main_cards(main), index, rules)
+            index = deal_packets(row, kickers, index, rules)
             play_lightly(row, main, kickers, rules)
     row[at.RNG] = state
-    deal_rest(row, place, rules)
+    deal_rest(row, index, rules)
     start_game(row, rules)
 
 

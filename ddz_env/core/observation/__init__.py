@@ -1,6 +1,6 @@
-"""What a player sees, as numbers: one layout table, and the kernels that write by it.
+"""Observations as numbers: one layout table per vector, and the kernels that write by it.
 
-Every vector here is a row of signed bytes.  Cards are 15 counts, one a rank; each such field is followed by
+Every vector here is a row of signed bytes.  Cards are 15 counts, one per rank; each such field is followed by
 one byte that belongs to it, so that a field is two 64-bit words and is written by two stores.  Kernels therefore
 take the vector as ``uint64`` words; :func:`observe` and the environments hand out its ``int8`` view.  (The byte
 order is little-endian, as on every platform that Numba supports.)

@@ -127,7 +127,7 @@ class Record:
             RecordError: If it cannot be read or is not a record.
         """
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise RecordError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
         try:

@@ -24,7 +24,7 @@ from tests.agents.mini.test_exact import after
 
 PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")
 LARGE_ENDGAMES = ((2, 7, 10, 2000), (3, 5, 6, 2000))
-"""Players, least and most cards a hand, and how many: twenty thousand with all presets."""
+"""Players, least and most cards per hand, and how many: twenty thousand with all presets."""
 
 
 def rules_for(name: str, players: int) -> Rules:

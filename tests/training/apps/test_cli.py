@@ -21,7 +21,7 @@ from ddz_training.apps.cli import HEADINGS, app
 from ddz_training.apps.cli.console import STOPPING, stopping
 from ddz_training.apps.cli.info import ABLATIONS
 from ddz_training.apps.cli.train import train_under_bar
-from ddz_training.apps.strengths import strengths
+from ddz_training.apps.tables import strengths
 from ddz_training.experiments.registry import EXPERIMENTS
 from ddz_training.measure.store import read_results
 from tests.rooms import ROOT

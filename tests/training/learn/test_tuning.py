@@ -22,7 +22,7 @@ PEAK = np.array([0.5, -0.5, 0.25])
 
 
 class Hill(Subject):
-    """Wins a deal where a number of it is below the height of the point: the nearer to the peak the higher."""
+    """Wins a deal if a number of that deal is below the height of the point: the nearer to the peak the higher."""
 
     cost = 1
 

@@ -22,4 +22,4 @@ class CheckpointMismatchError(CheckpointError):
 
 
 class LostProcessError(DouDizhuError):
-    """A process of a run of several is gone."""
+    """Another process of a run of several processes is gone."""

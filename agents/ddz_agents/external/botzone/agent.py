@@ -87,7 +87,7 @@ class BotzoneAgent:
         return move
 
     def close(self) -> None:
-        """End its processes."""
+        """End the bot's processes."""
         for seat in list(self._seats):
             self._end(seat)
 

@@ -90,7 +90,7 @@ def command_of(path: str | Path) -> list[str]:
 
 
 class BotProgram:
-    """A bot, from outside.
+    """A bot as a running program.
 
     Args:
         command: How it is started.
@@ -105,7 +105,7 @@ class BotProgram:
 
     @property
     def runs(self) -> bool:
-        """Whether it waits for a request."""
+        """Whether the bot waits for a request."""
         return self._process is not None
 
     def ask(self, request: str) -> BotAnswer:
@@ -130,7 +130,7 @@ class BotProgram:
         return BotAnswer(text, False, _milliseconds(start), megabytes)
 
     def end(self) -> None:
-        """End it with all that it started."""
+        """End the bot with all that it started."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -180,10 +180,10 @@ class BotProgram:
                 os.set_blocking(pipe.fileno(), False)
                 ready.register(pipe, event)
             while True:
-                left = deadline - time.monotonic()
-                if left <= 0:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
                     raise BotFaultError("TLE", f"no answer within {self._limits.seconds:g} s")
-                events = ready.select(min(left, _LOOK))
+                events = ready.select(min(remaining, _LOOK))
                 gone = not events and _has_ended(process)
                 for key, _ in events:
                     if key.fileobj is process.stdin:
@@ -208,7 +208,7 @@ class BotProgram:
 
     @staticmethod
     def _write(process: subprocess.Popen[bytes], request: bytes) -> bytes:
-        """What is left to write; a bot that closes its input may still answer."""
+        """Write a part of a request; returns what is left.  A bot that closes its input may still answer."""
         assert process.stdin is not None
         try:
             return request[os.write(process.stdin.fileno(), request) :]
@@ -218,7 +218,7 @@ class BotProgram:
             return b""
 
     def _wait(self, process: subprocess.Popen[bytes], deadline: float) -> int:
-        """Wait for the end of a program that has closed its output; the largest memory that it took, in MiB."""
+        """Wait for the end of a program that has closed its output; returns its largest memory, in MiB."""
         while not _has_ended(process):
             if time.monotonic() > deadline:
                 raise BotFaultError("TLE", f"it did not end within {self._limits.seconds:g} s")
@@ -232,7 +232,7 @@ class BotProgram:
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the program has ended; its end is left to be waited for."""
+    """Whether the program has ended; it stays to be waited for."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 

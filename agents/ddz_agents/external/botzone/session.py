@@ -65,8 +65,8 @@ class BotSession:
         self._requests.append(request)
         if bare:
             return json.dumps(request)
-        said = {"requests": self._requests, "responses": self._responses, **self._data}
-        return json.dumps(said if globaldata is None else {**said, "globaldata": globaldata})
+        document = {"requests": self._requests, "responses": self._responses, **self._data}
+        return json.dumps(document if globaldata is None else {**document, "globaldata": globaldata})
 
     def _next(self, view: View) -> dict[str, Any]:
         bids = [move.main - BID_BASE for _, move in view.history if move.category == "bid"]
@@ -83,8 +83,8 @@ class BotSession:
         if any("history" in earlier for earlier in self._requests):
             return request
         if not self.game.has_auction:
-            own = self._own + (public if landlord == self.seat else [])
-            return {"own": own, **request, "publiccard": public}
+            hand = self._own + (public if landlord == self.seat else [])
+            return {"own": hand, **request, "publiccard": public}
         places = {name: (seat - self._first) % SEATS for name, seat in (("landlord", landlord), ("pos", self.seat))}
         return {**request, "own": self._own, "publiccard": public, **places, "finalbid": max(1, view.highest_bid)}
 

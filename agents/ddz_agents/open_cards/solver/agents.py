@@ -1,4 +1,4 @@
-"""Agents that solve: one that sees every hand, and one that solves the worlds that it thinks possible."""
+"""Agents that solve positions: one that sees every hand, and one that solves the worlds it thinks possible."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ddz_env.support.options import Options, Range, takes
 
 _TABLE_MEGABYTES = 8
 _ENUMERATED = 5000
-"""Deals of cards up to which worlds are listed, to see whether they are few."""
+"""With at most this many deals of cards, worlds are enumerated to see whether they are few."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ class CheatingSolverAgent(SearchAgent[State]):
         if int(view.row[at.STAGE]) != at.STAGE_PLAY:
             return Decision(usual)
         solver, landlord = self._solvers[view.rules], view.seat == int(view.row[at.LANDLORD])
+        solver.clear()  # under a limit of positions an answer would depend on earlier ones
         if solver.solve(view).landlord_wins != landlord:
             return Decision(usual)
         moves = (usual, *view.legal_moves())
@@ -83,7 +84,7 @@ class DeterminizedSolverOptions(Options):
 
     Attributes:
         cards: Most cards in all hands together at which worlds are solved; before that the rule agent moves.
-        worlds: Worlds a decision; all that fit if there are not more.
+        worlds: Worlds per decision; all that fit the view if there are not more.
         nodes: Positions that the search of one move in one world may open.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' past moves; 0 draws uniform worlds, and all of them where they are few.
@@ -96,7 +97,7 @@ class DeterminizedSolverOptions(Options):
 
 
 class Endgame(NamedTuple):
-    """What solving the worlds of a view has shown.
+    """The moves of a view, and the worlds that each wins.
 
     Attributes:
         moves: The legal moves.
@@ -149,6 +150,7 @@ class DeterminizedSolverAgent(InferringAgent):
             view: What a seat that is to act knows, in the play.
             rng: The only source of randomness.
         """
+        self._solvers[view.rules].clear()
         rows, weights = self._worlds_of(view, rng)
         moves = whole_moves(view.row, view.rule_words)
         wins, weight, unknown = np.zeros(len(moves)), 0.0, 0

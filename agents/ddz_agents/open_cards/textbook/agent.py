@@ -38,7 +38,7 @@ MOST_DEPTH = 40
 
 @dataclass(frozen=True)
 class AlphaBetaOptions(Options):
-    """How one game with open hands is searched.
+    """Options of the search of a game with open hands.
 
     Attributes:
         depth: Plies searched, the move itself included; a pass is a ply.
@@ -62,7 +62,7 @@ class AlphaBetaOptions(Options):
     candidates: Annotated[int, Range(2)] = 12
 
     def settings(self) -> search.Settings:
-        """The same for the kernels."""
+        """The options as the kernels read them."""
         return search.Settings(
             pruning=np.bool_(self.pruning),
             quiescence=QUIESCENCE[self.quiescence],
@@ -73,7 +73,7 @@ class AlphaBetaOptions(Options):
 
 @dataclass(frozen=True)
 class ExpectiminimaxOptions(AlphaBetaOptions):
-    """How the game is searched in every deal, and in which deals.
+    """Options of expectiminimax: of the search in every deal, and of the deals.
 
     Attributes:
         worlds: Deals sampled for a decision, the same for all its moves.
@@ -86,7 +86,7 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
 
 
 class DepthLimitedAgent(SearchAgent[Sight]):
-    """What the two share: the moves compared, their values in some deals, and deepening under a clock."""
+    """The base of the two: the moves compared, their values in some deals, and deepening under a clock."""
 
     budget = "depth {0.depth}"
     weights = POSITION
@@ -208,12 +208,12 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         return draw_games(view, pool, self.options.worlds, rng.integers(0, 2**64, dtype=np.uint64))
 
     def _mean_values(self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None) -> Reals:
-        """The same; where the depth reaches the seat's next move, that move is one for all deals that look alike."""
+        """As above, but where the depth reaches the seat's next move, it is one move for all deals that look alike."""
         if depth <= self._rules.players:
             return super()._mean_values(deals, mains, kickers, depth, clock)
         values = np.zeros(len(mains))
-        for place, (main, rest) in enumerate(zip(mains, kickers, strict=True)):
-            values[place] = self._mean_value(deals, Move.from_words(int(main), int(rest)), depth, clock)
+        for index, (main, rest) in enumerate(zip(mains, kickers, strict=True)):
+            values[index] = self._mean_value(deals, Move.from_words(int(main), int(rest)), depth, clock)
             if self._stopped:
                 break
         self._sure = bool(np.isin(values, self._ends).all())
@@ -229,7 +229,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         return sum(self._best(states, seat, depth, clock) for states in alike.values()) / len(deals)
 
     def _answers(self, state: State, seat: int, depth: int, clock: Clock | None) -> tuple[Move, ...]:
-        """Play on to the seat's next move or the end of the game; what the others played."""
+        """Play on to the seat's next move or the end of the game; returns what the others played."""
         answers = []
         while not (state.is_over or state.seat == seat or self._stopped):
             mains, kickers = self._moves(Position.of(state))
@@ -241,12 +241,12 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         return tuple(answers)
 
     def _best(self, states: list[State], seat: int, depth: int, clock: Clock | None) -> float:
-        """The sum over games that look alike to the seat of what the move is worth that is best for all of them."""
+        """The total worth of the best common move in games that look alike to the seat."""
         if states[0].is_over:
             return len(states) * self._ends[states[0].returns("win")[seat] > 0]
         mains, kickers = self._moves(Position.of(states[0]))
-        left = depth - self._rules.players
-        return float(np.sum([self._values(state.row, mains, kickers, left, clock) for state in states], axis=0).max())
+        plies = depth - self._rules.players
+        return float(np.sum([self._values(state.row, mains, kickers, plies, clock) for state in states], axis=0).max())
 
 
 @takes(AlphaBetaOptions)

@@ -52,7 +52,7 @@ class Space(NamedTuple):
 
 @pure_kernel
 def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint64, score: int) -> int:
-    """Put a move where its score belongs among those from ``first`` on, unless it is there; the new end."""
+    """Insert a move by its score among those from ``first`` on, unless it is there; returns the new end."""
     mains, riders = space.stack.mains[first:], space.stack.kickers[first:]
     for index in range(stop - first):
         if mains[index] == main and riders[index] == kickers:
@@ -62,7 +62,7 @@ def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint
 
 @pure_kernel
 def _push_split(space: Space, first: int, stop: int, count: int, workspace: RuleWorkspace) -> int:
-    """Push the legal moves of the split written last: the new end."""
+    """Push the legal moves of the split written last; returns the new end."""
     memory = workspace.scratch.memory
     for index in range(count):
         main = memory[MAINS + index]
@@ -76,7 +76,7 @@ def _push_split(space: Space, first: int, stop: int, count: int, workspace: Rule
 
 @part_kernel
 def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
-    """Push the moves of the two cheapest splits; the new end."""
+    """Push the moves of the two cheapest splits; returns the new end."""
     seat = row[SEAT]
     hand, workspace = row[HANDS + np.int64(seat)], workspace_of(row, seat, space.appraiser)
     split_hand(hand, workspace)
@@ -90,7 +90,7 @@ def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
 
 @part_kernel
 def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
-    """Push pass and every reply with its cheapest kickers; the new end."""
+    """Push pass and every reply with its cheapest kickers; returns the new end."""
     seat = row[SEAT]
     hand, workspace = row[HANDS + np.int64(seat)], workspace_of(row, seat, space.appraiser)
     before, _, _ = appraise(hand, row, seat, space.appraiser)
@@ -125,11 +125,11 @@ def push_moves(space: Space, ply: int) -> None:
 
 @pure_kernel
 def to_front(stack: SearchStack, first: int, stop: int, main: np.uint64, kickers: np.uint64) -> None:
-    """Let a move, if it is among them, be the first; the others keep their order."""
+    """Move a move to the front of those from ``first`` to ``stop``, if it is among them."""
     mains, riders = stack.mains, stack.kickers
     for index in range(first, stop):
         if mains[index] == main and riders[index] == kickers:
-            for place in range(index, first, -1):
-                mains[place], riders[place] = mains[place - 1], riders[place - 1]
+            for position in range(index, first, -1):
+                mains[position], riders[position] = mains[position - 1], riders[position - 1]
             mains[first], riders[first] = main, kickers
             return

@@ -100,7 +100,8 @@ def _states(file: Any, where: dict[str, Any]) -> Iterator[tuple[str, State]]:
     """The positions of a file as text and as states; one that cannot be read is named by its line."""
     from ddz_agents.open_cards.solver.position import InvalidPositionError, open_position
 
-    lines = [line.partition("#")[0].strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()]
+    content = file.read_text(encoding="utf-8-sig", errors="replace")
+    lines = [line.partition("#")[0].strip() for line in content.splitlines()]
     if not any(lines):
         raise InvalidPositionError(f"there is no position in {file}: write one per line, as 'KK5543 / 225543'")
     for number, text in enumerate(lines, 1):

@@ -23,6 +23,7 @@ from ddz_env.table.render.table import role_text
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
+from ddz_training.apps.seating import read_seed
 from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.preparing import SOLVER, Preparation, steps
 from ddz_training.apps.web.shapes import Json, game_shape, may_only_pass, replay_shape, thoughts_shape
@@ -274,7 +275,7 @@ class Server:
             raise RequestError(f"agents is a list of {rules.players} names, one a seat")
         if body.get("seat") is not None:
             players[_number(body, "seat", rules.players - 1)] = PERSON
-        seed = secrets.randbelow(2**48) if body.get("seed") is None else _number(body, "seed")
+        seed = secrets.randbits(64) if body.get("seed") is None else read_seed(body["seed"])
         if body.get("after") is None:
             return Record(Deal(rules, seed), tuple(players))
         with self.games.seen(_text(body, "after")) as last:

@@ -127,7 +127,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
     """
 
     metadata: ClassVar[dict[str, Any]] = {"name": "dou_dizhu_v0", "is_parallelizable": False, "render_fps": 2}
-    metadata["render_modes"] = outputs.usable_modes()
+    metadata["render_modes"] = [*outputs.RENDER_MODES]
     _infos: dict[str, dict[str, Any]]
 
     def __init__(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.playing.registry import read_agent, split_bidder
+from ddz_env.support.errors import InvalidAgentOptionError
 
 _DIGITS = 16
 
@@ -21,7 +21,7 @@ def file_digest(path: Path) -> str:
 
 
 def agent_files(agent: str) -> dict[str, str]:
-    """The files that an agent's options name, by default too (the shipped policy); the agent is not made.
+    """The files that an agent's options name, defaults included (the shipped policy); the agent is not made.
 
     For an agent that declares no options, every text among them that is a file's name counts.  Files that do not exist
     are left out: the agent itself will miss them.
@@ -42,7 +42,7 @@ def agent_files(agent: str) -> dict[str, str]:
     """
     player, bidder = split_bidder(agent)
     factory, options = read_agent(player)
-    found: dict[str, str] = {} if bidder is None else agent_files(bidder)
+    digests: dict[str, str] = {} if bidder is None else agent_files(bidder)
     declared = getattr(factory, "options_type", None)
     try:
         texts = (Path(value) for value in options.values() if isinstance(value, str))
@@ -51,5 +51,5 @@ def agent_files(agent: str) -> dict[str, str]:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
     for path in filter(Path.is_file, paths):
         digest = file_digest(path)
-        found[path.as_posix() if found.get(path.name, digest) != digest else path.name] = digest
-    return found
+        digests[path.as_posix() if digests.get(path.name, digest) != digest else path.name] = digest
+    return digests

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ddz_env import PRESETS, Move, State
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError
 from ddz_env.playing.agent import cheats, sight
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError
 from tests.agents.tree_search.test_mcts_decisions import view_with
 from tests.agents.tree_search.test_search_options import endgame, thought
 from tests.hidden import permuted

@@ -17,7 +17,11 @@ from ddz_agents.random import RandomAgent
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.moves import all_moves, random_move
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.errors import (
+from ddz_env.core.observation import observe
+from ddz_env.core.view import ROLES
+from ddz_env.envs.gym import DouDizhuEnv
+from ddz_env.envs.stepping import first_illegal_move
+from ddz_env.support.errors import (
     GameOverError,
     IllegalMoveError,
     InvalidAgentOptionError,
@@ -26,10 +30,6 @@ from ddz_env.core.errors import (
     InvalidRulesError,
     UnknownAgentError,
 )
-from ddz_env.core.observation import observe
-from ddz_env.core.view import ROLES
-from ddz_env.envs.gym import DouDizhuEnv
-from ddz_env.envs.stepping import first_illegal_move
 from tests.listener import Listener
 
 ID = "ddz_env/DouDizhu-v0"
@@ -98,7 +98,7 @@ import sys
 sys.modules[{module!r}] = None
 import gymnasium
 from ddz_env import dou_dizhu_v0
-from ddz_env.core.errors import MissingDependencyError
+from ddz_env.support.errors import MissingDependencyError
 for mode in ("ansi", "rgb_array", "human"):
     for env in (gymnasium.make({ID!r}, render_mode=mode), dou_dizhu_v0.env(render_mode=mode)):
         try:
@@ -186,7 +186,10 @@ def test_python_opponents_see_a_view_and_hear_every_move() -> None:
 def test_a_peasants_partner_may_be_another_than_the_opponents() -> None:
     for role, other in (("peasant_down", "peasant_up"), ("peasant_up", "peasant_down")):
         rewards = []
-        for options in ({"opponents": "rules", "partner": First()}, {"opponents": {"landlord": "rules", other: First()}}):
+        for options in (
+            {"opponents": "rules", "partner": First()},
+            {"opponents": {"landlord": "rules", other: First()}},
+        ):
             env = gymnasium.make(ID, role=role, **options)
             env.reset(seed=3)
             rewards.append([play(env, np.random.default_rng(1)), env.reset()[0].tolist()])

@@ -17,12 +17,12 @@ from click.testing import CliRunner
 from ddz_agents.random import RandomAgent
 from ddz_env import Move, Rules, State
 from ddz_env.core.actions import BID_BASE
-from ddz_env.core.errors import InvalidAgentOptionError, InvalidDealError, InvalidRulesError
 from ddz_env.peers.botzone.games import GAMES, combination, deal_cards, game_of
 from ddz_env.peers.botzone.judges import bidding_scores, fixed_scores, judge
 from ddz_env.peers.botzone.log import BotzoneLogError, read_log
 from ddz_env.peers.botzone.player import KEEP_RUNNING, BotzonePlayer, InvalidRequestError, read_move, read_requests
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import InvalidAgentOptionError, InvalidDealError, InvalidRulesError
 from ddz_training.apps.botzone.bundle import BundleError, write_bundle
 from ddz_training.apps.botzone.match import play_match
 from ddz_training.apps.cli import app

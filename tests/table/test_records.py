@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ddz_env import Hand, Move, Rules
-from ddz_env.core.errors import DouDizhuError
+from ddz_env.support.errors import DouDizhuError
 from ddz_env.table.session import (
     PERSON,
     Advice,

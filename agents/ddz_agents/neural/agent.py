@@ -20,9 +20,9 @@ from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
-from ddz_env.core.options import Options, Range, takes
-from ddz_env.envs.threads import MOST_THREADS
 from ddz_env.playing.agent import BatchPlayer, check_to_act
+from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.threads import MOST_THREADS
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def choose_actions(
         log_probabilities: Shape ``[n, 400]``, minus infinity where illegal.
         temperature: 0 takes the most probable action, the lowest id of equals; 1 draws by the probabilities; less
             than 1 favours the probable ones more.
-        rngs: One generator a row; not used at temperature 0.
+        rngs: One generator per row; not used at temperature 0.
 
     Returns:
         Action ids, shape ``[n]``, int64.

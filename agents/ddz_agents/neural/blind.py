@@ -15,8 +15,8 @@ from ddz_agents.neural.columns import REST_INPUTS, policy_inputs
 from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, load_weights
-from ddz_env.core.options import takes
-from ddz_env.envs.threads import usable_threads
+from ddz_env.support.options import takes
+from ddz_env.support.threads import usable_threads
 
 Input = Literal[
     "table", "history", "state", "hand", "prospects", "unseen", "target", "sizes", "key", "signs", "rest",
@@ -40,7 +40,7 @@ class BlindOptions(PolicyFile):
 
 
 def columns_of(name: Input, history: int) -> tuple[str, slice]:
-    """Where an input is.
+    """The weights that read an input, and its columns there.
 
     Args:
         name: The input.

@@ -14,9 +14,9 @@ from ddz_agents.neural.errors import MissingTorchError, TensorFileError
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural.shipped import policy_path
 from ddz_env import State
-from ddz_env.core.errors import install_hint
 from ddz_env.core.observation import action_mask, observe
-from ddz_env.envs.threads import usable_threads
+from ddz_env.support.errors import install_hint
+from ddz_env.support.threads import usable_threads
 
 
 def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trust_file: bool = False) -> PolicyModel:

@@ -30,8 +30,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_env import Hand, Move, Rules
-from ddz_env.core.errors import DouDizhuError, Message, shown
-from ddz_env.core.whole_file import replace_file
+from ddz_env.support.errors import DouDizhuError, Message, shown
+from ddz_env.support.whole_file import replace_file
 from ddz_env.table.session.deal import Deal, RecordError
 
 PERSON = "person"

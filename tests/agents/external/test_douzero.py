@@ -20,11 +20,11 @@ from ddz_agents.neural.errors import MissingTorchError, TensorFileError, TensorF
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.layout import MOVES
 from ddz_env.core.engine.moves import all_moves
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError
 from ddz_env.core.observation import observe
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError
 from tests.oracles.positions import random_deal, rare_positions, row_of
 
 pytest.importorskip("safetensors")

@@ -29,10 +29,10 @@ from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.cards import FULL_DECK
 from ddz_env.core.engine.layout import HANDS, PLAYED
 from ddz_env.core.engine.words import add_hand
-from ddz_env.core.errors import IllegalMoveError
 from ddz_env.core.notation import Hand, word_to_counts
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import IllegalMoveError
 from ddz_training.experiments.mini import mini_deals
 
 MINI = PRESETS["mini"]

@@ -28,11 +28,11 @@ from ddz_agents.neural.onnx_files import export_onnx, stamp_onnx
 from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, save_weights
-from ddz_agents.neural_search.leaves import leaf_kind
+from ddz_agents.neural_search.values import leaf_kind
 from ddz_env import Rules, State
-from ddz_env.core.errors import InvalidRulesError
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import InvalidRulesError
 from ddz_training.apps.cli import app
 from tests.agents.neural.test_networks import positions, said_without, shown, small_networks
 from tests.oracles.network_policy import NetworkPolicy

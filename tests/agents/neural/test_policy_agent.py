@@ -15,10 +15,10 @@ from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env import PRESETS, State, View
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
 from tests.agents.neural.test_networks import positions, small_networks
 from tests.agents.neural_search.test_neural_search import Uniform
 from tests.oracles.network_policy import NetworkPolicy

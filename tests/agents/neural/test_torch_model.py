@@ -20,9 +20,9 @@ from ddz_agents.neural.errors import InvalidPolicyOutputError  # noqa: E402
 from ddz_agents.neural.torch_model import TorchModel  # noqa: E402
 from ddz_agents.neural_search.agent import ModelSearchAgent  # noqa: E402
 from ddz_env import State  # noqa: E402
-from ddz_env.core.errors import InvalidOptionError  # noqa: E402
 from ddz_env.core.observation import OBSERVATION, action_mask, observe  # noqa: E402
 from ddz_env.playing.registry import make_agent  # noqa: E402
+from ddz_env.support.errors import InvalidOptionError  # noqa: E402
 from tests.rooms import ROOT  # noqa: E402
 
 GUIDE = ROOT / "docs" / "guides" / "bring-your-own-agent.md"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,16 +12,20 @@ import pytest
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.neural_search import leaves
-from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent
+from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, NeuralSearchOptions
 from ddz_agents.neural_search.forest import Forest
-from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
+from ddz_agents.neural_search.values import Evaluator, leaf_kind
 from ddz_agents.tree_search.tree import ROOT, Tree, children
+from ddz_agents.worlds.determinize import WorldPool, uniform
+from ddz_agents.worlds.inference import inferred
+from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import HANDS, SEAT
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, action_mask, observe, write_observation
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import InvalidAgentOptionError
 from tests.agents.neural.test_networks import small_networks
 from tests.oracles import figure_two
 from tests.oracles.figure_two import records, statistics_of
@@ -282,6 +288,52 @@ def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
                 found.setdefault(action, []).append(hands.tobytes())
     assert len(found) == 4
     assert len({hands[0] for hands in found.values()}) == 1
+
+
+def test_prior_and_leaves_can_be_taken_apart() -> None:
+    """A uniform prior is that of a policy without opinions and compares all moves; playouts ask no network more."""
+    view = State.new(5).view()
+
+    def visits(model: PolicyModel, **options: Any) -> Mapping[int, int]:
+        return ModelSearchAgent(model, 480, particles=0, **options).decide(view, np.random.default_rng(0)).visits
+
+    for leaf in (None, "playout"):
+        assert visits(Uniform(), leaf=leaf, prior="uniform") == visits(Uniform(), leaf=leaf, candidates=400)
+    opinions = Prefers({legal_ids(view.row, view.rule_words)[-1]})
+    assert visits(opinions, leaf="playout") != visits(Uniform(), leaf="playout")
+    assert opinions.sizes
+    opinions.sizes.clear()
+    apart = {"leaf": "playout", "prior": "uniform"}
+    assert visits(opinions, **apart) == visits(Uniform(), **apart)
+    assert opinions.sizes == []
+
+
+def test_a_critic_is_used_where_there_is_one() -> None:
+    view = after(State.new(5), 4).view()
+    decided = [
+        ModelSearchAgent(NetworkPolicy(*small_networks()), 60, leaf=leaf).decide(view, np.random.default_rng(0))
+        for leaf in (None, "critic")
+    ]
+    assert decided[0] == decided[1]
+    with pytest.raises(InvalidAgentOptionError, match="needs a policy with a critic"):
+        ModelSearchAgent(Uniform(), leaf="critic")
+
+
+def test_worlds_are_weighed_by_whom_the_option_names() -> None:
+    state, model = after(State.new(3), 9), Prefers({0}, 3.0)
+
+    def drawn(**options: Any) -> WorldPool:
+        agent = ModelSearchAgent(model, 30, particles=50, **options)
+        return agent._inferred(state.view(), np.random.default_rng(0))[0]
+
+    alone = inferred(state.view(), np.random.default_rng(0), 50, [LearnedPlayer(model)], 2)
+    assert alone is not None
+    for worlds, expected in (("own", alone.pool), ("uniform", uniform())):
+        for found, wanted in zip(drawn(worlds=worlds), expected, strict=True):
+            assert np.array_equal(found, wanted)
+    assert not np.array_equal(drawn()[0], drawn(worlds="own")[0])
+    names = {worlds: len(NeuralSearchOptions(worlds=worlds).files()) for worlds in ("belief", "own", "uniform")}
+    assert names["belief"] == names["own"] + 1 == names["uniform"] + 1
 
 
 def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:

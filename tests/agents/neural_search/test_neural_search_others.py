@@ -12,9 +12,10 @@ import pytest
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural_search import leaves
 from ddz_agents.neural_search.agent import ModelSearchAgent
-from ddz_agents.neural_search.descent import Descents, RecognizedSeats, new_descents, none_recognized, recognized
+from ddz_agents.neural_search.descent import Descents, new_descents
 from ddz_agents.neural_search.judge import likely_moves
-from ddz_agents.neural_search.leaves import CachedModel, Evaluator, ask, play_on
+from ddz_agents.neural_search.players import RecognizedSeats, none_recognized, recognized
+from ddz_agents.neural_search.values import CachedModel, Evaluator, ask, play_on
 from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import State
 from ddz_env.core.engine.layout import SEAT

@@ -26,13 +26,13 @@ from ddz_agents.neural import errors
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_sb3_policy, read_purpose
-from ddz_agents.neural_search.leaves import leaf_kind
+from ddz_agents.neural_search.values import leaf_kind
 from ddz_env import State
-from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_training.learn.sb3.train import Sb3Config, save_model
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 from tests.training.apps.terminal import refused

@@ -65,7 +65,7 @@ def played(contest: play.Contest, count: int = 4, path: Path | None = None) -> p
 
 @pytest.fixture(scope="module")
 def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of four deals a pair."""
+    """A file of four deals per pair."""
     path = tmp_path_factory.mktemp("benchmark") / "me.csv"
     played(small(), path=path)
     return path

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ddz_env.core.whole_file import append, replace_file
+from ddz_env.support.whole_file import append, replace_file
 from ddz_training.experiments.registry import load_experiment
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import ResultsFileError, SettingsMismatchError

@@ -17,9 +17,9 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from ddz_env import Rules, __version__
-from ddz_env.core.checks import check_integer
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.game import AgentFaultError
+from ddz_env.support.checks import check_integer
+from ddz_env.support.errors import DouDizhuError
 from ddz_env.table.dialogue import answered_move, position_text, rules_text
 from ddz_env.table.session import PERSON, Deal, Record, Session, SessionError
 from ddz_env.table.session.reasons import explain

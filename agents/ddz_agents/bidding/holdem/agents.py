@@ -1,4 +1,4 @@
-"""Agents for two-player no-limit hold'em, and a hand between them: the policy, and UCT with either simulation."""
+"""Agents for two-player no-limit hold'em (the policy, and UCT with either simulation), and a hand between them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ddz_agents.bidding.holdem import betting as at
 from ddz_agents.bidding.holdem.cards import showdowns, strength
-from ddz_env.core.errors import DouDizhuError, unknown
-from ddz_env.core.options import Options, Range
+from ddz_env.support.errors import DouDizhuError, unknown
+from ddz_env.support.options import Options, Range
 
 _BOARD = (0, 3, 4, 5)
 """Cards on the table by street."""
@@ -80,8 +80,8 @@ class HoldemAgent:
             return int(at.best_action(bets, float(showdowns(hole, board, options.hands, rng).mean()), options.full))
         rates = showdowns(hole, board, options.iterations * options.hands_each, rng)
         means = rates.reshape(options.iterations, -1).mean(axis=1)
-        how = at.STAKE if self.name == "uct-stake" else at.DEALT
-        visits, _ = at.search_bets(bets, means, how, options.full, options.exploration)
+        simulation = at.STAKE if self.name == "uct-stake" else at.DEALT
+        visits, _ = at.search_bets(bets, means, simulation, options.full, options.exploration)
         return int(visits.argmax())
 
 
@@ -92,11 +92,11 @@ def legal_actions(bets: npt.NDArray[np.int64]) -> list[int]:
 
 def seen_by(bets: npt.NDArray[np.int64], player: int) -> npt.NDArray[np.int64]:
     """The bets with a player as the first, shape ``[PLACES]``, int64."""
-    seen = bets.copy()
+    view = bets.copy()
     if player:
-        seen[0], seen[1] = bets[1], bets[0]
-        seen[at.TURN], seen[at.BUTTON] = 1 - bets[at.TURN], 1 - bets[at.BUTTON]
-    return seen
+        view[0], view[1] = bets[1], bets[0]
+        view[at.TURN], view[at.BUTTON] = 1 - bets[at.TURN], 1 - bets[at.BUTTON]
+    return view
 
 
 def play_hand(
@@ -108,7 +108,7 @@ def play_hand(
         players: The two agents.
         deck: The cards in order: two for the button, two for the other, five for the table.
         button: Who has the small blind.
-        rngs: A generator a player.
+        rngs: One generator per player.
 
     Returns:
         What the first player won, and what it had in the pot at the end.

@@ -11,8 +11,8 @@ import numpy as np
 from ddz_agents.external.botzone.program import BotProgram, Limits, command_of
 from ddz_agents.external.botzone.session import BotSession
 from ddz_env import Move, Rules, View
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.peers.botzone.games import game_of
+from ddz_env.support.options import Options, Range, takes
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class BotzoneAgent:
         return move
 
     def close(self) -> None:
-        """End its processes."""
+        """End the bot's processes."""
         for seat in list(self._seats):
             self._end(seat)
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from ddz_agents.external.chat.endpoint import Endpoint
 from ddz_env import Move, View
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, shown
-from ddz_env.core.options import Options, Range, takes
+from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, shown
+from ddz_env.support.options import Options, Range, takes
 from ddz_env.table.dialogue import answered_move, position_text, rules_text
 
 _REPEATED = 2000

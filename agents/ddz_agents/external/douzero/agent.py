@@ -16,12 +16,12 @@ from ddz_agents.neural.errors import MissingTorchError
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, View
 from ddz_env.core.engine.moves import all_moves
-from ddz_env.core.errors import InvalidRulesError, install_hint
 from ddz_env.core.observation import observe
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.core.view import AUCTION
-from ddz_env.envs.threads import MOST_THREADS, usable_threads
 from ddz_env.playing.agent import check_to_act
+from ddz_env.support.errors import InvalidRulesError, install_hint
+from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.threads import MOST_THREADS, usable_threads
 
 if TYPE_CHECKING:
     from ddz_agents.external.douzero.network import PositionNetwork
@@ -89,7 +89,7 @@ class Candidates(NamedTuple):
     kickers: npt.NDArray[np.uint64]
 
     def move(self, index: int) -> Move:
-        """One of them."""
+        """The move with that index."""
         return Move.from_words(int(self.mains[index]), int(self.kickers[index]))
 
 
@@ -163,16 +163,16 @@ class DouZeroAgent:
             own_rows = np.flatnonzero(roles == role).tolist()
             for first in range(0, len(own_rows), _AT_ONCE):
                 rows = own_rows[first : first + _AT_ONCE]
-                found = self._role_values(role, observations[rows], [candidates[row] for row in rows])
-                for row, own in zip(rows, found, strict=True):
-                    values[row] = own
+                by_row = self._role_values(role, observations[rows], [candidates[row] for row in rows])
+                for row, row_values in zip(rows, by_row, strict=True):
+                    values[row] = row_values
         return values
 
     def _role_values(self, role: int, observations: Bytes, candidates: Sequence[Candidates]) -> list[Floats]:
         """The values of decisions of one role."""
         import torch
 
-        sizes = [len(found.mains) for found in candidates]
+        sizes = [len(legal.mains) for legal in candidates]
         moves = features.move_columns(*map(np.concatenate, zip(*candidates, strict=True)))
         columns = features.history_columns(observations), features.state_columns(observations, POSITIONS[role]), moves
         owners = np.repeat(np.arange(len(sizes)), sizes)
@@ -182,13 +182,13 @@ class DouZeroAgent:
 
     def _best(self, decisions: Sequence[tuple[Bytes, Candidates]]) -> list[Move]:
         """The best move of each decision; nothing is valued where there is only one."""
-        open_ones = [number for number, (_, found) in enumerate(decisions) if len(found.mains) > 1]
+        undecided = [number for number, (_, legal) in enumerate(decisions) if len(legal.mains) > 1]
         best = dict.fromkeys(range(len(decisions)), 0)
-        if open_ones:
-            observations = np.stack([decisions[number][0] for number in open_ones])
-            values = self.evaluate(observations, [decisions[number][1] for number in open_ones])
-            best |= {number: int(own.argmax()) for number, own in zip(open_ones, values, strict=True)}
-        return [found.move(best[number]) for number, (_, found) in enumerate(decisions)]
+        if undecided:
+            observations = np.stack([decisions[number][0] for number in undecided])
+            values = self.evaluate(observations, [decisions[number][1] for number in undecided])
+            best |= {number: int(row_values.argmax()) for number, row_values in zip(undecided, values, strict=True)}
+        return [legal.move(best[number]) for number, (_, legal) in enumerate(decisions)]
 
 
 def _observed(view: View) -> tuple[Bytes, Candidates]:

@@ -124,22 +124,22 @@ def _check_sums(path: Path) -> None:
         raise zipfile.BadZipFile(f"the checksum of {damaged} is another one")
 
 
-def _weights(found: Any, name: str) -> Any:
+def _weights(content: Any, name: str) -> Any:
     """The weights of a role in what a file holds."""
-    if isinstance(found, Mapping) and _WHOLE in found:
-        found = found[_WHOLE]
-        return found[name] if isinstance(found, Mapping) and name in found else found
-    return found
+    if isinstance(content, Mapping) and _WHOLE in content:
+        content = content[_WHOLE]
+        return content[name] if isinstance(content, Mapping) and name in content else content
+    return content
 
 
 def _arrays(weights: Any, names: list[str]) -> Arrays:
     """The tensors of these names that are arrays; what is left out is then missed by name."""
-    found: Arrays = {}
+    arrays: Arrays = {}
     for name in names if isinstance(weights, Mapping) else ():
         tensor = weights.get(name)
         if isinstance(tensor, torch.Tensor):
             try:
-                found[name] = tensor.detach().numpy()
+                arrays[name] = tensor.detach().numpy()
             except (RuntimeError, TypeError) as error:
                 raise TensorFileMismatchError(f"{name} is not a plain tensor: {error}") from error
-    return found
+    return arrays

@@ -1,4 +1,4 @@
-"""Agents that solve: one that sees every hand, and one that solves the worlds that it thinks possible."""
+"""Agents that solve positions: one that sees every hand, and one that solves the worlds it thinks possible."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from ddz_agents.open_cards.information_set import deals_of_cards, information_se
 from ddz_agents.open_cards.minimax import PerRules
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.tree_search.agent import InferringAgent, SearchAgent
-from ddz_agents.tree_search.search import Position
+from ddz_agents.searching import InferringAgent, Position, SearchAgent
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.random import key
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.core.view import whole_moves
 from ddz_env.playing.agent import Decision
+from ddz_env.support.options import Options, Range, takes
 
 _TABLE_MEGABYTES = 8
 _ENUMERATED = 5000
-"""Deals of cards up to which worlds are listed, to see whether they are few."""
+"""With at most this many deals of cards, worlds are enumerated to see whether they are few."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class CheatingSolverOptions(Options):
 
 @takes(CheatingSolverOptions)
 class CheatingSolverAgent(SearchAgent[State]):
-    """Solves the true state and plays a move that wins, the rule agent's if it does; it declares that it cheats.
+    """Solves the true state and plays a winning move, the rule agent's if it wins; it declares that it cheats.
 
     Where nothing wins or a limit comes first, it follows the rule agent.
 
@@ -85,7 +84,7 @@ class DeterminizedSolverOptions(Options):
 
     Attributes:
         cards: Most cards in all hands together at which worlds are solved; before that the rule agent moves.
-        worlds: Worlds a decision; all that fit if there are not more.
+        worlds: Worlds per decision; all that fit the view if there are not more.
         nodes: Positions that the search of one move in one world may open.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' past moves; 0 draws uniform worlds, and all of them where they are few.
@@ -98,7 +97,7 @@ class DeterminizedSolverOptions(Options):
 
 
 class Endgame(NamedTuple):
-    """What solving the worlds of a view has shown.
+    """The moves of a view, and the worlds that each wins.
 
     Attributes:
         moves: The legal moves.

@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from ddz_env import __version__
+from ddz_env.support.processes import leave
 from ddz_training.apps.cli import botzone, data, demo, endgames, info, measure, study, table, train, warmup, web
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain
 from ddz_training.apps.cli.faults import EXIT_AGENT_FAILED, EXIT_FAULT, FAILED, fault_of, noticing_agents
-from ddz_training.measure.workers import leave
 
 HEADINGS: dict[str, tuple[click.Command, ...]] = {
     "Play": (

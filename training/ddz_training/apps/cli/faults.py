@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import click
 
-from ddz_env.core.errors import DouDizhuError, install_hint
+from ddz_env.support.errors import DouDizhuError, install_hint
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain
 from ddz_training.measure.errors import AgentFaultWarning, OtherVersionWarning
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 from click import option
 
-from ddz_env.core.errors import install_hint
+from ddz_env.support.errors import install_hint
 from ddz_training.apps.cli.console import bar
 from ddz_training.apps.cli.faults import CommandLineError
 
@@ -79,6 +79,10 @@ results_option = option(
 )
 plot_option = option(
     "--plot", type=Output(".png", ".pdf", ".svg", plot=True), help="Write a plot here (.png, .pdf or .svg)."
+)
+
+deal_file_option = option(
+    "--deal-file", type=Path, help="Play the first --deals deals of this file: hands or numbers, one deal per line."
 )
 
 

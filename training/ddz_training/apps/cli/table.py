@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.errors import DouDizhuError
+from ddz_env.support.errors import DouDizhuError
 from ddz_training.apps.cli.console import console, quoted
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import NEW, RULES, together
@@ -96,8 +96,8 @@ def mcp(agents: str, adviser: str) -> None:
       ddz mcp --agents 'rules;policy' --adviser policy
     """
     from ddz_env.playing.registry import make_agent
+    from ddz_env.support.processes import leave
     from ddz_training.apps import protocol
-    from ddz_training.measure.workers import leave
 
     for name in (*agents.split(";"), adviser):
         make_agent(name.strip())  # a wrong name is reported now, not to the client

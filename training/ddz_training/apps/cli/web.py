@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click import option
 
-from ddz_training.measure.workers import leave
+from ddz_env.support.processes import leave
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -44,8 +44,8 @@ def web(port: int, host: str, adviser: str, folder: Path | None, opens: bool, **
 
     import uvicorn  # noqa: F401  # a missing extra is said first
 
-    from ddz_env.core.folders import user_folder
     from ddz_env.playing.registry import make_agent
+    from ddz_env.support.folders import user_folder
     from ddz_training.apps.web import routes
     from ddz_training.apps.web.games import WebOptionError
     from ddz_training.apps.web.server import Server

@@ -57,8 +57,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ddz_env.core.errors import DouDizhuError, Message
 from ddz_env.playing.game import AgentFaultError
+from ddz_env.support.errors import DouDizhuError, Message
 from ddz_env.table.session import HiddenCardsError, NotYourTurnError
 from ddz_training.apps.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.server import LANGUAGE, FailedError, Server, language
@@ -223,9 +223,10 @@ def new_server(app: Starlette) -> uvicorn.Server:
 async def close_half_sent(server: uvicorn.Server) -> None:
     """Close connections on which a request begins and does not arrive: uvicorn ends those only that are idle."""
     before = set[Any]()
+    connections: set[Any] = server.server_state.connections  # protocols of HTTP, each with the request at hand
     while True:
         await asyncio.sleep(ARRIVING)
-        waiting = {(one, one.cycle) for one in server.server_state.connections if _awaits_request(one)}
+        waiting = {(connection, connection.cycle) for connection in connections if _awaits_request(connection)}
         for connection, _ in waiting & before:
             connection.transport.close()
         before = waiting

@@ -12,13 +12,13 @@ from pathlib import Path
 from ddz_agents.open_cards.solver.puzzles import Puzzle, shipped_puzzles
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.core.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.spoken import worded
 from ddz_env.core.view import AUCTION, ROLES
 from ddz_env.playing.agent import cheats, close
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.playing.registry import LEVELS, make_agent
+from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.table.render.table import role_text
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
@@ -222,7 +222,7 @@ class Server:
         return self._thoughts(session, self._asked(body), seat, language(body))
 
     def _legal_moves(self, game: StoredGame, body: Json) -> list[Move]:
-        """The person's; another seat's would say what its hand holds."""
+        """The moves of the person to act; those of another seat would reveal its hand."""
         _check_fresh(game, body)
         session = game.session
         if session.is_over or session.seat != game.viewer:

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from ddz_env import PRESETS, Rules
-from ddz_env.core.errors import (
+from ddz_env.support.errors import (
     DouDizhuError,
     InvalidAgentOptionError,
     InvalidOptionError,
     InvalidRulesError,
     did_you_mean,
 )
-from ddz_env.core.options import Option, Options, Range, plain_value, takes
+from ddz_env.support.options import Option, Options, Range, plain_value, takes
 
 HUGE = 10**400
 

@@ -136,8 +136,12 @@ class raw_env(AECEnv):  # type: ignore[misc]
         InvalidOptionError: If another option is unknown.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"name": "dou_dizhu_v0", "is_parallelizable": False, "render_fps": 2}
-    metadata["render_modes"] = outputs.usable_modes()
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "dou_dizhu_v0",
+        "is_parallelizable": False,
+        "render_fps": 2,
+        "render_modes": [*outputs.RENDER_MODES],
+    }
     _infos: dict[str, dict[str, Any]]
 
     def __init__(

@@ -36,6 +36,7 @@ from ddz_env.envs import outputs
 from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_count
 from ddz_env.envs.learner_games import LearnerGames
+from ddz_env.envs.opponents import with_partner
 from ddz_env.envs.outputs import RENDER_MODES, as_info
 from ddz_env.support import checks
 from ddz_env.support.errors import InvalidMoveError, InvalidOptionError, shown
@@ -75,6 +76,7 @@ class _LearnerEnv(OwnsArrays):
         observation_key: str = "observation",
         mask_key: str = "action_mask",
         infos: str = "numbers",
+        partner: Any = None,
     ) -> None:
         self._refuse = checks.check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS) == "raise"
         self.render_mode, self._screen = render_mode, outputs.Screen(render_mode, self._modes)
@@ -83,6 +85,7 @@ class _LearnerEnv(OwnsArrays):
         self.observation_space, self.action_space = self.form.space(), spaces.Discrete(NUM_ACTIONS)
         settings: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renews": self._renew}
         settings |= {"hands_out": self._copy}
+        opponents = with_partner(partner, opponents, role, Rules.preset(rules))
         self._games = LearnerGames(self._count, rules, opponents, role, scoring, **settings)
         self._all = np.ones(self._count, np.bool_)
         self._source: Any = None  # np_random as it was at the last reset
@@ -125,14 +128,16 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         observation_key: The vector's key in the dict.
         mask_key: The mask's key in the dict.
         infos: ``"numbers"``, which every library can stack, or ``"text"``.
+        partner: Who plays the other peasant where the role is a peasant's: anything that ``opponents`` takes, as
+            an object that plays with the learner's weights.  By default it is one of the opponents.
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown, or an auction decides on the role.
-        InvalidOptionError: If an option is unknown.
+        InvalidOptionError: If an option is unknown, or the learner's role has no partner.
         UnknownAgentError: If an opponent cannot be found.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": outputs.usable_modes(), "render_fps": 2}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": [*RENDER_MODES], "render_fps": 2}  # type: ignore[misc]
 
     @one_at_a_time
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -283,8 +288,8 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
             checks.check_choice("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
         self.num_envs = self._count = check_count("num_envs", num_envs)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        modes = outputs.usable_modes(self._modes)
-        self.metadata = {"render_modes": modes, "render_fps": 2, "autoreset_mode": self.autoreset_mode}
+        modes = {"render_modes": [*self._modes], "render_fps": 2}
+        self.metadata = {**modes, "autoreset_mode": self.autoreset_mode}
         self._copy = checks.check_flag("copy", copy)
         self._threads, self._renew = usable_threads(threads), self.autoreset_mode == AutoresetMode.SAME_STEP
         super().__init__(*options, **named)

@@ -114,6 +114,29 @@ def opponents_by_role(opponents: Any, role: str, rules: Rules, count: int) -> li
     return by_role
 
 
+def with_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
+    """Opponents of a peasant whose partner is somebody else.
+
+    Args:
+        partner: As one of the opponents; None for one of them.
+        opponents: One opponent for all other seats.
+        role: The learner's role.
+        rules: The rules.
+
+    Returns:
+        The opponents as :func:`opponents_by_role` takes them.
+
+    Raises:
+        InvalidOptionError: If the role is no peasant's who has a partner, or there are opponents by role already.
+    """
+    if partner is None:
+        return opponents
+    peasants = ROLES[1 : rules.players]
+    if role not in peasants or len(peasants) < 2 or isinstance(opponents, Mapping):
+        raise InvalidOptionError("partner needs role='peasant_down' or 'peasant_up' and one opponent: the landlord")
+    return {other: partner if other in peasants else opponents for other in ROLES if other != role}
+
+
 class Opponents(OwnsArrays):
     """The opponents of a table of games, and their answers.
 

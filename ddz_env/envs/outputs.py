@@ -6,7 +6,6 @@ Infos have the same keys from the first step on, and a number under each, so tha
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -202,15 +201,8 @@ def _in_words(seat: int, role: int, stage: int, action: int, player: int, cards:
 
 
 RENDER_MODES = ("ansi", "rgb_array", "human")
-_NEEDED = {"ansi": (), "rgb_array": ("PIL",), "human": ("PIL", "pygame")}
-"""Modules that each mode needs; whether they are installed is checked without an import."""
 _COLUMNS = 80
 """Width of the text, which any terminal has."""
-
-
-def usable_modes(modes: Sequence[str] = RENDER_MODES) -> list[str]:
-    """The render modes whose packages are installed; an environment declares these alone, for checkers try all."""
-    return [mode for mode in modes if all(map(importlib.util.find_spec, _NEEDED[mode]))]
 
 
 class Screen:

@@ -180,7 +180,8 @@ def test_an_own_network_plays_once_it_is_stamped(tmp_path: Path) -> None:
         OnnxPolicy(out)
 
 
-def test_what_cannot_be_stamped_is_refused_by_name(tmp_path: Path) -> None:
+def test_what_cannot_be_stamped_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     path, out = tmp_path / "own.onnx", tmp_path / "player.onnx"
     for changes, message in (
         ({"out": "scores"}, "has the outputs"),
@@ -189,6 +190,10 @@ def test_what_cannot_be_stamped_is_refused_by_name(tmp_path: Path) -> None:
     ):
         with pytest.raises(TensorFileMismatchError, match=message):
             stamp_onnx(own_network(path, **changes), out)
+    beside = onnx.load(own_network(path))
+    onnx.save(beside, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    with pytest.raises(TensorFileError, match="External data"):
+        stamp_onnx(Path(path.name), out)
     own_network(path)
     with pytest.raises(InvalidRulesError):
         stamp_onnx(path, out, rules="poker")

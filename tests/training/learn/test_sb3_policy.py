@@ -189,6 +189,16 @@ def test_files_that_are_no_such_model_are_refused_by_name(saved: Path, tmp_path:
         path.write_bytes(part)
         with pytest.raises(errors.TensorFileError, match=r"or was truncated|No data found|can be read here"):
             load_sb3_policy(path, trust_file=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data", "{}")
+        for number in range(5):
+            with archive.open(zipfile.ZipInfo(f"weights {number}"), "w", force_zip64=True) as member:
+                member.write(b"0")
+        for member in archive.filelist[1:]:
+            member.file_size = 2**30
+    for read in (read_purpose, lambda path: load_sb3_policy(path, trust_file=True)):
+        with pytest.raises(errors.TensorFileError, match=r"holds 5\.0 GiB"):
+            read(path)
     PPO("MlpPolicy", DouDizhuEnv(), n_steps=8, batch_size=8, device="cpu").save(path)
     with pytest.raises(errors.TensorFileMismatchError, match="holds no MaskablePPO"):
         load_sb3_policy(path, trust_file=True)

@@ -222,6 +222,20 @@ def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -
     assert_same(everything(run), everything(SelfPlay.resume(tmp_path / CHECKPOINT, 1)))
 
 
+@pytest.mark.parametrize("updates", [2, 3])
+def test_an_evaluation_that_was_cut_off_is_made_when_the_run_goes_on(updates: int, tmp_path: Path) -> None:
+    """Also where it was the last."""
+    config = small_config(evaluate_every=2, evaluate_deals=2, opponents=("random",))
+    train(SelfPlay(config, 1), Budget(updates=updates), tmp_path / "whole")
+    run = SelfPlay(config, 1)
+    train(run, Budget(updates=updates), tmp_path / "cut", stop=lambda: run.counters.update == 2)
+    assert without_times(tmp_path / "cut" / EVALUATIONS) == []
+    for _ in "12":  # the second time there is nothing to do
+        train(SelfPlay.resume(tmp_path / "cut" / CHECKPOINT, 1), Budget(updates=updates), tmp_path / "cut")
+        for name in (CURVES, EVALUATIONS):
+            assert without_times(tmp_path / "whole" / name) == without_times(tmp_path / "cut" / name)
+
+
 def test_a_budget_counts_what_was_done_before() -> None:
     assert Budget(updates=4).share(Counters()) == 0
     done = Counters(update=1, seconds=90.0, decisions=30)

@@ -131,6 +131,12 @@ def note(scoring: str) -> str:
     return intervals if scoring == "win" else f"{intervals} A score is a side's (both peasants together)."
 
 
+def deals_for_one_percent(result: statistics.AgentResult) -> int:
+    """How many deals make the interval of a win rate ± 1 %, to two digits; 0 where it has no width yet."""
+    wins = result.wins
+    return int(float(f"{result.deals * ((wins.high - wins.low) / 0.02) ** 2:.1e}"))
+
+
 def write_table(
     path: Path,
     settings: Mapping[str, Any],

@@ -45,11 +45,13 @@ class UctOptions(ex.SeedOptions):
     Attributes:
         seed: Seed of all agents.
         games: Games for each deal and agent; the paper played 10.
+        deals: Deals that are played, spread evenly over all; the paper played all.
         exploration: Exploration constant of all agents.
         finish: Take finishing moves at once (the paper does not).
     """
 
     games: ex.Count = 10
+    deals: Annotated[int, Range(1, 8832)] = 8832
     exploration: Annotated[float, Range(0)] = 1.0
     finish: bool = True
 
@@ -124,7 +126,7 @@ MINI_UCT = ex.Experiment(
     options=UctOptions,
     result=UctResult,
     key=("deal",),
-    tasks=lambda options: [(deal.number,) for deal in mini_deals()],
+    tasks=lambda options: [(8832 * number // options.deals,) for number in range(options.deals)],
     work=play_uct,
     settings=("seed", "games"),
     more=lambda options: {name: value for name, value in _searches(options).items() if value != 1},

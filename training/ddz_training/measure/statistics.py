@@ -97,9 +97,11 @@ class Interval:
         Example:
             >>> Interval(0.625, 0.55, 0.69, 10).percent()
             '62.5 (55–69)'
+            >>> Interval(1.0, 1.0, 1.0, 2).percent()  # too few for an interval
+            '100.0 (–)'
         """
         if not self.half_width > 0:
-            return self.text()
+            return self.text() if math.isnan(self.mean) else f"{self.text()} (–)"
         return f"{self.text()} ({self.span('.0f' if self.half_width > 0.02 else '.1f', to='–')})"
 
     def score(self) -> str:

@@ -14,8 +14,8 @@ import click
 from ddz_env import __version__
 from ddz_env.support.processes import leave
 from ddz_training.apps.cli import botzone, data, demo, endgames, info, measure, study, table, train, warmup, web
-from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain
-from ddz_training.apps.cli.faults import EXIT_AGENT_FAILED, EXIT_FAULT, FAILED, fault_of, noticing_agents
+from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain, quoted
+from ddz_training.apps.cli.faults import EXIT_AGENT_FAILED, EXIT_FAULT, FAILED, RESUMED, fault_of, noticing_agents
 
 HEADINGS: dict[str, tuple[click.Command, ...]] = {
     "Play": (
@@ -50,6 +50,8 @@ class Headings(click.Group):
             message, code = fault_of(error)
             if ctx.params["debug"] and code != EXIT_INTERRUPTED:
                 raise
+            if code == EXIT_INTERRUPTED and ctx.meta.get(RESUMED):
+                message += f"; {quoted(ctx.meta[RESUMED])} is valid, and the same command resumes it"
             complain(message)
             raise click.exceptions.Exit(code) from error
         if FAILED in ctx.meta:

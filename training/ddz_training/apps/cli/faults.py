@@ -20,6 +20,9 @@ EXIT_AGENT_FAILED = 3
 FAILED = "ddz.agent_failed"
 """What a command notes in the ``meta`` of Click's context: the failures of agents."""
 
+RESUMED = "ddz.resumed"
+"""Likewise: the file that the same command would go on with."""
+
 _EXTRAS = {
     **dict.fromkeys(("torch", "stable_baselines3", "sb3_contrib"), "train"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),

@@ -32,6 +32,7 @@ class Sb3Config(TrainingSettings):
         role: The learner's: ``landlord``, ``peasant_down``, ``peasant_up``, or ``random``: drawn for every game.
         objective: ``win``: every seat gets ±1; ``stake``: the scoring of that name.
         opponents: ``random``, ``rules``, or any agent's specification.
+        partner: A peasant learner's partner, if it is not to be one of the opponents.
         seed: Seed of deals, actions and weights, at most 2**32 - 1 (SB3 seeds NumPy's old generator with it).
         num_envs: Games that are played side by side.
         n_steps: The learner's decisions in each game between two updates.
@@ -56,6 +57,7 @@ class Sb3Config(TrainingSettings):
     role: str = "random"
     objective: Objective = "win"
     opponents: str = "random"
+    partner: str | None = None
     seed: Annotated[int, Range(0, 2**32 - 1)] = 0
     num_envs: Count = 64
     n_steps: Count = 128
@@ -85,7 +87,8 @@ def new_games(config: Sb3Config, threads: int | None = None) -> MaskedVecEnv:
         threads: Threads that step the games; None for one per core.
     """
     about = {"rules": Rules.preset(config.rules, peasant_reward=1.0), "role": config.role, "threads": threads}
-    return MaskedVecEnv(make_games(config.num_envs, config.opponents, scoring=config.objective, **about))
+    about |= {"scoring": config.objective, "partner": config.partner}
+    return MaskedVecEnv(make_games(config.num_envs, config.opponents, **about))
 
 
 def new_model(config: Sb3Config, env: MaskedVecEnv) -> MaskablePPO:
